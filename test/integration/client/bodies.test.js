@@ -1,4 +1,4 @@
-// What a call of the client sends: bodies as `fetch` takes them, and their type.
+// Bodies that a call of the client sends, and their types.
 import assert from 'node:assert/strict';
 import { openAsBlob } from 'node:fs';
 import { PassThrough, Readable } from 'node:stream';
@@ -11,7 +11,7 @@ import { mute, web } from '../../fixtures/deadlines/peers.js';
 const limits = { timeout: 30_000 };
 const url = ({ port }) => `http://127.0.0.1:${port}/`;
 
-/** Answers what came, a 503 for each first try of `/again`. */
+/** Answers with the received request; with a 503 for each first try of `/again`. */
 async function echo(t) {
   let asked = 0;
   return web(t, async (request, response) => {
@@ -29,7 +29,7 @@ async function echo(t) {
   });
 }
 
-/** As another implementation reads it. */
+/** Reads a form with another implementation. */
 async function entries(headers, bytes) {
   const form = await new Response(bytes, {
     headers: { 'content-type': headers['content-type'] },
@@ -61,7 +61,7 @@ const plain = 'text/plain;charset=UTF-8';
 const urlencoded = 'application/x-www-form-urlencoded;charset=UTF-8';
 const file = fileURLToPath(import.meta.url);
 
-/** Each with its type and content; those that can be sent again. */
+/** Bodies that can be sent again, each with its type and content. */
 const whole = {
   text: [() => 'text', plain, 'text'],
   'no text': [() => '', plain, ''],
@@ -155,7 +155,7 @@ describe('bodies of the client', () => {
         return true;
       });
     }
-    // What is left of one is sent.
+    // The rest of a stream is sent.
     const rest = new PassThrough();
     rest.write('a');
     assert.equal(String(rest.read()), 'a');
@@ -292,7 +292,7 @@ describe('bodies of the client', () => {
       for (const body of [readable, stream]) await assert.rejects(call(body), Error, name);
       assert.deepEqual([readable.destroyed, isCancelled], [true, true], name);
     }
-    // What is no body is not the client's to end.
+    // A value that is not a body is not destroyed.
     let isDestroyed = false;
     const body = { destroy: () => (isDestroyed = true) };
     await assert.rejects(client.request('/', { method: 'PUT', body }), /^MillraceError: body/);

@@ -19,7 +19,7 @@ function client(t, options) {
   return made;
 }
 
-/** Answers these statuses in turn, the last one from then on. */
+/** Answers with these statuses in turn, then with the last one. */
 async function turns(t, statuses, headers = {}) {
   const times = [];
   const peer = await web(t, (request, response) => {
@@ -30,7 +30,7 @@ async function turns(t, statuses, headers = {}) {
   return { ...peer, times };
 }
 
-// They wait most of the time.
+// The tests wait most of the time.
 describe('the client', { concurrency: 4 }, () => {
   test('a call has a path, a status, headers and a body', limits, async (t) => {
     const peer = await web(t, async (request, response) => {
@@ -243,7 +243,7 @@ describe('the client', { concurrency: 4 }, () => {
       const calls = Array.from({ length: 6 }, async () => (await made.request(url(peer))).text());
       assert.deepEqual(new Set(await Promise.all(calls)), new Set(['here']));
       assert.equal(most, 1);
-      // And nothing is kept of an origin that has no connections any more.
+      // Nothing is kept of an origin without connections.
       while (Object.keys(made.stats().pools).length > 0) await new Promise(setImmediate);
     },
   );
@@ -288,7 +288,7 @@ describe('the client', { concurrency: 4 }, () => {
       assert.deepEqual(await statusOf({ method: 'POST', body: 'a' }), [503, 1]);
       assert.deepEqual(await statusOf({ method: 'PUT', body: Readable.from(['a']) }), [503, 1]);
       assert.equal(made.stats().retries, 0);
-      // Two calls have earned one try, this one half of a further one.
+      // Two calls add one token to the budget, and this one half of the next.
       assert.deepEqual(await statusOf({ method: 'GET' }), [503, 2]);
       assert.deepEqual([made.stats().retries, made.stats().retriesRefused], [1, 1]);
       const missing = await turns(t, [500]);
@@ -362,7 +362,7 @@ describe('the client', { concurrency: 4 }, () => {
     });
     for (const form of [(date) => date.toUTCString(), asctime]) {
       const since = performance.now();
-      // Dates are whole seconds.
+      // Dates have whole seconds.
       const asked = form(new Date(Date.now() + 2000));
       const peer = await turns(t, [503, 200], { 'Retry-After': asked });
       assert.equal((await made.request(url(peer))).tries, 2);
@@ -384,7 +384,7 @@ describe('the client', { concurrency: 4 }, () => {
       const peer = await web(t, (_request, response) => response.end('small'));
       const made = client(t, { limits: { total: 100 } });
       const response = await made.request(url(peer));
-      // The limit's time passes, and nothing happens: there is no event to wait for.
+      // The time of the limit passes without an event to wait for.
       await new Promise((resolve) => setTimeout(resolve, 300));
       assert.deepEqual([made.stats().hits.total, made.stats().failed], [0, 0]);
       assert.equal(await response.text(), 'small');
@@ -451,7 +451,7 @@ describe('the client', { concurrency: 4 }, () => {
       while (made.stats().retries === 0) await new Promise(setImmediate);
       await made.destroy(new Error('enough'));
       await call;
-      // Nothing of the pause is left that would keep the process alive.
+      // No timer of the pause keeps the process alive.
       const script = `
     import { createClient } from 'millrace/client';
     const made = createClient(${JSON.stringify(options)});
@@ -496,10 +496,7 @@ describe('the client', { concurrency: 4 }, () => {
     wrong({ orign: 'http://a' }, "unknown option 'orign'; did you mean 'origin'?");
     wrong({ origin: 'ftp://a' }, "origin must be a URL with http:// or https:// (got 'ftp://a')");
     wrong({ connections: 0 }, /^connections must be a whole number from 1 .* \(got 0\)$/);
-    wrong(
-      { limits: { total: 'soon' } },
-      /^limits.total must be a duration .* \(got 'soon'\)$/,
-    );
+    wrong({ limits: { total: 'soon' } }, /^limits.total must be a duration .* \(got 'soon'\)$/);
     wrong({ limits: { tls: 1 } }, /^limits: unknown field 'tls'/);
     wrong(
       { retries: { budgetRatio: -1 } },

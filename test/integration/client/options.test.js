@@ -1,4 +1,4 @@
-// What the client takes as options: undefined is "not given", and what cannot be used is one line that names it.
+// Options of the client: undefined counts as not set, and an invalid value is one line that names the option.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createClient } from 'millrace/client';
@@ -36,7 +36,7 @@ const pems = (name) =>
   ]);
 const paths = [null, 1, {}].map((value) => [value, 'the path of a file']);
 
-/** By option: values that are refused, and what is said to be accepted. */
+/** Invalid values by option, and what their messages say. */
 const ofClient = {
   origin: [
     [null, 'a URL'],
@@ -197,7 +197,7 @@ describe("the client's options", () => {
         const client = createClient({
           origin: url(peer),
           limits: { total: '20s' },
-          // Those of the seconds that a busy machine may need come on top.
+          // A busy machine may need several seconds, each of which allows more.
           retries: { budgetRatio: 0, minPerSecond, maxRetries: 1, baseDelay: 0 },
         });
         t.after(() => client.destroy());

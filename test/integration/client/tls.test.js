@@ -23,7 +23,7 @@ describe('certificates of the client', { skip: !has('openssl') }, () => {
     return path;
   }
 
-  /** Serves whom the server's authority knows, and names them. */
+  /** Answers with the name in the certificate of the client. */
   async function serve(t) {
     const options = {
       ...made.server,

@@ -1,4 +1,4 @@
-// What the application sets itself wins, and what is meant to last is left alone.
+// Timeouts of the application take precedence, and calls that are meant to last are not limited.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
@@ -10,19 +10,19 @@ import { service } from '../../fixtures/deadlines/service.js';
 const limits = { timeout: 30_000 };
 const url = ({ port }) => `http://127.0.0.1:${port}/`;
 const short = { MILLRACE_DEADLINE_TOTAL: '200ms', MILLRACE_DEADLINE_CONNECT: '200ms' };
-/** For calls that are to succeed: their peer is this process, which others may keep from its work for a while. */
+/** For calls that are to succeed: their peer is this process, which a busy machine may delay. */
 const patient = { MILLRACE_DEADLINE_TOTAL: '1000ms', MILLRACE_DEADLINE_CONNECT: '1000ms' };
-/** Longer than all of them. */
+/** Longer than all of these limits. */
 const LONG_MS = 1500;
 
-/** Answers after so many milliseconds. */
+/** Answers after `ms` milliseconds. */
 const late = (t, ms) =>
   web(t, (request, response) => {
     request.resume();
     setTimeout(() => response.end('late'), ms);
   });
 
-// They wait most of the time.
+// The tests wait most of the time.
 describe('timeouts of the application, and calls that are meant to last', {
   concurrency: 4,
 }, () => {
@@ -44,7 +44,7 @@ describe('timeouts of the application, and calls that are meant to last', {
       const byUndici = await call('undici', { url: url(never), ms: 400 });
       assert.equal(byUndici.error.name, 'TimeoutError');
       assert.equal((await stats()).hits.total, 0);
-      // The one after a call with a signal has none.
+      // The call after one with a signal has no signal.
       assert.equal((await call('fetch', { url: url(slow) })).error.limit, 'total');
     },
   );
@@ -101,7 +101,7 @@ describe('timeouts of the application, and calls that are meant to last', {
     });
     const there = { url: url(peer), ms: 5000 };
     assert.equal((await call('fetch', there)).value, 'late');
-    // And only that one.
+    // Only that call.
     const { error } = await call('fetch', { url: `${url(peer)}late` });
     assert.equal(error.limit, 'total');
   });
@@ -124,7 +124,7 @@ describe('timeouts of the application, and calls that are meant to last', {
     });
     assert.equal((await call('slowWriter', { port: taking.port, ms: LONG_MS })).value, 'sent');
     assert.equal((await call('slowExpecter', { port: taking.port, ms: LONG_MS })).value, 'sent');
-    // Who waits for the consent waits for the peer.
+    // Until `100 Continue` the call waits for its peer.
     const never = await mute(t);
     assert.equal((await call('slowExpecter', { port: never.port, ms: 0 })).error.limit, 'total');
     assert.equal((await call('slowFetchWriter', { url: url(taking), ms: LONG_MS })).value, 'taken');

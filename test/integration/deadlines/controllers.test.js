@@ -1,4 +1,4 @@
-// Limits that SDKs make of a controller and a timer are the application's own.
+// A timeout that an SDK implements with a controller and a timer is the application's own.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mute, web } from '../../fixtures/deadlines/peers.js';
@@ -19,7 +19,7 @@ const withoutTimer = [
   ...['fetch, a controller without a timer', 'http, a controller without a timer'],
 ];
 
-/** What became of each call, by its way. */
+/** Returns the result of each call, by its kind. */
 async function each(call, asks, options) {
   const { value, error } = await call('controlled', { asks, ...options });
   assert.equal(error, undefined);

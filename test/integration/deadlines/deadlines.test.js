@@ -1,4 +1,4 @@
-// Time limits for the calls of a service that knows nothing of them, against peers that misbehave.
+// Limits of the calls of an unmodified service, against peers that misbehave.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { dripping, dropping, has, mute, stopping, web } from '../../fixtures/deadlines/peers.js';
@@ -6,7 +6,7 @@ import { service } from '../../fixtures/deadlines/service.js';
 
 const limits = { timeout: 30_000 };
 const url = ({ port }) => `http://127.0.0.1:${port}/`;
-/** What has to be seen however slow the machine is: the limit fired, and not before its time. */
+/** Asserts what holds on a machine of any speed: the limit fired, and not too early. */
 function fired({ error, ms }, limit, least) {
   assert.equal(error?.limit, limit, JSON.stringify(error));
   assert.ok(ms >= least - 1, `after ${ms} ms`);
@@ -14,7 +14,7 @@ function fired({ error, ms }, limit, least) {
   assert.match(error.message, new RegExp(`^${error.host}: .* limit of .* reached after .*`));
 }
 
-// They wait most of the time.
+// The tests wait most of the time.
 describe('limits of calls', { concurrency: 4 }, () => {
   test('the default total is three seconds', limits, async (t) => {
     const { call } = service(t);

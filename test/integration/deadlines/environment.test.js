@@ -1,4 +1,4 @@
-// What the environment may say about limits, what it may not, and which hosts it means.
+// Valid and invalid variables, and the hosts that they match.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ const limits = { timeout: 30_000 };
 const HOSTS = 'MILLRACE_DEADLINE_HOSTS';
 const TOTAL = 'MILLRACE_DEADLINE_TOTAL';
 
-/** Runs a program with deadlines, which `before` may load something. */
+/** Runs a program with deadlines; `before` are flags that come first. */
 function run(source, env = {}, before = []) {
   const argv = [
     ...before,

@@ -1,4 +1,4 @@
-// undici's HTTP/2: several calls on a connection, each a stream that does not tell how its reader stands.
+// undici's HTTP/2: several calls on a connection, each a stream that does not show whether it is read.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
@@ -12,7 +12,7 @@ const LONG_MS = 1500;
 
 const { server: certificate } = makeCertificates();
 
-/** A server whose streams are handled by `onStream`; tells of its connections. */
+/** A server whose streams are handled by `onStream`; it records its connections. */
 async function peer(t, onStream) {
   const server = createSecureServer(certificate);
   const sessions = [];
@@ -32,7 +32,7 @@ async function peer(t, onStream) {
   return { url: `https://127.0.0.1:${server.address().port}`, sessions };
 }
 
-// They wait most of the time.
+// The tests wait most of the time.
 describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
   for (const version of [6, 7]) {
     test(
@@ -76,7 +76,7 @@ describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
     });
     const read = await call('http2', { url: large.url, ms: LONG_MS });
     assert.equal(read.value, size, read.error?.message);
-    // Its total holds, but who is silent is the application.
+    // The total applies, but it is the application that is idle.
     const { call: patient } = service(t, { ...total(5000), MILLRACE_DEADLINE_HEADERS: '300ms' });
     const taking = await peer(t, (stream) => {
       stream.resume().on('end', () => {

@@ -7,7 +7,7 @@ import { service } from '../../fixtures/deadlines/service.js';
 const limits = { timeout: 60_000 };
 const env = { MILLRACE_DEADLINE_TOTAL: '1000ms', MILLRACE_DEADLINE_CONNECT: '1000ms' };
 
-/** How each passes our error on, and whether its own limit can be seen. */
+/** How each library passes the error on, and whether its own timeout can be seen. */
 const LIBRARIES = {
   axios: { code: 'ETIMEDOUT', isSeen: true },
   got: { code: 'ETIMEDOUT', isSeen: false },
@@ -19,7 +19,7 @@ const LIBRARIES = {
   'undici 6, fetch': { code: 'UND_ERR_HEADERS_TIMEOUT', isSeen: true },
 };
 
-// They wait most of the time.
+// The tests wait most of the time.
 describe('a peer that never answers, by library', { concurrency: 4 }, () => {
   for (const [name, { code, isSeen }] of Object.entries(LIBRARIES)) {
     test(`${name} receives an error that its users know`, limits, async (t) => {
@@ -33,7 +33,7 @@ describe('a peer that never answers, by library', { concurrency: 4 }, () => {
       const never = await call('library', { name, url: `${url}never` });
       assert.equal(never.error.code, code);
       assert.match(never.error.message, /127\.0\.0\.1: total limit of 1 s reached after [\d.]+ s/);
-      // As long as the time that Node's own agents keep idle connections for, which is nobody's limit.
+      // Equals the idle timeout of Node's own agents, which nobody has set.
       const late = await call('library', { name, url: `${url}late`, ms: 5000 });
       if (isSeen) assert.equal(late.value, 'late', late.error?.message);
       else assert.equal(late.error.limit, 'total');

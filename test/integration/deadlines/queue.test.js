@@ -1,4 +1,4 @@
-// A request of undici that waits in the queue of its client: whose limits it has.
+// A request of undici in the queue of its client has the timeouts of that client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { web } from '../../fixtures/deadlines/peers.js';

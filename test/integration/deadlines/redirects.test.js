@@ -1,4 +1,4 @@
-// A signal by time is that of all requests which a call is redirected to, where its library listens to it once.
+// The timeout of a signal applies to all requests of a redirected call, where the library listens to it once.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { web } from '../../fixtures/deadlines/peers.js';
 
 const cwd = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** As axios and follow-redirects do it: listens, and makes all requests by the same options. */
+/** Adds a listener, and makes all requests with the same options, as axios and follow-redirects do. */
 const program = (port) => `
   import http from 'node:http';
   const send = (options, redirectable) =>
@@ -28,7 +28,7 @@ const program = (port) => `
     return send({ host: '127.0.0.1', port: ${port}, path: '/', agent: false }, redirectable);
   };
   const told = [await call({}, 5000), await call({})];
-  // Options that are used for other calls, too, are not those of a redirect.
+  // Options that are shared by several calls are not those of a redirect.
   const shared = { host: '127.0.0.1', port: ${port}, path: '/late', agent: false };
   AbortSignal.timeout(5000).addEventListener('abort', () => {});
   told.push(await send(shared), await send(shared));

@@ -1,18 +1,18 @@
-// Bodies that are to last are told from calls that hang: events, watches, records, lines.
+// Bodies that are meant to last are distinguished from calls that hang: events, watches, records, lines.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { web } from '../../fixtures/deadlines/peers.js';
 import { service } from '../../fixtures/deadlines/service.js';
 
 const limits = { timeout: 30_000 };
-/** The peer is this process, which others may keep from its work for a while. */
+/** The peer is this process, which a busy machine may delay. */
 const env = { MILLRACE_DEADLINE_TOTAL: '1s' };
 const ways = ['fetch', 'http', 'undici 5', 'undici 6', 'undici 7'];
 
-/** Cases: a type, the path that is asked for, the pieces in turn, one each `ms` until `count`, and whether it ends then. */
+/** Cases: a type, the requested path, the chunks in turn, one each `ms` until `count`, and whether it ends then. */
 const line = '{"type":"ADDED","object":{}}\n';
 const coming = { pieces: [line], ms: 200, count: 8 };
-/** Silent for longer than a limit. */
+/** Idle for longer than a limit. */
 const seldom = { pieces: ['data'], ms: 1700, count: 2 };
 const stopping = { ms: 50, ends: false };
 

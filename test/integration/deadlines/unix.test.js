@@ -1,4 +1,4 @@
-// HTTP over a socket in the file system has a name of its own for limits, whoever calls.
+// HTTP over a socket in the file system has the path of the socket as its host, for each library.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
