@@ -9,7 +9,7 @@ import { TEST_SERVER_FLAGS } from '../dist/cli/commands/testserver.js';
 import { EXIT_CODES } from '../dist/cli/exit.js';
 import { CAPACITY_OWN_FLAGS } from '../dist/cli/flags/capacity-flags.js';
 import { OWN_FLAGS as EXPLAIN_OWN_FLAGS } from '../dist/cli/flags/explain-flags.js';
-import { dashed, namesOf, signature } from '../dist/cli/flags/flag.js';
+import { dashed, listNames, signature } from '../dist/cli/flags/flag.js';
 import { LAB_FLAGS } from '../dist/cli/flags/lab-flags.js';
 import { GROUPS, LOAD_FLAGS } from '../dist/cli/flags/load-flags.js';
 import { USAGE } from '../dist/cli/help.js';
@@ -62,7 +62,7 @@ export function referencePage() {
 }
 
 function entry(flag) {
-  const others = namesOf(flag).filter((name) => name !== flag.name && name !== flag.short);
+  const others = listNames(flag).filter((name) => name !== flag.name && name !== flag.short);
   const facts = [
     flag.fallback && `Default: ${flag.fallback}.`,
     flag.repeatable && 'May be given several times.',

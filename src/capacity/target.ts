@@ -2,7 +2,7 @@ import { MillraceError } from '../errors.js';
 import { DEFAULTS } from '../load/defaults.js';
 import { load } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';
-import { buildPlan, trialOf } from '../load/plan/plan.js';
+import { buildPlan, buildTrialRequest } from '../load/plan/plan.js';
 import type { LoadResult } from '../load/result.js';
 import type { ServerProcess } from '../process/command/start-command.js';
 
@@ -55,7 +55,7 @@ export class CapacityTarget {
     const { startCommand } = await import('../process/command/start-command.js');
     const server = await startCommand(command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
-      ...(draft.toCommand ? { trial: trialOf(draft) } : origin && { port: origin.port }),
+      ...(draft.toCommand ? { trial: buildTrialRequest(draft) } : origin && { port: origin.port }),
       ...(signal && { signal }),
     });
     this.#server = server;

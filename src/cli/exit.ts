@@ -51,7 +51,7 @@ export function exitCode(
 }
 
 /** The exit code of a run that has no result. */
-export function exitCodeOf(error: unknown): number {
+export function toExitCode(error: unknown): number {
   if (!(error instanceof MillraceError)) return EXIT.failure;
   switch (error.code) {
     case 'ERR_MILLRACE_USAGE':

@@ -1,11 +1,11 @@
 import { usageError } from '../errors.js';
-import { nearest } from '../validation/nearest.js';
+import { findNearest } from '../validation/nearest.js';
 import { CACHE_FLAGS } from './commands/cache.js';
 import { TEST_SERVER_FLAGS } from './commands/testserver.js';
 import { EXIT_CODES } from './exit.js';
 import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './flags/capacity-flags.js';
 import { EXPLAIN_FLAGS, OWN_FLAGS } from './flags/explain-flags.js';
-import { dashed, type Flag, namesOf, signature } from './flags/flag.js';
+import { dashed, type Flag, listNames, signature } from './flags/flag.js';
 import { LAB_FLAGS } from './flags/lab-flags.js';
 import { LOAD_FLAGS } from './flags/load-flags.js';
 
@@ -97,9 +97,9 @@ export function flagHelp(given: string): string {
     ...CACHE_FLAGS,
   ];
   const name = given.replace(/^--?/, '');
-  const found = flags.filter((flag) => namesOf(flag).includes(name));
+  const found = flags.filter((flag) => listNames(flag).includes(name));
   if (found.length > 0) return found.map(describe).join('\n\n');
-  const near = nearest(name, flags.flatMap(namesOf));
+  const near = findNearest(name, flags.flatMap(listNames));
   throw usageError(
     `help: there is no flag '${given}'${near ? `; did you mean ${dashed(near)}?` : ''}`,
   );
@@ -116,7 +116,7 @@ function row(flag: Flag<never>): string {
 }
 
 function describe(flag: Flag<never>): string {
-  const others = namesOf(flag).filter((name) => name !== flag.name && name !== flag.short);
+  const others = listNames(flag).filter((name) => name !== flag.name && name !== flag.short);
   const facts = [
     flag.fallback !== undefined && `Default: ${flag.fallback}.`,
     flag.repeatable && 'May be given several times.',

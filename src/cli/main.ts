@@ -1,17 +1,17 @@
 import { MillraceError, usageError } from '../errors.js';
-import { nearest } from '../validation/nearest.js';
-import { EXIT, exitCodeOf } from './exit.js';
+import { findNearest } from '../validation/nearest.js';
+import { EXIT, toExitCode } from './exit.js';
 import { UnknownFlag } from './flags/parse.js';
-import { lostOutput, watchOutput } from './output.js';
+import { collectOutputErrors, watchOutput } from './output.js';
 
 /** Runs a command line; resolves with its exit code. */
 export async function main(args: string[]): Promise<number> {
   watchOutput();
   const code = await dispatch(args).catch(async (error: unknown) => {
-    console.error(isForeseen(error) ? `millrace: ${await messageOf(error)}` : error);
-    return exitCodeOf(error);
+    console.error(isForeseen(error) ? `millrace: ${await buildMessage(error)}` : error);
+    return toExitCode(error);
   });
-  const lost = await lostOutput();
+  const lost = await collectOutputErrors();
   for (const line of lost) console.error(`millrace: ${line}`);
   return code === EXIT.ok && lost.length > 0 ? EXIT.failure : code;
 }
@@ -22,7 +22,7 @@ function isForeseen(error: unknown): error is Error {
 }
 
 /** What one command does not know another may: that says more than what is spelt alike. */
-async function messageOf(error: Error): Promise<string> {
+async function buildMessage(error: Error): Promise<string> {
   if (!(error instanceof UnknownFlag)) return error.message;
   const { siblingAdvice } = await import('./flags/siblings.js');
   const advice = siblingAdvice(error.command, error.flag);
@@ -42,7 +42,8 @@ async function dispatch(args: string[]): Promise<number> {
   if (first === 'capacity') return (await import('./commands/capacity.js')).capacityCommand(rest);
   if (first === 'cache') return (await import('./commands/cache.js')).cacheCommand(rest);
   if (first === 'lab') return (await import('./commands/lab.js')).labCommand(rest);
-  const near = /^[a-z]+$/.test(first) && first !== 'load' ? nearest(first, COMMANDS) : undefined;
+  const near =
+    /^[a-z]+$/.test(first) && first !== 'load' ? findNearest(first, COMMANDS) : undefined;
   if (near) {
     throw usageError(
       `'${first}' given; did you mean ${near}? A host of that name is http://${first}/`,

@@ -21,29 +21,29 @@ export function textOptions(notes: string[]): TextOptions {
 }
 
 /** What could not be written, a line each. */
-const lost: string[] = [];
+const outputErrors: string[] = [];
 
 /** From now on output that is lost is noticed. A reader that went away, as in `millrace ... | head`, is no error. */
 export function watchOutput(): void {
-  process.stdout.on('error', (error) => lose('standard output', error));
+  process.stdout.on('error', (error) => addOutputError('standard output', error));
   // Where it should be told there is nothing left to tell it on.
   process.stderr.on('error', () => {});
 }
 
 /** What could not be written, when all output has been handed over. */
-export async function lostOutput(): Promise<readonly string[]> {
+export async function collectOutputErrors(): Promise<readonly string[]> {
   await new Promise((resolve) => process.stdout.write('', resolve));
-  return lost;
+  return outputErrors;
 }
 
-function lose(what: string, error: unknown): void {
+function addOutputError(what: string, error: unknown): void {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
-  lost.push(`${what} cannot be written: ${fileErrorReason(error)}`);
+  outputErrors.push(`${what} cannot be written: ${fileErrorReason(error)}`);
 }
 
 /** Writes a result where the user wants it. What fails is among `lostOutput`: the rest is still written. */
 export function writeResult(path: string, text: string): void {
-  const stream = streamOf(path);
+  const stream = findStream(path);
   if (stream !== null) {
     stream.write(text);
     return;
@@ -52,7 +52,7 @@ export function writeResult(path: string, text: string): void {
     checkReader(path);
     writeFileSync(path, text);
   } catch (error) {
-    lose(`'${path}'`, error);
+    addOutputError(`'${path}'`, error);
   }
 }
 
@@ -72,7 +72,7 @@ function checkReader(path: string): void {
 /** Refuses files that cannot be written before the run, not after it, and one file for both the JSON and the page. */
 export function checkOutputs(output: string | undefined, html: string | undefined): void {
   for (const path of [output, html]) if (path !== undefined) checkWritable(path);
-  if (output === undefined || html === undefined || streamOf(output) !== null) return;
+  if (output === undefined || html === undefined || findStream(output) !== null) return;
   if (!isSameFile(output, html)) return;
   throw usageError(`-o and --html must be different files (got '${output}' for both)`);
 }
@@ -88,7 +88,7 @@ function isSameFile(one: string, other: string): boolean {
 }
 
 function checkWritable(path: string): void {
-  if (streamOf(path) !== null) return;
+  if (findStream(path) !== null) return;
   try {
     if (path === '') throw usageError("'' cannot be written: no file is named");
     const found = statSync(path, { throwIfNoEntry: false });
@@ -105,7 +105,7 @@ function checkWritable(path: string): void {
 }
 
 /** The stream that a path stands for. To open a file anew that has been printed to would truncate it. */
-function streamOf(path: string): NodeJS.WriteStream | null {
+function findStream(path: string): NodeJS.WriteStream | null {
   if (path === '-') return process.stdout;
   const [, name] = /^(?:\/dev\/(?:fd\/)?|\/proc\/self\/fd\/)(stdout|stderr|1|2)$/.exec(path) ?? [];
   if (name === 'stdout' || name === '1' || isOpenAs(1, path)) return process.stdout;

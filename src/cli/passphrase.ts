@@ -6,8 +6,8 @@ import type { LoadOptions } from '../index.js';
 export async function askPassphrase(options: LoadOptions): Promise<void> {
   const { cert, key, passphrase } = options;
   if (cert === undefined || passphrase !== undefined || !process.stderr.isTTY) return;
-  const { lockedFile } = await import('../load/input/certificates.js');
-  const file = lockedFile({ cert, key });
+  const { findEncryptedFile } = await import('../load/input/certificates.js');
+  const file = findEncryptedFile({ cert, key });
   const typed = file === null ? null : readHidden(`Passphrase of ${file}: `);
   if (typed !== null) options.passphrase = typed;
 }

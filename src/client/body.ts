@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { usageError } from '../errors.js';
-import { type Shape, shape, shown } from '../validation/shape.js';
+import { describeValue, type Shape, shape } from '../validation/shape.js';
 
 /** A body that a call can send. */
 export type RequestBody =
@@ -166,7 +166,7 @@ async function* readParts(parts: (Uint8Array | FileLike)[]): AsyncIterable<Uint8
 
 function fieldError(name: string, value: unknown): Error {
   return usageError(
-    `body: field ${shown(name)} of the FormData must be text, or a File with size and stream() or arrayBuffer() (got ${shown(value)})`,
+    `body: field ${describeValue(name)} of the FormData must be text, or a File with size and stream() or arrayBuffer() (got ${describeValue(value)})`,
   );
 }
 

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { usageError } from '../errors.js';
-import { type Shape, shape, shown } from '../validation/shape.js';
+import { describeValue, type Shape, shape } from '../validation/shape.js';
 
 /** Trusted authorities, and the certificate of the client. */
 export interface TlsOptions {
@@ -70,7 +70,7 @@ function readPem(name: PemOption, options: TlsOptions): Pem {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw usageError(`${file} cannot be read: ${toOneLine(error)} (got ${shown(path)})`);
+    throw usageError(`${file} cannot be read: ${toOneLine(error)} (got ${describeValue(path)})`);
   }
 }
 

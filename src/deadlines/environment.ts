@@ -2,7 +2,7 @@ import { usageError } from '../errors.js';
 import { MAX_TIMER_MS } from '../outbound/clock.js';
 import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits } from '../outbound/limits.js';
 import { hasDurationUnit, parseDuration } from '../units.js';
-import { nearest } from '../validation/nearest.js';
+import { findNearest } from '../validation/nearest.js';
 import { isHostPattern, normalizeHost } from './host-name.js';
 
 /** The limits that the environment sets. */
@@ -43,7 +43,7 @@ function refuseUnknown(environment: NodeJS.ProcessEnv): void {
   const known = [...DEADLINE_NAMES.map((name) => DEADLINES[name].variable), HOSTS, SWITCH];
   for (const variable of Object.keys(environment)) {
     if (!variable.startsWith(PREFIX) || known.includes(variable)) continue;
-    const near = nearest(variable, known);
+    const near = findNearest(variable, known);
     throw usageError(
       near
         ? `${variable} is an unknown variable; did you mean ${near}?`

@@ -1,7 +1,7 @@
 import { MillraceError, usageError } from '../errors.js';
-import { knownServer } from '../load/engine/server.js';
+import { findServer } from '../load/engine/server.js';
 import type { LoadOptions } from '../load/options.js';
-import { buildPlan, type Plan, trialOf } from '../load/plan/plan.js';
+import { buildPlan, buildTrialRequest, type Plan } from '../load/plan/plan.js';
 import { checkPid } from '../process/discovery/check-pid.js';
 import type { Endpoint } from '../process/discovery/types.js';
 import { findListeningPaths } from '../process/discovery/unix-listeners.js';
@@ -58,12 +58,19 @@ export async function runExplain(
   const hub = command || attach ? await openProbeHub() : null;
   const ports = draft.toCommand ? [] : draft.native.origins.map(({ port }) => port);
   let notAttached: string[] = [];
-  const subject = new ServerUnderTest(load, command ?? null, hub, signal, ports, trialOf(draft));
+  const subject = new ServerUnderTest(
+    load,
+    command ?? null,
+    hub,
+    signal,
+    ports,
+    buildTrialRequest(draft),
+  );
   try {
     onStep(command ? 'starting the server' : 'examining the server');
     if (command) await subject.start();
     else {
-      const known = knownServer(pid, null, draft.native.origins);
+      const known = findServer(pid, null, draft.native.origins);
       subject.observe(known?.pid ?? null, findEndpoint(draft));
       if (attach) notAttached = await attachToServer(subject, hub, signal);
     }

@@ -62,7 +62,7 @@ export class Secrets {
   /** Adds a value, in the forms in which a server may repeat it; of a placeholder the values of its column. */
   add(value: string): void {
     if (value.includes('{{')) this.#addColumns(value);
-    else for (const form of formsOf(value)) this.#add(form);
+    else for (const form of listForms(value)) this.#add(form);
   }
 
   /** Masks these values and everything that looks like a secret. */
@@ -102,7 +102,7 @@ export class Secrets {
         const placeholder = `${name}:${column}`;
         if (!template.includes(placeholder) || this.#added.has(placeholder)) continue;
         this.#added.add(placeholder);
-        for (const row of rows) for (const form of formsOf(row[index] ?? '')) this.#add(form);
+        for (const row of rows) for (const form of listForms(row[index] ?? '')) this.#add(form);
       }
     }
   }
@@ -114,7 +114,7 @@ export class Secrets {
 }
 
 /** A value as it is, and as URLs, JSON and HTML write it. */
-function formsOf(value: string): string[] {
+function listForms(value: string): string[] {
   if (/^[\w.~-]*$/.test(value)) return [value];
   const decoded = decode(value);
   const plain = new Set([value, decoded, unescapeJson(value)]);

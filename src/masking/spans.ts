@@ -71,7 +71,7 @@ function mergeSpans(spans: SecretSpan[]): SecretSpan[] {
   return merged;
 }
 
-function spanOf(from: number, to: number, isBare = false): SecretSpan | null {
+function toSpan(from: number, to: number, isBare = false): SecretSpan | null {
   return to > from ? { from, to, isBare } : null;
 }
 
@@ -92,7 +92,7 @@ function findUserinfo(text: string, colon: number): SecretSpan | null {
     const rest = text.slice(end, end + MAX_SEARCH);
     if (rest.includes('@')) at = end + (/^[^\s<>]*@/.exec(rest)?.[0].length ?? at - end + 1) - 1;
   }
-  return spanOf(from, at);
+  return toSpan(from, at);
 }
 
 function endsAuthority(text: string, index: number): boolean {
@@ -119,7 +119,7 @@ function findBareUserinfo(text: string, min: number, at: number): SecretSpan | n
   for (let index = at; index < text.length && !endsAuthority(text, index); index += 1) {
     if (text[index] === '@') end = index;
   }
-  return spanOf(start, end);
+  return toSpan(start, end);
 }
 
 // --- Tags of XML and HTML ---
@@ -139,10 +139,10 @@ function findInTag(text: string, index: number): SecretSpan | null {
   if (close !== '' && !attributes.endsWith('/') && isSecretName(local)) {
     // In prose, as in `login <password> <file>`, it is followed by a space.
     const length = text.slice(from, from + MAX_ELEMENT).indexOf(`</${name}`);
-    if (length >= 0) return spanOf(from, from + length);
+    if (length >= 0) return toSpan(from, from + length);
     if (!/[\s<\])]/.test(text[from] ?? ' ')) {
       const next = text.indexOf('<', from);
-      return spanOf(from, next < 0 ? text.length : next);
+      return toSpan(from, next < 0 ? text.length : next);
     }
   }
   const [, by] = NAMED_BY.exec(attributes) ?? [];
@@ -239,7 +239,7 @@ function findPaired(text: string, after: number): SecretSpan | null {
   const from = MULTIPART.lastIndex;
   const end = /(?:\r?\n|\\r\\n|\\n)--/g;
   end.lastIndex = from;
-  return spanOf(from, end.exec(text)?.index ?? text.length);
+  return toSpan(from, end.exec(text)?.index ?? text.length);
 }
 
 /** The value of a header field, to the end of its line. The scheme and the cookie's name are not secret. */
@@ -258,13 +258,13 @@ function maskedPart(text: string, from: number, to: number, name: string): Secre
   const head = text.slice(from, Math.min(to, from + MAX_NAME));
   const lower = name.toLowerCase();
   if (lower.endsWith('authorization')) {
-    return spanOf(from + (/^[\w-]+ +/.exec(head)?.[0].length ?? 0), to);
+    return toSpan(from + (/^[\w-]+ +/.exec(head)?.[0].length ?? 0), to);
   }
   if (lower.startsWith('set-cookie')) {
     const length = text.slice(from, to).indexOf(';');
-    return spanOf(from + head.indexOf('=') + 1, length < 0 ? to : from + length);
+    return toSpan(from + head.indexOf('=') + 1, length < 0 ? to : from + length);
   }
-  return spanOf(from, to);
+  return toSpan(from, to);
 }
 
 /** The value of a field of JSON: text, a number, or a structure. */
@@ -274,16 +274,16 @@ function readJsonValue(text: string, from: number, name: string): SecretSpan | n
     const { end } = readQuoted(text, from, quote);
     return isCredentialHeader(name)
       ? maskedPart(text, from + quote.length, end, name)
-      : spanOf(from + quote.length, end);
+      : toSpan(from + quote.length, end);
   }
   const first = text[from] ?? '';
   if (first === '[' || first === '{') {
-    return text.startsWith('{{', from) ? null : spanOf(from, findStructureEnd(text, from), true);
+    return text.startsWith('{{', from) ? null : toSpan(from, findStructureEnd(text, from), true);
   }
   if (!/[-\d]/.test(first)) return null;
   let end = from;
   while (/[\w.+-]/.test(text[end] ?? '')) end += 1;
-  return spanOf(from, end, true);
+  return toSpan(from, end, true);
 }
 
 /** The end of an array or an object of JSON; of one that is cut the end of the text. */
@@ -306,12 +306,12 @@ function findStructureEnd(text: string, from: number): number {
 /** A value in quotes, or one that a space, & or the text around it ends. `isEncoded`: in percent encoding. */
 function readValue(text: string, from: number, isEncoded: boolean): SecretSpan | null {
   const quote = readOpeningQuote(text, from);
-  if (!quote) return spanOf(from, trimEnd(text, from, findBareEnd(text, from, isEncoded)));
+  if (!quote) return toSpan(from, trimEnd(text, from, findBareEnd(text, from, isEncoded)));
   const { end, after } = readQuoted(text, from, quote);
   // In a shell a word goes on behind a quote: 'it'\''s'.
   const goesOn = isQuote(quote) && after < text.length && !closes(text, after - 1);
-  if (!goesOn) return spanOf(from + quote.length, end);
-  return spanOf(from + quote.length, trimEnd(text, from, findBareEnd(text, after, isEncoded)));
+  if (!goesOn) return toSpan(from + quote.length, end);
+  return toSpan(from + quote.length, trimEnd(text, from, findBareEnd(text, after, isEncoded)));
 }
 
 function findBareEnd(text: string, from: number, isEncoded: boolean): number {

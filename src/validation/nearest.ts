@@ -1,12 +1,12 @@
 /** Finds the name that differs least from `given`, if it is close enough to be a misspelling. */
-export function nearest(given: string, names: Iterable<string>): string | undefined {
+export function findNearest(given: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let least = Math.max(1, Math.floor(given.length / 3)) + 1;
+  let minDistance = Math.max(1, Math.floor(given.length / 3)) + 1;
   for (const name of names) {
     const distance = editDistance(given, name);
-    if (distance < least) {
+    if (distance < minDistance) {
       best = name;
-      least = distance;
+      minDistance = distance;
     }
   }
   return best;

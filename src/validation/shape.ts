@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { type MillraceError, usageError } from '../errors.js';
-import { nearest } from './nearest.js';
+import { findNearest } from './nearest.js';
 
 // Checks the types of the options of the API: a program without types can pass anything.
 
@@ -34,7 +34,7 @@ export function mustBe(name: string, accepted: string, value: unknown): Millrace
 function describeGiven(name: string, value: unknown): string {
   const isTyped =
     name.startsWith('-') && typeof value === 'string' && /^[^\s'"]{1,60}$/.test(value);
-  return isTyped ? String(value) : shown(value);
+  return isTyped ? String(value) : describeValue(value);
 }
 
 /** `a, b or c`. */
@@ -84,7 +84,7 @@ export function isObject(value: unknown): value is object {
 }
 
 /** A value of any type as code in one line, for a message. */
-export function shown(value: unknown): string {
+export function describeValue(value: unknown): string {
   // Inspecting an error would show its stack.
   const text = inspect(value instanceof Error ? String(value) : value, {
     depth: 0,
@@ -105,7 +105,7 @@ function checkFields<Fields>(
     const [name, unknown] = naming(field);
     const check = Object.hasOwn(known, field) ? known[field] : undefined;
     if (check === undefined) {
-      const near = nearest(field, Object.keys(known));
+      const near = findNearest(field, Object.keys(known));
       throw usageError(`${unknown} '${field}'${near ? `; did you mean '${near}'?` : ''}`);
     }
     if (value !== undefined) check(value, name);

@@ -86,7 +86,7 @@ export async function cacheCommand(args: string[]): Promise<number> {
     throw usageError(`cache takes a process id (got '${pid}')`);
   }
   const only = pid === undefined ? null : Number(pid);
-  const answers = await ask(only, requestOf(command));
+  const answers = await ask(only, buildRequest(command));
   if (only !== null && answers.length === 0) {
     throw new MillraceError(
       'ERR_MILLRACE_UNREACHABLE',
@@ -97,7 +97,7 @@ export async function cacheCommand(args: string[]): Promise<number> {
   return EXIT.ok;
 }
 
-function requestOf({ entries, clear, path, prefix }: CacheCommand): ControlRequest {
+function buildRequest({ entries, clear, path, prefix }: CacheCommand): ControlRequest {
   const asked = [entries, clear, path, prefix].filter((it) => it !== undefined);
   if (asked.length > 1) {
     throw usageError('cache: one of --entries, --delete, --delete-prefix and --clear at a time');

@@ -57,7 +57,7 @@ async function runAndReport(invocation: CapacityInvocation): Promise<number> {
   try {
     const objective = slo.length > 0 ? { slo } : {};
     const run = capacity({ ...options, ...own, ...objective, signal: abort.signal });
-    const result = await shown(run, progress);
+    const result = await showAndAwait(run, progress);
     await report(result, invocation);
     return exitCode(result);
   } catch (error) {
@@ -69,7 +69,7 @@ async function runAndReport(invocation: CapacityInvocation): Promise<number> {
   }
 }
 
-async function shown(run: CapacityRun, wanted: boolean): Promise<CapacityResult> {
+async function showAndAwait(run: CapacityRun, wanted: boolean): Promise<CapacityResult> {
   const line = new StepLine(wanted);
   try {
     for await (const progress of run) line.show(progress);

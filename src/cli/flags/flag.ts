@@ -22,7 +22,7 @@ export interface Flag<Into> {
 }
 
 /** All names of a flag, without dashes. */
-export function namesOf({ name, short, aliases = [] }: Flag<never>): string[] {
+export function listNames({ name, short, aliases = [] }: Flag<never>): string[] {
   return [...(short ? [short] : []), name, ...aliases];
 }
 

@@ -8,7 +8,7 @@ import { readExpect } from '../../load/plan/expect.js';
 import { readHeaderFile, splitHeader } from '../../load/requests/header.js';
 import { hasDurationUnit, isCount, parseCount, parseFlagDuration, parseRate } from '../../units.js';
 import { listAlternatives, mustBe } from '../../validation/shape.js';
-import { type Flag, namesOf } from './flag.js';
+import { type Flag, listNames } from './flag.js';
 import type { Invocation } from './invocation.js';
 import type { UnsupportedFlags } from './parse.js';
 
@@ -563,7 +563,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
 export function unsupportedFlags(reasons: UnsupportedFlags): UnsupportedFlags {
   const refused = LOAD_FLAGS.flatMap((flag) => {
     const why = reasons[flag.name];
-    return why === undefined ? [] : namesOf(flag).map((name) => [name, why] as const);
+    return why === undefined ? [] : listNames(flag).map((name) => [name, why] as const);
   });
   return Object.fromEntries(refused);
 }

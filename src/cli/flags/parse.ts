@@ -1,7 +1,7 @@
 import { MillraceError, usageError } from '../../errors.js';
-import { nearest } from '../../validation/nearest.js';
+import { findNearest } from '../../validation/nearest.js';
 import { refuseBareCommand, refuseBody } from '../bare-command.js';
-import { dashed, type Flag, namesOf } from './flag.js';
+import { dashed, type Flag, listNames } from './flag.js';
 
 /** What is left when the flags are taken out. */
 export interface Operands {
@@ -79,7 +79,7 @@ class Parser<Into> {
     this.#into = into;
     this.#refusals = refusals;
     this.#topic = topic;
-    for (const flag of flags) for (const name of namesOf(flag)) this.#flags.set(name, flag);
+    for (const flag of flags) for (const name of listNames(flag)) this.#flags.set(name, flag);
   }
 
   parse(): Operands {
@@ -172,7 +172,7 @@ class Parser<Into> {
     if (refusal !== undefined) return usageError(`${given} is not taken: ${refusal}`);
     // A letter or two are near to too much.
     const longNames = [...this.#flags.keys()].filter((known) => known.length > 1);
-    const near = name.length > 2 ? nearest(name, longNames) : undefined;
+    const near = name.length > 2 ? findNearest(name, longNames) : undefined;
     const help = this.#topic ? `millrace ${this.#topic} --help` : 'millrace --help';
     const advice = near ? `did you mean ${dashed(near)}?` : `${help} lists those that there are`;
     return new UnknownFlag(given, name, this.#topic ?? 'load', advice);

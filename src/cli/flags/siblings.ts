@@ -2,7 +2,7 @@ import { CACHE_FLAGS } from '../commands/cache.js';
 import { TEST_SERVER_FLAGS } from '../commands/testserver.js';
 import { CAPACITY_FLAGS } from './capacity-flags.js';
 import { EXPLAIN_FLAGS } from './explain-flags.js';
-import { type Flag, namesOf } from './flag.js';
+import { type Flag, listNames } from './flag.js';
 import { LAB_FLAGS } from './lab-flags.js';
 import { LOAD_FLAGS } from './load-flags.js';
 
@@ -38,7 +38,7 @@ const INSTEAD: Record<string, Record<string, string>> = {
 
 /** What to do about a flag that a command does not have, if others have it; `name` is without dashes. */
 export function siblingAdvice(command: string, name: string): string | null {
-  const has = (flags: Flag<never>[]) => flags.find((flag) => namesOf(flag).includes(name));
+  const has = (flags: Flag<never>[]) => flags.find((flag) => listNames(flag).includes(name));
   const owners = Object.entries(FLAGS_OF).filter(([, flags]) => has(flags));
   const flag = owners[0] && has(owners[0][1]);
   if (!flag) return null;

@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.js';
-import { shown } from '../../validation/shape.js';
+import { describeValue } from '../../validation/shape.js';
 import type { ServerSocket } from '../connection/socket.js';
 import { nodeHttp } from '../install/node-http.js';
 import { native } from '../reactor/native.js';
@@ -38,7 +38,7 @@ export function installCacheDuration(): void {
     set(this: Timed, seconds: number | undefined) {
       if (seconds !== undefined && !(typeof seconds === 'number' && seconds >= 0)) {
         throw usageError(
-          `res.cacheDuration must be a number of seconds, 0 or more (got ${shown(seconds)})`,
+          `res.cacheDuration must be a number of seconds, 0 or more (got ${describeValue(seconds)})`,
         );
       }
       if (seconds === undefined) delete this[kDuration];

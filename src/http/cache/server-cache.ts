@@ -1,8 +1,8 @@
 import type http from 'node:http';
 import { fromEnvironment } from '../../environment.js';
 import { type MillraceError, usageError } from '../../errors.js';
-import { nearest } from '../../validation/nearest.js';
-import { shown } from '../../validation/shape.js';
+import { findNearest } from '../../validation/nearest.js';
+import { describeValue } from '../../validation/shape.js';
 import { native } from '../reactor/native.js';
 
 /** The output cache of a server: what its options, or `MILLRACE_CACHE_DURATION`, say. */
@@ -83,7 +83,7 @@ function read(given: unknown): CacheOptions | null {
   const options: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(given)) {
     if (!Object.hasOwn(CACHE_SETTINGS, key)) {
-      const near = nearest(key, KEYS);
+      const near = findNearest(key, KEYS);
       const hint = near ? `did you mean ${near}?` : `the settings are ${KEYS.join(', ')}`;
       throw usageError(`cache.${key} is an unknown setting; ${hint}`);
     }
@@ -104,7 +104,7 @@ function read(given: unknown): CacheOptions | null {
 const UNITS: Record<string, string> = { s: 'seconds', ms: 'milliseconds' };
 
 function mustBe(name: string, requirement: string, value: unknown): MillraceError {
-  return usageError(`${name} must be ${requirement} (got ${shown(value)})`);
+  return usageError(`${name} must be ${requirement} (got ${describeValue(value)})`);
 }
 
 function givenDuration(): CacheOptions | null {

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-import { nearest } from '../../validation/nearest.js';
+import { findNearest } from '../../validation/nearest.js';
 
 const PREFIX = 'MILLRACE_';
 
@@ -20,7 +20,7 @@ function warnOfMisspelledVariables(): void {
   for (const variable of Object.keys(process.env)) {
     if (!variable.startsWith(PREFIX)) continue;
     const name = variable.slice(PREFIX.length);
-    const near = NAMES.includes(name) ? undefined : nearest(name, NAMES);
+    const near = NAMES.includes(name) ? undefined : findNearest(name, NAMES);
     if (near === undefined) continue;
     const line = `millrace: ${variable} is an unknown variable; did you mean ${PREFIX}${near}?\n`;
     try {

@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { usageError } from '../../errors.js';
-import { shown } from '../../validation/shape.js';
+import { describeValue } from '../../validation/shape.js';
 import { native } from './native.js';
 
 /** Servers that want to be served while the event loop is busy. */
@@ -14,7 +14,7 @@ export function serveWhileBusy(server: http.Server, options: unknown): void {
   const { whileBusy } = options as { whileBusy?: unknown };
   if (whileBusy === undefined) return;
   if (typeof whileBusy !== 'boolean') {
-    throw usageError(`whileBusy must be true or false (got ${shown(whileBusy)})`);
+    throw usageError(`whileBusy must be true or false (got ${describeValue(whileBusy)})`);
   }
   if (whileBusy) refusing.delete(server);
   else refusing.add(server);

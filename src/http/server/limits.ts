@@ -2,7 +2,7 @@ import type http from 'node:http';
 import { fromEnvironment } from '../../environment.js';
 import { usageError } from '../../errors.js';
 import { hasDurationUnit, parseDuration } from '../../units.js';
-import { shown } from '../../validation/shape.js';
+import { describeValue } from '../../validation/shape.js';
 
 /** Limits beyond Node's own. They may be read and set at any time, as properties of a server or in its options. */
 export interface StackLimits {
@@ -91,7 +91,7 @@ export function takeLimits(server: http.Server, options: unknown): void {
 function setLimit(server: http.Server, name: keyof StackLimits, value: number): void {
   const limit = LIMITS[name];
   if (!isAccepted(limit, value)) {
-    throw usageError(`server.${name} must be ${requirement(limit)} (got ${shown(value)})`);
+    throw usageError(`server.${name} must be ${requirement(limit)} (got ${describeValue(value)})`);
   }
   set.set(server, { ...limitsOf(server), [name]: value });
 }

@@ -3,18 +3,18 @@ import { loadNative, type NativeOutcome } from '../../native.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { LoadOptions } from '../options.js';
 import { adviseOnCertificate } from '../outcome/certificate-advice.js';
-import type { Finished } from '../outcome/outcome.js';
+import type { RunData } from '../outcome/outcome.js';
 import { AbortWatch, readAbortOnFail } from '../plan/abort-conditions.js';
 import type { Plan } from '../plan/plan.js';
 import type { LoadResult } from '../result.js';
 import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
-import { hintAtTls } from './tls-hint.js';
+import { addTlsHint } from './tls-hint.js';
 import { findUnreachedTargets } from './unreached-targets.js';
 
 /** One run of the engine. */
-export interface Measurement {
+export interface RunInput {
   options: LoadOptions;
   plan: Plan;
   /** The server that was started for it. */
@@ -24,7 +24,7 @@ export interface Measurement {
 }
 
 /** The result, and when the measurement began and ended on the clock of `performance.now()`. */
-export interface Measured {
+export interface TimedResult {
   result: LoadResult;
   fromMs: number;
   toMs: number;
@@ -33,7 +33,7 @@ export interface Measured {
 }
 
 /** Why the engine was told to stop; what came first ended the run. */
-type Stop = Pick<Finished, 'interrupted' | 'serverEnded' | 'abortedBy'>;
+type Stop = Pick<RunData, 'interrupted' | 'serverEnded' | 'abortedBy'>;
 
 const NO_STOP: Stop = { interrupted: false, serverEnded: null, abortedBy: null };
 
@@ -43,17 +43,17 @@ export async function measure({
   plan,
   command,
   snapshots,
-}: Measurement): Promise<Measured> {
+}: RunInput): Promise<TimedResult> {
   const { signal, pid } = options;
   // Everything is loaded before the start: the run may take all descriptors that there are.
   const { NativeRun } = loadNative();
-  const [{ knownServer, sampleServer }, { buildResult }] = await Promise.all([
+  const [{ findServer, sampleServer }, { buildResult }] = await Promise.all([
     import('./server.js'),
     import('../outcome/outcome.js'),
   ]);
   signal?.throwIfAborted();
 
-  const lookUp = () => knownServer(pid, command?.pid ?? null, plan.native.origins);
+  const lookUp = () => findServer(pid, command?.pid ?? null, plan.native.origins);
   // It takes milliseconds of a core: a closed run does not wait for it, but it must not make a schedule late.
   const foundBefore = plan.native.startRate === undefined ? undefined : lookUp();
 
@@ -67,7 +67,7 @@ export async function measure({
     // A run that is told to stop goes through the phases that it has not reached: that is no progress.
     if (stops.length > 0) return;
     snapshots.push(snapshot);
-    const abortedBy = conditions.lost(snapshot);
+    const abortedBy = conditions.findLost(snapshot);
     if (abortedBy !== null) stop({ ...NO_STOP, abortedBy });
   });
   const stop = (why: Stop) => {
@@ -81,11 +81,11 @@ export async function measure({
   const known = foundBefore === undefined ? lookUp() : foundBefore;
   const readServer = known && sampleServer(known);
   try {
-    const outcome = await finished(engine);
+    const outcome = await awaitOutcome(engine);
     const used = machine.end();
-    await hintAtTls(outcome, plan.native.origins);
+    await addTlsHint(outcome, plan.native.origins);
     const [why = NO_STOP] = outcome.interrupted ? stops : [];
-    if (why.interrupted && nothingSent(outcome)) throw signal?.reason;
+    if (why.interrupted && hasSentNothing(outcome)) throw signal?.reason;
     const phases = clock.phasesOf(outcome);
     const server = readServer ? readServer(phases.from, phases.to) : null;
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
@@ -109,12 +109,14 @@ export async function measure({
 }
 
 /** Whether the run ended in set-up, or before anything was due. */
-function nothingSent({ requests, warmup }: NativeOutcome): boolean {
+function hasSentNothing({ requests, warmup }: NativeOutcome): boolean {
   return requests.sent === 0 && warmup.requests === 0;
 }
 
 /** The engine's outcome; its errors carry the codes of `MillraceError`. */
-async function finished(engine: { finished(): Promise<NativeOutcome> }): Promise<NativeOutcome> {
+async function awaitOutcome(engine: {
+  finished(): Promise<NativeOutcome>;
+}): Promise<NativeOutcome> {
   try {
     return await engine.finished();
   } catch (error) {

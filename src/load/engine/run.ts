@@ -4,8 +4,8 @@ import { checkOptions } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
 import { LOAD_OPTIONS } from '../option-schema.js';
 import type { LoadOptions } from '../options.js';
-import { buildPlan, type Plan, trialOf } from '../plan/plan.js';
-import { type Measured, measure } from './measure.js';
+import { buildPlan, buildTrialRequest, type Plan } from '../plan/plan.js';
+import { measure, type TimedResult } from './measure.js';
 import { Snapshots } from './snapshots.js';
 
 /** What a run may be told beyond the options of `load()`. */
@@ -23,14 +23,17 @@ export interface RunSettings {
 }
 
 /** Carries a run out, its command's server included; rejects as `load()` does. */
-export async function runLoad(options: LoadOptions, settings: RunSettings = {}): Promise<Measured> {
+export async function runLoad(
+  options: LoadOptions,
+  settings: RunSettings = {},
+): Promise<TimedResult> {
   checkOptions(options, LOAD_OPTIONS);
   const { command, signal } = options;
   const { snapshots = new Snapshots(), earlyAckProbe = false, secondEndpoint } = settings;
   signal?.throwIfAborted();
   const planFor = async (server?: string) => {
-    const plan = withNudge(await buildPlan(options, server), earlyAckProbe);
-    return secondEndpoint ? withSecond(plan, secondEndpoint) : plan;
+    const plan = addEarlyAckProbe(await buildPlan(options, server), earlyAckProbe);
+    return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
   };
   if (!command) return measure({ options, plan: await planFor(), command: null, snapshots });
 
@@ -39,7 +42,7 @@ export async function runLoad(options: LoadOptions, settings: RunSettings = {}):
   const { startCommand } = await import('../../process/command/start-command.js');
   const server = await startCommand(command, {
     timeoutMs: DEFAULTS.commandTimeoutMs,
-    ...(draft.toCommand ? { trial: trialOf(draft) } : { port: portOf(draft) }),
+    ...(draft.toCommand ? { trial: buildTrialRequest(draft) } : { port: readPort(draft) }),
     ...(signal && { signal }),
   });
   try {
@@ -50,12 +53,12 @@ export async function runLoad(options: LoadOptions, settings: RunSettings = {}):
   }
 }
 
-function withNudge(plan: Plan, nudge: boolean): Plan {
+function addEarlyAckProbe(plan: Plan, nudge: boolean): Plan {
   return { ...plan, native: { ...plan.native, nudge } };
 }
 
 /** Each request once more for the other server; what it says of its host stays. */
-function withSecond(plan: Plan, { host, port }: Endpoint): Plan {
+function addSecondEndpoint(plan: Plan, { host, port }: Endpoint): Plan {
   const { origins, requests } = plan.native;
   const others = origins.map(({ unixPath, ...origin }) => ({ ...origin, host, port }));
   const shifted = requests.map((it) => ({ ...it, origin: it.origin + origins.length }));
@@ -69,7 +72,7 @@ function withSecond(plan: Plan, { host, port }: Endpoint): Plan {
   };
 }
 
-function portOf({ native }: Plan): number {
+function readPort({ native }: Plan): number {
   const origin = native.origins[0];
   if (origin && origin.unixPath === undefined) return origin.port;
   throw usageError(

@@ -11,7 +11,7 @@ export interface KnownServer {
 }
 
 /** The server's process: given, the command's, or the local owner of the targets' ports; else `null`. */
-export function knownServer(
+export function findServer(
   pid: LoadOptions['pid'],
   commandPid: number | null,
   origins: NativeOrigin[],
@@ -19,13 +19,13 @@ export function knownServer(
   if (pid === false) return null;
   if (pid !== undefined) return { pid, source: 'pid' };
   if (commandPid !== null) return { pid: commandPid, source: 'command' };
-  const [owner, ...others] = new Set(origins.map(ownerOf));
+  const [owner, ...others] = new Set(origins.map(findOwner));
   // Of several servers one would be read for all; one in this process is not told from the generator.
   const isOne = others.length === 0 && owner !== process.pid;
   return isOne && owner ? { pid: owner, source: 'port-owner' } : null;
 }
 
-function ownerOf({ host, port, unixPath }: NativeOrigin): number | null {
+function findOwner({ host, port, unixPath }: NativeOrigin): number | null {
   return unixPath === undefined ? findPortOwner(port, host) : null;
 }
 

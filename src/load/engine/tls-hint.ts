@@ -4,7 +4,7 @@ import type { NativeOrigin, NativeOutcome } from '../../native.js';
 const SILENT = new Set(['closed-early', 'reset', 'timeout']);
 
 /** Says so in the examples of errors where not a byte was answered because the server speaks TLS. */
-export async function hintAtTls(outcome: NativeOutcome, origins: NativeOrigin[]): Promise<void> {
+export async function addTlsHint(outcome: NativeOutcome, origins: NativeOrigin[]): Promise<void> {
   const [origin, ...others] = origins;
   const { errors, bytes } = outcome;
   const isSilent = errors.length > 0 && errors.every(({ kind }) => SILENT.has(kind));

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { usageError } from '../../errors.js';
 import { readInput } from './file.js';
 import { isPkcs12, type Pkcs12, readPkcs12 } from './pkcs12.js';
-import { utf16Of } from './text.js';
+import { detectUtf16 } from './text.js';
 
 /** The client's certificate and what goes with it, as files. */
 export interface IdentityFiles {
@@ -25,9 +25,9 @@ const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 /** The certificates of authorities, from PEM or DER, as PEM. */
 export function readAuthorities(path: string, passphrase?: string): Buffer {
   const file = new CertificateFile(path, 'ca file');
-  const certificates = file.certificates(passphrase);
-  if (certificates.length === 0) throw file.refused('contains no certificate');
-  return pemOf(certificates);
+  const certificates = file.readCertificates(passphrase);
+  if (certificates.length === 0) throw file.refuse('contains no certificate');
+  return toPem(certificates);
 }
 
 /** The client's certificate and key, from PEM, DER or PKCS #12. A file may hold both. */
@@ -37,29 +37,29 @@ export function readIdentity({ cert, key, passphrase }: IdentityFiles): Identity
     throw usageError('key needs cert: the client certificate that it belongs to');
   const certFile = new CertificateFile(cert, 'cert file');
   const keyFile = key === undefined ? certFile : new CertificateFile(key, 'key file');
-  const privateKey = keyFile.key(passphrase);
+  const privateKey = keyFile.readKey(passphrase);
   if (!privateKey && key === undefined) {
     throw usageError(
       'cert needs key: the private key of the certificate, unless the file of cert contains both',
     );
   }
-  if (!privateKey) throw keyFile.refused('contains no private key');
+  if (!privateKey) throw keyFile.refuse('contains no private key');
   checkKind(privateKey, keyFile);
-  const certificates = certFile.certificates(passphrase);
+  const certificates = certFile.readCertificates(passphrase);
   const own = certificates.findIndex((certificate) => certificate.checkPrivateKey(privateKey));
-  if (certificates.length === 0) throw certFile.refused('contains no certificate');
-  if (own < 0) throw keyFile.refused(`does not belong to the certificate in '${cert}'`);
+  if (certificates.length === 0) throw certFile.refuse('contains no certificate');
+  if (own < 0) throw keyFile.refuse(`does not belong to the certificate in '${cert}'`);
   checkCertificate(certificates[own] as X509Certificate, certFile);
   const chain = [...certificates.splice(own, 1), ...certificates];
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
-  return { cert: pemOf(chain), key: Buffer.from(pem) };
+  return { cert: toPem(chain), key: Buffer.from(pem) };
 }
 
 /** The file whose passphrase is needed and not given. */
-export function lockedFile({ cert, key, passphrase }: IdentityFiles): string | null {
+export function findEncryptedFile({ cert, key, passphrase }: IdentityFiles): string | null {
   const path = key ?? cert;
   if (path === undefined || passphrase !== undefined) return null;
-  return new CertificateFile(path, 'key file').isLocked() ? path : null;
+  return new CertificateFile(path, 'key file').isEncrypted() ? path : null;
 }
 
 /** A file with certificates or a key or both. */
@@ -75,52 +75,53 @@ class CertificateFile {
     this.#path = path;
     this.#what = what;
     this.#bytes = readInput(path, what);
-    if (this.#bytes.length > MAX_BYTES) throw this.refused('is too long for certificates and keys');
-    const wide = utf16Of(this.#bytes);
+    if (this.#bytes.length > MAX_BYTES) throw this.refuse('is too long for certificates and keys');
+    const wide = detectUtf16(this.#bytes);
     const text = wide ? new TextDecoder(wide).decode(this.#bytes) : this.#bytes.toString('latin1');
     this.#blocks = [...text.matchAll(PEM)].map(([pem, label = '']) => [label, pem]);
   }
 
-  refused(why: string): Error {
+  refuse(why: string): Error {
     return usageError(`${this.#what} '${this.#path}' ${why}`);
   }
 
-  isLocked(): boolean {
+  isEncrypted(): boolean {
     try {
-      this.key(undefined);
+      this.readKey(undefined);
       return false;
     } catch (error) {
       return /is encrypted/.test((error as Error).message);
     }
   }
 
-  certificates(passphrase: string | undefined): X509Certificate[] {
+  readCertificates(passphrase: string | undefined): X509Certificate[] {
     if (this.#blocks.some(([label]) => label === 'PKCS7' || label === 'CMS')) {
-      throw this.refused('is PKCS #7; convert it with openssl pkcs7 -print_certs');
+      throw this.refuse('is PKCS #7; convert it with openssl pkcs7 -print_certs');
     }
     if (this.#blocks.length > 0) {
       return this.#blocks
         .filter(([label]) => /^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label))
         .map(([, pem]) => this.#certificate(pem));
     }
-    if (isPkcs12(this.#bytes)) return this.#opened(passphrase).certificates.map(this.#certificate);
+    if (isPkcs12(this.#bytes))
+      return this.#openContainer(passphrase).certificates.map(this.#certificate);
     return [this.#certificate(this.#bytes)];
   }
 
-  key(passphrase: string | undefined): KeyObject | null {
+  readKey(passphrase: string | undefined): KeyObject | null {
     const [label, pem] = this.#blocks.find(([label]) => label.endsWith('PRIVATE KEY')) ?? [];
     if (pem !== undefined) {
       if (label === 'OPENSSH PRIVATE KEY') {
-        throw this.refused(
+        throw this.refuse(
           "is in OpenSSH's own form; convert a copy with ssh-keygen -p -m PEM -f FILE",
         );
       }
       const locked = label === 'ENCRYPTED PRIVATE KEY' || pem.includes('ENCRYPTED');
-      return this.#unlocked(locked, passphrase, { key: pem, format: 'pem' });
+      return this.#decryptKey(locked, passphrase, { key: pem, format: 'pem' });
     }
     if (this.#blocks.length > 0) return null;
     if (isPkcs12(this.#bytes)) {
-      const { key } = this.#opened(passphrase);
+      const { key } = this.#openContainer(passphrase);
       return key;
     }
     return this.#derKey(passphrase);
@@ -132,45 +133,49 @@ class CertificateFile {
         return createPrivateKey({ key: this.#bytes, format: 'der', type });
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ERR_MISSING_PASSPHRASE') continue;
-        return this.#unlocked(true, passphrase, { key: this.#bytes, format: 'der', type: 'pkcs8' });
+        return this.#decryptKey(true, passphrase, {
+          key: this.#bytes,
+          format: 'der',
+          type: 'pkcs8',
+        });
       }
     }
     // A certificate in DER has no key beside it.
     if (isCertificate(this.#bytes)) return null;
-    throw this.#unknown();
+    throw this.#describeUnknown();
   }
 
-  #unlocked(
+  #decryptKey(
     locked: boolean,
     passphrase: string | undefined,
     input: { key: string | Buffer; format: 'pem' | 'der'; type?: 'pkcs8' },
   ): KeyObject {
-    if (locked && passphrase === undefined) throw this.#locked();
+    if (locked && passphrase === undefined) throw this.#needsPassphrase();
     try {
       return createPrivateKey({ ...input, ...(locked && { passphrase: passphrase ?? '' }) });
     } catch (error) {
       if (locked)
-        throw this.refused(
+        throw this.refuse(
           'cannot be decrypted: the passphrase is wrong, or its cipher is obsolete',
         );
-      throw this.refused(`cannot be read: ${(error as Error).message}`);
+      throw this.refuse(`cannot be read: ${(error as Error).message}`);
     }
   }
 
-  #opened(passphrase: string | undefined): Pkcs12 {
+  #openContainer(passphrase: string | undefined): Pkcs12 {
     try {
       this.#container ??= readPkcs12(this.#bytes, passphrase ?? '');
       return this.#container;
     } catch (error) {
       if (passphrase === undefined && /passphrase/.test((error as Error).message)) {
-        throw this.#locked();
+        throw this.#needsPassphrase();
       }
-      throw this.refused(`cannot be opened: ${(error as Error).message}`);
+      throw this.refuse(`cannot be opened: ${(error as Error).message}`);
     }
   }
 
-  #locked(): Error {
-    return this.refused('is encrypted: give its passphrase with --passphrase (option passphrase)');
+  #needsPassphrase(): Error {
+    return this.refuse('is encrypted: give its passphrase with --passphrase (option passphrase)');
   }
 
   readonly #certificate = (bytes: string | Buffer): X509Certificate => {
@@ -178,23 +183,23 @@ class CertificateFile {
       return new X509Certificate(bytes);
     } catch {
       throw typeof bytes === 'string'
-        ? this.refused('contains a certificate that cannot be read')
-        : this.#unknown();
+        ? this.refuse('contains a certificate that cannot be read')
+        : this.#describeUnknown();
     }
   };
 
-  #unknown(): Error {
+  #describeUnknown(): Error {
     const accepted = 'use PEM, DER or PKCS #12';
-    if (this.#bytes.length === 0) return this.refused('is empty');
+    if (this.#bytes.length === 0) return this.refuse('is empty');
     if (this.#bytes.subarray(0, 4).toString('hex') === 'feedfeed') {
-      return this.refused(
+      return this.refuse(
         'is a Java key store; convert it with keytool -importkeystore -deststoretype PKCS12',
       );
     }
     if (this.#bytes.includes('PuTTY-User-Key-File')) {
-      return this.refused(`is a key of PuTTY; ${accepted}`);
+      return this.refuse(`is a key of PuTTY; ${accepted}`);
     }
-    return this.refused(`is not a certificate or key in a known format; ${accepted}`);
+    return this.refuse(`is not a certificate or key in a known format; ${accepted}`);
   }
 }
 
@@ -219,11 +224,11 @@ function checkKind(key: KeyObject, file: CertificateFile): void {
   const accepted = 'use RSA from 2048 to 8192 bits, Ed25519, or EC on P-256, P-384 or P-521';
   if (kind === 'rsa' && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS) return;
   if (kind === 'rsa')
-    throw file.refused(`contains an RSA key of ${modulusLength} bits; ${accepted}`);
+    throw file.refuse(`contains an RSA key of ${modulusLength} bits; ${accepted}`);
   if (kind === 'ed25519') return;
   if (kind === 'ec' && CURVES.includes(namedCurve ?? '')) return;
   const curve = namedCurve === undefined ? '' : ` on ${namedCurve}`;
-  throw file.refused(`contains a key of kind ${kind}${curve}; ${accepted}`);
+  throw file.refuse(`contains a key of kind ${kind}${curve}; ${accepted}`);
 }
 
 /** prime-field (1.2.840.10045.1.1), which only the explicit parameters of a curve contain. */
@@ -233,13 +238,13 @@ const PRIME_FIELD = Buffer.from('06072a8648ce3d0101', 'hex');
 function checkCertificate(certificate: X509Certificate, file: CertificateFile): void {
   // RFC 5280, 4.1.2.1: version 1 has no extensions.
   if (!hasVersion(certificate.raw)) {
-    throw file.refused(
+    throw file.refuse(
       'contains a certificate of X.509 version 1; use version 3, as openssl req -x509 and openssl x509 -extfile write it',
     );
   }
   // RFC 5480, 2.1.1, forbids them.
   if (certificate.raw.includes(PRIME_FIELD)) {
-    throw file.refused(
+    throw file.refuse(
       'contains a certificate whose EC key has explicit curve parameters; use a named curve (openssl ec -param_enc named_curve, and a new certificate)',
     );
   }
@@ -248,16 +253,16 @@ function checkCertificate(certificate: X509Certificate, file: CertificateFile): 
 /** Whether a certificate in DER names its version: one of version 1 leaves it out. */
 function hasVersion(der: Buffer): boolean {
   const EXPLICIT_0 = 0xa0;
-  const outer = contentStart(der, 0);
-  return der[contentStart(der, outer)] === EXPLICIT_0;
+  const outer = findContent(der, 0);
+  return der[findContent(der, outer)] === EXPLICIT_0;
 }
 
 /** Where the content of an element of DER begins. */
-function contentStart(der: Buffer, element: number): number {
+function findContent(der: Buffer, element: number): number {
   const length = der[element + 1] ?? 0;
   return element + 2 + (length > 0x80 ? length - 0x80 : 0);
 }
 
-function pemOf(certificates: X509Certificate[]): Buffer {
+function toPem(certificates: X509Certificate[]): Buffer {
   return Buffer.from(certificates.map((certificate) => certificate.toString()).join(''));
 }

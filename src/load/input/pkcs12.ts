@@ -22,7 +22,7 @@ const EXPLICIT = 0xa0;
 const DATA = '2a864886f70d010701';
 const ENCRYPTED_DATA = '2a864886f70d010706';
 const KEY_BAG = '2a864886f70d010c0a0101';
-const LOCKED_KEY_BAG = '2a864886f70d010c0a0102';
+const ENCRYPTED_KEY_BAG = '2a864886f70d010c0a0102';
 const CERTIFICATE_BAG = '2a864886f70d010c0a0103';
 const PBES2 = '2a864886f70d01050d';
 const TRIPLE_DES = '2a864886f70d010c0103';
@@ -42,7 +42,7 @@ const CIPHERS: Record<string, [name: string, keyBytes: number]> = {
 /** Whether bytes look like a container: version 3, then content of type data. */
 export function isPkcs12(bytes: Buffer): boolean {
   try {
-    const [version, content] = childrenOf(elementAt(bytes, 0));
+    const [version, content] = readChildren(readElement(bytes, 0));
     return version?.tag === INTEGER && version.value[0] === 3 && content?.tag === SEQUENCE;
   } catch {
     return false;
@@ -51,21 +51,23 @@ export function isPkcs12(bytes: Buffer): boolean {
 
 /** Opens a container; throws an error whose message says why it cannot be. */
 export function readPkcs12(bytes: Buffer, password: string): Pkcs12 {
-  const [, content] = childrenOf(elementAt(bytes, 0));
-  const safe = elementAt(octetsOf(contentOf(must(content), DATA)), 0);
+  const [, content] = readChildren(readElement(bytes, 0));
+  const safe = readElement(readOctets(readContent(requireElement(content), DATA)), 0);
   const found: Pkcs12 = { key: null, certificates: [] };
-  for (const part of childrenOf(safe)) {
-    const [type, body] = childrenOf(part);
-    const isLocked = must(type).value.toString('hex') === ENCRYPTED_DATA;
-    const bytes = isLocked ? unlock(must(body), password) : octetsOf(contentOf(part, DATA));
-    for (const bag of bagsOf(bytes, isLocked)) readBag(bag, password, found);
+  for (const part of readChildren(safe)) {
+    const [type, body] = readChildren(part);
+    const isLocked = requireElement(type).value.toString('hex') === ENCRYPTED_DATA;
+    const bytes = isLocked
+      ? decryptData(requireElement(body), password)
+      : readOctets(readContent(part, DATA));
+    for (const bag of readBags(bytes, isLocked)) readBag(bag, password, found);
   }
   return found;
 }
 
-function bagsOf(bytes: Buffer, unlocked: boolean): Element[] {
+function readBags(bytes: Buffer, unlocked: boolean): Element[] {
   try {
-    return childrenOf(elementAt(bytes, 0));
+    return readChildren(readElement(bytes, 0));
   } catch (error) {
     // By chance, one wrong key in 256 leaves a good end.
     throw unlocked ? new Error('the passphrase is wrong') : error;
@@ -73,24 +75,24 @@ function bagsOf(bytes: Buffer, unlocked: boolean): Element[] {
 }
 
 function readBag(bag: Element, password: string, found: Pkcs12): void {
-  const [type, explicit] = childrenOf(bag);
-  const [value] = childrenOf(must(explicit));
-  const { raw } = must(value);
-  switch (must(type).value.toString('hex')) {
+  const [type, explicit] = readChildren(bag);
+  const [value] = readChildren(requireElement(explicit));
+  const { raw } = requireElement(value);
+  switch (requireElement(type).value.toString('hex')) {
     case KEY_BAG:
       found.key = createPrivateKey({ key: raw, format: 'der', type: 'pkcs8' });
       break;
-    case LOCKED_KEY_BAG:
-      found.key = lockedKey(raw, password);
+    case ENCRYPTED_KEY_BAG:
+      found.key = decryptKey(raw, password);
       break;
     case CERTIFICATE_BAG: {
-      const [, inner] = childrenOf(must(value));
-      found.certificates.push(octetsOf(must(childrenOf(must(inner))[0])));
+      const [, inner] = readChildren(requireElement(value));
+      found.certificates.push(readOctets(requireElement(readChildren(requireElement(inner))[0])));
     }
   }
 }
 
-function lockedKey(raw: Buffer, passphrase: string): KeyObject {
+function decryptKey(raw: Buffer, passphrase: string): KeyObject {
   try {
     return createPrivateKey({ key: raw, format: 'der', type: 'pkcs8', passphrase });
   } catch {
@@ -99,57 +101,80 @@ function lockedKey(raw: Buffer, passphrase: string): KeyObject {
 }
 
 /** Decrypts EncryptedData (RFC 5652, section 8). */
-function unlock(explicit: Element, password: string): Buffer {
-  const [, info] = childrenOf(must(childrenOf(explicit)[0]));
-  const [, algorithm, encrypted] = childrenOf(must(info));
-  const [name, parameters] = childrenOf(must(algorithm));
-  const { cipher, key, iv } = secretsOf(must(name), must(parameters), password);
+function decryptData(explicit: Element, password: string): Buffer {
+  const [, info] = readChildren(requireElement(readChildren(explicit)[0]));
+  const [, algorithm, encrypted] = readChildren(requireElement(info));
+  const [name, parameters] = readChildren(requireElement(algorithm));
+  const { cipher, key, iv } = deriveSecrets(
+    requireElement(name),
+    requireElement(parameters),
+    password,
+  );
   const decipher = createDecipheriv(cipher, key, iv);
   try {
-    return Buffer.concat([decipher.update(octetsOf(must(encrypted))), decipher.final()]);
+    return Buffer.concat([
+      decipher.update(readOctets(requireElement(encrypted))),
+      decipher.final(),
+    ]);
   } catch {
     throw new Error('the passphrase is wrong');
   }
 }
 
-interface Secrets {
+interface DecryptionKey {
   cipher: string;
   key: Buffer;
   iv: Buffer;
 }
 
-function secretsOf(name: Element, parameters: Element, password: string): Secrets {
+function deriveSecrets(name: Element, parameters: Element, password: string): DecryptionKey {
   const algorithm = name.value.toString('hex');
   if (algorithm === TRIPLE_DES) {
-    const [salt, rounds] = childrenOf(parameters);
+    const [salt, rounds] = readChildren(parameters);
     const derive = (purpose: number, bytes: number) =>
-      deriveOld(password, must(salt).value, numberOf(must(rounds)), purpose, bytes);
+      deriveKeyPkcs12(
+        password,
+        requireElement(salt).value,
+        readNumber(requireElement(rounds)),
+        purpose,
+        bytes,
+      );
     return { cipher: 'des-ede3-cbc', key: derive(1, 24), iv: derive(2, 8) };
   }
-  if (algorithm === PBES2) return secretsOfPbes2(parameters, password);
+  if (algorithm === PBES2) return deriveSecretsPbes2(parameters, password);
   throw new Error(
     'its certificates are locked by a cipher out of use (RC2); write it anew with openssl pkcs12 -legacy and -export',
   );
 }
 
 /** RFC 8018, section 6.2. */
-function secretsOfPbes2(parameters: Element, password: string): Secrets {
-  const [derivation, scheme] = childrenOf(parameters);
-  const [salt, rounds, ...more] = childrenOf(must(childrenOf(must(derivation))[1]));
+function deriveSecretsPbes2(parameters: Element, password: string): DecryptionKey {
+  const [derivation, scheme] = readChildren(parameters);
+  const [salt, rounds, ...more] = readChildren(
+    requireElement(readChildren(requireElement(derivation))[1]),
+  );
   const prf = more.find(({ tag }) => tag === SEQUENCE);
-  const prfName = prf ? must(childrenOf(prf)[0]).value.toString('hex') : '2a864886f70d0207';
-  const [cipherName, iv] = childrenOf(must(scheme));
+  const prfName = prf
+    ? requireElement(readChildren(prf)[0]).value.toString('hex')
+    : '2a864886f70d0207';
+  const [cipherName, iv] = readChildren(requireElement(scheme));
   const digest = DIGESTS[prfName];
-  const [cipher, keyBytes] = CIPHERS[must(cipherName).value.toString('hex')] ?? [];
+  const [cipher, keyBytes] = CIPHERS[requireElement(cipherName).value.toString('hex')] ?? [];
   if (digest === undefined || cipher === undefined || keyBytes === undefined) {
     throw new Error('its certificates are locked by a cipher that is not known');
   }
-  const key = pbkdf2Sync(password, must(salt).value, numberOf(must(rounds)), keyBytes, digest);
-  return { cipher, key, iv: must(iv).value };
+  const key = pbkdf2Sync(
+    password,
+    requireElement(salt).value,
+    readNumber(requireElement(rounds)),
+    keyBytes,
+    digest,
+  );
+  return { cipher, key, iv: requireElement(iv).value };
 }
 
 /** RFC 7292, appendix B.2, with SHA-1. */
-function deriveOld(
+function deriveKeyPkcs12(
   password: string,
   salt: Buffer,
   rounds: number,
@@ -190,7 +215,7 @@ interface Element {
   raw: Buffer;
 }
 
-function elementAt(bytes: Buffer, at: number): Element {
+function readElement(bytes: Buffer, at: number): Element {
   const tag = bytes.readUInt8(at);
   const first = bytes.readUInt8(at + 1);
   if (first === 0x80) return endlessAt(bytes, at, tag);
@@ -207,14 +232,14 @@ function elementAt(bytes: Buffer, at: number): Element {
 
 function endlessAt(bytes: Buffer, at: number, tag: number): Element {
   let end = at + 2;
-  while (bytes.readUInt16BE(end) !== 0) end += elementAt(bytes, end).raw.length;
+  while (bytes.readUInt16BE(end) !== 0) end += readElement(bytes, end).raw.length;
   return { tag, value: bytes.subarray(at + 2, end), raw: bytes.subarray(at, end + 2) };
 }
 
-function childrenOf({ value }: Element): Element[] {
+function readChildren({ value }: Element): Element[] {
   const children: Element[] = [];
   for (let at = 0; at < value.length; ) {
-    const child = elementAt(value, at);
+    const child = readElement(value, at);
     children.push(child);
     at += child.raw.length;
   }
@@ -222,25 +247,25 @@ function childrenOf({ value }: Element): Element[] {
 }
 
 /** What a ContentInfo of this type holds. */
-function contentOf(info: Element, type: string): Element {
-  const [oid, explicit] = childrenOf(info);
+function readContent(info: Element, type: string): Element {
+  const [oid, explicit] = readChildren(info);
   if (oid?.tag !== OID || oid.value.toString('hex') !== type || explicit?.tag !== EXPLICIT) {
     throw new Error('it is signed by a key, which is not supported');
   }
-  return must(childrenOf(explicit)[0]);
+  return requireElement(readChildren(explicit)[0]);
 }
 
 /** The bytes of an octet string, which BER may cut into several. */
-function octetsOf(element: Element): Buffer {
+function readOctets(element: Element): Buffer {
   const isCut = (element.tag & 0x20) !== 0;
-  return isCut ? Buffer.concat(childrenOf(element).map(octetsOf)) : element.value;
+  return isCut ? Buffer.concat(readChildren(element).map(readOctets)) : element.value;
 }
 
-function numberOf({ value }: Element): number {
+function readNumber({ value }: Element): number {
   return value.readUIntBE(0, value.length);
 }
 
-function must<T>(value: T | undefined): T {
+function requireElement<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('it is not well-formed');
   return value;
 }

@@ -7,12 +7,12 @@ import { readInput } from './file.js';
 export function readText(path: string, what: string): string {
   const name = `${what} '${path}'`;
   // A file that is too long is refused before it is read.
-  if (sizeOf(path) > MAX_BYTES) throw tooLong(name);
+  if (readSize(path) > MAX_BYTES) throw tooLong(name);
   return decodeText(readInput(path, what), name);
 }
 
 /** The size of a file; 0 where there is none: reading it says why. */
-function sizeOf(path: string): number {
+function readSize(path: string): number {
   try {
     return statSync(path).size;
   } catch {
@@ -30,7 +30,7 @@ function tooLong(what: string): Error {
 /** Text as editors and shells write it: UTF-8 with or without a byte order mark, or UTF-16. */
 export function decodeText(bytes: Buffer, what: string): string {
   if (bytes.length > MAX_BYTES) throw tooLong(what);
-  const wide = utf16Of(bytes);
+  const wide = detectUtf16(bytes);
   if (wide) return new TextDecoder(wide).decode(bytes);
   if (!isUtf8(bytes)) {
     throw usageError(`${what} must be UTF-8 or UTF-16 (line ${findFaultyLine(bytes)} is neither)`);
@@ -39,7 +39,7 @@ export function decodeText(bytes: Buffer, what: string): string {
 }
 
 /** The byte order of UTF-16, by its mark or by the zero in its first character. */
-export function utf16Of(bytes: Buffer): 'utf-16le' | 'utf-16be' | null {
+export function detectUtf16(bytes: Buffer): 'utf-16le' | 'utf-16be' | null {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return null;
   if ((first === 0xff && second === 0xfe) || (first > 0 && second === 0)) return 'utf-16le';
@@ -48,7 +48,7 @@ export function utf16Of(bytes: Buffer): 'utf-16le' | 'utf-16be' | null {
 }
 
 /** The lines of a text, without their ends: CRLF, LF or CR. */
-export function linesOf(text: string): string[] {
+export function splitLines(text: string): string[] {
   return text.split(/\r\n|\n|\r/);
 }
 

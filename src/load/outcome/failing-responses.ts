@@ -6,10 +6,10 @@ import type { Plan } from '../plan/plan.js';
 import type { ErrorKind, FailingResponse } from '../result.js';
 
 /** Bytes of a body that are shown. */
-const BODY = 1024;
+const MAX_BODY_BYTES = 1024;
 
 /** The first response of each status that is no success, and what had come of those that errors broke off. */
-export function failingResponses(kept: NativeKeptResponse[], plan: Plan): FailingResponse[] {
+export function buildFailingResponses(kept: NativeKeptResponse[], plan: Plan): FailingResponse[] {
   const failing = kept.filter(
     ({ status }) => status === undefined || !isExpected(plan.summary, status),
   );
@@ -18,12 +18,12 @@ export function failingResponses(kept: NativeKeptResponse[], plan: Plan): Failin
   return failing.map(({ status, error, request, bytes }) => ({
     status: status ?? null,
     error: (error ?? null) as ErrorKind | null,
-    request: requestOf(plan, request),
-    ...shownResponse(bytes, secrets),
+    request: findRequest(plan, request),
+    ...describeResponse(bytes, secrets),
   }));
 }
 
-function requestOf({ summary }: Plan, index: number): FailingResponse['request'] {
+function findRequest({ summary }: Plan, index: number): FailingResponse['request'] {
   // A second server has each request of the mix once more.
   const target = summary.targets[index % summary.targets.length];
   return { method: target?.method ?? '', url: target?.url ?? '' };
@@ -42,29 +42,29 @@ export function collectSecrets({ requests, csv }: NativePlan): Secrets {
 
 type Shown = Pick<FailingResponse, 'head' | 'body' | 'bodyTruncated'>;
 
-function shownResponse(bytes: Buffer, secrets: Secrets): Shown {
+function describeResponse(bytes: Buffer, secrets: Secrets): Shown {
   const { head, content } = splitResponse(bytes);
   const isChunked = /^transfer-encoding:.*chunked/im.test(head);
-  const body = isChunked ? withoutChunks(content) : content;
-  const bodyTruncated = body.length > BODY;
+  const body = isChunked ? decodeChunks(content) : content;
+  const bodyTruncated = body.length > MAX_BODY_BYTES;
   return {
     head: head
       .split('\n')
-      .map((line) => maskedLine(line, secrets))
+      .map((line) => maskLine(line, secrets))
       .join('\n'),
-    body: textOf(body.subarray(0, BODY), head, secrets),
+    body: decodeBody(body.subarray(0, MAX_BODY_BYTES), head, secrets),
     bodyTruncated,
   };
 }
 
-function maskedLine(line: string, secrets: Secrets): string {
+function maskLine(line: string, secrets: Secrets): string {
   const [, name, space, value] = /^([^:\s]+)(:\s*)(.*)$/.exec(line) ?? [];
   if (name === undefined || value === undefined) return secrets.mask(line);
   return `${name}${space}${secrets.mask(maskHeader(name, value))}`;
 }
 
 /** Bytes that are no text are counted. */
-function textOf(body: Buffer, head: string, secrets: Secrets): string {
+function decodeBody(body: Buffer, head: string, secrets: Secrets): string {
   const isCoded = /^content-encoding:(?!\s*identity)/im.test(head);
   // A character that the cut went through is left out.
   const text = body.toString('utf8').replace(/\uFFFD{1,3}$/, '');
@@ -87,7 +87,7 @@ export function splitResponse(bytes: Buffer): { head: string; content: Buffer } 
 }
 
 /** The content of the chunks as far as they have come. */
-function withoutChunks(bytes: Buffer): Buffer {
+function decodeChunks(bytes: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
   while (at < bytes.length) {

@@ -11,13 +11,13 @@ import type {
   ServerResult,
   Statistic,
 } from '../result.js';
-import { clientBoundReasons } from './client-bound.js';
-import { failingResponses } from './failing-responses.js';
+import { findClientBoundReasons } from './client-bound.js';
+import { buildFailingResponses } from './failing-responses.js';
 import { findRedirections } from './redirections.js';
 import { findWarnings } from './warnings.js';
 
 /** What the result of a run is made of. */
-export interface Finished {
+export interface RunData {
   plan: Plan;
   outcome: NativeOutcome;
   phases: Phases;
@@ -36,7 +36,7 @@ export interface Finished {
 }
 
 /** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
-export function buildResult(finished: Finished): LoadResult {
+export function buildResult(finished: RunData): LoadResult {
   const {
     plan,
     outcome,
@@ -49,15 +49,15 @@ export function buildResult(finished: Finished): LoadResult {
     otherPorts,
     unreachedTargets,
   } = finished;
-  const measured = measuredOf(outcome);
-  const reasons = clientBoundReasons(measured.generator, measured.latencyMs);
+  const measured = convertOutcome(outcome);
+  const reasons = findClientBoundReasons(measured.generator, measured.latencyMs);
   const result: LoadResult = {
     schemaVersion: 1,
     tool: { name: 'millrace', version: packageVersion() },
     plan: { ...plan.summary, addresses: outcome.addresses },
     startedAt: phases.startedAt.toISOString(),
     ...measured,
-    failingResponses: failingResponses(outcome.kept, plan),
+    failingResponses: buildFailingResponses(outcome.kept, plan),
     interrupted,
     ...(abortedBy !== null && { abortedBy }),
     warmup: {
@@ -96,18 +96,18 @@ type Measured = Omit<LoadResult, Added> & {
 };
 
 // Field by field, so that what the addon adds or drops does not compile until it is mapped.
-function measuredOf(outcome: NativeOutcome): Measured {
+function convertOutcome(outcome: NativeOutcome): Measured {
   const { generator, throughput, histograms, percentiles } = outcome;
   return {
     durationMs: outcome.durationMs,
     setupMs: outcome.setupMs,
     requests: outcome.requests,
     throughput: { mean: throughput.mean, stdev: throughput.stdev ?? null },
-    latencyMs: distributionOf(outcome.latencyMs),
-    serviceTimeMs: distributionOf(outcome.serviceTimeMs),
-    gapMs: distributionOf(outcome.gapMs),
-    connectMs: distributionOf(outcome.connectMs),
-    tlsMs: distributionOf(outcome.tlsMs),
+    latencyMs: convertDistribution(outcome.latencyMs),
+    serviceTimeMs: convertDistribution(outcome.serviceTimeMs),
+    gapMs: convertDistribution(outcome.gapMs),
+    connectMs: convertDistribution(outcome.connectMs),
+    tlsMs: convertDistribution(outcome.tlsMs),
     connections: outcome.connections,
     statusCodes: outcome.statusCodes,
     errors: outcome.errors
@@ -139,12 +139,12 @@ function measuredOf(outcome: NativeOutcome): Measured {
   };
 }
 
-function distributionOf(native: NativeDistribution): Distribution {
+function convertDistribution(native: NativeDistribution): Distribution {
   return {
     count: native.count,
     censored: native.censored,
-    atLeast: boundsOf(native),
-    imprecise: impreciseOf(native),
+    atLeast: findBounds(native),
+    imprecise: findImprecise(native),
     min: native.min ?? null,
     mean: native.mean ?? null,
     stdev: native.stdev ?? null,
@@ -170,27 +170,27 @@ const PERCENTILES = {
 } as const;
 
 /** Shares that are sums and products of fractions are equal if they are as close as this. */
-const EQUAL = 1e-12;
+const TOLERANCE = 1e-12;
 
 /** What lies beyond the share up to which the times are known. */
-function boundsOf({ count, known }: NativeDistribution): Distribution['atLeast'] {
+function findBounds({ count, known }: NativeDistribution): Distribution['atLeast'] {
   if (count === 0 || known === 1) return {};
-  return { ...percentilesAbove(known), mean: true, stdev: true, max: true };
+  return { ...selectPercentilesAbove(known), mean: true, stdev: true, max: true };
 }
 
 /** Percentiles that are known, and not by enough samples. */
-function impreciseOf({ count, known, supported }: NativeDistribution): Distribution['imprecise'] {
+function findImprecise({ count, known, supported }: NativeDistribution): Distribution['imprecise'] {
   if (count === 0) return {};
-  const bounds = percentilesAbove(known);
-  const names = Object.keys(percentilesAbove(supported)) as Statistic[];
-  return marked(names.filter((name) => !(name in bounds)));
+  const bounds = selectPercentilesAbove(known);
+  const names = Object.keys(selectPercentilesAbove(supported)) as Statistic[];
+  return markAll(names.filter((name) => !(name in bounds)));
 }
 
-function percentilesAbove(share: number): Distribution['atLeast'] {
+function selectPercentilesAbove(share: number): Distribution['atLeast'] {
   const names = Object.keys(PERCENTILES) as (keyof typeof PERCENTILES)[];
-  return marked(names.filter((name) => PERCENTILES[name] > share + EQUAL));
+  return markAll(names.filter((name) => PERCENTILES[name] > share + TOLERANCE));
 }
 
-function marked(names: Statistic[]): Distribution['atLeast'] {
+function markAll(names: Statistic[]): Distribution['atLeast'] {
   return Object.fromEntries(names.map((name) => [name, true]));
 }

@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { count, plural, rate, share, time } from '../../format/units.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
-import { arrivalsWithin } from '../plan/schedule.js';
+import { countArrivals } from '../plan/schedule.js';
 import type { LoadResult, Warning } from '../result.js';
 import { adviseOnCertificate } from './certificate-advice.js';
 import { adviseOnClientBound, clientBound as clientBoundWords } from './client-bound-words.js';
@@ -131,19 +131,19 @@ const RATE_REACHED = 0.95;
 
 function rateNotReached({ plan, requests, meanInFlight, durationMs }: LoadResult): string | null {
   if (plan.model === 'closed') return null;
-  const due = Math.min(arrivalsWithin(plan, durationMs), plan.requests ?? Number.POSITIVE_INFINITY);
+  const due = Math.min(countArrivals(plan, durationMs), plan.requests ?? Number.POSITIVE_INFINITY);
   const completed = requests.ok + requests.statusErrors;
-  const sentTooFew = requests.sent < leastOf(due, plan.arrivals);
+  const sentTooFew = requests.sent < minExpected(due, plan.arrivals);
   // A service that keeps up has as many under way at the end as on average; one that does not, twice as many.
   const backlog = Math.max(0, requests.inFlightAtEnd - 1.5 * meanInFlight);
-  const fellBehind = requests.sent - backlog < leastOf(due, plan.arrivals);
+  const fellBehind = requests.sent - backlog < minExpected(due, plan.arrivals);
   if (!sentTooFew && !fellBehind) return null;
   const perSecond = (requests: number) => `${rate((requests * 1000) / durationMs)}/s`;
   return `The rate was not reached: asked ${perSecond(due)}, sent ${perSecond(requests.sent)}, completed ${perSecond(completed)}. Lower it (-R), or allow more connections (-c).`;
 }
 
 // An arrival at the very end may fall on either side; Poisson arrivals deviate by their root.
-function leastOf(due: number, arrivals: LoadResult['plan']['arrivals']): number {
+function minExpected(due: number, arrivals: LoadResult['plan']['arrivals']): number {
   const chance = arrivals === 'poisson' ? 3 * Math.sqrt(due) : 0;
   return RATE_REACHED * due - chance - 1;
 }

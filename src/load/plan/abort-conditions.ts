@@ -2,7 +2,7 @@ import type { NativeBound, NativeSnapshot } from '../../native.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
 import { type Condition, parseCondition } from './condition.js';
-import { arrivalsWithin } from './schedule.js';
+import { countArrivals } from './schedule.js';
 
 /** The conditions that end a run as soon as one of them cannot hold any more. */
 export function readAbortOnFail({ abortOnFail = [] }: Pick<LoadOptions, 'abortOnFail'>) {
@@ -10,17 +10,20 @@ export function readAbortOnFail({ abortOnFail = [] }: Pick<LoadOptions, 'abortOn
 }
 
 /** What samples are counted against while the run goes on, one for each condition. */
-export function boundsOf(conditions: readonly Condition[]): NativeBound[] {
+export function readBounds(conditions: readonly Condition[]): NativeBound[] {
   return conditions.map(({ boundMs, ofServiceTime }) => ({
     serviceTime: ofServiceTime,
     ms: boundMs ?? 0,
   }));
 }
 
-type Ends = Pick<PlanSummary, 'model' | 'requests' | 'durationMs' | 'rate' | 'stages' | 'arrivals'>;
+type RunLength = Pick<
+  PlanSummary,
+  'model' | 'requests' | 'durationMs' | 'rate' | 'stages' | 'arrivals'
+>;
 
 /** A closed run is not expected to become faster than so many times its fastest second. */
-const FASTER = 2;
+const MAX_SPEED_UP = 2;
 
 /** From then on there is a second to judge by. */
 const FIRST_SECOND_MS = 1000;
@@ -29,25 +32,25 @@ const FIRST_SECOND_MS = 1000;
 const WINDOW_MS = 100;
 
 /** Longer than any run: over thirty years. */
-const LONGEST_MS = 1e12;
+const MAX_RUN_MS = 1e12;
 
 /** Watches a run for a condition that cannot hold any more, whatever is still to come. */
 export class AbortWatch {
   readonly #conditions: readonly Condition[];
-  readonly #plan: Ends;
+  readonly #plan: RunLength;
   #fastest = 0;
 
-  constructor(conditions: readonly Condition[], plan: Ends) {
+  constructor(conditions: readonly Condition[], plan: RunLength) {
     this.#conditions = conditions;
     this.#plan = plan;
   }
 
   /** The condition that cannot hold any more, as it was given; `null`: none. */
-  lost(snapshot: NativeSnapshot): string | null {
+  findLost(snapshot: NativeSnapshot): string | null {
     if (snapshot.phase !== 'measure') return null;
     this.#fastest = Math.max(this.#fastest, snapshot.throughput);
-    const rest = Math.max(0, this.#rest(snapshot));
-    const shortestMs = this.#shortest(snapshot);
+    const rest = Math.max(0, this.#countRemaining(snapshot));
+    const shortestMs = this.#findShortestLength(snapshot);
     const lost = this.#conditions.find(({ isLost }, index) =>
       isLost({ ...snapshot, above: snapshot.above[index] ?? 0, rest, shortestMs }),
     );
@@ -55,47 +58,47 @@ export class AbortWatch {
   }
 
   /** The shortest length that the run may come to: a number of requests may end it before its planned duration. */
-  #shortest({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
+  #findShortestLength({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
     const { model, requests, durationMs } = this.#plan;
     const planned = durationMs ?? Number.POSITIVE_INFINITY;
     if (requests === null) return planned;
     // The newest window of the series may be a part of one.
     const lasted = Math.max(0, elapsedMs - WINDOW_MS);
-    if (model === 'open') return Math.min(planned, Math.max(lasted, this.#earliestArrival()));
+    if (model === 'open') return Math.min(planned, Math.max(lasted, this.#findEarliestEnd()));
     const unsent = Math.max(0, requests - sent - connectFailed - inFlight);
     if (elapsedMs < FIRST_SECOND_MS || unsent === 0) return Math.min(planned, lasted);
-    const perMs = (FASTER * this.#fastest) / 1000;
+    const perMs = (MAX_SPEED_UP * this.#fastest) / 1000;
     return Math.min(planned, lasted + unsent / perMs);
   }
 
   /** When the last of a number of arrivals may be due at the earliest; infinite if it is due at no time. */
-  #earliestArrival(): number {
+  #findEarliestEnd(): number {
     const { requests, durationMs } = this.#plan;
-    let [early, late] = [0, durationMs ?? LONGEST_MS];
-    if (requests === null || this.#arrivals(late) < requests) return Number.POSITIVE_INFINITY;
+    let [early, late] = [0, durationMs ?? MAX_RUN_MS];
+    if (requests === null || this.#countArrivals(late) < requests) return Number.POSITIVE_INFINITY;
     while (late - early > 1) {
       const middle = (early + late) / 2;
-      if (this.#arrivals(middle) < requests) early = middle;
+      if (this.#countArrivals(middle) < requests) early = middle;
       else late = middle;
     }
     return early;
   }
 
   /** The most requests that may still come. */
-  #rest({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
+  #countRemaining({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
     const { model, requests, durationMs } = this.#plan;
     const due = sent + connectFailed;
     const byNumber = requests === null ? Number.POSITIVE_INFINITY : requests - due;
     if (durationMs === null) return byNumber;
-    if (model === 'open') return Math.min(byNumber, this.#arrivals(durationMs) - due);
+    if (model === 'open') return Math.min(byNumber, this.#countArrivals(durationMs) - due);
     if (elapsedMs < FIRST_SECOND_MS) return byNumber;
-    const perMs = (FASTER * this.#fastest) / 1000;
+    const perMs = (MAX_SPEED_UP * this.#fastest) / 1000;
     return Math.min(byNumber, inFlight + perMs * (durationMs - elapsedMs));
   }
 
   /** All arrivals of the schedule; of a random one more than it has by chance. */
-  #arrivals(durationMs: number): number {
-    const mean = arrivalsWithin(this.#plan, durationMs);
+  #countArrivals(durationMs: number): number {
+    const mean = countArrivals(this.#plan, durationMs);
     return mean + 1 + (this.#plan.arrivals === 'poisson' ? 6 * Math.sqrt(mean) : 0);
   }
 }

@@ -4,7 +4,7 @@ import { parseCount } from '../../units.js';
 import { DEFAULTS, LIMITS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
-import { arrivalsWithin, type Schedule } from './schedule.js';
+import { countArrivals, type Schedule } from './schedule.js';
 
 /** How much runs at once. */
 export type Concurrency = Pick<
@@ -84,7 +84,7 @@ function refuseUnreachableDepth(
       `pipelining must be at most ${maxPending}, the value of maxPending (got ${pipelining})`,
     );
   }
-  const due = durationMs === null ? Number.POSITIVE_INFINITY : arrivalsWithin(schedule, durationMs);
+  const due = durationMs === null ? Number.POSITIVE_INFINITY : countArrivals(schedule, durationMs);
   const arrivals = Math.floor(Math.min(due, requests ?? due));
   if (arrivals < pipelining) {
     throw usageError(

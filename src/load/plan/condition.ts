@@ -70,7 +70,7 @@ const POINTS = [
 /** Reads a condition such as `p99<50ms`: what must hold, not what must not. */
 export function parseCondition(text: string, given: string): Condition {
   const [, distribution, metric = '', comparison = '', bound = ''] = SYNTAX.exec(text.trim()) ?? [];
-  const measure = measureOf(metric.toLowerCase(), distribution?.toLowerCase(), bound, given);
+  const measure = readMeasure(metric.toLowerCase(), distribution?.toLowerCase(), bound, given);
   if (!measure) {
     const meant = suggestCondition(text);
     throw usageError(
@@ -133,7 +133,7 @@ function suggestCondition(text: string): string | null {
   const suggestion = `${distribution}${metric}${comparison}${bound}${unit}`;
   const [, ...parts] = SYNTAX.exec(suggestion) ?? [];
   try {
-    return measureOf(parts[1] ?? '', parts[0], parts[3] ?? '', '') && suggestion;
+    return readMeasure(parts[1] ?? '', parts[0], parts[3] ?? '', '') && suggestion;
   } catch {
     return null; // The bound is no duration or rate.
   }
@@ -165,7 +165,7 @@ interface Measure {
   mayHold?(progress: Progress, comparison: string): boolean;
 }
 
-function measureOf(
+function readMeasure(
   metric: string,
   distribution: string | undefined,
   bound: string,
@@ -178,10 +178,10 @@ function measureOf(
     const ms = parseDuration(bound, given);
     const read = (result: LoadResult) => result[key][point];
     const isAtLeast = (result: LoadResult) => point !== 'min' && point in result[key].atLeast;
-    const quantile = quantileOf(point);
+    const quantile = readQuantile(point);
     const isWatched = key === 'latencyMs' || key === 'serviceTimeMs';
     const ofServiceTime = key === 'serviceTimeMs';
-    const mostAbove = isWatched ? shareAbove(point, quantile) : null;
+    const maxShareAbove = isWatched ? findAllowedShare(point, quantile) : null;
     const measure = {
       read,
       isAtLeast,
@@ -191,9 +191,9 @@ function measureOf(
       quantile,
       ofServiceTime,
     };
-    if (mostAbove === null) return measure;
+    if (maxShareAbove === null) return measure;
     // Of any number of requests none may be above the bound of the longest: not 0 times infinity.
-    const allowed = (samples: number) => (mostAbove === 0 ? 0 : mostAbove * samples);
+    const allowed = (samples: number) => (maxShareAbove === 0 ? 0 : maxShareAbove * samples);
     const mayHold = ({ above, sent, rest }: Progress) => above <= allowed(sent + rest) + ROUNDING;
     return { ...measure, mayHold };
   }
@@ -225,13 +225,13 @@ function measureOf(
 const ROUNDING = 1e-3;
 
 /** The share of the samples that may be above the bound of a percentile, or of the longest; `null`: only the end tells. */
-function shareAbove(point: string, quantile: number | null): number | null {
+function findAllowedShare(point: string, quantile: number | null): number | null {
   if (point === 'max') return 0;
   return quantile === null ? null : 1 - quantile;
 }
 
 /** `p99_9` is 0.999. */
-function quantileOf(point: string): number | null {
+function readQuantile(point: string): number | null {
   const [, digits] = /^p([\d_]+)$/.exec(point) ?? [];
   return digits === undefined ? null : Number(digits.replace('_', '.')) / 100;
 }

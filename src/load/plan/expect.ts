@@ -3,8 +3,8 @@ import { mustBe } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 
-const FIRST = 100;
-const LAST = 999;
+const MIN_STATUS = 100;
+const MAX_STATUS = 999;
 const ACCEPTED = "statuses, classes or ranges, such as '2xx' or '200-204,3xx,404'";
 
 /** Reads which statuses count as a success: each a status (`404`), a class (`2xx`) or a range (`200-204`). */
@@ -14,16 +14,16 @@ export function readExpect(value: LoadOptions['expect'], name = 'expect'): strin
   if (words.length === 0) throw usageError(`${name} must be ${ACCEPTED} (got an empty list)`);
   return words.map((word) => {
     const pattern = word.trim().toLowerCase();
-    if (boundsOf(pattern) !== null) return pattern;
+    if (readBounds(pattern) !== null) return pattern;
     throw mustBe(name, ACCEPTED, word);
   });
 }
 
 /** Every status that these patterns name. */
-export function expectedStatuses(patterns: readonly string[]): number[] {
+export function listExpectedStatuses(patterns: readonly string[]): number[] {
   const statuses = new Set<number>();
   for (const pattern of patterns) {
-    const [from, to] = boundsOf(pattern) ?? [FIRST, FIRST - 1];
+    const [from, to] = readBounds(pattern) ?? [MIN_STATUS, MIN_STATUS - 1];
     for (let status = from; status <= to; status++) statuses.add(status);
   }
   return [...statuses];
@@ -35,7 +35,7 @@ export function isExpected(
   status: number,
 ): boolean {
   return expect.some((pattern) => {
-    const [from, to] = boundsOf(pattern) ?? [1, 0];
+    const [from, to] = readBounds(pattern) ?? [1, 0];
     return status >= from && status <= to;
   });
 }
@@ -45,10 +45,10 @@ export function isDefaultExpect({ expect = [...DEFAULTS.expect] }: { expect?: st
   return expect.join() === DEFAULTS.expect.join();
 }
 
-function boundsOf(pattern: string): [from: number, to: number] | null {
+function readBounds(pattern: string): [from: number, to: number] | null {
   const [, digit] = /^([1-9])xx$/.exec(pattern) ?? [];
   if (digit !== undefined) return [Number(digit) * 100, Number(digit) * 100 + 99];
   const [, from, to = from] = /^([1-9]\d\d)(?:-([1-9]\d\d))?$/.exec(pattern) ?? [];
   if (from === undefined || Number(from) > Number(to)) return null;
-  return [Number(from), Math.min(Number(to), LAST)];
+  return [Number(from), Math.min(Number(to), MAX_STATUS)];
 }

@@ -10,10 +10,10 @@ import { readPlaceholders } from '../requests/placeholders.js';
 import { readRequestMix } from '../requests/request-mix.js';
 import { parseUrl } from '../requests/url.js';
 import type { PlanSummary } from '../result.js';
-import { boundsOf, readAbortOnFail } from './abort-conditions.js';
+import { readAbortOnFail, readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
-import { expectedStatuses, readExpect } from './expect.js';
-import { positive, readSchedule, type Schedule } from './schedule.js';
+import { listExpectedStatuses, readExpect } from './expect.js';
+import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { readTransport } from './transport.js';
 
 /** What the engine is told, and what the result says was told. */
@@ -51,8 +51,8 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
   const transport = readTransport(options, mix);
   const concurrency = readConcurrency(options, schedule, transport.connection, mix.origins.length);
   const limits = {
-    timeoutMs: timeLimit(options.timeout ?? DEFAULTS.timeoutMs, 'timeout'),
-    connectTimeoutMs: timeLimit(
+    timeoutMs: readTimeLimit(options.timeout ?? DEFAULTS.timeoutMs, 'timeout'),
+    connectTimeoutMs: readTimeLimit(
       options.connectTimeout ?? DEFAULTS.connectTimeoutMs,
       'connectTimeout',
     ),
@@ -65,15 +65,15 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       origins: mix.origins,
       requests: mix.requests,
       weighted: mix.weighted,
-      ...nativeSchedule(schedule),
+      ...buildNativeSchedule(schedule),
       ...concurrency,
       ...limits,
       placeholders,
       csv,
       closeConnections: transport.connection === 'close',
       tls: transport.native,
-      expected: expectedStatuses(expect),
-      bounds: boundsOf(readAbortOnFail(options)),
+      expected: listExpectedStatuses(expect),
+      bounds: readBounds(readAbortOnFail(options)),
       nudge: false,
       seed: Math.floor(Math.random() * 2 ** 32),
     },
@@ -95,7 +95,7 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
 }
 
 /** The request by which the ports of a command are tried: the first, without what only the load is to send. */
-export function trialOf({ native }: Plan): TrialRequest {
+export function buildTrialRequest({ native }: Plan): TrialRequest {
   const { method, target } = native.requests[0] ?? { method: 'GET', target: '/' };
   return {
     method: method === 'GET' ? 'GET' : 'HEAD',
@@ -115,11 +115,11 @@ function checkCommand({ command, socketPath }: LoadOptions): void {
   }
 }
 
-function timeLimit(value: number | string, name: string): number {
-  return positive(parseDuration(value, name), name);
+function readTimeLimit(value: number | string, name: string): number {
+  return requirePositive(parseDuration(value, name), name);
 }
 
-function nativeSchedule(schedule: Schedule): NativeSchedule {
+function buildNativeSchedule(schedule: Schedule): NativeSchedule {
   const { rate, stages, durationMs, requests, warmupMs, thinkTimeMs } = schedule;
   return {
     ...(rate !== null && { startRate: rate }),

@@ -38,7 +38,7 @@ export function readSchedule(options: LoadOptions): Schedule {
  * Arrivals that are due within the first `ms` of an open run's measurement: the area under the rate.
  * After the last stage its rate holds.
  */
-export function arrivalsWithin(
+export function countArrivals(
   { rate, stages }: Pick<Schedule, 'rate' | 'stages'>,
   ms: number,
 ): number {
@@ -101,14 +101,14 @@ function readDuration(
         'duration must be above 0 (got 0): there is nothing to measure after the warm-up',
       );
     }
-    return positive(ms, 'duration');
+    return requirePositive(ms, 'duration');
   }
   if (stagesMs > 0) return stagesMs;
   return requests === null ? DEFAULTS.durationMs : null;
 }
 
 /** Refuses a time of 0. */
-export function positive(ms: number, name: string): number {
+export function requirePositive(ms: number, name: string): number {
   if (ms > 0) return ms;
   throw usageError(`${name} must be above 0 (got 0)`);
 }

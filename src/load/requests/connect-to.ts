@@ -10,7 +10,7 @@ export interface Destination {
   port: number;
 }
 
-interface Redirection {
+interface Override {
   fits: (host: string, port: number) => boolean;
   to: (host: string, port: number) => Destination;
 }
@@ -21,8 +21,8 @@ const CONNECT_TO = new RegExp(`^${HOST}:(\\d*):${HOST}:(\\d*)$`);
 
 /** What `connectTo` and `resolve` say about where connections go; as in curl, `connectTo` is read first. */
 export class ConnectionOverrides {
-  readonly #connectTo: Redirection[];
-  readonly #resolve: Redirection[];
+  readonly #connectTo: Override[];
+  readonly #resolve: Override[];
   readonly #given: string[];
   #used = false;
 
@@ -35,7 +35,7 @@ export class ConnectionOverrides {
     this.#given = [...connectTo, ...resolve];
   }
 
-  destinationOf(host: string, port: number): Destination {
+  findDestination(host: string, port: number): Destination {
     let destination: Destination = { hosts: [host], port };
     for (const redirections of [this.#connectTo, this.#resolve]) {
       const { hosts, port } = destination;
@@ -56,31 +56,32 @@ export class ConnectionOverrides {
   }
 }
 
-function readConnectTo(text: string): Redirection {
+function readConnectTo(text: string): Override {
   const [, host, port, toHost = '', toPort = ''] = CONNECT_TO.exec(text) ?? [];
   if (host === undefined || port === undefined) {
     throw mustBe('connectTo', 'HOST1:PORT1:HOST2:PORT2', text);
   }
   return {
     fits: (ofHost, ofPort) =>
-      (host === '' || isSameHost(bare(host), ofHost)) &&
+      (host === '' || isSameHost(stripBrackets(host), ofHost)) &&
       (port === '' || readPort(port, text) === ofPort),
     to: (ofHost, ofPort) => ({
-      hosts: [toHost === '' ? ofHost : bare(toHost)],
+      hosts: [toHost === '' ? ofHost : stripBrackets(toHost)],
       port: toPort === '' ? ofPort : readPort(toPort, text),
     }),
   };
 }
 
-function readResolve(text: string): Redirection {
+function readResolve(text: string): Override {
   const [, host, port, addresses] = RESOLVE.exec(text) ?? [];
-  const [first, ...more] = addresses?.split(',').map(bare) ?? [];
+  const [first, ...more] = addresses?.split(',').map(stripBrackets) ?? [];
   if (!host || port === undefined || !first || ![first, ...more].every((one) => isIP(one) > 0)) {
     throw mustBe('resolve', 'HOST:PORT:ADDRESS[,ADDRESS]', text);
   }
   const from = readPort(port, text);
   return {
-    fits: (ofHost, ofPort) => (host === '*' || isSameHost(bare(host), ofHost)) && from === ofPort,
+    fits: (ofHost, ofPort) =>
+      (host === '*' || isSameHost(stripBrackets(host), ofHost)) && from === ofPort,
     to: (_, port) => ({ hosts: [first, ...more], port }),
   };
 }
@@ -91,7 +92,7 @@ function readPort(digits: string, text: string): number {
   throw usageError(`the port in '${text}' must be from 1 to 65535 (got ${digits})`);
 }
 
-function bare(host: string): string {
+function stripBrackets(host: string): string {
   return host.trim().replace(/^\[|\]$/g, '');
 }
 

@@ -1,8 +1,8 @@
 import { usageError } from '../../errors.js';
 import type { NativeHeader } from '../../native.js';
-import { mustBe, shown } from '../../validation/shape.js';
+import { describeValue, mustBe } from '../../validation/shape.js';
 import { packageVersion } from '../../version.js';
-import { linesOf, readText } from '../input/text.js';
+import { readText, splitLines } from '../input/text.js';
 import type { LoadOptions } from '../options.js';
 import type { Location } from './url.js';
 
@@ -33,7 +33,7 @@ export function splitHeader(line: string, where: string): [name: string, value: 
 
 /** Reads a file with a header a line; blank lines and those that begin with `#` are passed over. */
 export function readHeaderFile(path: string): [name: string, value: string][] {
-  return linesOf(readText(path, 'header file')).flatMap((line, index) =>
+  return splitLines(readText(path, 'header file')).flatMap((line, index) =>
     /^\s*(#|$)/.test(line) ? [] : [splitHeader(line, `${path}:${index + 1}`)],
   );
 }
@@ -44,7 +44,7 @@ export function completeHeaders(
   shared: NativeHeader[],
   location: Location,
 ): NativeHeader[] {
-  const given = [...own, ...shared.filter(({ name }) => !has(own, name))];
+  const given = [...own, ...shared.filter(({ name }) => !hasHeader(own, name))];
   const { authority, authorization } = location;
   const defaults: NativeHeader[] = [
     { name: 'Host', value: authority },
@@ -52,7 +52,7 @@ export function completeHeaders(
     { name: 'Accept', value: '*/*' },
   ];
   if (authorization !== undefined) defaults.push({ name: 'Authorization', value: authorization });
-  return [...defaults.filter(({ name }) => !has(given, name)), ...given];
+  return [...defaults.filter(({ name }) => !hasHeader(given, name)), ...given];
 }
 
 /** Takes out the headers that belong to the engine, and refuses what contradicts it. */
@@ -65,7 +65,7 @@ export function frameHeaders(
   const kept = headers.filter(({ name, value }) => {
     switch (name.toLowerCase()) {
       case 'connection':
-        close ||= connectionCloses(value, where);
+        close ||= readConnectionHeader(value, where);
         return false;
       case 'content-length':
         if (Number(value) === bodyBytes) return false;
@@ -89,7 +89,7 @@ export function frameHeaders(
 function readHeader(name: unknown, value: unknown, where: string): NativeHeader {
   if (typeof name !== 'string' || !TOKEN.test(name)) {
     throw usageError(
-      `${where}: the name of a header must consist of letters, digits and - (got ${shown(name)})`,
+      `${where}: the name of a header must consist of letters, digits and - (got ${describeValue(name)})`,
     );
   }
   if (typeof value !== 'string') {
@@ -104,13 +104,13 @@ function readHeader(name: unknown, value: unknown, where: string): NativeHeader 
   return { name, value };
 }
 
-function connectionCloses(value: string, where: string): boolean {
+function readConnectionHeader(value: string, where: string): boolean {
   const option = value.trim().toLowerCase();
   if (option === 'close') return true;
   if (option === 'keep-alive') return false;
   throw usageError(`${where}: Connection must be close or keep-alive (got ${value})`);
 }
 
-function has(headers: NativeHeader[], name: string): boolean {
+function hasHeader(headers: NativeHeader[], name: string): boolean {
   return headers.some((header) => header.name.toLowerCase() === name.toLowerCase());
 }

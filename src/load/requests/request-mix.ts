@@ -3,10 +3,10 @@ import { maskUrl } from '../../masking/text.js';
 import type { NativeHeader, NativeOrigin, NativeRequest } from '../../native.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
-import { bodyBytes, sharedBody } from './body.js';
+import { readSharedBody, toBytes } from './body.js';
 import { ConnectionOverrides } from './connect-to.js';
 import { completeHeaders, frameHeaders, readHeaders } from './header.js';
-import { type GivenTarget, readTargetsFile } from './targets-file.js';
+import { type LocatedTarget, readTargetsFile } from './targets-file.js';
 import { formatUrl, type Location, parseUrl } from './url.js';
 
 /** The requests of a run, completed, and where they go. */
@@ -23,11 +23,11 @@ export interface RequestMix {
 
 /** Reads what the options say about requests; `command` is where a command's server listens. */
 export function readRequestMix(options: LoadOptions, command: Location | null): RequestMix {
-  const { targets, base } = givenTargets(options, command);
+  const { targets, base } = readTargets(options, command);
   const weighted = targets.some(({ weight }) => weight !== undefined);
   const shared = {
     headers: readHeaders(options.headers, 'headers'),
-    body: sharedBody(options),
+    body: readSharedBody(options),
     method: options.method,
   };
   const origins = new Origins(options);
@@ -63,13 +63,13 @@ export function readRequestMix(options: LoadOptions, command: Location | null): 
   return mix;
 }
 
-interface Given {
-  targets: GivenTarget[];
+interface TargetSource {
+  targets: LocatedTarget[];
   /** Where a target goes that begins with `/`. */
   base?: Location;
 }
 
-function givenTargets(options: LoadOptions, command: Location | null): Given {
+function readTargets(options: LoadOptions, command: Location | null): TargetSource {
   const urls = [options.url ?? []].flat().map((url) => ({ url, where: 'URL' }));
   const base = command ? { base: command } : {};
   if (options.targets && options.targetsFile !== undefined) {
@@ -83,7 +83,7 @@ function givenTargets(options: LoadOptions, command: Location | null): Given {
   if (targets) {
     if (targets.length === 0)
       throw usageError('targets must contain at least one target (got an empty list)');
-    return { targets, ...base, ...baseOfTargets(urls, targets) };
+    return { targets, ...base, ...readBase(urls, targets) };
   }
   if (urls.length > 0) return { targets: urls, ...base };
   if (command) return { targets: [{ url: '/', where: 'URL' }], ...base };
@@ -94,7 +94,7 @@ function givenTargets(options: LoadOptions, command: Location | null): Given {
 }
 
 // Beside targets, a URL is the base of those that name no host.
-function baseOfTargets(urls: GivenTarget[], targets: GivenTarget[]): { base?: Location } {
+function readBase(urls: LocatedTarget[], targets: LocatedTarget[]): { base?: Location } {
   const [url, ...more] = urls;
   if (!url) return {};
   if (more.length > 0 || !targets.some(isRelative)) {
@@ -111,7 +111,7 @@ function baseOfTargets(urls: GivenTarget[], targets: GivenTarget[]): { base?: Lo
   );
 }
 
-function isRelative({ url }: GivenTarget): boolean {
+function isRelative({ url }: LocatedTarget): boolean {
   return url.startsWith('/');
 }
 
@@ -142,13 +142,13 @@ interface Shared {
 const EXPECTS_CONTENT = new Set(['POST', 'PUT', 'PATCH']);
 
 function completeRequest(
-  target: GivenTarget,
+  target: LocatedTarget,
   shared: Shared,
   location: Location,
   origin: number,
 ): { request: NativeRequest; close: boolean } {
   const { where, weight = 1 } = target;
-  const content = bodyBytes(target.body) ?? shared.body;
+  const content = toBytes(target.body) ?? shared.body;
   const method = readMethod(target.method ?? shared.method ?? (content ? 'POST' : 'GET'), where);
   // A server may expect content with these: RFC 9110, 8.6, has them say that there is none.
   const body = content ?? (EXPECTS_CONTENT.has(method) ? Buffer.alloc(0) : undefined);
@@ -197,7 +197,7 @@ class Origins {
   }
 
   #redirected(host: string, port: number): Pick<NativeOrigin, 'host' | 'otherHosts' | 'port'> {
-    const destination = this.redirections.destinationOf(host, port);
+    const destination = this.redirections.findDestination(host, port);
     const [first, ...otherHosts] = destination.hosts;
     return {
       host: first,

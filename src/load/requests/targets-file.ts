@@ -1,22 +1,22 @@
 import { usageError } from '../../errors.js';
 import { isObject, mustBe } from '../../validation/shape.js';
 import { readInput } from '../input/file.js';
-import { linesOf, readText } from '../input/text.js';
+import { readText, splitLines } from '../input/text.js';
 import type { Target } from '../options.js';
 import { splitHeader } from './header.js';
 
 /** A request of the mix, and where it was given: `targets.txt:3`. */
-export interface GivenTarget extends Target {
+export interface LocatedTarget extends Target {
   where: string;
 }
 
 /** Reads a file of targets in vegeta's text form or in its JSON form, one object per line. */
-export function readTargetsFile(path: string): GivenTarget[] {
-  const lines = linesOf(readText(path, 'targets file'));
+export function readTargetsFile(path: string): LocatedTarget[] {
+  const lines = splitLines(readText(path, 'targets file'));
   const first = lines.find((line) => !isBlankOrComment(line));
   const targets = first?.trimStart().startsWith('{')
-    ? jsonTargets(lines, path)
-    : textTargets(lines, path);
+    ? readJsonTargets(lines, path)
+    : readTextTargets(lines, path);
   if (targets.length === 0) throw usageError(`targets file '${path}' contains no target`);
   return targets;
 }
@@ -27,8 +27,8 @@ function isBlankOrComment(line: string): boolean {
 
 const REQUEST_LINE = /^([A-Z]+)\s+(\S.*)$/;
 
-function textTargets(lines: string[], path: string): GivenTarget[] {
-  const targets: GivenTarget[] = [];
+function readTextTargets(lines: string[], path: string): LocatedTarget[] {
+  const targets: LocatedTarget[] = [];
   let headers: [string, string][] | null = null;
   for (const [index, raw] of lines.entries()) {
     const line = raw.trim();
@@ -54,13 +54,13 @@ function textTargets(lines: string[], path: string): GivenTarget[] {
   return targets;
 }
 
-function jsonTargets(lines: string[], path: string): GivenTarget[] {
+function readJsonTargets(lines: string[], path: string): LocatedTarget[] {
   return lines.flatMap((line, index) =>
-    isBlankOrComment(line) ? [] : [jsonTarget(line, `${path}:${index + 1}`)],
+    isBlankOrComment(line) ? [] : [readJsonTarget(line, `${path}:${index + 1}`)],
   );
 }
 
-function jsonTarget(line: string, where: string): GivenTarget {
+function readJsonTarget(line: string, where: string): LocatedTarget {
   const { method, url, header, body, weight, ...unknown } = parseObject(line, where);
   for (const name of Object.keys(unknown)) {
     throw usageError(`${where}: unknown field '${name}': use method, url, header, body and weight`);
@@ -68,9 +68,9 @@ function jsonTarget(line: string, where: string): GivenTarget {
   if (typeof method !== 'string' || typeof url !== 'string') {
     throw usageError(`${where} must have a method and a url, both text`);
   }
-  const target: GivenTarget = { where, method, url };
-  if (header !== undefined && header !== null) target.headers = jsonHeaders(header, where);
-  if (body !== undefined && body !== null) target.body = base64(body, where);
+  const target: LocatedTarget = { where, method, url };
+  if (header !== undefined && header !== null) target.headers = readJsonHeaders(header, where);
+  if (body !== undefined && body !== null) target.body = decodeBase64(body, where);
   if (weight !== undefined) {
     if (typeof weight !== 'number') {
       throw mustBe(`${where}: weight`, 'a number', weight);
@@ -90,13 +90,13 @@ function parseObject(line: string, where: string): Record<string, unknown> {
   throw usageError(`${where} must be one JSON object, such as {"method":"GET","url":"http://..."}`);
 }
 
-function jsonHeaders(header: unknown, where: string): Record<string, string[]> {
+function readJsonHeaders(header: unknown, where: string): Record<string, string[]> {
   if (isObject(header) && Object.values(header).every(Array.isArray))
     return header as Record<string, string[]>;
   throw usageError(`${where}: header must contain lists of text, such as {"Name": ["value"]}`);
 }
 
-function base64(body: unknown, where: string): Buffer {
+function decodeBase64(body: unknown, where: string): Buffer {
   if (typeof body === 'string' && /^[A-Za-z0-9+/]*={0,2}$/.test(body)) {
     return Buffer.from(body, 'base64');
   }

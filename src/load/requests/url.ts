@@ -27,10 +27,10 @@ export function parseUrl(given: string, where: string, base?: Location): Locatio
   const text = typeof given === 'string' ? given.trim() : '';
   if (text === '') throw badUrl(where, given, 'it is empty');
   if (text.startsWith('/')) {
-    if (base) return { ...base, target: requestTarget(text) };
+    if (base) return { ...base, target: buildTarget(text) };
     throw badUrl(where, text, 'it names no host');
   }
-  const unix = unixLocation(text);
+  const unix = parseUnixUrl(text);
   if (unix) return unix;
   if (/^unix:/i.test(text)) throw badUrl(where, text, 'it names no socket and target');
 
@@ -62,9 +62,9 @@ export function parseUrl(given: string, where: string, base?: Location): Locatio
     host: url.hostname.replace(/^\[|\]$/g, '') + zone,
     port,
     authority: url.host,
-    target: requestTarget(end < 0 ? '/' : rest.slice(end)),
+    target: buildTarget(end < 0 ? '/' : rest.slice(end)),
   };
-  return url.username || url.password ? { ...location, authorization: basic(url) } : location;
+  return url.username || url.password ? { ...location, authorization: encodeBasic(url) } : location;
 }
 
 /** The location as a URL, without user and password. */
@@ -74,7 +74,7 @@ export function formatUrl({ tls, unixPath, authority, target }: Location): strin
 }
 
 // unix:PATH:TARGET, with // or http:// before it, and http+unix://PATH-IN-PERCENT/TARGET, as other clients write it.
-function unixLocation(text: string): Location | null {
+function parseUnixUrl(text: string): Location | null {
   const plain = /^(?:(https?):\/\/unix:(?=\/)|unix:(?:\/\/)?)([^:]+)(?::(\/.*)?)?$/i.exec(text);
   const encoded = /^(https?)\+unix:\/\/(%2f[^/?#]*)(.*)$/i.exec(text);
   const [, scheme = 'http', path, target] = plain ?? encoded ?? [];
@@ -86,7 +86,7 @@ function unixLocation(text: string): Location | null {
     port: tls ? 443 : 80,
     unixPath: encoded ? decode(path) : path,
     authority: 'localhost',
-    target: requestTarget(target || '/'),
+    target: buildTarget(target || '/'),
   };
 }
 
@@ -125,7 +125,7 @@ function parseAuthority(protocol: string, authority: string): URL | null {
 }
 
 // The fragment stays at home (RFC 9110, 4.1). Placeholders stay as they are, whatever they hold.
-function requestTarget(text: string): string {
+function buildTarget(text: string): string {
   let target = '';
   for (const [index, part] of text.split(/(\{\{.*?\}\})/).entries()) {
     const isPlaceholder = index % 2 === 1;
@@ -142,7 +142,7 @@ function escapeUnsafe(text: string): string {
   );
 }
 
-function basic({ username, password }: URL): string {
+function encodeBasic({ username, password }: URL): string {
   const plain = `${decode(username)}:${decode(password)}`;
   return `Basic ${Buffer.from(plain).toString('base64')}`;
 }

@@ -6,7 +6,7 @@ import {
 } from '../../explain/limits/catalogue/entry.js';
 import { CATALOGUE } from '../../explain/limits/catalogue.js';
 import { LIMIT_IDS, type LimitId } from '../../explain/limits/ids.js';
-import { nearest } from '../../validation/nearest.js';
+import { findNearest } from '../../validation/nearest.js';
 import { createPainter } from '../text/paint.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';
 
@@ -55,7 +55,7 @@ export function formatCatalogue(): string {
 export function formatEntry(limit: string): string {
   const id = LIMIT_IDS.find((one) => one === limit);
   if (!id) {
-    const near = nearest(limit, LIMIT_IDS);
+    const near = findNearest(limit, LIMIT_IDS);
     throw usageError(
       `--why: unknown limit '${limit}'${near ? `; did you mean ${near}?` : ';'} --list prints all`,
     );

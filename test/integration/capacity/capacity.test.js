@@ -113,7 +113,7 @@ const BAD_INPUT = [
   [['--html', '-', 'h'], /^millrace: --html must be the name of a file \(got -\)$/],
   [['--html', '/no/such/x', 'h'], /^millrace: '\/no\/such\/x' cannot be written: /],
   [['--fail-on', 'p99<1s', 'h'], /^millrace: --fail-on is not taken: an objective is --slo$/],
-  [['-c', '0', 'h'], /^millrace: -c: '0' given/],
+  [['-c', '0', 'h'], /^millrace: -c must be a whole number from 1 .* \(got 0\)$/],
   [['htp://h'], /^millrace: URL: 'htp:\/\/h' is not a URL to load/],
   [['--'], /-- given without a command after it/],
 ];

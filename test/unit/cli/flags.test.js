@@ -11,7 +11,7 @@ import {
   EXPLAIN_UNSUPPORTED_FLAGS,
   newExplainInvocation,
 } from '../../../dist/cli/flags/explain-flags.js';
-import { namesOf } from '../../../dist/cli/flags/flag.js';
+import { listNames } from '../../../dist/cli/flags/flag.js';
 import { UNSUPPORTED_FLAGS } from '../../../dist/cli/flags/foreign-flags.js';
 import { newInvocation } from '../../../dist/cli/flags/invocation.js';
 import { parseArguments, UnknownFlag } from '../../../dist/cli/flags/parse.js';
@@ -31,8 +31,8 @@ function parseLoad(...args) {
 
 for (const [command, flags] of Object.entries(FLAGS_OF)) {
   test(`millrace ${command} takes each flag of the other commands, or says what to do`, () => {
-    const own = new Set(flags.flatMap(namesOf));
-    for (const name of Object.values(FLAGS_OF).flat().flatMap(namesOf)) {
+    const own = new Set(flags.flatMap(listNames));
+    for (const name of Object.values(FLAGS_OF).flat().flatMap(listNames)) {
       if (own.has(name)) continue;
       const given = name.length === 1 ? `-${name}` : `--${name}`;
       assert.throws(
@@ -117,7 +117,7 @@ describe('a command without -- before it', () => {
 });
 
 test('flags of other tools: each name is refused with what to type, and is none of the load', () => {
-  const own = new Set(FLAGS_OF.load.flatMap(namesOf));
+  const own = new Set(FLAGS_OF.load.flatMap(listNames));
   for (const [name, advice] of Object.entries(UNSUPPORTED_FLAGS)) {
     assert.ok(!own.has(name), `${name} is a flag of millrace load`);
     const given = name.length === 1 ? `-${name}` : `--${name}`;

@@ -19,7 +19,7 @@ const START = {
 
 function lost(condition, plan, snapshot) {
   const watch = new AbortWatch(readAbortOnFail({ abortOnFail: condition }), plan);
-  return watch.lost({ ...START, ...snapshot }) !== null;
+  return watch.findLost({ ...START, ...snapshot }) !== null;
 }
 
 const LATE = { elapsedMs: 1000, sent: 500 };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { load, MillraceError } from 'millrace';
 import { buildPlan } from '../../../dist/load/plan/plan.js';
-import { arrivalsWithin } from '../../../dist/load/plan/schedule.js';
+import { countArrivals } from '../../../dist/load/plan/schedule.js';
 import { parseCsv } from '../../../dist/load/requests/csv.js';
 import { parseUrl } from '../../../dist/load/requests/url.js';
 import {
@@ -164,12 +164,12 @@ test('stages make the run open and give its length', async () => {
     { durationMs: 10_000, rate: 100 },
     { durationMs: 20_000, rate: 1000 },
   ]);
-  assert.equal(arrivalsWithin(summary, 5000), 125);
-  assert.equal(arrivalsWithin(summary, 10_000), 500);
-  assert.equal(arrivalsWithin(summary, 30_000), 500 + 11_000);
-  assert.equal(arrivalsWithin(summary, 31_000), 500 + 11_000 + 1000);
+  assert.equal(countArrivals(summary, 5000), 125);
+  assert.equal(countArrivals(summary, 10_000), 500);
+  assert.equal(countArrivals(summary, 30_000), 500 + 11_000);
+  assert.equal(countArrivals(summary, 31_000), 500 + 11_000 + 1000);
   const step = { rate: 10, stages: [{ durationMs: 0, rate: 100 }] };
-  assert.equal(arrivalsWithin(step, 1000), 100);
+  assert.equal(countArrivals(step, 1000), 100);
 });
 
 test('counts may be text', async () => {

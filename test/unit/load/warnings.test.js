@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { exitCode } from '../../../dist/cli/exit.js';
-import { clientBoundReasons } from '../../../dist/load/outcome/client-bound.js';
+import { findClientBoundReasons } from '../../../dist/load/outcome/client-bound.js';
 import { adviseOnClientBound, clientBound } from '../../../dist/load/outcome/client-bound-words.js';
 import { findWarnings } from '../../../dist/load/outcome/warnings.js';
 
@@ -344,7 +344,7 @@ for (const [obstacle, first] of [
 
 test('client-bound: the rule at its bounds', () => {
   const bound = (generator, p50 = 5) =>
-    clientBoundReasons(
+    findClientBoundReasons(
       { busy: 0, starved: null, latenessMs: null, ...generator },
       { p50, p99: p50 },
     ).length > 0;
