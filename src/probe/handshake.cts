@@ -29,8 +29,8 @@ export function buildHello(serving: boolean, listeningWorkers: ListeningWorker[]
 
 function readSemiSpaceFlag(): number | null {
   const flags = [process.env.NODE_OPTIONS ?? '', ...process.execArgv].join(' ');
-  const given = flags.match(/--max[-_]semi[-_]space[-_]size[= ](\d+)/g)?.at(-1);
-  return given ? Number(given.replace(/^\D+/, '')) : null;
+  const flag = flags.match(/--max[-_]semi[-_]space[-_]size[= ](\d+)/g)?.at(-1);
+  return flag ? Number(flag.replace(/^\D+/, '')) : null;
 }
 
 function getDefaultSemiSpaceMb(): number {

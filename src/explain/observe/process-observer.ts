@@ -129,7 +129,7 @@ class ProcessTreeObserver {
     if (processes.length === 0) return null;
     const own = window.threads(process.pid, this.#self);
     const busiest = own.reduce<ThreadUse | null>(
-      (most, thread) => (most && most.run >= thread.run ? most : thread),
+      (best, thread) => (best && best.run >= thread.run ? best : thread),
       null,
     );
     return {

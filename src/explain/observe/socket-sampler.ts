@@ -80,15 +80,15 @@ export function watchSockets(
   { intervalMs = 250 }: { intervalMs?: number } = {},
 ): SocketWatch {
   if (!hasProcfs) return { between: () => null, stop() {} };
-  const observer = new SocketTableReader(target);
+  const reader = new SocketTableReader(target);
   const samples: SocketSample[] = [];
   const timeWaits: TimeWaitSample[] = [];
   const ending = new AbortController();
   const run = async () => {
     while (!ending.signal.aborted) {
       const beginMs = readOwnCpuMs() ?? 0;
-      timeWaits.push({ atMs: performance.now(), sockets: observer.countTimeWait() });
-      const sample = observer.look();
+      timeWaits.push({ atMs: performance.now(), sockets: reader.countTimeWait() });
+      const sample = reader.takeSample();
       if (sample !== null) samples.push(sample);
       const costMs = (readOwnCpuMs() ?? 0) - beginMs;
       // The interval is irregular so that samples do not coincide with periodic work of the server.
@@ -98,7 +98,7 @@ export function watchSockets(
   };
   run().catch(() => {});
   let backlog: number | null = null;
-  if (target.endpoint && observer.isHere) {
+  if (target.endpoint && reader.isHere) {
     readListenBacklog(target.endpoint.port).then((found) => {
       backlog = found;
     });
@@ -137,8 +137,8 @@ class SocketTableReader {
   }
 
   /** Takes a sample; `null` if there are too many sockets. */
-  look(): SocketSample | null {
-    const look: SocketSample = {
+  takeSample(): SocketSample | null {
+    const sample: SocketSample = {
       atMs: performance.now(),
       server: emptyCount(),
       client: emptyCount(),
@@ -148,16 +148,16 @@ class SocketTableReader {
     const sockets = readSockets(this.#folder);
     const others = this.isHere ? sockets : readSockets(findNetworkFolder(null));
     if (sockets === null || others === null) return null;
-    const opened = this.#countServerSide(sockets, look);
-    for (const socket of others) if (this.#isClient(socket)) addSocket(look.client, socket);
-    this.#countOutbound(opened, look);
-    return look;
+    const opened = this.#countServerSide(sockets, sample);
+    for (const socket of others) if (this.#isClient(socket)) addSocket(sample.client, socket);
+    this.#countOutbound(opened, sample);
+    return sample;
   }
 
   /**
    * Counts the server's ends and the accept queue. Returns the connections that local programs opened to other servers.
    */
-  #countServerSide(sockets: TcpSocket[], look: SocketSample): TcpSocket[] {
+  #countServerSide(sockets: TcpSocket[], sample: SocketSample): TcpSocket[] {
     const listening = new Set<number>();
     const opened: TcpSocket[] = [];
     for (const socket of sockets) {
@@ -165,24 +165,24 @@ class SocketTableReader {
       if (state === LISTEN) {
         listening.add(localPort);
         if (localPort === this.#port && this.#acceptsAt(socket.localHost())) {
-          look.waiting = Math.max(look.waiting ?? 0, socket.unread);
+          sample.waiting = Math.max(sample.waiting ?? 0, socket.unread);
         }
       } else if (state === ESTABLISHED && inode !== 0) {
         // Connections without an owner are still in the accept queue.
         if (localPort === this.#port && this.#acceptsAt(socket.localHost()))
-          addSocket(look.server, socket);
+          addSocket(sample.server, socket);
         else if (!this.#isClient(socket)) opened.push(socket);
       }
     }
     return opened.filter(({ localPort }) => !listening.has(localPort));
   }
 
-  #countOutbound(opened: TcpSocket[], look: SocketSample): void {
+  #countOutbound(opened: TcpSocket[], sample: SocketSample): void {
     for (const socket of this.#owners?.selectOwned(opened) ?? []) {
       const peer = formatPeer(socket);
-      const tally = look.outbound.get(peer) ?? emptyCount();
-      look.outbound.set(peer, tally);
-      addSocket(tally, socket);
+      const socketCount = sample.outbound.get(peer) ?? emptyCount();
+      sample.outbound.set(peer, socketCount);
+      addSocket(socketCount, socket);
     }
   }
 
@@ -219,10 +219,10 @@ function emptyCount(): SocketCount {
   return { sockets: 0, unread: 0, unsent: 0 };
 }
 
-function addSocket(tally: SocketCount, { unread, unsent }: TcpSocket): void {
-  tally.sockets += 1;
-  if (unread > 0) tally.unread += 1;
-  if (unsent > 0) tally.unsent += 1;
+function addSocket(socketCount: SocketCount, { unread, unsent }: TcpSocket): void {
+  socketCount.sockets += 1;
+  if (unread > 0) socketCount.unread += 1;
+  if (unsent > 0) socketCount.unsent += 1;
 }
 
 function selectBetween<T extends { atMs: number }>(all: T[], fromMs: number, toMs: number): T[] {
@@ -234,12 +234,12 @@ function summarise(
   timeWaits: TimeWaitSample[],
   backlog: number | null,
 ): SocketStats {
-  const waiting = samples.flatMap((look) => look.waiting ?? []);
+  const waiting = samples.flatMap((sample) => sample.waiting ?? []);
   const peers = new Set(samples.flatMap(({ outbound }) => [...outbound.keys()]));
   const outbound = [...peers].map((peer) => {
     return {
       peer,
-      ...summariseGroup(samples.map((look) => look.outbound.get(peer) ?? emptyCount())),
+      ...summariseGroup(samples.map((sample) => sample.outbound.get(peer) ?? emptyCount())),
     };
   });
   const ports = readLocalPorts();
@@ -254,12 +254,13 @@ function summarise(
   };
 }
 
-function summariseGroup(tallies: SocketCount[]): SocketGroup {
-  const sum = (name: keyof SocketCount) => tallies.reduce((total, tally) => total + tally[name], 0);
-  const counts = tallies.map(({ sockets }) => sockets);
+function summariseGroup(socketCounts: SocketCount[]): SocketGroup {
+  const sum = (name: keyof SocketCount) =>
+    socketCounts.reduce((total, socketCount) => total + socketCount[name], 0);
+  const counts = socketCounts.map(({ sockets }) => sockets);
   const total = Math.max(1, sum('sockets'));
   return {
-    sockets: sum('sockets') / Math.max(1, tallies.length),
+    sockets: sum('sockets') / Math.max(1, socketCounts.length),
     min: counts.length > 0 ? Math.min(...counts) : 0,
     max: Math.max(0, ...counts),
     unread: sum('unread') / total,

@@ -40,7 +40,7 @@ export function findVisibilityGaps(
 const OTHER_USER = 'it belongs to another user; run as that user or as root';
 
 function findProcessGaps(pid: number): string[] {
-  const seen: [boolean, string][] = [
+  const checks: [boolean, string][] = [
     [
       readText(`/proc/${pid}/environ`) !== null,
       'environment of the server (UV_THREADPOOL_SIZE, NODE_OPTIONS)',
@@ -49,11 +49,11 @@ function findProcessGaps(pid: number): string[] {
     [countDescriptors(pid) !== null, 'open descriptors of the server'],
     [readText(`/proc/${pid}/task/${pid}/io`) !== null, 'read and write calls of the server'],
   ];
-  return seen.filter(([ok]) => !ok).map(([, what]) => `${what}: ${OTHER_USER}`);
+  return checks.filter(([ok]) => !ok).map(([, what]) => `${what}: ${OTHER_USER}`);
 }
 
 function findSystemGaps(pid: number, endpoint: Endpoint | null): string[] {
-  const seen: [boolean, string][] = [
+  const checks: [boolean, string][] = [
     [hasSchedstat, 'time that threads wait for a core: this kernel keeps no scheduling statistics'],
     [
       canSeeCgroups(pid),
@@ -72,5 +72,5 @@ function findSystemGaps(pid: number, endpoint: Endpoint | null): string[] {
       'bytes waiting in sockets: the kernel does not report them for Unix sockets; load a TCP port',
     ],
   ];
-  return seen.filter(([ok]) => !ok).map(([, what]) => what);
+  return checks.filter(([ok]) => !ok).map(([, what]) => what);
 }

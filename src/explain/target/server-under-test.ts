@@ -176,8 +176,8 @@ export class ServerUnderTest {
   /** Excludes dependencies that listen on other ports, even in the same process. */
   #updatePortFilter(): void {
     if (!this.#endpoint || !this.#ports) return;
-    const beside = this.#secondEndpoint ? [this.#secondEndpoint.port] : [];
-    this.hub?.setPorts([this.#endpoint.port, ...beside, ...this.#ports]);
+    const secondPort = this.#secondEndpoint ? [this.#secondEndpoint.port] : [];
+    this.hub?.setPorts([this.#endpoint.port, ...secondPort, ...this.#ports]);
   }
 
   /**

@@ -40,9 +40,9 @@ export class AgentLimits {
     }
     const boundAdd = AsyncResource.bind(add);
     this.#waiting.set(request, boundAdd);
-    const held = this.#queues.get(agent);
-    held?.push(boundAdd);
-    return held !== undefined;
+    const queue = this.#queues.get(agent);
+    queue?.push(boundAdd);
+    return queue !== undefined;
   }
 
   /** Removes requests that got a socket, or no longer need one, while nothing was observed. */
@@ -62,9 +62,9 @@ export class AgentLimits {
     this.#factor = factor;
     const limits = [...this.#limits].map(([agent, limit]) => {
       this.#apply(agent, limit);
-      const held = this.#queues.get(agent) ?? [];
-      held.push(...this.#takeWaiting(agent));
-      this.#queues.set(agent, held);
+      const queue = this.#queues.get(agent) ?? [];
+      queue.push(...this.#takeWaiting(agent));
+      this.#queues.set(agent, queue);
       return agent.maxSockets;
     });
     this.#releaseQueues();
@@ -108,10 +108,10 @@ export class AgentLimits {
 
   /** Passes held requests to the agents that are within their limit again. */
   #releaseQueues(all = false): void {
-    for (const [agent, held] of this.#queues) {
+    for (const [agent, queue] of this.#queues) {
       if (!closeSurplus(agent) && !all) continue;
       this.#queues.delete(agent);
-      for (const add of held) add();
+      for (const add of queue) add();
     }
     if (this.#queues.size > 0) return;
     clearInterval(this.#timer ?? undefined);

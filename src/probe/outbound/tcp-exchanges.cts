@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { ignoreErrors } from '../runtime/clock.cjs';
 import type { Call, Calls } from './calls.cjs';
 
-type Write = (this: Socket, ...given: unknown[]) => void;
+type Write = (this: Socket, ...args: unknown[]) => void;
 type Push = (this: Socket, chunk: unknown, encoding?: BufferEncoding) => boolean;
 
 /** Methods that Node.js's `net.js` calls for each write, and for each chunk read. */
@@ -108,21 +108,21 @@ export class TcpExchanges {
     if (!write) return () => {};
     const [asked, answered] = [ignoreErrors(this.#onWrite), ignoreErrors(this.#onRead)];
     const open = this.#open;
-    const seenWrite: Write = function (...given) {
+    const observedWrite: Write = function (...args) {
       if (!(this as Internals).server) asked(this);
-      return write.apply(this, given);
+      return write.apply(this, args);
     };
-    const seenPush: Push = function (chunk, encoding) {
+    const observedPush: Push = function (chunk, encoding) {
       if (open.has(this)) answered(this, chunk);
       return push.call(this, chunk, encoding);
     };
     const inherited = !Object.hasOwn(prototype, 'push');
-    prototype._writeGeneric = seenWrite;
-    prototype.push = seenPush;
+    prototype._writeGeneric = observedWrite;
+    prototype.push = observedPush;
     return () => {
       // Code that has wrapped it meanwhile keeps calling it.
-      if (prototype._writeGeneric === seenWrite) prototype._writeGeneric = write;
-      if (prototype.push !== seenPush) return;
+      if (prototype._writeGeneric === observedWrite) prototype._writeGeneric = write;
+      if (prototype.push !== observedPush) return;
       if (inherited) Reflect.deleteProperty(prototype, 'push');
       else prototype.push = push;
     };

@@ -9,7 +9,7 @@ export interface PortRemap {
 }
 
 interface ListeningServer {
-  listen(...given: unknown[]): Server;
+  listen(...args: unknown[]): Server;
 }
 
 /**
@@ -21,8 +21,8 @@ export function remapPorts({ script, from, to }: PortRemap): boolean {
   const prototype = Server.prototype as ListeningServer;
   const { listen } = prototype;
   const remapPort = (port: number) => (port === from ? to : 0);
-  prototype.listen = function (...given) {
-    return listen.apply(this, replacePort(given, remapPort));
+  prototype.listen = function (...args) {
+    return listen.apply(this, replacePort(args, remapPort));
   };
   return true;
 }

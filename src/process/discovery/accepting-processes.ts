@@ -62,14 +62,14 @@ function findClientPorts(sockets: Socket[]): Set<number> {
 /** Polls until the result is stable; returns the last result when the time is up. */
 async function waitUntilStable(poll: () => number[]): Promise<number[]> {
   const until = performance.now() + TIMEOUT_MS;
-  let [seen, times] = [poll(), 1];
+  let [owners, times] = [poll(), 1];
   while (times < STABLE_POLLS && performance.now() < until) {
     await sleep(POLL_MS);
     const now = poll();
-    times = now.join() === seen.join() ? times + 1 : 1;
-    seen = now;
+    times = now.join() === owners.join() ? times + 1 : 1;
+    owners = now;
   }
-  return seen;
+  return owners;
 }
 
 /** Finds the processes that own the server's ends of connections from these ports, or listen on its port. */

@@ -86,7 +86,7 @@ function mean(sum: number, count: number): number | null {
 
 function findLongest(windows: SampleWindow[], kind: 'gcMs' | 'poolMs' | 'stallMs'): number {
   const all = windows.flatMap(({ samples }) => samples.map(({ longest }) => longest[kind]));
-  return all.reduce((most, one) => Math.max(most, one), 0);
+  return all.reduce((max, one) => Math.max(max, one), 0);
 }
 
 function buildHeapView(windows: SampleWindow[]): InsideView['heap'] {
@@ -131,7 +131,7 @@ function buildRouteViews(windows: SampleWindow[], ms: number): RouteView[] {
   const view = ([route, grown]: [string, Counters]): RouteView[] => {
     const { ended = 0, handlerMs = 0, syncMs = 0 } = grown;
     if (ended === 0) return [];
-    const most = windows.flatMap(({ samples }) =>
+    const syncTimes = windows.flatMap(({ samples }) =>
       samples.map(({ longestSyncMs }) => longestSyncMs[route] ?? 0),
     );
     return [
@@ -142,7 +142,7 @@ function buildRouteViews(windows: SampleWindow[], ms: number): RouteView[] {
         handlerP50Ms: computeQuantile(times[route] ?? {}, 0.5) ?? 0,
         handlerP99Ms: computeQuantile(times[route] ?? {}, 0.99) ?? 0,
         syncMs: syncMs / ended,
-        syncMaxMs: Math.max(0, ...most),
+        syncMaxMs: Math.max(0, ...syncTimes),
         syncShare: syncMs / (ms * windows.length),
       },
     ];
@@ -199,10 +199,12 @@ function buildOutboundViews(windows: SampleWindow[], ms: number): OutboundView[]
 function averageResources(windows: SampleWindow[]): Record<string, number> {
   return sumCounters(
     windows.map(({ samples }) => {
-      const seen = samples.flatMap(({ memory }) => (memory?.resources ? [memory.resources] : []));
-      const sums = sumCounters(seen);
+      const readings = samples.flatMap(({ memory }) =>
+        memory?.resources ? [memory.resources] : [],
+      );
+      const sums = sumCounters(readings);
       return Object.fromEntries(
-        Object.entries(sums).map(([name, sum]) => [name, sum / seen.length]),
+        Object.entries(sums).map(([name, sum]) => [name, sum / readings.length]),
       );
     }),
   );
