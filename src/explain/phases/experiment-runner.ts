@@ -1,4 +1,4 @@
-import { count, share, time } from '../../format/units.js';
+import { share, time } from '../../format/units.js';
 import type { LoadResult } from '../../load/result.js';
 import { median } from '../../statistics/median.js';
 import { estimateNoiseFloor, limitTolerance } from '../../statistics/noise.js';
@@ -6,13 +6,7 @@ import type { MeasuredRatio } from '../../statistics/types.js';
 import { buildCapacityCurve } from '../conclusion/capacity-curve.js';
 import { exceedsReference, findRemedyToRepeat } from '../conclusion/remedy-prediction.js';
 import { decideVerdict, type Finding, isKeepingUp } from '../conclusion/verdict.js';
-import {
-  addKnee,
-  canTryMore,
-  chooseNextConnections,
-  estimateKnee,
-  evaluateRampStep,
-} from '../experiments/connection-ramp.js';
+import { canTryMore } from '../experiments/connection-ramp.js';
 import { EXPERIMENTS, type Experiment } from '../experiments/definitions.js';
 import { type MeasuredBlocks, measureRatio, runRounds } from '../experiments/interleaved-rounds.js';
 import { addPredictions, buildMemoryResult, deriveResults } from '../experiments/predictions.js';
@@ -24,7 +18,7 @@ import {
   rankExperiments,
   selectWithinTime,
 } from '../experiments/selection.js';
-import type { Change, ExperimentName, ExperimentSetting } from '../experiments/types.js';
+import type { ExperimentName, ExperimentSetting } from '../experiments/types.js';
 import { type Evaluation, evaluateHypotheses } from '../hypotheses/evaluate.js';
 import type { CostOverTime } from '../hypotheses/event-loop/cost-over-time.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
@@ -32,27 +26,22 @@ import type { Retained } from '../hypotheses/machine/memory.js';
 import type { Findings, InvestigationOptions, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeCpuMs, computeErrorShare, refineMetrics } from '../metrics/derive.js';
-import type { ConnectionRamp, Metrics } from '../metrics/types.js';
+import type { Metrics } from '../metrics/types.js';
 import { HeapGrowth } from '../observe/probe/heap-growth.js';
-import { withProbePaused } from '../observe/probe/hub.js';
 import type { Observation } from '../observe/types.js';
 import { PROFILE_MS, takeProfiles } from '../profile/capture.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
 import { type BlockLength, computeBlockLength } from '../target/block-length.js';
 import { REFERENCE_RUN_MS } from '../target/reference-server.js';
-import { estimateRestartMs, isAfterRestart, runOnNewServers } from '../target/restarts.js';
+import { isAfterRestart, runOnNewServers } from '../target/restarts.js';
 import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
 import type { Baseline } from './baseline.js';
+import { rampConnections } from './connection-ramp.js';
+import { computeRepeatLength, measureProbeCost, repeatChange } from './follow-up-runs.js';
+import { TimeBudget } from './time-budget.js';
 
+/** Maximum number of rounds of live experiments. */
 const MAX_ROUNDS = 5;
-const MIN_ROUNDS = 3;
-/** Maximum number of live experiments; each adds a block to every round. */
-const MAX_EXPERIMENTS = 4;
-const MIN_RESERVE_MS = 8000;
-/** Maximum number of steps of the connection ramp. */
-const MAX_RAMP_STEPS = 3;
-/** Length of a repeated remedy. Code that runs more often than before has to be compiled first. */
-const REPEAT_LENGTH: BlockLength = { settleMs: 2000, measureMs: 2000 };
 
 /** Runs the experiments on one server, and collects their results. */
 export class ExperimentRunner {
@@ -61,9 +50,9 @@ export class ExperimentRunner {
   #metrics: Metrics;
   readonly #retained: Retained | null;
   readonly #setting: ExperimentSetting;
-  readonly #untilMs: number;
   readonly #onStep: (what: string) => void;
   readonly #length: BlockLength;
+  readonly #budget: TimeBudget;
   readonly #costHistory: CostOverTime[] = [];
   #costAfterRestart: CostOverTime | null = null;
   /** Blocks with more connections than configured. */
@@ -84,9 +73,9 @@ export class ExperimentRunner {
     this.#metrics = metrics;
     this.#retained = retained;
     this.#setting = options.setting();
-    this.#untilMs = options.untilMs;
     this.#onStep = options.onStep;
     this.#length = computeBlockLength(metrics.base.load, metrics.responseMs);
+    this.#budget = new TimeBudget(options.untilMs, this.#length);
     this.#blocks = { base: [metrics.base], changed: new Map() };
     this.#recordCost(metrics.base);
     this.#evaluation = this.#evaluate();
@@ -108,15 +97,15 @@ export class ExperimentRunner {
     const reserveMs = this.#computeReserveMs(ranked);
     // A rate that is sustained stays the same whatever changes, so throughput shows nothing.
     const candidates = isKeepingUp(this.#metrics) ? [] : ranked.filter((it) => !startsServer(it));
-    const inTime = this.#selectAffordable(candidates, this.#untilMs - reserveMs);
+    const inTime = this.#budget.selectAffordable(candidates, this.#budget.untilMs - reserveMs);
     // With slow responses, one experiment now is worth more than a restart later.
     const [chosen, untilMs] =
       inTime.length > 0
-        ? [inTime, this.#untilMs - reserveMs]
-        : [this.#selectAffordable(candidates, this.#untilMs), this.#untilMs];
+        ? [inTime, this.#budget.untilMs - reserveMs]
+        : [this.#budget.selectAffordable(candidates, this.#budget.untilMs), this.#budget.untilMs];
     if (chosen.length === 0 && candidates.length > 0) {
       this.skippedExperiments.push(
-        `experiments: no time, since a block takes ${time(this.#blockMs())}; give it more time (--budget)`,
+        `experiments: no time, since a block takes ${time(this.#budget.blockMs)}; give it more time (--budget)`,
       );
     }
     const growth = new HeapGrowth(this.#subject, this.#retained);
@@ -152,75 +141,39 @@ export class ExperimentRunner {
   /** Adds connections until requests queue, if there are too few connections. */
   async rampConnections(): Promise<void> {
     if (!this.#canRamp() || this.#decide().chosen?.limit !== 'too-few-connections') return;
-    let before: ConnectionRamp | null = null;
-    for (let step = 0; step < MAX_RAMP_STEPS; step += 1) {
-      const connections = chooseNextConnections(this.#metrics, before);
-      if (connections === null) break;
-      const seen = await this.#measureConnections(connections, before);
-      if (!seen) return;
-      this.#setRamp(seen);
-      before = seen;
-    }
-    if (!before?.isQueueing) return;
-    // The recommended number of connections is measured as well.
-    const inFlight = estimateKnee(this.#metrics, before);
-    const knee = inFlight === null ? null : await this.#measureConnections(inFlight, before);
-    if (knee) this.#setRamp(addKnee(before, knee));
-  }
-
-  #setRamp(connectionRamp: ConnectionRamp): void {
-    this.#metrics = { ...this.#metrics, connectionRamp };
-    this.#evaluation = this.#evaluate();
-  }
-
-  /** Measures a number of requests in flight; `null` if the result cannot be used. */
-  async #measureConnections(
-    inFlight: number,
-    before: ConnectionRamp | null,
-  ): Promise<ConnectionRamp | null> {
-    if (performance.now() + this.#blockMs() > this.#untilMs) return null;
-    const { pipelining } = this.#metrics.base.load.plan;
-    const connections = Math.max(1, Math.round(inFlight / pipelining));
-    this.#onStep(`experiment: ${count(connections)} connections`);
-    const block = await this.#subject.runBlock(this.#length, { load: { connections } });
-    const seen = evaluateRampStep(this.#metrics, block, before);
-    if (!seen) {
-      this.skippedExperiments.push(
-        `${count(connections)} connections: ${share(computeErrorShare([block]))} of the requests failed`,
-      );
-      return null;
-    }
-    this.#rampBlocks.push(block);
-    return seen;
+    await rampConnections(this.#subject, this.#metrics, {
+      budget: this.#budget,
+      length: this.#length,
+      onStep: this.#onStep,
+      onBlock: (connectionRamp, block) => {
+        this.#rampBlocks.push(block);
+        this.#metrics = { ...this.#metrics, connectionRamp };
+        this.#evaluation = this.#evaluate();
+      },
+      onSkipped: (reason) => this.skippedExperiments.push(reason),
+    });
   }
 
   #canRamp(): boolean {
     return this.#setting.canAddLoad && canTryMore(this.#metrics);
   }
 
-  /** Time reserved for experiments that start servers, as far as higher-ranked live experiments leave it. */
-  #computeReserveMs(telling: Experiment[]): number {
-    const servers = telling.filter((it) => needsServer(it, this.#metrics));
-    const [first] = servers;
-    const before = first ? telling.indexOf(first) : telling.length;
-    const leftMs = this.#untilMs - performance.now() - this.#computeProfileMs();
-    const live = 1 + Math.min(MAX_EXPERIMENTS, before);
-    const spareMs = Math.max(0, leftMs - MIN_ROUNDS * live * this.#blockMs());
-    // The results may call for a restart later.
-    const maybe = this.#setting.canRestart ? MIN_RESERVE_MS : 0;
-    const wanted = Math.max(Math.min(this.#estimateRestartsMs(servers), leftMs / 2), maybe);
-    // The connection ramp needs no new server: if it applies, restarts are not informative.
-    return Math.max(Math.min(wanted, spareMs), this.#computeRampMs()) + this.#computeProfileMs();
+  #computeReserveMs(ranked: Experiment[]): number {
+    return this.#budget.computeReserveMs({
+      ranked,
+      metrics: this.#metrics,
+      subject: this.#subject,
+      canRestart: this.#setting.canRestart,
+      profileMs: this.#computeProfileMs(),
+      rampMs: this.#computeRampMs(),
+    });
   }
 
   /** Time for the connection ramp, if there seem to be too few connections. */
   #computeRampMs(): number {
     const [top] = this.#evaluation.hypotheses;
-    if (top?.limit !== 'too-few-connections' || !this.#canRamp()) return 0;
-    return Math.min(
-      (MAX_RAMP_STEPS + 1) * this.#blockMs(),
-      (this.#untilMs - performance.now()) / 3,
-    );
+    const applies = top?.limit === 'too-few-connections' && this.#canRamp();
+    return applies ? this.#budget.computeRampMs() : 0;
   }
 
   /**
@@ -248,7 +201,7 @@ export class ExperimentRunner {
     const tried = new Set<Experiment>();
     const untried = () => this.#rankRestartExperiments().filter((it) => !tried.has(it));
     for (;;) {
-      const leftMs = this.#untilMs - performance.now() - this.#computeReferenceMs();
+      const leftMs = this.#budget.leftMs - this.#computeReferenceMs();
       const [experiment] = orderByServer(
         selectWithinTime(untried(), leftMs, (it) => this.#estimateRestartsMs([it])),
       );
@@ -283,28 +236,14 @@ export class ExperimentRunner {
   async measureProbeCost(): Promise<void> {
     if (!this.#setting.hasProbe || isKeepingUp(this.#metrics)) return;
     this.#onStep('measuring the cost of the probe');
-    const off: Change = {
-      probe: {
-        on: { name: 'subscribe', options: { on: false } },
-        off: { name: 'subscribe', options: { on: true } },
-      },
-    };
-    const [on, without]: [Observation[], Observation[]] = [[], []];
-    const pairMs = 2 * this.#blockMs();
     const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
-    try {
-      for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        if (performance.now() + pairMs > this.#untilMs - reserveMs) break;
-        const order = round % 2 === 0 ? [off, undefined] : [undefined, off];
-        for (const change of order) {
-          const block = await this.#subject.runBlock(this.#length, change);
-          (change ? without : on).push(block);
-        }
-      }
-    } catch (error) {
-      this.#recordProbeFailure('cost of the probe', error);
-    }
-    this.#probeCost = measureRatio(without, on);
+    this.#probeCost = await measureProbeCost(
+      this.#subject,
+      this.#length,
+      this.#budget,
+      reserveMs,
+      (error) => this.#recordProbeFailure('cost of the probe', error),
+    );
   }
 
   /** Takes a CPU profile, if the event loop is the limit. */
@@ -328,16 +267,15 @@ export class ExperimentRunner {
     const name = findRemedyToRepeat({ ...this.result(), interrupted: false });
     const experiment = EXPERIMENTS.find((it) => it.name === name);
     if (!chosen || !experiment || needsServer(experiment, this.#metrics)) return;
-    const settleMs = Math.max(REPEAT_LENGTH.settleMs, this.#length.settleMs);
-    const measureMs = Math.max(REPEAT_LENGTH.measureMs, this.#length.measureMs);
+    const length = computeRepeatLength(this.#length);
     const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
-    if (performance.now() + settleMs + measureMs > this.#untilMs - reserveMs) return;
+    if (!this.#budget.fits(length.settleMs + length.measureMs, reserveMs)) return;
     this.#onStep(`repeating for longer: ${experiment.name}`);
     const change = experiment.change(this.#metrics, this.#subject.options);
     const hub = this.#setting.hasProbe ? this.#subject.hub : null;
-    const repeat = () => this.#subject.runBlock({ settleMs, measureMs }, change);
+    const onFailure = (why: string) => this.skippedExperiments.push(why);
     try {
-      const block = await withProbePaused(hub, repeat, (why) => this.skippedExperiments.push(why));
+      const block = await repeatChange(this.#subject, hub, length, change, onFailure);
       this.#recordRepetition(experiment.name, chosen.limit, block);
     } catch (error) {
       this.#recordProbeFailure(`${experiment.name} for longer`, error);
@@ -436,24 +374,8 @@ export class ExperimentRunner {
     );
   }
 
-  #blockMs(): number {
-    return this.#length.settleMs + this.#length.measureMs;
-  }
-
-  /** Selects the first experiments, as many as fit into a few rounds. */
-  #selectAffordable(experiments: Experiment[], untilMs: number): Experiment[] {
-    const blocks = Math.floor((untilMs - performance.now()) / (MIN_ROUNDS * this.#blockMs()));
-    const few = Math.floor((untilMs - performance.now()) / (2 * this.#blockMs()));
-    const count = Math.min(MAX_EXPERIMENTS, Math.max(few >= 2 ? 1 : 0, blocks - 1));
-    return experiments.slice(0, count);
-  }
-
-  /** Time for the first two experiments that start servers. */
   #estimateRestartsMs(experiments: Experiment[]): number {
-    const each = experiments.map((it) =>
-      estimateRestartMs(it, this.#metrics, this.#subject, this.#blockMs()),
-    );
-    return each.slice(0, 2).reduce((sum, ms) => sum + ms, 0);
+    return this.#budget.estimateRestartsMs(experiments, this.#metrics, this.#subject);
   }
 
   async #runRestartExperiment(experiment: Experiment): Promise<void> {

@@ -8,6 +8,8 @@ import {
   estimateKnee,
   evaluateRampStep,
 } from '../../../dist/explain/experiments/connection-ramp.js';
+import { rampConnections } from '../../../dist/explain/phases/connection-ramp.js';
+import { TimeBudget } from '../../../dist/explain/phases/time-budget.js';
 import { evaluate } from '../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
@@ -36,6 +38,46 @@ describe('a ramp of connections', () => {
     const queues = { connections: 300, throughput: 5000, responseMs: 90, loopLimit: 5500 };
     assert.equal(chooseNextConnections(metrics, { ...queues, isQueueing: true }), null);
     assert.ok(chooseNextConnections(metrics, { ...queues, isQueueing: false }) > 300);
+  });
+
+  /** Runs the ramp on a server whose loop takes `cpuMs` per request; returns what was tried, and what was found. */
+  const ramp = async (metrics, { leftMs = 60_000, cpuMs = 1, failing = false } = {}) => {
+    const subject = {
+      async runBlock(_, { load: { connections } }) {
+        const throughput = Math.min(1000 / cpuMs, (connections * 1000) / metrics.responseMs);
+        const seen = block(metrics, { connections, throughput, cpuMs });
+        if (failing) seen.load.requests.transportErrors = seen.load.requests.ok;
+        return seen;
+      },
+    };
+    const length = { settleMs: 500, measureMs: 500 };
+    const [steps, ramps, skipped] = [[], [], []];
+    await rampConnections(subject, metrics, {
+      budget: new TimeBudget(performance.now() + leftMs, length),
+      length,
+      onStep: (step) => steps.push(step),
+      onBlock: (found, { load }) => ramps.push({ ...found, tried: load.plan.connections }),
+      onSkipped: (reason) => skipped.push(reason),
+    });
+    return { steps, ramps, skipped };
+  };
+
+  test('measures the recommended number of connections once requests queue', async () => {
+    const metrics = few();
+    const { steps, ramps, skipped } = await ramp(metrics, { cpuMs: 0.25 });
+    assert.deepEqual(skipped, []);
+    assert.equal(ramps.length, steps.length);
+    const [last, before] = ramps.toReversed();
+    assert.ok(before.isQueueing && last.isQueueing, JSON.stringify(ramps));
+    assert.ok(last.tried < before.tried, `${last.tried} after ${before.tried}`);
+    assert.equal(last.connections, before.connections);
+  });
+
+  test('ends without time for a block, and where requests fail', async () => {
+    assert.deepEqual((await ramp(few(), { leftMs: 500 })).steps, []);
+    const { ramps, skipped } = await ramp(few(), { failing: true });
+    assert.deepEqual(ramps, []);
+    assert.match(skipped.join(), /^\d+ connections: 50 % of the requests failed$/);
   });
 
   test('measures the knee better than the cost per request of a cold loop', () => {
