@@ -4,13 +4,13 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { cpuNs } from './proc.js';
+import { readCpuNs } from './proc.js';
 import { end, start } from './processes.js';
 
 const crate = fileURLToPath(new URL('native/', import.meta.url));
 
 /** The path of a binary of bench/native. */
-export function nativePath(name) {
+export function findNativeBinary(name) {
   return join(crate, 'target', 'release', name);
 }
 
@@ -29,7 +29,7 @@ export function buildNative() {
 export async function startBareServer({ cores, directory, threads = 1, tls, stamp = false }) {
   const countFile = join(directory, 'counts');
   const stampFile = join(directory, 'stamps');
-  const argv = [nativePath('bare-server'), '--threads', `${threads}`, '--count', countFile];
+  const argv = [findNativeBinary('bare-server'), '--threads', `${threads}`, '--count', countFile];
   if (tls) argv.push('--cert', tls.cert, '--key', tls.key);
   if (stamp) argv.push('--stamp', stampFile);
   const child = start(argv, cores);
@@ -47,9 +47,16 @@ export async function startBareServer({ cores, directory, threads = 1, tls, stam
     /** What the server has done so far, and when that was asked. */
     async sample() {
       readSync(counts, buffer, 0, buffer.length, 0);
-      const [requests, connections, tlsFull, tlsResumed] = integers(buffer);
+      const [requests, connections, tlsFull, tlsResumed] = readIntegers(buffer);
       const ns = Number(process.hrtime.bigint());
-      return { ns, requests, connections, tlsFull, tlsResumed, serverCpuNs: cpuNs([child.pid]) };
+      return {
+        ns,
+        requests,
+        connections,
+        tlsFull,
+        tlsResumed,
+        serverCpuNs: readCpuNs([child.pid]),
+      };
     },
     /** Ends the server; `{ requests, ..., firstRequestNs, stamps }`. */
     async stop() {
@@ -57,11 +64,11 @@ export async function startBareServer({ cores, directory, threads = 1, tls, stam
       const totals = JSON.parse((await lines.next()).value);
       await child.exited;
       closeSync(counts);
-      return { ...totals, stamps: stamp ? integers(readFileSync(stampFile)) : null };
+      return { ...totals, stamps: stamp ? readIntegers(readFileSync(stampFile)) : null };
     },
   };
 }
 
-function integers(buffer) {
+function readIntegers(buffer) {
   return Array.from({ length: buffer.length / 8 }, (_, i) => Number(buffer.readBigUInt64LE(i * 8)));
 }

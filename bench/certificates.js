@@ -7,7 +7,7 @@ const KEYS = {
 };
 
 /** A self-signed certificate for 127.0.0.1 with a key of this kind (`ecdsa`, `rsa`): paths of two PEM files. */
-export function certificate(kind, directory) {
+export function createCertificate(kind, directory) {
   const cert = join(directory, `${kind}.pem`);
   const key = join(directory, `${kind}.key`);
   const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];

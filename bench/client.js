@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuNs, descendantsOf, machineBusySeconds } from './proc.js';
+import { listDescendants, readCpuNs, readMachineBusySeconds } from './proc.js';
 import { collect, end, errorLine, start } from './processes.js';
-import { commandOf, tools } from './tools.js';
+import { buildCommand, tools } from './tools.js';
 
 const SAMPLE_MS = 50;
 /** How much longer than asked for a client may take. */
@@ -18,9 +18,9 @@ const GRACE_MS = 15_000;
  */
 export async function runClient(name, load, { cores, server, directory, observe = true }) {
   const usageFile = join(directory, 'usage');
-  const command = commandOf(name, load);
+  const command = buildCommand(name, load);
   const measured = ['time', '-q', '-o', usageFile, '-f', '%e %U %S %M', ...command.argv];
-  const busyBefore = machineBusySeconds();
+  const busyBefore = readMachineBusySeconds();
   const before = await server.sample();
   const startedNs = Number(process.hrtime.bigint());
   const child = start(measured, cores);
@@ -31,7 +31,7 @@ export async function runClient(name, load, { cores, server, directory, observe 
   const { code, signal } = await child.exited;
   clearTimeout(timer);
   const after = await server.sample();
-  const busySeconds = machineBusySeconds() - busyBefore;
+  const busySeconds = readMachineBusySeconds() - busyBefore;
   const elapsedSeconds = (Number(process.hrtime.bigint()) - startedNs) / 1e9;
   if (signal) throw new Error(`still running after ${limitMs / 1000} s`);
   const { results = [0], read } = tools[name];
@@ -46,7 +46,7 @@ export async function runClient(name, load, { cores, server, directory, observe 
     command: command.text,
     startedNs,
     samples,
-    server: difference(before, after),
+    server: subtract(before, after),
     wallSeconds,
     cpuSeconds,
     maxRssKb,
@@ -63,7 +63,7 @@ async function sampleWhile(child, server) {
   });
   while (running) {
     const sample = await server.sample();
-    const clientCpuNs = cpuNsBelow(child.pid);
+    const clientCpuNs = readCpuNsOfDescendants(child.pid);
     if (clientCpuNs !== null) samples.push({ ...sample, clientCpuNs });
     await Promise.race([stopped, delay(SAMPLE_MS)]);
   }
@@ -71,16 +71,16 @@ async function sampleWhile(child, server) {
 }
 
 /** CPU time of what `pid` has started; null if some of it ended meanwhile. */
-function cpuNsBelow(pid) {
+function readCpuNsOfDescendants(pid) {
   try {
-    return cpuNs(descendantsOf(pid));
+    return readCpuNs(listDescendants(pid));
   } catch (error) {
     if (error.code === 'ENOENT' || error.code === 'ESRCH') return null;
     throw error;
   }
 }
 
-function difference(before, after) {
+function subtract(before, after) {
   const { ns: _, serverCpuNs: __, ...counts } = after;
   return Object.fromEntries(
     Object.entries(counts).map(([key, value]) => [key, value - before[key]]),

@@ -6,26 +6,26 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What the results depend on besides the tools. */
-export function machine() {
+export function describeMachine() {
   return {
     cpu: cpus()[0].model.trim(),
     cores: cpus().length,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     kernel: `${type()} ${release()}`,
-    governor: governor(),
+    governor: readGovernor(),
     node: process.version,
     loadAverage: loadavg()[0],
-    commit: commit(),
+    commit: readCommit(),
   };
 }
 
 /** A short name for the machine that says nothing of its owner. */
-export function machineName({ cpu, cores }) {
+export function nameMachine({ cpu, cores }) {
   const words = cpu.toLowerCase().replaceAll(/\(r\)|\(tm\)|processor|@.*/g, '');
   return `${words.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')}-${cores}-cores`;
 }
 
-function governor() {
+function readGovernor() {
   try {
     return readFileSync('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor', 'utf8').trim();
   } catch {
@@ -33,7 +33,7 @@ function governor() {
   }
 }
 
-function commit() {
+function readCommit() {
   const git = (...args) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   try {

@@ -1,7 +1,7 @@
 // Cases of memory: the client's peak at a small and at a large value of one setting.
-import { failureLines, runRounds, withServer } from './rounds.js';
-import { median, medianInterval } from './statistics.js';
-import { count, table } from './table.js';
+import { formatFailures, runRounds, withServer } from './rounds.js';
+import { computeMedian, computeMedianInterval } from './statistics.js';
+import { formatCount, formatTable } from './table.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export async function run(bench, context) {
@@ -26,18 +26,22 @@ export async function run(bench, context) {
 export function summarize({ vary, bars = [] }, { runs, failures }) {
   const names = [...new Set(runs.map(({ row }) => row))];
   const all = (row, key) => runs.filter((one) => one.row === row).map((one) => one[key]);
-  const mib = (row, key) => (median(all(row, key)) / 1024).toFixed(1);
+  const mib = (row, key) => (computeMedian(all(row, key)) / 1024).toFixed(1);
   const rows = names.map((row) => {
-    const each = medianInterval(all(row, 'bytesEach'));
+    const each = computeMedianInterval(all(row, 'bytesEach'));
     const range = `[${each.low.toFixed(1)}..${each.high.toFixed(1)}]`;
     return [row, mib(row, 'smallKb'), mib(row, 'largeKb'), `${each.median.toFixed(1)} ${range}`];
   });
-  const head = ['client', `MiB at ${count(vary.from)} ${vary.key}`, `MiB at ${count(vary.to)}`];
+  const head = [
+    'client',
+    `MiB at ${formatCount(vary.from)} ${vary.key}`,
+    `MiB at ${formatCount(vary.to)}`,
+  ];
   head.push('bytes for each more');
   const judged = bars.map(({ row = 'millrace', atMost }) => {
     const bar = `- bar: ${row} at most ${atMost} bytes for each`;
     if (!names.includes(row)) return `${bar}: not measured`;
-    return `${bar}: **${median(all(row, 'bytesEach')) <= atMost ? 'met' : 'missed'}**`;
+    return `${bar}: **${computeMedian(all(row, 'bytesEach')) <= atMost ? 'met' : 'missed'}**`;
   });
-  return [...table(head, rows), '', ...failureLines(failures), ...judged];
+  return [...formatTable(head, rows), '', ...formatFailures(failures), ...judged];
 }

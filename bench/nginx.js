@@ -3,7 +3,7 @@ import { Agent, get } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuNs, descendantsOf } from './proc.js';
+import { listDescendants, readCpuNs } from './proc.js';
 import { end, start } from './processes.js';
 
 /**
@@ -12,9 +12,9 @@ import { end, start } from './processes.js';
  * comes from `proxy_cache`, in front of another server of the same nginx.
  */
 export async function startNginx({ cores, directory, tls, resume, cached }) {
-  const [port, statusPort] = await freePorts(2);
+  const [port, statusPort] = await findFreePorts(2);
   const config = join(directory, 'nginx.conf');
-  writeFileSync(config, configuration({ directory, port, statusPort, tls, resume, cached }));
+  writeFileSync(config, buildConfiguration({ directory, port, statusPort, tls, resume, cached }));
   const child = start(['nginx', '-p', directory, '-e', 'stderr', '-c', config], cores);
   child.stderr.pipe(process.stderr);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -24,8 +24,8 @@ export async function startNginx({ cores, directory, tls, resume, cached }) {
     asked++;
     return text;
   };
-  await untilItAnswers(status, child);
-  const workers = descendantsOf(child.pid);
+  await waitUntilReady(status, child);
+  const workers = listDescendants(child.pid);
   return {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/`,
     port,
@@ -39,7 +39,7 @@ export async function startNginx({ cores, directory, tls, resume, cached }) {
         ns,
         requests: requests - asked,
         connections: connections - 1,
-        serverCpuNs: cpuNs(workers),
+        serverCpuNs: readCpuNs(workers),
       };
     },
     async stop() {
@@ -51,7 +51,7 @@ export async function startNginx({ cores, directory, tls, resume, cached }) {
   };
 }
 
-function configuration({ directory, port, statusPort, tls, resume, cached }) {
+function buildConfiguration({ directory, port, statusPort, tls, resume, cached }) {
   const secure = `
     ssl_certificate ${tls?.cert};
     ssl_certificate_key ${tls?.key};
@@ -78,7 +78,7 @@ function configuration({ directory, port, statusPort, tls, resume, cached }) {
     location / { stub_status; }
     location /hello { ${hello} }
   }`;
-  return user + configurationOf(directory, servers);
+  return user + wrapConfiguration(directory, servers);
 }
 
 /**
@@ -91,7 +91,7 @@ const KEPT_UPSTREAM = 64;
  * The configuration of a proxy at `port`: requests whose path begins with that of a server in `behind` (`{ path, port }`) are
  * passed to it, over HTTP/1.1 and connections that stay.
  */
-export function proxyConfiguration({ directory, port, behind }) {
+export function buildProxyConfiguration({ directory, port, behind }) {
   const upstreams = behind.map(
     (server) => `
   upstream at-${server.port} {
@@ -111,11 +111,11 @@ export function proxyConfiguration({ directory, port, behind }) {
   server {
     listen ${port} backlog=4096;${locations.join('')}
   }`;
-  return configurationOf(directory, servers);
+  return wrapConfiguration(directory, servers);
 }
 
 /** What all have in common: one worker that writes no log and keeps its connections, and these lines about what it serves. */
-function configurationOf(directory, servers) {
+function wrapConfiguration(directory, servers) {
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `
 daemon off;
@@ -136,7 +136,7 @@ ${servers}
 }
 
 /** Ports at which nobody listens. */
-export async function freePorts(count) {
+export async function findFreePorts(count) {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(
     servers.map((server) => new Promise((resolve) => server.on('listening', resolve))),
@@ -160,7 +160,7 @@ function fetchText(options) {
   });
 }
 
-async function untilItAnswers(status, child) {
+async function waitUntilReady(status, child) {
   for (;;) {
     try {
       return await status();

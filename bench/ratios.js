@@ -1,6 +1,6 @@
 // Ratios between the rows of a case, and what is demanded of them.
-import { medianInterval } from './statistics.js';
-import { interval } from './table.js';
+import { computeMedianInterval } from './statistics.js';
+import { formatInterval } from './table.js';
 
 const metrics = {
   requestsPerSecond: 'requests/s',
@@ -12,22 +12,22 @@ const metrics = {
 };
 
 /** The ratio of a metric to that of another row: the median over the rounds, of the mean in each. */
-function ratio(runs, row, base, metric) {
+function computeRatio(runs, row, base, metric) {
   const mean = (round, name) => {
     const values = runs.filter((one) => one.round === round && one.row === name);
     return values.reduce((sum, one) => sum + one[metric], 0) / values.length;
   };
   const rounds = [...new Set(runs.map(({ round }) => round))];
-  return medianInterval(rounds.map((round) => mean(round, row) / mean(round, base)));
+  return computeMedianInterval(rounds.map((round) => mean(round, row) / mean(round, base)));
 }
 
 /** The cell that compares a row with the row `base`. */
-export function relative(runs, row, base, metric) {
-  return row === base ? '1' : interval(ratio(runs, row, base, metric));
+export function formatRatio(runs, row, base, metric) {
+  return row === base ? '1' : formatInterval(computeRatio(runs, row, base, metric));
 }
 
 /** The line that says whether a bar is met. */
-export function judge(
+export function checkBar(
   { row = 'millrace', than, metric = 'requestsPerSecond', atLeast, atMost },
   runs,
 ) {
@@ -35,11 +35,11 @@ export function judge(
   const bar = `- bar: ${metrics[metric]} of ${row} ${demand} × ${than}`;
   const measuredRows = new Set(runs.map((one) => one.row));
   if (!measuredRows.has(row) || !measuredRows.has(than)) return `${bar}: not measured`;
-  const measured = ratio(runs, row, than, metric);
-  return `${bar}: ${interval(measured, 3)}, **${verdict(measured, atLeast, atMost)}**`;
+  const measured = computeRatio(runs, row, than, metric);
+  return `${bar}: ${formatInterval(measured, 3)}, **${formatVerdict(measured, atLeast, atMost)}**`;
 }
 
-function verdict({ low, high }, atLeast = -Infinity, atMost = Infinity) {
+function formatVerdict({ low, high }, atLeast = -Infinity, atMost = Infinity) {
   if (low >= atLeast && high <= atMost) return 'met';
   if (high < atLeast || low > atMost) return 'missed';
   return 'open: the bar lies within the interval';

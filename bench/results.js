@@ -2,10 +2,10 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { machineName } from './machine.js';
-import { measuredLine } from './sections.js';
+import { nameMachine } from './machine.js';
+import { formatMeasuredLine } from './sections.js';
 import { SuiteFile } from './suite-file.js';
-import { usage } from './usage.js';
+import { exitWithUsageError } from './usage.js';
 
 /** Collects the results of a suite's cases, and writes all that it has after each. */
 export class Results {
@@ -20,12 +20,12 @@ export class Results {
    */
   constructor(what, about, cases) {
     const date = new Date().toISOString().slice(0, 10);
-    this.#directory = newDirectory(`${date}-${machineName(about.machine)}-${what}`);
-    this.#raw = { ...about, date, command: command(), cases: {} };
-    this.#summary = header(this.#raw);
+    this.#directory = createDirectory(`${date}-${nameMachine(about.machine)}-${what}`);
+    this.#raw = { ...about, date, command: formatCommand(), cases: {} };
+    this.#summary = buildHeader(this.#raw);
     this.#file = cases && new SuiteFile({ ...about, cases });
     const fault = this.#file?.fault;
-    if (fault) usage(fault);
+    if (fault) exitWithUsageError(fault);
   }
 
   /** Adds a case with its result and the lines of its summary to the raw data. */
@@ -47,7 +47,7 @@ export class Results {
     const versions = Object.entries(this.#raw.versions).filter(([tool]) => used.includes(tool));
     const told = versions.map(([tool, version]) => `${tool}: ${version}`).join('; ');
     const tail = [...(told ? ['', `Versions: ${told}.`] : []), ''];
-    const measured = measuredLine({ ...this.#raw, runs });
+    const measured = formatMeasuredLine({ ...this.#raw, runs });
     const fault = this.#file?.replace({ name, lines: [...lines, ...tail, measured] });
     if (fault) console.error(`bench: ${fault}; left as it is, see ${this.#folder}`);
   }
@@ -62,7 +62,7 @@ export class Results {
   }
 }
 
-function newDirectory(name) {
+function createDirectory(name) {
   const base = fileURLToPath(new URL(`results/raw/${name}`, import.meta.url));
   let directory = base;
   for (let number = 2; existsSync(directory); number++) directory = `${base}-${number}`;
@@ -70,12 +70,12 @@ function newDirectory(name) {
 }
 
 /** What was typed, without the folders of this machine. */
-function command() {
+function formatCommand() {
   const words = process.argv.slice(2).map((word) => (isAbsolute(word) ? basename(word) : word));
   return ['npm run bench --', ...words].join(' ');
 }
 
-function header({ suite, machine, versions, runs, reading, command: typed }) {
+function buildHeader({ suite, machine, versions, runs, reading, command: typed }) {
   const { cpu, cores, memoryGiB, kernel, governor, node, loadAverage, commit } = machine;
   const tools = Object.entries(versions).map(([name, version]) => `- ${name}: ${version}`);
   return [

@@ -1,6 +1,6 @@
 // The order of the runs of a case.
 import { runClient } from './client.js';
-import { retried, undisturbed } from './quiet.js';
+import { repeatUntilUndisturbed, retry } from './quiet.js';
 import { startServer } from './server.js';
 /** The tool of a row: its name, unless the row's load names another. */
 export const toolOf = (bench, row) => bench.loads?.[row]?.tool ?? row;
@@ -20,9 +20,13 @@ export async function runRounds(bench, context, runOne, { back = true } = {}) {
     for (const row of order.filter((name) => !(name in failures))) {
       context.progress(`${bench.name} ${round + 1}/${context.rounds} ${row}`);
       const load = { seconds: context.seconds, ...bench.load, ...bench.loads?.[row] };
-      const once = () => retried(() => runOne(toolOf(bench, row), load));
+      const once = () => retry(() => runOne(toolOf(bench, row), load));
       try {
-        runs.push({ row, round, ...(await undisturbed(once, context.attempts, bench.quiet)) });
+        runs.push({
+          row,
+          round,
+          ...(await repeatUntilUndisturbed(once, context.attempts, bench.quiet)),
+        });
       } catch (error) {
         failures[row] = error.message;
       }
@@ -50,6 +54,6 @@ export async function withServer(bench, { cores, directory }, use) {
 }
 
 /** A line for each row that could not be measured. */
-export function failureLines(failures) {
+export function formatFailures(failures) {
   return Object.entries(failures).map(([row, why]) => `- ${row} failed: ${why}`);
 }

@@ -12,7 +12,7 @@ import { buildNative } from './bare.js';
 import { suites } from './cases.js';
 import { main as deadlines } from './deadlines/run.js';
 import { main as explain } from './explain/run.js';
-import { machine } from './machine.js';
+import { describeMachine } from './machine.js';
 import * as memory from './memory.js';
 import { Results } from './results.js';
 import { toolOf } from './rounds.js';
@@ -24,12 +24,12 @@ import { findRuntimes, frameworkVersions } from './stack/runtimes.js';
 import * as serving from './stack/serving.js';
 import * as start from './start.js';
 import * as throughput from './throughput.js';
-import { nginxVersion, onPath, tools, versionOf } from './tools.js';
-import { usage } from './usage.js';
+import { isOnPath, readNginxVersion, readVersion, tools } from './tools.js';
+import { exitWithUsageError } from './usage.js';
 
 const kinds = { throughput, spacing, memory, start, serving, idle, flood, distinct };
 
-function options() {
+function readOptions() {
   const known = {
     case: { type: 'string', multiple: true },
     quick: { type: 'boolean', default: false },
@@ -42,16 +42,18 @@ function options() {
   try {
     parsed = parseArgs({ options: known, allowPositionals: true });
   } catch (error) {
-    usage(error.message);
+    exitWithUsageError(error.message);
   }
   const { values, positionals } = parsed;
   const suite = positionals[0] ?? 'load';
   if (!(suite in suites))
-    usage(`${suite}: the suites are ${Object.keys(suites).join(', ')}, explain, deadlines`);
+    exitWithUsageError(
+      `${suite}: the suites are ${Object.keys(suites).join(', ')}, explain, deadlines`,
+    );
   const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
   if (!Number.isInteger(rounds) || rounds < 1)
-    usage(`--rounds ${values.rounds}: a whole number from 1`);
-  const cases = chosenCases(suites[suite], values.case);
+    exitWithUsageError(`--rounds ${values.rounds}: a whole number from 1`);
+  const cases = selectCases(suites[suite], values.case);
   return {
     suite,
     cases,
@@ -59,27 +61,29 @@ function options() {
     quick: values.quick,
     list: values.list,
     chosen: values.case ?? [],
-    stack: stackOptions(suite, values),
+    stack: readStackOptions(suite, values),
   };
 }
 
 /** What only the suite `stack` takes: the Node binary of the servers, and a module in place of Millrace's. */
-function stackOptions(suite, { node, register }) {
+function readStackOptions(suite, { node, register }) {
   for (const [flag, value] of Object.entries({ node, register })) {
     if (value === undefined) continue;
-    if (suite !== 'stack') usage(`--${flag}: only for the suite stack`);
-    if (!existsSync(value)) usage(`--${flag} ${value}: no such file`);
+    if (suite !== 'stack') exitWithUsageError(`--${flag}: only for the suite stack`);
+    if (!existsSync(value)) exitWithUsageError(`--${flag} ${value}: no such file`);
   }
   return { node: node && resolve(node), register: register && resolve(register) };
 }
 
 /** The cases of these names, or that start with them; all without any. */
-function chosenCases(all, wanted = ['']) {
+function selectCases(all, wanted = ['']) {
   const chosen = wanted.map((text) => {
     const exact = all.filter(({ name }) => name === text);
     const cases = exact.length > 0 ? exact : all.filter(({ name }) => name.startsWith(text));
     if (cases.length > 0) return cases;
-    return usage(`--case ${text}: the cases are ${all.map(({ name }) => name).join(', ')}`);
+    return exitWithUsageError(
+      `--case ${text}: the cases are ${all.map(({ name }) => name).join(', ')}`,
+    );
   });
   return [...new Set(chosen.flat())];
 }
@@ -98,20 +102,20 @@ function findTools(cases) {
 function prepareLoad(cases) {
   buildNative();
   const found = findTools(cases);
-  const nginx = cases.some(({ server }) => server.kind === 'nginx') && onPath('nginx') !== null;
+  const nginx = cases.some(({ server }) => server.kind === 'nginx') && isOnPath('nginx') !== null;
   const runnable = cases.filter(({ server }) => nginx || server.kind !== 'nginx');
   if (runnable.length < cases.length) {
     console.error('missing: nginx (bench/install.sh installs it)');
   }
-  const versions = Object.fromEntries([...found].map((name) => [name, versionOf(name)]));
-  if (nginx) versions.nginx = nginxVersion();
+  const versions = Object.fromEntries([...found].map((name) => [name, readVersion(name)]));
+  if (nginx) versions.nginx = readNginxVersion();
   return { runnable, found, versions, node: process.version };
 }
 
 /** The same for the stack suite. */
 function prepareStack(cases, options) {
   const found = findRuntimes(options);
-  if (!found.has('node')) usage(`--node ${options.node}: is no program that runs`);
+  if (!found.has('node')) exitWithUsageError(`--node ${options.node}: is no program that runs`);
   const needed = new Set(cases.flatMap((bench) => bench.tools.map((row) => toolOf(bench, row))));
   const missing = [...needed].filter((name) => !found.has(name));
   if (missing.length > 0) console.error(`missing: ${missing.join(', ')}`);
@@ -129,7 +133,7 @@ async function runCase(bench, context) {
 }
 
 /** What a case adds to the suite's file. */
-function sectionOf(bench, { runs }, lines, { stack, node }) {
+function buildSection(bench, { runs }, lines, { stack, node }) {
   const rounds = new Set(runs.map(({ round }) => round)).size;
   const tools = bench.tools.map((row) => toolOf(bench, row));
   return {
@@ -141,11 +145,11 @@ function sectionOf(bench, { runs }, lines, { stack, node }) {
 }
 
 /** Where the results of this run go; those of a look, or of another module than Millrace's, into no file. */
-function resultsOf({ suite, rounds, seconds, quick, chosen, stack, versions, node }) {
+function createResults({ suite, rounds, seconds, quick, chosen, stack, versions, node }) {
   const what = [suite, ...chosen, ...(quick ? ['quick'] : [])].join('-');
   const about = {
     suite,
-    machine: { ...machine(), node },
+    machine: { ...describeMachine(), node },
     versions,
     runs: `${rounds} rounds, runs of ${seconds} s`,
     reading:
@@ -157,14 +161,15 @@ function resultsOf({ suite, rounds, seconds, quick, chosen, stack, versions, nod
 
 /** What the cases need besides tools; ends if it is missing. */
 function checkMachine() {
-  if (availableParallelism() < 2) usage('two cores are needed, one for each side');
+  if (availableParallelism() < 2) exitWithUsageError('two cores are needed, one for each side');
   for (const needed of ['taskset', 'time', 'openssl']) {
-    if (!onPath(needed)) usage(`${needed} is missing (bench/install.sh installs it)`);
+    if (!isOnPath(needed))
+      exitWithUsageError(`${needed} is missing (bench/install.sh installs it)`);
   }
 }
 
 /** A directory for certificates and the like, for as long as the harness runs. */
-function temporaryDirectory() {
+function createTemporaryDirectory() {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
@@ -172,18 +177,18 @@ function temporaryDirectory() {
 
 /** Runs the cases one after the other; `settings` are options and what was prepared. */
 async function measure({ runnable, found, rounds, seconds, quick, ...settings }) {
-  const results = resultsOf({ rounds, seconds, quick, ...settings });
+  const results = createResults({ rounds, seconds, quick, ...settings });
   // The harness keeps to the server's core: on the client's it would disturb what is measured.
   const cores = { server: '0', client: '1' };
   execFileSync('taskset', ['-a', '-c', '-p', cores.server, `${process.pid}`]);
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
   const attempts = quick ? 1 : 4;
-  const directory = temporaryDirectory();
+  const directory = createTemporaryDirectory();
   const context = { found, rounds, seconds, attempts, cores, progress, directory };
   for (const bench of runnable) {
     const { result, lines } = await runCase(bench, context);
     progress('');
-    const section = sectionOf(bench, result, lines, settings);
+    const section = buildSection(bench, result, lines, settings);
     const shown = [`## ${section.name}`, '', ...lines, ''];
     console.log(shown.join('\n'));
     results.add(bench, result, shown);
@@ -193,7 +198,7 @@ async function measure({ runnable, found, rounds, seconds, quick, ...settings })
 }
 
 async function main() {
-  const settings = options();
+  const settings = readOptions();
   const { suite, cases, list, stack, quick } = settings;
   if (list) {
     for (const { name, question } of cases) console.log(`${name.padEnd(24)} ${question}`);

@@ -4,7 +4,7 @@
 const MEASURED = /^Measured .+ by `.+` \(.+\)\.$/m;
 
 /** The line that says when, on what and by which command something was measured. */
-export function measuredLine({ date, machine, runs, command }) {
+export function formatMeasuredLine({ date, machine, runs, command }) {
   const { cpu, cores, kernel, node, commit } = machine;
   return `Measured ${date} on ${cpu}, ${cores} cores, ${kernel}, Node ${node}, commit ${commit}, by \`${command}\` (${runs}).`;
 }

@@ -1,5 +1,5 @@
 import { startBareServer } from './bare.js';
-import { certificate } from './certificates.js';
+import { createCertificate } from './certificates.js';
 import { startNginx } from './nginx.js';
 import { startApp } from './stack/app.js';
 import { startProxied, startShared } from './stack/one-port.js';
@@ -19,6 +19,6 @@ const starters = {
  * `cores`.
  */
 export function startServer({ kind, tls, ...options }, { cores, directory }) {
-  const pair = tls && certificate(tls, directory);
+  const pair = tls && createCertificate(tls, directory);
   return starters[kind]({ ...options, tls: pair, cores, directory });
 }

@@ -1,8 +1,8 @@
 // Cases of an open load: do the requests arrive when the schedule wants them?
-import { disturbanceLine } from './quiet.js';
-import { failureLines, runRounds, withServer } from './rounds.js';
-import { median, quantile } from './statistics.js';
-import { count, table } from './table.js';
+import { formatDisturbance } from './quiet.js';
+import { formatFailures, runRounds, withServer } from './rounds.js';
+import { computeMedian, computeQuantile } from './statistics.js';
+import { formatCount, formatTable } from './table.js';
 
 /** Runs a case; `{ runs, failures }`. The server has its core for itself and spins. */
 export function run(bench, context) {
@@ -11,7 +11,7 @@ export function run(bench, context) {
       run(tool, load, { observe: false }),
     );
     const { samples: _, ...outcome } = used;
-    return { ...outcome, ...spacing(stopped.stamps, load.rate) };
+    return { ...outcome, ...measureSpacing(stopped.stamps, load.rate) };
   });
 }
 
@@ -20,7 +20,7 @@ export function run(bench, context) {
  * time between two arrivals is from that, and `behindUs`, how far each is behind the schedule that
  * the earliest one fits. Microseconds: p50, p99 and max.
  */
-export function spacing(stamps, rate) {
+export function measureSpacing(stamps, rate) {
   const period = 1e9 / rate;
   const gaps = stamps.slice(1).map((ns, i) => Math.abs(ns - stamps[i] - period) / 1000);
   const offsets = stamps.map((ns, i) => (ns - stamps[0] - i * period) / 1000);
@@ -28,27 +28,31 @@ export function spacing(stamps, rate) {
   return {
     arrivals: stamps.length,
     rate: (stamps.length - 1) / ((stamps.at(-1) - stamps[0]) / 1e9),
-    gapUs: quantiles(gaps),
-    behindUs: quantiles(offsets.map((offset) => offset - earliest)),
+    gapUs: computeQuantiles(gaps),
+    behindUs: computeQuantiles(offsets.map((offset) => offset - earliest)),
   };
 }
 
-function quantiles(values) {
+function computeQuantiles(values) {
   const sorted = values.toSorted((a, b) => a - b);
-  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), max: sorted.at(-1) };
+  return {
+    p50: computeQuantile(sorted, 0.5),
+    p99: computeQuantile(sorted, 0.99),
+    max: sorted.at(-1),
+  };
 }
 
 /** The lines of a case's result. */
 export function summarize({ bars = [] }, { runs, failures }) {
-  if (runs.length === 0) return failureLines(failures);
+  if (runs.length === 0) return formatFailures(failures);
   const names = [...new Set(runs.map(({ row }) => row))];
-  const of = (row, pick) => median(runs.filter((one) => one.row === row).map(pick));
+  const of = (row, pick) => computeMedian(runs.filter((one) => one.row === row).map(pick));
   const rows = names.map((row) => {
     const us = (pick) => of(row, pick).toFixed(1);
     const says = runs.some((one) => one.row === row && one.said.latenessUs !== undefined);
     return [
       row,
-      count(of(row, (one) => one.rate)),
+      formatCount(of(row, (one) => one.rate)),
       ...[us((one) => one.gapUs.p50), us((one) => one.gapUs.p99), us((one) => one.gapUs.max)],
       us((one) => one.behindUs.p99),
       says ? us((one) => one.said.latenessUs) : '-',
@@ -63,5 +67,11 @@ export function summarize({ bars = [] }, { runs, failures }) {
     const met = of(row, says) <= atMost && of(row, seen) <= atMost;
     return `${bar}, as it says and as the server sees: **${met ? 'met' : 'missed'}**`;
   });
-  return [...table(head, rows), '', ...failureLines(failures), ...judged, disturbanceLine(runs)];
+  return [
+    ...formatTable(head, rows),
+    '',
+    ...formatFailures(failures),
+    ...judged,
+    formatDisturbance(runs),
+  ];
 }

@@ -1,8 +1,8 @@
 // Cases of starting: from the start of the process to the arrival of its first request.
-import { disturbanceLine } from './quiet.js';
-import { failureLines, runRounds, withServer } from './rounds.js';
-import { medianInterval } from './statistics.js';
-import { table } from './table.js';
+import { formatDisturbance } from './quiet.js';
+import { formatFailures, runRounds, withServer } from './rounds.js';
+import { computeMedianInterval } from './statistics.js';
+import { formatTable } from './table.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export function run(bench, context) {
@@ -16,9 +16,10 @@ export function run(bench, context) {
 
 /** The lines of a case's result. */
 export function summarize({ bars = [] }, { runs, failures }) {
-  if (runs.length === 0) return failureLines(failures);
+  if (runs.length === 0) return formatFailures(failures);
   const names = [...new Set(runs.map(({ row }) => row))];
-  const ms = (row) => medianInterval(runs.filter((one) => one.row === row).map((one) => one.ms));
+  const ms = (row) =>
+    computeMedianInterval(runs.filter((one) => one.row === row).map((one) => one.ms));
   const rows = names.map((row) => {
     const { median, low, high } = ms(row);
     return [row, `${median.toFixed(1)} [${low.toFixed(1)}..${high.toFixed(1)}]`];
@@ -29,5 +30,11 @@ export function summarize({ bars = [] }, { runs, failures }) {
     return `${bar}: **${ms(row).median <= atMost ? 'met' : 'missed'}**`;
   });
   const head = ['client', 'ms from start to first request'];
-  return [...table(head, rows), '', ...failureLines(failures), ...judged, disturbanceLine(runs)];
+  return [
+    ...formatTable(head, rows),
+    '',
+    ...formatFailures(failures),
+    ...judged,
+    formatDisturbance(runs),
+  ];
 }

@@ -1,13 +1,13 @@
 // Medians, intervals of medians, and the steady part of a run.
 
-export function median(values) {
+export function computeMedian(values) {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
   return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
 /** The value below which the share `q` of the sorted values lies (nearest rank). */
-export function quantile(sorted, q) {
+export function computeQuantile(sorted, q) {
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)];
 }
 
@@ -17,21 +17,21 @@ export function quantile(sorted, q) {
  * (sign test). With fewer than six values that is from the least to the greatest, and `coverage`
  * tells what it is worth.
  */
-export function medianInterval(values) {
+export function computeMedianInterval(values) {
   const sorted = values.toSorted((a, b) => a - b);
   const count = sorted.length;
   let rank = 1;
-  while (2 * (rank + 1) <= count && coverage(count, rank + 1) >= 0.95) rank++;
+  while (2 * (rank + 1) <= count && computeCoverage(count, rank + 1) >= 0.95) rank++;
   return {
-    median: median(sorted),
+    median: computeMedian(sorted),
     low: sorted[rank - 1],
     high: sorted[count - rank],
-    coverage: coverage(count, rank),
+    coverage: computeCoverage(count, rank),
   };
 }
 
 /** Probability that the true median lies between the k-th smallest and the k-th largest of n values. */
-function coverage(n, k) {
+function computeCoverage(n, k) {
   let outside = 0;
   let term = 0.5 ** n;
   for (let i = 0; i < k; i++) {
@@ -46,7 +46,7 @@ function coverage(n, k) {
  * left when the first quarter and the last tenth of the time in which requests were served are cut
  * off. Null if nothing was served. Both `...Busy` are in cores.
  */
-export function steady(samples) {
+export function findSteadyPart(samples) {
   const grows = (sample, index) => index > 0 && sample.requests > samples[index - 1].requests;
   const first = samples.findIndex(grows);
   const last = samples.findLastIndex(grows);

@@ -1,21 +1,21 @@
 // Cases of throughput: the clients in turn against one server.
-import { disturbanceLine } from './quiet.js';
-import { judge, relative } from './ratios.js';
-import { failureLines, runRounds, withServer } from './rounds.js';
-import { median, steady } from './statistics.js';
-import { count, share, table } from './table.js';
+import { formatDisturbance } from './quiet.js';
+import { checkBar, formatRatio } from './ratios.js';
+import { formatFailures, runRounds, withServer } from './rounds.js';
+import { computeMedian, findSteadyPart } from './statistics.js';
+import { formatCount, formatShare, formatTable } from './table.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export async function run(bench, context) {
   const { used } = await withServer(bench, context, (run) =>
-    runRounds(bench, context, async (tool, load) => figures(await run(tool, load))),
+    runRounds(bench, context, async (tool, load) => summarizeSamples(await run(tool, load))),
   );
   return used;
 }
 
 /** What the samples of a run amount to. */
-function figures({ samples, ...outcome }) {
-  const window = steady(samples);
+function summarizeSamples({ samples, ...outcome }) {
+  const window = findSteadyPart(samples);
   if (!window) throw new Error('no requests arrived');
   const { server } = outcome;
   return {
@@ -28,40 +28,47 @@ function figures({ samples, ...outcome }) {
 
 /** The lines of a case's result. */
 export function summarize(bench, { runs, failures }) {
-  if (runs.length === 0) return failureLines(failures);
+  if (runs.length === 0) return formatFailures(failures);
   const names = [...new Set(runs.map(({ row }) => row))];
   const base = names.includes(bench.baseline) ? bench.baseline : names[0];
   const columns = [
-    ['requests/s', (of) => count(of('requestsPerSecond'))],
-    [`÷ ${base}`, (_, row) => relative(runs, row, base, 'requestsPerSecond')],
+    ['requests/s', (of) => formatCount(of('requestsPerSecond'))],
+    [`÷ ${base}`, (_, row) => formatRatio(runs, row, base, 'requestsPerSecond')],
     ['CPU µs/request', (of) => of('cpuUsPerRequest').toPrecision(3)],
-    [`÷ ${base}`, (_, row) => relative(runs, row, base, 'cpuUsPerRequest')],
-    ['client busy', (of) => share(of('clientBusy'))],
-    ['server busy', (of) => share(of('serverBusy'))],
+    [`÷ ${base}`, (_, row) => formatRatio(runs, row, base, 'cpuUsPerRequest')],
+    ['client busy', (of) => formatShare(of('clientBusy'))],
+    ['server busy', (of) => formatShare(of('serverBusy'))],
     ...(bench.columns ?? []).map((name) => optionalColumns[name]),
-    ['says ÷ counted', (_, row) => said(runs, row).toFixed(3)],
-    ['errors', (_, row) => count(errors(runs, row))],
+    ['says ÷ counted', (_, row) => formatReported(runs, row).toFixed(3)],
+    ['errors', (_, row) => formatCount(formatErrors(runs, row))],
   ];
   const rows = names.map((row) => {
-    const of = (metric) => median(runs.filter((one) => one.row === row).map((one) => one[metric]));
+    const of = (metric) =>
+      computeMedian(runs.filter((one) => one.row === row).map((one) => one[metric]));
     return [row, ...columns.map(([, cell]) => cell(of, row))];
   });
   const head = ['client', ...columns.map(([title]) => title)];
-  const barLines = (bench.bars ?? []).map((bar) => judge(bar, runs));
-  return [...table(head, rows), '', ...failureLines(failures), ...barLines, disturbanceLine(runs)];
+  const barLines = (bench.bars ?? []).map((bar) => checkBar(bar, runs));
+  return [
+    ...formatTable(head, rows),
+    '',
+    ...formatFailures(failures),
+    ...barLines,
+    formatDisturbance(runs),
+  ];
 }
 
 const optionalColumns = {
   connections: ['requests/connection', (of) => of('requestsPerConnection').toPrecision(3)],
-  resumed: ['resumed', (of) => share(of('resumed'))],
+  resumed: ['resumed', (of) => formatShare(of('resumed'))],
 };
 
-function said(runs, row) {
+function formatReported(runs, row) {
   const own = runs.filter((one) => one.row === row);
-  return median(own.map((one) => one.said.requestsPerSecond / one.requestsPerSecond));
+  return computeMedian(own.map((one) => one.said.requestsPerSecond / one.requestsPerSecond));
 }
 
-function errors(runs, row) {
+function formatErrors(runs, row) {
   const own = runs.filter((one) => one.row === row);
   return own.reduce((sum, one) => sum + one.said.errors, 0);
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nativePath } from './bare.js';
+import { findNativeBinary } from './bare.js';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const root = here('..');
@@ -14,7 +14,7 @@ const searchPath = [here('node_modules/.bin'), ...process.env.PATH.split(delimit
 const when = (condition, ...args) => (condition ? args : []);
 
 /** The number in a line that a tool always prints. */
-function number(text, pattern) {
+function readNumber(text, pattern) {
   const found = pattern.exec(text);
   if (!found) throw new Error(`no ${pattern} in: ${text}`);
   return Number(found[1]);
@@ -54,7 +54,7 @@ export const tools = {
       ...when(load.tls, ...(load.verify ? ['--ca', load.cert] : ['-k'])),
       ...when(load.root, '--pid', load.root),
       '--json',
-      ...urlsOf(load),
+      ...listUrls(load),
     ],
     read: (stdout) => {
       const result = JSON.parse(stdout);
@@ -77,7 +77,7 @@ export const tools = {
     },
   },
   'bare-client': {
-    find: () => [nativePath('bare-client')],
+    find: () => [findNativeBinary('bare-client')],
     args: (load) => [
       ...['--port', load.port, '--connections', load.connections],
       ...['--pipelining', load.pipelining ?? 1, '--seconds', load.seconds],
@@ -86,7 +86,7 @@ export const tools = {
     read: (stdout) => ({ requestsPerSecond: JSON.parse(stdout).requestsPerSecond, errors: 0 }),
   },
   wrk: {
-    find: () => onPath('wrk'),
+    find: () => isOnPath('wrk'),
     version: ['-v'],
     args: (load) => [
       ...['-t', load.threads ?? 1, '-c', load.connections, '-d', `${load.seconds}s`],
@@ -101,11 +101,11 @@ export const tools = {
       );
       const transport = (sockets ?? []).slice(1).reduce((sum, count) => sum + Number(count), 0);
       const errors = transport + countOf(stdout, /Non-2xx or 3xx responses: (\d+)/);
-      return { requestsPerSecond: number(stdout, /Requests\/sec:\s+([\d.]+)/), errors };
+      return { requestsPerSecond: readNumber(stdout, /Requests\/sec:\s+([\d.]+)/), errors };
     },
   },
   ab: {
-    find: () => onPath('ab'),
+    find: () => isOnPath('ab'),
     version: ['-V'],
     // -t sets -n to 50 000, so -n has to follow; memory for -n is reserved, not used.
     args: (load) => [
@@ -115,13 +115,14 @@ export const tools = {
       load.url,
     ],
     read: (stdout) => ({
-      requestsPerSecond: number(stdout, /Requests per second:\s+([\d.]+)/),
+      requestsPerSecond: readNumber(stdout, /Requests per second:\s+([\d.]+)/),
       errors:
-        number(stdout, /Failed requests:\s+(\d+)/) + countOf(stdout, /Non-2xx responses:\s+(\d+)/),
+        readNumber(stdout, /Failed requests:\s+(\d+)/) +
+        countOf(stdout, /Non-2xx responses:\s+(\d+)/),
     }),
   },
   h2load: {
-    find: () => onPath('h2load'),
+    find: () => isOnPath('h2load'),
     version: ['--version'],
     // With a duration it never ends if the server closes (1.52), so then it gets a count for about as long.
     args: (load) => [
@@ -131,12 +132,12 @@ export const tools = {
       load.url,
     ],
     read: (stdout) => ({
-      requestsPerSecond: number(stdout, /finished in [^,]+, ([\d.]+) req\/s/),
-      errors: number(stdout, /(\d+) failed/),
+      requestsPerSecond: readNumber(stdout, /finished in [^,]+, ([\d.]+) req\/s/),
+      errors: readNumber(stdout, /(\d+) failed/),
     }),
   },
   oha: {
-    find: () => onPath('oha'),
+    find: () => isOnPath('oha'),
     version: ['--version'],
     args: (load) => [
       ...['--no-tui', '--output-format', 'json', '--worker-threads', load.threads ?? 1],
@@ -156,7 +157,7 @@ export const tools = {
     },
   },
   autocannon: {
-    find: () => onPath('autocannon'),
+    find: () => isOnPath('autocannon'),
     version: ['--version'],
     args: (load) => [
       ...['--json', '-c', load.connections ?? 50, '-d', load.seconds],
@@ -169,11 +170,11 @@ export const tools = {
       return { requestsPerSecond: requests.average, errors: errors + non2xx };
     },
   },
-  loadtest: { ...loadtest(), find: () => onPath('loadtest') },
-  'loadtest --tcp': { ...loadtest('--tcp'), find: () => onPath('loadtest') },
+  loadtest: { ...createLoadtest(), find: () => isOnPath('loadtest') },
+  'loadtest --tcp': { ...createLoadtest('--tcp'), find: () => isOnPath('loadtest') },
 };
 
-function loadtest(...more) {
+function createLoadtest(...more) {
   return {
     version: ['--version'],
     args: (load) => [
@@ -183,8 +184,8 @@ function loadtest(...more) {
       load.url,
     ],
     read: (stdout) => ({
-      requestsPerSecond: number(stdout, /Effective rps:\s+(\d+)/),
-      errors: number(stdout, /Total errors:\s+(\d+)/),
+      requestsPerSecond: readNumber(stdout, /Effective rps:\s+(\d+)/),
+      errors: readNumber(stdout, /Total errors:\s+(\d+)/),
     }),
   };
 }
@@ -194,7 +195,7 @@ function loadtest(...more) {
  * takes one after the other. millrace keeps a connection to one host and takes the URLs of each host in turn; so each
  * path has a host of its own, or each connection has one. All are addresses of this machine.
  */
-export function urlsOf({ url, port, paths, alternating, connections }) {
+export function listUrls({ url, port, paths, alternating, connections }) {
   if (!paths) return [url];
   const at = (path, host) => `http://127.0.0.${host + 1}:${port}${path}`;
   if (!alternating) return paths.map(at);
@@ -203,7 +204,7 @@ export function urlsOf({ url, port, paths, alternating, connections }) {
 }
 
 /** The command line of a tool for a load: the words to run, and a text without the paths of this machine. */
-export function commandOf(name, load) {
+export function buildCommand(name, load) {
   const args = tools[name].args(load).map(String);
   return {
     argv: [...tools[name].find(), ...args],
@@ -212,7 +213,7 @@ export function commandOf(name, load) {
 }
 
 /** The first line that a tool prints about its version. */
-export function versionOf(name) {
+export function readVersion(name) {
   const { find, version } = tools[name];
   if (!version) return 'of this checkout';
   const [command, ...words] = find();
@@ -221,12 +222,12 @@ export function versionOf(name) {
 }
 
 /** The version of the nginx on the PATH. */
-export function nginxVersion() {
+export function readNginxVersion() {
   return spawnSync('nginx', ['-v'], { encoding: 'utf8' }).stderr.trim();
 }
 
 /** Whether there is a program of this name on the PATH. */
-export function onPath(name) {
+export function isOnPath(name) {
   const path = searchPath.map((directory) => join(directory, name)).find(exists);
   return path ? [path] : null;
 }

@@ -1,5 +1,5 @@
 /** Ends with one line that says what was wrong. */
-export function usage(message) {
+export function exitWithUsageError(message) {
   console.error(`bench: ${message}`);
   process.exit(2);
 }

@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePorts } from './nginx.js';
-import { cpuNs, descendantsOf } from './proc.js';
+import { findFreePorts } from './nginx.js';
+import { listDescendants, readCpuNs } from './proc.js';
 import { collect, end, errorLine, start } from './processes.js';
 
 /** What Varnish says of its version; null if it is not there. */
-export function varnishVersion() {
+export function readVarnishVersion() {
   const { stdout, stderr } = spawnSync('varnishd', ['-V'], { encoding: 'utf8' });
   return /varnish-\S+/.exec(`${stdout}${stderr}`)?.[0] ?? null;
 }
@@ -16,9 +16,9 @@ export function varnishVersion() {
 /** Starts Varnish, which answers all but the first request from its memory. */
 export async function startVarnish({ cores, directory }) {
   const origin = await startOrigin();
-  const [port] = await freePorts(1);
+  const [port] = await findFreePorts(1);
   const vcl = join(directory, 'varnish.vcl');
-  writeFileSync(vcl, configuration(origin.address().port));
+  writeFileSync(vcl, buildConfiguration(origin.address().port));
   // Without its jail: as another user it could not read what is ours.
   const argv = [
     '-j',
@@ -46,7 +46,7 @@ export async function startVarnish({ cores, directory }) {
     port,
     /** What its processes have used of the processor so far. */
     async sample() {
-      return { serverCpuNs: cpuNs([child.pid, ...descendantsOf(child.pid)]) };
+      return { serverCpuNs: readCpuNs([child.pid, ...listDescendants(child.pid)]) };
     },
     async stop() {
       end(child);
@@ -67,7 +67,7 @@ async function startOrigin() {
   return origin;
 }
 
-function configuration(originPort) {
+function buildConfiguration(originPort) {
   return `vcl 4.1;
 backend default { .host = "127.0.0.1"; .port = "${originPort}"; }
 sub vcl_backend_response { set beresp.ttl = 1h; }

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonProfile } from './cargo-profile.js';
 import { root, step, tool } from './step.js';
-import { missingTools } from './toolchain.js';
+import { findMissingTools } from './toolchain.js';
 
 const ADDON = [
   ...['build', '--platform', '--manifest-path', 'crates/node/Cargo.toml'],
@@ -19,7 +19,7 @@ const given = process.argv.slice(2);
 const profile = given.includes('--dev') ? [] : addonProfile;
 const others = given.filter((flag) => flag !== '--dev');
 
-const missing = await missingTools();
+const missing = await findMissingTools();
 if (missing) fail(`${missing}; then run this again`);
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });

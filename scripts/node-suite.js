@@ -7,9 +7,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { list, served, table } from './node-suite/report.js';
+import { formatList, formatServed, formatTable } from './node-suite/report.js';
 import { runTests } from './node-suite/run.js';
-import { CLASSES, httpTests, major, testFolder } from './node-suite/tests.js';
+import { CLASSES, findTestFolder, listHttpTests, parseMajor } from './node-suite/tests.js';
 import { root } from './step.js';
 
 const OPTIONS = {
@@ -52,7 +52,7 @@ async function main(setting) {
   console.log(
     `Node.js ${version}, plain ${seconds.plain} s, with ${register} ${seconds.stack} s\n`,
   );
-  console.log(`${table(tests, plain, stack)}\n`);
+  console.log(`${formatTable(tests, plain, stack)}\n`);
   if (json)
     writeFileSync(json, `${JSON.stringify({ version, register, seconds, plain, stack })}\n`);
   return compare(setting, plain, stack);
@@ -60,7 +60,7 @@ async function main(setting) {
 
 /** Prints what failed, and returns whether it is what the list of differences says. */
 function compare({ version }, plain, stack) {
-  const file = `test/slow/node-suite/differences-${major(version)}.json`;
+  const file = `test/slow/node-suite/differences-${parseMajor(version)}.json`;
   const listed = readJson(join(root, file));
   const names = Object.keys(plain);
   const notCounted = names.filter((name) => !(name in stack));
@@ -72,11 +72,11 @@ function compare({ version }, plain, stack) {
   const reasonOf = (name) => listed[name];
   const errorOf = (results) => (name) => `${results[name].outcome}, ${results[name].error}`;
   const parts = [
-    list('do not pass on plain Node.js, not counted', notCounted, errorOf(plain)),
-    list(`fail with the stack, listed in ${file}`, known, reasonOf),
-    list(`fail with the stack, not listed in ${file}`, fresh, errorOf(stack)),
-    list(`pass with the stack, but listed in ${file}`, mended, reasonOf),
-    served(stack),
+    formatList('do not pass on plain Node.js, not counted', notCounted, errorOf(plain)),
+    formatList(`fail with the stack, listed in ${file}`, known, reasonOf),
+    formatList(`fail with the stack, not listed in ${file}`, fresh, errorOf(stack)),
+    formatList(`pass with the stack, but listed in ${file}`, mended, reasonOf),
+    formatServed(stack),
   ];
   console.log(parts.filter(Boolean).join('\n\n'));
   return fresh.length + mended.length === 0;
@@ -127,7 +127,7 @@ function since(start, end) {
 function settings() {
   const { values, positionals } = parse();
   if (positionals.length !== 1) throw new InputError(USAGE);
-  const folder = testFolder(resolve(positionals[0]));
+  const folder = findTestFolder(resolve(positionals[0]));
   if (!folder)
     throw new InputError(
       `TREE: ${positionals[0]} has no parallel/ and sequential/: want Node's test/`,
@@ -139,7 +139,7 @@ function settings() {
   if (!Number.isInteger(jobs) || jobs < 1)
     throw new InputError(`--jobs: ${values.jobs}: want a whole number from 1`);
   for (const name of ['json', 'plain-cache']) checkWritable(name, values[name]);
-  const tests = selected(httpTests(folder), values);
+  const tests = selected(listHttpTests(folder), values);
   const version = versionOf(values.node);
   const { node, json, 'plain-cache': cache } = values;
   return { tests, version, folder, register, jobs, node, json, cache };

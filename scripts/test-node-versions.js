@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { root } from './step.js';
-import { nodeBinary } from './tests/node-binary.js';
+import { installNode } from './tests/node-binary.js';
 
 const VERSIONS = ['20', '22', '24', '26'];
 
@@ -22,7 +22,7 @@ process.exitCode = results.every(Boolean) ? 0 : 1;
 function runOn(major) {
   let node;
   try {
-    node = nodeBinary(major);
+    node = installNode(major);
   } catch (error) {
     console.log(`${major.padEnd(10)}  missing: ${error.message}`);
     return false;

@@ -11,9 +11,9 @@ import { spec, tap } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { joined } from './tests/events.js';
 import { fileEvents } from './tests/files.js';
-import { chosen, dependsOnVersion, KINDS, OF_VERSION_AT_ONCE, RUST } from './tests/kinds.js';
+import { dependsOnVersion, KINDS, OF_VERSION_AT_ONCE, RUST, selectTests } from './tests/kinds.js';
 import { ownMajor } from './tests/node-binary.js';
-import { MOST_RETRIES, Retries } from './tests/retries.js';
+import { MAX_RETRIES, Retries } from './tests/retries.js';
 import { rustEvents } from './tests/rust.js';
 import { Slowest } from './tests/slowest.js';
 
@@ -25,7 +25,7 @@ process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
 try {
-  const parts = planned();
+  const parts = planParts();
   const reporter = process.stdout.isTTY ? new spec() : tap;
   compose(events(parts), reporter).pipe(process.stdout);
 } catch (error) {
@@ -34,14 +34,14 @@ try {
 }
 
 /** The parts of this run, in order: `{ name, events }`. */
-function planned() {
+function planParts() {
   const { values, positionals } = parseArgs({
     options: { node: { type: 'string', multiple: true, default: [] } },
     allowPositionals: true,
   });
-  const { rust, parts } = chosen(positionals);
+  const { rust, parts } = selectTests(positionals);
   const onOwn = parts.map(({ kind, files }) =>
-    part({ name: kind, kind, files, major: ownMajor, atOnce: KINDS[kind].atOnce }),
+    createPart({ name: kind, kind, files, major: ownMajor, atOnce: KINDS[kind].atOnce }),
   );
   const ofVersion = parts.flatMap(({ files }) => files.filter(dependsOnVersion));
   if (values.node.length > 0 && ofVersion.length === 0) {
@@ -52,13 +52,13 @@ function planned() {
   const onOthers = values.node
     .filter((major) => major !== ownMajor)
     .map((major) => ({ name: `integration on Node.js ${major}`, kind: 'integration', major }))
-    .map((other) => part({ ...other, files: ofVersion, atOnce: OF_VERSION_AT_ONCE }));
+    .map((other) => createPart({ ...other, files: ofVersion, atOnce: OF_VERSION_AT_ONCE }));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
   const onRust = rust ? [{ name: RUST, events: rustEvents }] : [];
   return [...onRust, ...of('unit', 'integration'), ...onOthers, ...of('timing', 'slow')];
 }
 
-function part({ name, kind, files, major, atOnce }) {
+function createPart({ name, kind, files, major, atOnce }) {
   const { limitMs, env } = KINDS[kind];
   const options = { files, atOnce, limitMs, major, env: { ...env, ...retries.env } };
   return { name, events: () => fileEvents(options) };
@@ -77,23 +77,23 @@ async function* events(parts) {
         seconds.set(name, Math.round((performance.now() - start) / 1000));
       },
   );
-  for await (const event of joined(timed, () => conclusion(seconds, slowest))) {
+  for await (const event of joined(timed, () => formatConclusion(seconds, slowest))) {
     slowest.see(event);
     if (event.type === 'test:fail' && event.data.todo === undefined) hasFailed = true;
     yield event;
   }
-  process.exitCode = hasFailed || retries.lines().length > MOST_RETRIES ? 1 : 0;
+  process.exitCode = hasFailed || retries.lines().length > MAX_RETRIES ? 1 : 0;
 }
 
 /** The lines before the totals. */
-function conclusion(seconds, slowest) {
+function formatConclusion(seconds, slowest) {
   const repeated = retries.lines();
   const all = [...seconds.values()].reduce((sum, each) => sum + each, 0);
   const each = [...seconds].map(([name, value]) => `${name} ${value} s`);
   return [
     'the slowest tests:',
     ...slowest.lines(),
-    `measured again: ${repeated.length} (more than ${MOST_RETRIES} fail the run)`,
+    `measured again: ${repeated.length} (more than ${MAX_RETRIES} fail the run)`,
     ...repeated.map((line) => `  ${line}`),
     `time: ${each.join(', ')}; in all ${all} s`,
   ];

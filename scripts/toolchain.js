@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { root, run } from './step.js';
 
 /** What is missing, and how to get it, in one line; empty where nothing is. */
-export async function missingTools() {
-  const missing = [await missingRust(), await missingCompiler()];
+export async function findMissingTools() {
+  const missing = [await findMissingRust(), await findMissingCompiler()];
   return missing.filter((line) => line !== undefined).join('; ');
 }
 
-async function missingRust() {
+async function findMissingRust() {
   const needed = /^rust-version = "(.+)"/m.exec(readFileSync(join(root, 'Cargo.toml'), 'utf8'))[1];
-  const found = await rustVersion();
+  const found = await readRustVersion();
   if (found !== undefined && !isOlder(found, needed)) return undefined;
   return `Rust ${needed} or later is needed, found ${found ?? 'none'}: install it with rustup (https://rustup.rs)`;
 }
 
-async function missingCompiler() {
+async function findMissingCompiler() {
   // Where the compiler is Microsoft's, it is found through the registry, not on the PATH.
   if (process.platform === 'win32') return undefined;
   // It may be a command with arguments, as `ccache cc`.
@@ -25,7 +25,7 @@ async function missingCompiler() {
   return `a C compiler is needed, ${compiler} does not run: install gcc or clang (Debian: build-essential, macOS: xcode-select --install)`;
 }
 
-async function rustVersion() {
+async function readRustVersion() {
   const { output } = await run('cargo', ['--version']);
   return /^cargo (\d+\.\d+\.\d+)/m.exec(output)?.[1];
 }

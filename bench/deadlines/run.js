@@ -8,11 +8,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { machine } from '../machine.js';
+import { describeMachine } from '../machine.js';
 import { Results } from '../results.js';
-import { median, medianInterval } from '../statistics.js';
-import { interval, table } from '../table.js';
-import { usage } from '../usage.js';
+import { computeMedian, computeMedianInterval } from '../statistics.js';
+import { formatInterval, formatTable } from '../table.js';
+import { exitWithUsageError } from '../usage.js';
 import { makeCopies, UNDICI } from './sides.js';
 
 const CASES = ['http', 'fetch', 'undici', 'controller'];
@@ -40,7 +40,7 @@ export async function main(args) {
   if (soaking) return soak(calls);
   const about = {
     suite: 'deadlines',
-    machine: machine(),
+    machine: describeMachine(),
     versions: { undici: JSON.parse(readFileSync(`${UNDICI}/package.json`, 'utf8')).version },
     runs: `${sets} sets`,
     reading:
@@ -76,13 +76,16 @@ function options(args) {
   try {
     ({ values } = parseArgs({ args, options: known }));
   } catch (error) {
-    usage(error.message);
+    exitWithUsageError(error.message);
   }
   const unknown = values.case.find((name) => !CASES.includes(name));
-  if (unknown !== undefined) usage(`--case ${unknown}: the cases are ${CASES.join(', ')}`);
+  if (unknown !== undefined)
+    exitWithUsageError(`--case ${unknown}: the cases are ${CASES.join(', ')}`);
   const [sets, bytes] = [Number(values.sets), Number(values.bytes)];
-  if (!Number.isInteger(sets) || sets < 1) usage(`--sets ${values.sets}: a whole number from 1`);
-  if (!Number.isInteger(bytes) || bytes < 0) usage(`--bytes ${values.bytes}: a whole number`);
+  if (!Number.isInteger(sets) || sets < 1)
+    exitWithUsageError(`--sets ${values.sets}: a whole number from 1`);
+  if (!Number.isInteger(bytes) || bytes < 0)
+    exitWithUsageError(`--bytes ${values.bytes}: a whole number`);
   return { ...values, cases: values.case, sets, bytes };
 }
 
@@ -150,16 +153,16 @@ function sectionOf(name, bytes, sets) {
     ({ minimal, full }) => (minimal.plain + full.plain) / 2,
     ({ minimal }) => minimal.observed,
     ({ full }) => full.observed,
-  ].map((pick) => `${median(of(pick)).toFixed(1)} µs`);
-  const minimal = medianInterval(of((one) => one.minimal.observed / one.minimal.plain));
-  const full = medianInterval(of((one) => one.full.observed / one.full.plain));
+  ].map((pick) => `${computeMedian(of(pick)).toFixed(1)} µs`);
+  const minimal = computeMedianInterval(of((one) => one.minimal.observed / one.minimal.plain));
+  const full = computeMedianInterval(of((one) => one.full.observed / one.full.plain));
   const verdict = full.high <= BAR ? 'met' : full.low > BAR ? 'missed' : 'open';
   const head = ['calls by', 'CPU per call, without', 'minimal', 'with'];
   head.push('minimal ÷ without', 'with ÷ without');
   return {
     name: bytes === BYTES ? name : `${name}, ${bytes} bytes`,
     lines: [
-      ...table(head, [[name, ...costs, interval(minimal, 3), interval(full, 3)]]),
+      ...formatTable(head, [[name, ...costs, formatInterval(minimal, 3), formatInterval(full, 3)]]),
       '',
       `- bar: with ÷ without ≤ ${BAR}: **${verdict}**`,
     ],

@@ -15,7 +15,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { median } from '../statistics.js';
+import { computeMedian } from '../statistics.js';
 import * as originals from './originals.js';
 
 /** The copy of undici that is measured. */
@@ -122,7 +122,7 @@ async function main([name, port, atOnceText, first, folder]) {
         costs[side].push((user + system) / count);
       }
     }
-    process.send({ observed: median(costs.observed), plain: median(costs.plain) });
+    process.send({ observed: computeMedian(costs.observed), plain: computeMedian(costs.plain) });
   });
 }
 

@@ -2,7 +2,7 @@
 import { blindCases, cases } from './cases.js';
 
 /** The cases of these names, or with `blind` those of cases/blind.js; all without either. An error says what was wrong. */
-export function chosenCases({ names = [], blind = false }) {
+export function selectCases({ names = [], blind = false }) {
   if (blind && names.length > 0) throw new Error('--blind: not with --case');
   if (blind) return blindCases;
   if (names.length === 0) return cases;
@@ -14,7 +14,7 @@ export function chosenCases({ names = [], blind = false }) {
 }
 
 /** What the folder of the results is called: after the cases, as long as they are few. */
-export function folderName({ names = [], blind = false }) {
+export function nameFolder({ names = [], blind = false }) {
   if (blind) return 'explain-blind';
   return names.length > 3 ? `explain-${names.length}-cases` : ['explain', ...names].join('-');
 }

@@ -33,7 +33,7 @@ export const isConfident = (outcome) => outcome.startsWith('wrong-');
  * as it is was faster around that than around the explanation; `stolen`: what the machine's host took meanwhile of the CPU time
  * that was wanted: from `ROBBED` on a verdict of `noisy-machine` is right.
  */
-export function judge(
+export function evaluateTrial(
   { expected, partly, remedy },
   explanation,
   { measured = null, drift = 1, stolen = 0 } = {},
@@ -50,14 +50,14 @@ export function judge(
     outcome:
       said === 'noisy-machine' && stolen >= ROBBED
         ? 'right'
-        : outcomeOf({ said, status, alsoLimiting }, expected, partly),
+        : classify({ said, status, alsoLimiting }, expected, partly),
     prediction: comparable
       ? comparePrediction(explanation.remedy?.predictedThroughput, measured, drift)
       : null,
   };
 }
 
-function outcomeOf({ said, status, alsoLimiting }, expected, partly) {
+function classify({ said, status, alsoLimiting }, expected, partly) {
   // An uncertain verdict is none, whatever it suspects.
   if (status === 'cannot-tell') return 'cannot-tell';
   if (expected.includes(said)) return 'right';

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nativePath } from '../bare.js';
+import { findNativeBinary } from '../bare.js';
 import { collect, end, errorLine, start } from '../processes.js';
-import { inShell, surround } from './surroundings.js';
+import { createSurroundings, wrapInShell } from './surroundings.js';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** How much longer than asked for a run may take. */
@@ -17,13 +17,20 @@ const GRACE_S = 30;
  * @param words what comes before the load's flags: `explain` and its flags, or those of a plain load
  * @param preload added to the environment of the service alone; what the case says of it, both get, as a user would do it
  */
-export async function millrace(bench, words, { cli, seconds, directory, preload = {} }) {
-  const surroundings = surround(bench.surroundings ?? {});
+export async function runMillrace(bench, words, { cli, seconds, directory, preload = {} }) {
+  const surroundings = createSurroundings(bench.surroundings ?? {});
   const folder = mkdtempSync(join(directory, 'run-'));
   try {
-    const port = await freePort();
-    const argv = [process.execPath, cli, ...words, ...bench.flags, '--json', ...urls(bench, port)];
-    argv.push('--', ...surroundings.server(serviceCommand(bench, { port, folder, preload })));
+    const port = await findFreePort();
+    const argv = [
+      process.execPath,
+      cli,
+      ...words,
+      ...bench.flags,
+      '--json',
+      ...buildUrls(bench, port),
+    ];
+    argv.push('--', ...surroundings.server(buildServiceCommand(bench, { port, folder, preload })));
     const environment = {
       ...process.env,
       ...bench.env,
@@ -32,7 +39,7 @@ export async function millrace(bench, words, { cli, seconds, directory, preload 
     };
     const options = { env: environment };
     const child = start(surroundings.client(argv), surroundings.cores, options);
-    return await outcome(child, seconds);
+    return await readOutcome(child, seconds);
   } finally {
     await surroundings.end();
     rmSync(folder, { recursive: true, force: true });
@@ -42,7 +49,7 @@ export async function millrace(bench, words, { cli, seconds, directory, preload 
 /** Where the command line is. */
 export const ownCli = here('../../bin/millrace.js');
 
-async function outcome(child, seconds) {
+async function readOutcome(child, seconds) {
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   // An interrupt makes it stop the service, too.
   const timers = [
@@ -58,24 +65,24 @@ async function outcome(child, seconds) {
   }
 }
 
-function urls({ flags, paths }, port) {
+function buildUrls({ flags, paths }, port) {
   const scheme = flags.includes('--tls') ? 'https' : 'http';
   return paths.map((path) => `${scheme}://127.0.0.1:${port}${path}`);
 }
 
 /** The command line of a case's service. */
-function serviceCommand({ service, node, shell, output }, { port, folder, preload }) {
+function buildServiceCommand({ service, node, shell, output }, { port, folder, preload }) {
   const argv =
     service === 'bare'
-      ? [nativePath('bare-server'), '--port', `${port}`]
+      ? [findNativeBinary('bare-server'), '--port', `${port}`]
       : [process.execPath, ...node, here(`services/${service}.js`)];
   const script = [shell, output === 'file' && `exec >> ${join(folder, 'output')}`].filter(Boolean);
   const own = Object.entries(preload).map(([name, value]) => `${name}=${value}`);
   const command = own.length > 0 ? ['env', ...own, ...argv] : argv;
-  return script.length > 0 ? inShell(script.join(' && '), command) : command;
+  return script.length > 0 ? wrapInShell(script.join(' && '), command) : command;
 }
 
-function freePort() {
+function findFreePort() {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', reject);

@@ -1,6 +1,6 @@
 // The trials of explain as text: pure.
-import { median } from '../statistics.js';
-import { count, share, table } from '../table.js';
+import { computeMedian } from '../statistics.js';
+import { formatCount, formatShare, formatTable } from '../table.js';
 import { isConfident, OUTCOMES } from './judge.js';
 
 const HEAD = [
@@ -17,11 +17,11 @@ const HEAD = [
 ];
 
 /** The table of all cases: `results` are `{ bench, trials }`, or `{ bench, skipped }` with the reason. */
-export function resultTable(results) {
-  return table(HEAD, results.map(row));
+export function formatResultTable(results) {
+  return formatTable(HEAD, results.map(formatRow));
 }
 
-function row({ bench, trials, skipped }) {
+function formatRow({ bench, trials, skipped }) {
   const expected = bench.expected.join(' or ');
   if (skipped)
     return [bench.name, expected, `left out: ${skipped}`, ...HEAD.slice(3).map(() => '')];
@@ -29,36 +29,38 @@ function row({ bench, trials, skipped }) {
   return [
     bench.name,
     expected,
-    tally(trials.map(verdict)),
-    tally(trials.map(({ judged }) => judged.outcome)),
-    ...predictionCells(predictions),
-    `${median(trials.map(({ seconds }) => seconds)).toFixed(0)} s`,
-    tally(trials.map(({ doctor }) => `${doctor.category}${doctor.fits ? ', right' : ''}`)),
+    countTexts(trials.map(formatVerdict)),
+    countTexts(trials.map(({ judged }) => judged.outcome)),
+    ...formatPredictions(predictions),
+    `${computeMedian(trials.map(({ seconds }) => seconds)).toFixed(0)} s`,
+    countTexts(trials.map(({ doctor }) => `${doctor.category}${doctor.fits ? ', right' : ''}`)),
   ];
 }
 
-function verdict({ judged: { said, status }, explanation, failure }) {
+function formatVerdict({ judged: { said, status }, explanation, failure }) {
   if (failure) return `failed: ${failure}`;
   const also = explanation.verdict.alsoLimiting;
   const words = said === status ? [status] : [said, status].filter(Boolean);
   return `${words.join(', ')}${also.length > 0 ? ` (also ${also.join(', ')})` : ''}`;
 }
 
-function predictionCells(predictions) {
+function formatPredictions(predictions) {
   if (predictions.length === 0) return ['', '', '', ''];
-  const middle = (pick) => median(predictions.map(pick));
-  const range = ['low', 'high'].map((end) => count(middle(({ predicted }) => predicted[end])));
+  const middle = (pick) => computeMedian(predictions.map(pick));
+  const range = ['low', 'high'].map((end) =>
+    formatCount(middle(({ predicted }) => predicted[end])),
+  );
   return [
     range.join('..'),
-    count(middle(({ measured }) => measured)),
+    formatCount(middle(({ measured }) => measured)),
     // Results of before it was measured have none.
     predictions.every(({ drift }) => drift > 0) ? middle(({ drift }) => drift).toFixed(2) : '',
-    share(middle(({ error }) => error)),
+    formatShare(middle(({ error }) => error)),
   ];
 }
 
 /** The texts, each once, with how often it stands there. */
-function tally(texts) {
+function countTexts(texts) {
   const times = new Map();
   for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1);
   const several = [...times].toSorted(([, a], [, b]) => b - a);
@@ -66,22 +68,22 @@ function tally(texts) {
 }
 
 /** The lines below the table: shares over all trials. */
-export function summaryLines(results) {
+export function formatSummary(results) {
   const trials = results.flatMap((result) => result.trials ?? []);
   if (trials.length === 0) return [];
   const outcomes = trials.map(({ judged }) => judged.outcome);
   const number = (holds) => outcomes.filter(holds).length;
-  const of = (n) => `${n} of ${trials.length} (${share(n / trials.length)})`;
+  const of = (n) => `${n} of ${trials.length} (${formatShare(n / trials.length)})`;
   const each = OUTCOMES.map((outcome) => [outcome, number((one) => one === outcome)]);
   const predictions = trials.map(({ judged }) => judged.prediction).filter(Boolean);
   return [
     `- right: ${of(number((one) => one === 'right'))}`,
     `- wrong and sure of it: ${of(number(isConfident))}`,
     `- outcomes: ${each.map(([outcome, n]) => `${outcome} ${n}`).join(', ')}`,
-    predictionLine('predictions', predictions),
-    ...driftLines(predictions),
-    ...undisturbedLines(trials),
-    doctorLine(trials),
+    formatPredictionSummary('predictions', predictions),
+    ...formatDrift(predictions),
+    ...formatUndisturbed(trials),
+    formatDoctor(trials),
   ];
 }
 
@@ -89,7 +91,7 @@ export function summaryLines(results) {
 const UNDISTURBED = 0.03;
 
 /** The trials without what the machine's host took; results of before that was measured say nothing. */
-function undisturbedLines(trials) {
+function formatUndisturbed(trials) {
   const known = trials.filter(({ stolen }) => stolen);
   const disturbed = known.filter(({ stolen }) => stolen.inAll >= UNDISTURBED);
   if (disturbed.length === 0) return [];
@@ -97,44 +99,46 @@ function undisturbedLines(trials) {
   const right = others.filter(({ judged }) => judged.outcome === 'right').length;
   const most = Math.max(...disturbed.map(({ stolen }) => stolen.inAll));
   return [
-    `- the machine's host took ${share(UNDISTURBED)} or more (up to ${share(most)}) of the CPU time in ${disturbed.length} of ${known.length} trials; of the others ${right} of ${others.length} right`,
-    predictionLine(
+    `- the machine's host took ${formatShare(UNDISTURBED)} or more (up to ${formatShare(most)}) of the CPU time in ${disturbed.length} of ${known.length} trials; of the others ${right} of ${others.length} right`,
+    formatPredictionSummary(
       'predictions in the others',
       others.map(({ judged }) => judged.prediction).filter(Boolean),
     ),
   ];
 }
 
-function predictionLine(name, predictions) {
+function formatPredictionSummary(name, predictions) {
   if (predictions.length === 0) return `- ${name}: none that can be compared`;
-  const error = median(predictions.map((one) => one.error));
+  const error = computeMedian(predictions.map((one) => one.error));
   const within = predictions.filter((one) => one.within).length;
-  return `- ${name}: ${predictions.length} compared, median error ${share(error)}, ${share(within / predictions.length)} within the predicted range`;
+  return `- ${name}: ${predictions.length} compared, median error ${formatShare(error)}, ${formatShare(within / predictions.length)} within the predicted range`;
 }
 
 /** What the same service gave at two times: a bound on how near a prediction can come. Results of before it was measured have none. */
-function driftLines(predictions) {
-  const changes = predictions.filter(({ drift }) => drift > 0).map(({ drift }) => changeOf(drift));
+function formatDrift(predictions) {
+  const changes = predictions
+    .filter(({ drift }) => drift > 0)
+    .map(({ drift }) => computeChange(drift));
   if (changes.length === 0) return [];
   return [
-    `- meanwhile the service as it is changed by ${share(median(changes))} in the median, ${share(Math.max(...changes))} at most, which is taken out above`,
+    `- meanwhile the service as it is changed by ${formatShare(computeMedian(changes))} in the median, ${formatShare(Math.max(...changes))} at most, which is taken out above`,
   ];
 }
 
 /** How far a ratio is from 1, to either side alike. */
-function changeOf(ratio) {
+function computeChange(ratio) {
   return Math.max(ratio, 1 / ratio) - 1;
 }
 
-function doctorLine(trials) {
+function formatDoctor(trials) {
   const right = trials.filter(({ doctor }) => doctor.fits).length;
   const unknown = trials.filter(({ doctor }) => doctor.category === 'unknown').length;
-  const of = (n) => share(n / trials.length);
+  const of = (n) => formatShare(n / trials.length);
   return `- clinic doctor's rules: right category ${of(right)}, unknown ${of(unknown)}, wrong category ${of(trials.length - right - unknown)}`;
 }
 
 /** The lines of a case in the written result. */
-export function caseLines({ bench, trials, skipped }) {
+export function formatCase({ bench, trials, skipped }) {
   const lines = [`## ${bench.name}`, '', `${bench.because}.`, ''];
   if (skipped) return [...lines, `- left out: ${skipped}`, ''];
   const said = trials.map(({ explanation, failure, judged }) =>

@@ -18,10 +18,10 @@ const neighbour = fileURLToPath(new URL('neighbour.js', import.meta.url));
 const PERIOD_US = 100_000;
 
 /** What this machine lacks for the surroundings, in words, or `null`. */
-export function lacking({ quota, ports, rate, clientCores }) {
-  if (quota && groupFolder() === null) return 'no control group can be made';
+export function findMissing({ quota, ports, rate, clientCores }) {
+  if (quota && findGroupFolder() === null) return 'no control group can be made';
   const own = ports || rate;
-  if (own && !succeeds(inOwnNetwork({ ports, rate }, ['true']))) {
+  if (own && !succeeds(wrapInNetwork({ ports, rate }, ['true']))) {
     return 'no network of its own can be made';
   }
   if (clientCores && availableParallelism() < 2) return 'one core only';
@@ -32,7 +32,7 @@ export function lacking({ quota, ports, rate, clientCores }) {
  * Sets the surroundings up: `client` and `server` give the command line that runs another one in them, `cores` is where
  * the client belongs, and `end()` takes them down when both are gone.
  */
-export function surround({
+export function createSurroundings({
   clientCores,
   serverCores,
   quota,
@@ -41,15 +41,15 @@ export function surround({
   ports,
   rate,
 }) {
-  const group = quota ? newGroup(quota) : null;
+  const group = quota ? createGroup(quota) : null;
   const words = [process.execPath, neighbour, ...(burstMs ? [`${burstMs}`] : [])];
   const beside = Array.from({ length: neighbours }, () => start(words, allCores));
   return {
     cores: clientCores ?? allCores,
-    client: (argv) => (ports || rate ? inOwnNetwork({ ports, rate }, argv) : argv),
+    client: (argv) => (ports || rate ? wrapInNetwork({ ports, rate }, argv) : argv),
     server: (argv) => {
       const pinned = clientCores ? ['taskset', '-c', serverCores, ...argv] : argv;
-      return group ? inShell(`echo $$ > ${join(group, 'cgroup.procs')}`, pinned) : pinned;
+      return group ? wrapInShell(`echo $$ > ${join(group, 'cgroup.procs')}`, pinned) : pinned;
     },
     async end() {
       for (const child of beside) end(child, 'SIGKILL');
@@ -60,11 +60,11 @@ export function surround({
 }
 
 /** The command line of a shell that becomes `argv` after `script`. */
-export function inShell(script, argv) {
+export function wrapInShell(script, argv) {
   return ['sh', '-c', `${script} && exec "$@"`, 'sh', ...argv];
 }
 
-function inOwnNetwork({ ports, rate }, argv) {
+function wrapInNetwork({ ports, rate }, argv) {
   const settings = '/proc/sys/net/ipv4';
   const steps = [
     'ip link set lo up',
@@ -74,13 +74,13 @@ function inOwnNetwork({ ports, rate }, argv) {
     // A segment on loopback is up to 64 KiB.
     ...(rate ? [`tc qdisc add dev lo root tbf rate ${rate} burst 256kb latency 100ms`] : []),
   ];
-  return ['unshare', '--net', ...inShell(steps.join(' && '), argv)];
+  return ['unshare', '--net', ...wrapInShell(steps.join(' && '), argv)];
 }
 
 const succeeds = ([command, ...args]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 
 /** Where control groups for CPU can be made, of either version; `null` if nowhere. */
-function groupFolder() {
+function findGroupFolder() {
   const folders = ['/sys/fs/cgroup', '/sys/fs/cgroup/cpu'];
   return (
     folders.find((folder) => {
@@ -98,8 +98,8 @@ function groupFolder() {
   );
 }
 
-function newGroup(quota) {
-  const group = join(groupFolder(), `millrace-bench-${process.pid}`);
+function createGroup(quota) {
+  const group = join(findGroupFolder(), `millrace-bench-${process.pid}`);
   mkdirSync(group);
   const us = Math.round(quota * PERIOD_US);
   const first = existsSync(join(group, 'cpu.max'));

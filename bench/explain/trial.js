@@ -1,16 +1,16 @@
 // One trial of a case: explain looks at it, its remedy is measured, and doctor's rules look at it. In between the service as it
 // is, by which is known how much faster or slower the machine has become since explain looked at it.
-import { stolenSince } from '../proc.js';
+import { measureSteal } from '../proc.js';
 import { fits, watch } from './doctor/watch.js';
-import { judge } from './judge.js';
-import { millrace } from './millrace.js';
+import { evaluateTrial } from './judge.js';
+import { runMillrace } from './millrace.js';
 
 /** Long enough for the slowest answers (3 s) to come as often as they do. */
 const MEASURE_S = 8;
 const LEVEL_S = 5;
 const WARMUP_S = 2;
 /** No more connections than this are tried, whatever explain says. */
-const MOST_CONNECTIONS = 5000;
+const MAX_CONNECTIONS = 5000;
 
 /**
  * Runs a trial: `{ judged, explanation, failure, seconds, levels, stolen, doctor }`. `context` is `{ cli, budgetSeconds, directory }`.
@@ -18,17 +18,17 @@ const MOST_CONNECTIONS = 5000;
  * second, before and after the explanation and after the remedy, each `null` where no remedy is to be compared. `stolen` is what
  * the machine's host took of the CPU time that was wanted while it was explained, and until the doctor came.
  */
-export async function trial(bench, context) {
-  const inAll = stolenSince();
-  const before = await level(bench, context);
+export async function runTrial(bench, context) {
+  const inAll = measureSteal();
+  const before = await measureLevel(bench, context);
   const begin = performance.now();
-  const inExplanation = stolenSince();
-  const { explanation, failure } = await explained(bench, context);
+  const inExplanation = measureSteal();
+  const { explanation, failure } = await runExplain(bench, context);
   const seconds = (performance.now() - begin) / 1000;
   const explaining = inExplanation();
-  const between = await level(bench, context);
-  const measured = await remedied(bench, explanation, context);
-  const after = await level(bench, context);
+  const between = await measureLevel(bench, context);
+  const measured = await measureRemedy(bench, explanation, context);
+  const after = await measureLevel(bench, context);
   const levels = { before, between, after };
   const stolen = { explaining, inAll: inAll() };
   const category = await watch(
@@ -36,7 +36,11 @@ export async function trial(bench, context) {
     context.directory,
   );
   return {
-    judged: judge(bench, explanation, { measured, drift: driftOf(levels), stolen: explaining }),
+    judged: evaluateTrial(bench, explanation, {
+      measured,
+      drift: computeDrift(levels),
+      stolen: explaining,
+    }),
     explanation,
     failure,
     seconds,
@@ -46,11 +50,11 @@ export async function trial(bench, context) {
   };
 }
 
-async function explained(bench, { cli, budgetSeconds, directory }) {
+async function runExplain(bench, { cli, budgetSeconds, directory }) {
   const words = ['explain', '--budget', `${budgetSeconds}s`];
   try {
     const seconds = budgetSeconds;
-    const { load, ...explanation } = await millrace(bench, words, { cli, seconds, directory });
+    const { load, ...explanation } = await runMillrace(bench, words, { cli, seconds, directory });
     explanation.throughput = load.throughput;
     return { explanation, failure: null };
   } catch ({ message }) {
@@ -60,32 +64,32 @@ async function explained(bench, { cli, budgetSeconds, directory }) {
 
 function measure(bench, { cli, directory }, { preload, measureS = MEASURE_S } = {}) {
   const words = ['-d', `${measureS}s`, '--warmup', `${WARMUP_S}s`];
-  return millrace(bench, words, { cli, seconds: measureS + WARMUP_S, directory, preload });
+  return runMillrace(bench, words, { cli, seconds: measureS + WARMUP_S, directory, preload });
 }
 
 /** Completed requests per second of the service as it is; `null` where no remedy is to be compared. */
-async function level({ remedy, ...bench }, context) {
+async function measureLevel({ remedy, ...bench }, context) {
   if (!remedy) return null;
   const { throughput } = await measure(bench, context, { measureS: LEVEL_S });
   return throughput.mean;
 }
 
 /** By how much throughput was another one around the remedy than around the explanation. */
-function driftOf({ before, between, after }) {
+function computeDrift({ before, between, after }) {
   return before > 0 && between > 0 && after > 0 ? (between + after) / (before + between) : 1;
 }
 
 /** Completed requests per second with the case's remedy, `null` where there is none. */
-async function remedied({ remedy, ...bench }, explanation, context) {
+async function measureRemedy({ remedy, ...bench }, explanation, context) {
   if (!remedy) return null;
   const changed = { ...bench, ...remedy };
   const knee = remedy.connections === 'knee' && explanation?.capacity.knee;
-  if (knee) changed.flags = withConnections(changed.flags, knee);
+  if (knee) changed.flags = replaceConnections(changed.flags, knee);
   const { throughput } = await measure(changed, context);
   return throughput.mean;
 }
 
-function withConnections(flags, connections) {
+function replaceConnections(flags, connections) {
   const at = flags.indexOf('-c') + 1;
-  return flags.with(at, `${Math.min(Math.ceil(connections), MOST_CONNECTIONS)}`);
+  return flags.with(at, `${Math.min(Math.ceil(connections), MAX_CONNECTIONS)}`);
 }

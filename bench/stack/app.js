@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { cpuNs, descendantsOf } from '../proc.js';
+import { listDescendants, readCpuNs } from '../proc.js';
 import { collect, end, errorLine, start } from '../processes.js';
 
 const START_LIMIT_MS = 10_000;
@@ -12,7 +12,7 @@ const END_LIMIT_MS = 5_000;
 /** Starts the application `app` with the words `argv` before it; `tls` is a certificate's pair of files. */
 export async function startApp({ argv, app, cores, directory, tls, env }) {
   const files = tls ? [tls.cert, tls.key] : [];
-  const server = await startServing([...argv, pathOf(app), ...files], { cores, directory, env });
+  const server = await startServing([...argv, findApp(app), ...files], { cores, directory, env });
   const [port] = server.ports;
   return {
     ...server,
@@ -23,7 +23,7 @@ export async function startApp({ argv, app, cores, directory, tls, env }) {
 }
 
 /** The file of an application. */
-export function pathOf(app) {
+export function findApp(app) {
   return fileURLToPath(new URL(`apps/${app}.js`, import.meta.url));
 }
 
@@ -38,7 +38,7 @@ export async function startServing(argv, { count = 1, cores, directory, env: own
   const child = start(argv, cores, { env });
   const stderr = collect(child.stderr);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ports = await firstLines(count, child, lines, stderr);
+  const ports = await readFirstLines(count, child, lines, stderr);
   return {
     ports,
     pid: child.pid,
@@ -48,7 +48,7 @@ export async function startServing(argv, { count = 1, cores, directory, env: own
       if (exitCode !== null || signalCode) {
         throw new Error(`the server ended: ${signalCode ?? errorLine(stderr())}`);
       }
-      return { serverCpuNs: cpuNs([child.pid, ...descendantsOf(child.pid)]) };
+      return { serverCpuNs: readCpuNs([child.pid, ...listDescendants(child.pid)]) };
     },
     /** Resident bytes after a collection of garbage; only the application `idle` tells them. */
     async residentBytes() {
@@ -59,16 +59,16 @@ export async function startServing(argv, { count = 1, cores, directory, env: own
     },
     async stop() {
       end(child);
-      await exitWithin(child, END_LIMIT_MS);
+      await waitForExit(child, END_LIMIT_MS);
       return {
-        served: existsSync(statsFile) ? served(readFileSync(statsFile, 'utf8')) : null,
-        moved: await movedOf(lines),
+        served: existsSync(statsFile) ? sumServed(readFileSync(statsFile, 'utf8')) : null,
+        moved: await countMoved(lines),
       };
     },
   };
 }
 
-async function firstLines(count, child, lines, stderr) {
+async function readFirstLines(count, child, lines, stderr) {
   const timer = setTimeout(() => end(child, 'SIGKILL'), START_LIMIT_MS);
   const ports = [];
   while (ports.length < count) {
@@ -83,13 +83,13 @@ async function firstLines(count, child, lines, stderr) {
 }
 
 /** How many connections moved to another process, by the last lines of those that tell. */
-async function movedOf(lines) {
+async function countMoved(lines) {
   let sum = 0;
   for await (const line of lines) sum += JSON.parse(line).moved ?? 0;
   return sum;
 }
 
-async function exitWithin(child, limitMs) {
+async function waitForExit(child, limitMs) {
   const timer = setTimeout(() => end(child, 'SIGKILL'), limitMs);
   await child.exited;
   clearTimeout(timer);
@@ -99,7 +99,7 @@ async function exitWithin(child, limitMs) {
  * The sum of the lines that the processes of a server left: `{ native, handedOver, reasons }`, of requests; those that the
  * cache answered are native.
  */
-export function served(text) {
+export function sumServed(text) {
   const sum = { native: 0, handedOver: 0, reasons: {} };
   for (const line of text.split('\n').filter(Boolean)) {
     const { requests, reasons = {} } = JSON.parse(line);

@@ -1,8 +1,8 @@
 // Cases of responses that are all different: what is kept of them, and how much memory that takes.
 import { fileURLToPath } from 'node:url';
 import { collect, errorLine, start } from '../processes.js';
-import { failureLines, runRounds, withServer } from '../rounds.js';
-import { count, table } from '../table.js';
+import { formatFailures, runRounds, withServer } from '../rounds.js';
+import { formatCount, formatTable } from '../table.js';
 import { memoryKb, mib, resetPeak } from './resident.js';
 
 const client = fileURLToPath(new URL('distinct-client.js', import.meta.url));
@@ -19,7 +19,7 @@ export function run(bench, context) {
       await run('millrace', WARMUP, { observe: false });
       const warmKb = memoryKb(pid, 'VmRSS');
       resetPeak(pid);
-      const said = await ask([port, responses, bytes], context.cores.client);
+      const said = await runClient([port, responses, bytes], context.cores.client);
       await running.sample();
       return { warmKb, peakKb: memoryKb(pid, 'VmHWM'), endKb: memoryKb(pid, 'VmRSS'), ...said };
     });
@@ -29,7 +29,7 @@ export function run(bench, context) {
 }
 
 /** What the client says: `{ bytes, repeated }`. */
-async function ask(what, cores) {
+async function runClient(what, cores) {
   const child = start([process.execPath, client, ...what].map(String), cores);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const { code } = await child.exited;
@@ -44,7 +44,7 @@ export function summarize({ bars }, { runs, failures }) {
   const rows = runs.map((one) => [
     one.row,
     mib(one.bytes / 1024),
-    `${count(one.hits)} of ${count(one.asked)}`,
+    `${formatCount(one.hits)} of ${formatCount(one.asked)}`,
     mib(one.warmKb),
     mib(one.peakKb),
     mib(one.endKb),
@@ -53,15 +53,15 @@ export function summarize({ bars }, { runs, failures }) {
   const head = ['server', 'MiB received', 'of the last ones asked again, hits', 'MiB before'];
   head.push('peak', 'at the end', 'growth');
   return [
-    ...table(head, rows),
+    ...formatTable(head, rows),
     '',
-    ...failureLines(failures),
-    ...bars.map((bar) => judge(bar, runs)),
+    ...formatFailures(failures),
+    ...bars.map((bar) => checkBar(bar, runs)),
   ];
 }
 
 /** The line that says whether a bar is met. */
-function judge({ row, than, atMostMib }, runs) {
+function checkBar({ row, than, atMostMib }, runs) {
   const bar = `- bar: ${row} grows by at most ${atMostMib} MiB more than ${than}, and has hits`;
   const [one, base] = [row, than].map((name) => runs.find((candidate) => candidate.row === name));
   if (!one || !base) return `${bar}: not measured`;

@@ -1,8 +1,8 @@
 // Cases of a flood: one connection that writes requests without waiting for answers.
 import { fileURLToPath } from 'node:url';
 import { collect, end, errorLine, start } from '../processes.js';
-import { failureLines, runRounds, withServer } from '../rounds.js';
-import { count, table } from '../table.js';
+import { formatFailures, runRounds, withServer } from '../rounds.js';
+import { formatCount, formatTable } from '../table.js';
 import { memoryKb, mib, resetPeak } from './resident.js';
 
 const client = fileURLToPath(new URL('flood-client.js', import.meta.url));
@@ -20,7 +20,7 @@ export function run(bench, context) {
       await run('millrace', WARMUP, { observe: false });
       const warmKb = memoryKb(pid, 'VmRSS');
       resetPeak(pid);
-      const said = await flood({ port, requests, limitSeconds }, context.cores.client);
+      const said = await runFlood({ port, requests, limitSeconds }, context.cores.client);
       // Throws if the server is no more.
       await running.sample();
       return { startKb, warmKb, peakKb: memoryKb(pid, 'VmHWM'), requests, ...said };
@@ -31,7 +31,7 @@ export function run(bench, context) {
 }
 
 /** What the client says: `{ answered, fault, seconds }`. */
-async function flood({ port, requests, limitSeconds }, cores) {
+async function runFlood({ port, requests, limitSeconds }, cores) {
   const child = start([process.execPath, client, port, requests].map(String), cores);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const timer = setTimeout(() => end(child), limitSeconds * 1000);
@@ -47,7 +47,7 @@ const growthMib = ({ warmKb, peakKb }) => (peakKb - warmKb) / 1024;
 export function summarize({ bars }, { runs, failures }) {
   const rows = runs.map((one) => [
     one.row,
-    `${count(one.answered)} of ${count(one.requests)}`,
+    `${formatCount(one.answered)} of ${formatCount(one.requests)}`,
     one.seconds.toFixed(1),
     mib(one.startKb),
     mib(one.warmKb),
@@ -58,16 +58,16 @@ export function summarize({ bars }, { runs, failures }) {
   head.push('peak in the flood', 'growth');
   const faults = runs.flatMap(({ row, fault }) => (fault ? [`- ${row}: ${fault}`] : []));
   return [
-    ...table(head, rows),
+    ...formatTable(head, rows),
     '',
-    ...failureLines(failures),
+    ...formatFailures(failures),
     ...faults,
-    ...bars.map((bar) => judge(bar, runs)),
+    ...bars.map((bar) => checkBar(bar, runs)),
   ];
 }
 
 /** The line that says whether a bar is met. */
-function judge({ row = 'millrace', atMost }, runs) {
+function checkBar({ row = 'millrace', atMost }, runs) {
   const bar = `- bar: ${row} answers all in order and grows by at most ${atMost} MiB`;
   const one = runs.find((candidate) => candidate.row === row);
   if (!one) return `${bar}: not measured`;

@@ -1,9 +1,9 @@
 // Cases of idle connections: the server's memory with few and with many of them open.
 import { connect } from 'node:net';
-import { judge, relative } from '../ratios.js';
-import { failureLines, runRounds, withServer } from '../rounds.js';
-import { median } from '../statistics.js';
-import { count, table } from '../table.js';
+import { checkBar, formatRatio } from '../ratios.js';
+import { formatFailures, runRounds, withServer } from '../rounds.js';
+import { computeMedian } from '../statistics.js';
+import { formatCount, formatTable } from '../table.js';
 
 /** How many connections are being opened at a time. */
 const AT_ONCE = 100;
@@ -16,7 +16,7 @@ export function run(bench, context) {
   const measure = async (name, load) => {
     const server = context.found.get(name).server(load);
     const { used } = await withServer({ server }, context, (_, running) =>
-      residentBytesAt([from, to], running),
+      measureResidentBytes([from, to], running),
     );
     const [fewBytes, manyBytes] = used;
     return { fewBytes, manyBytes, bytesEach: (manyBytes - fewBytes) / (to - from) };
@@ -25,14 +25,14 @@ export function run(bench, context) {
 }
 
 /** Resident bytes of a server with so many connections open, on each of which it has answered a request. */
-async function residentBytesAt(counts, server) {
+async function measureResidentBytes(counts, server) {
   const sockets = [];
   const resident = [];
   try {
     for (const wanted of counts) {
       while (sockets.length < wanted) {
         const batch = Math.min(AT_ONCE, wanted - sockets.length);
-        sockets.push(...(await Promise.all(Array.from({ length: batch }, () => used(server)))));
+        sockets.push(...(await Promise.all(Array.from({ length: batch }, () => openUsed(server)))));
       }
       resident.push(await server.residentBytes());
     }
@@ -45,7 +45,7 @@ async function residentBytesAt(counts, server) {
 }
 
 /** A connection that has got an answer. */
-function used({ port }) {
+function openUsed({ port }) {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(REQUEST));
     socket.setTimeout(ANSWER_LIMIT_MS, () => reject(new Error('no answer to a request')));
@@ -63,13 +63,16 @@ export function summarize({ vary, bars, baseline }, { runs, failures }) {
   const names = [...new Set(runs.map(({ row }) => row))];
   const base = names.includes(baseline) ? baseline : names[0];
   const rows = names.map((row) => {
-    const of = (key) => median(runs.filter((one) => one.row === row).map((one) => one[key]));
+    const of = (key) => computeMedian(runs.filter((one) => one.row === row).map((one) => one[key]));
     const mib = (key) => (of(key) / 2 ** 20).toFixed(1);
     const kib = (of('bytesEach') / 1024).toFixed(2);
-    return [row, mib('fewBytes'), mib('manyBytes'), kib, relative(runs, row, base, 'bytesEach')];
+    return [row, mib('fewBytes'), mib('manyBytes'), kib, formatRatio(runs, row, base, 'bytesEach')];
   });
-  const head = ['server', ...[vary.from, vary.to].map((n) => `MiB with ${count(n)} connections`)];
+  const head = [
+    'server',
+    ...[vary.from, vary.to].map((n) => `MiB with ${formatCount(n)} connections`),
+  ];
   head.push('KiB for each more', `÷ ${base}`);
-  const judged = bars.map((bar) => judge(bar, runs));
-  return [...table(head, rows), '', ...failureLines(failures), ...judged];
+  const judged = bars.map((bar) => checkBar(bar, runs));
+  return [...formatTable(head, rows), '', ...formatFailures(failures), ...judged];
 }

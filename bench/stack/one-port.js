@@ -3,28 +3,28 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePorts, proxyConfiguration } from '../nginx.js';
-import { pathOf, startServing } from './app.js';
+import { buildProxyConfiguration, findFreePorts } from '../nginx.js';
+import { findApp, startServing } from './app.js';
 
 const ANSWER_LIMIT_MS = 5_000;
 
 /** Starts the application `app` once for each of `paths`; they share a port. */
 export async function startShared({ argv, app, paths, cores, directory }) {
-  const [port] = await freePorts(1);
+  const [port] = await findFreePorts(1);
   const ports = join(directory, 'ports');
   mkdirSync(ports, { recursive: true });
-  const commands = paths.map((path) => [...argv, pathOf(app), `http://*:${port}${path}`]);
+  const commands = paths.map((path) => [...argv, findApp(app), `http://*:${port}${path}`]);
   const env = { MILLRACE_PORTS: ports };
   return startTogether(commands, { port, paths, cores, directory, env });
 }
 
 /** Starts the application `app` once for each of `paths`, on a port of its own each, and nginx in front of them. */
 export async function startProxied({ argv, app, paths, cores, directory }) {
-  const [port, ...own] = await freePorts(1 + paths.length);
+  const [port, ...own] = await findFreePorts(1 + paths.length);
   const behind = paths.map((path, index) => ({ path, port: own[index] }));
   const config = join(directory, 'nginx.conf');
-  writeFileSync(config, proxyConfiguration({ directory, port, behind }));
-  const apps = own.map((each) => [...argv, pathOf(app), `${each}`]);
+  writeFileSync(config, buildProxyConfiguration({ directory, port, behind }));
+  const apps = own.map((each) => [...argv, findApp(app), `${each}`]);
   const nginx = ['nginx', '-p', directory, '-e', 'stderr', '-c', config];
   return startTogether([...apps, nginx], { port, paths, cores, directory });
 }

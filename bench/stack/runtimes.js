@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nginxVersion, onPath } from '../tools.js';
-import { varnishVersion } from '../varnish.js';
+import { isOnPath, readNginxVersion } from '../tools.js';
+import { readVarnishVersion } from '../varnish.js';
 
 /** The module that puts Millrace under `node:http`. */
 const ownRegister = fileURLToPath(new URL('../../dist/http/register.js', import.meta.url));
@@ -15,8 +15,8 @@ const ownRegister = fileURLToPath(new URL('../../dist/http/register.js', import.
  */
 export function findRuntimes({ node = process.execPath, register }) {
   const version = versionOf(node);
-  const [bun] = onPath('bun') ?? [];
-  const varnish = varnishVersion();
+  const [bun] = isOnPath('bun') ?? [];
+  const varnish = readVarnishVersion();
   const runtimes = {
     node: version && { version, server: app(node) },
     millrace: version && {
@@ -31,9 +31,9 @@ export function findRuntimes({ node = process.execPath, register }) {
       }),
     },
     bun: bun && { version: versionOf(bun), server: app(bun) },
-    nginx: onPath('nginx') && { version: nginxVersion(), server: nginx },
-    proxy_cache: onPath('nginx') && {
-      version: `nginx ${nginxVersion()}`,
+    nginx: isOnPath('nginx') && { version: readNginxVersion(), server: nginx },
+    proxy_cache: isOnPath('nginx') && {
+      version: `nginx ${readNginxVersion()}`,
       server: (load) => ({ ...nginx(load), cached: true }),
     },
     varnish: varnish && { version: varnish, server: () => ({ kind: 'varnish' }) },
@@ -42,13 +42,13 @@ export function findRuntimes({ node = process.execPath, register }) {
       server: severalApps('shared', node, '--import', register ?? ownRegister),
     },
     proxy_pass: version &&
-      onPath('nginx') && {
-        version: `${nginxVersion()}, in front of processes on millrace`,
+      isOnPath('nginx') && {
+        version: `${readNginxVersion()}, in front of processes on millrace`,
         server: severalApps('proxied', node, '--import', register ?? ownRegister),
       },
     'proxy_pass, node': version &&
-      onPath('nginx') && {
-        version: `${nginxVersion()}, in front of processes on node`,
+      isOnPath('nginx') && {
+        version: `${readNginxVersion()}, in front of processes on node`,
         server: severalApps('proxied', node),
       },
   };

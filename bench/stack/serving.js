@@ -1,11 +1,11 @@
 // Cases of serving: the servers in turn under the same load from millrace.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { disturbanceLine } from '../quiet.js';
-import { judge, relative } from '../ratios.js';
-import { failureLines, runRounds, withServer } from '../rounds.js';
-import { median } from '../statistics.js';
-import { count, share, table } from '../table.js';
+import { formatDisturbance } from '../quiet.js';
+import { checkBar, formatRatio } from '../ratios.js';
+import { formatFailures, runRounds, withServer } from '../rounds.js';
+import { computeMedian } from '../statistics.js';
+import { formatCount, formatShare, formatTable } from '../table.js';
 
 /** Load before each measurement, in which what is hot gets compiled. */
 const WARMUP_SECONDS = 1;
@@ -19,7 +19,7 @@ export async function run(bench, context) {
   const flatOut = { ...bench, name: `${bench.name}, capacity`, tools: [bench.baseline] };
   const { runs, failures } = await runRounds(flatOut, context, serve, { back: false });
   if (runs.length === 0) return { runs, failures };
-  const capacity = median(runs.map(({ requestsPerSecond }) => requestsPerSecond));
+  const capacity = computeMedian(runs.map(({ requestsPerSecond }) => requestsPerSecond));
   const rate = Math.round(capacity * bench.shareOfCapacity);
   const load = { ...bench.load, rate, poisson: true };
   return { ...(await runRounds({ ...bench, load }, context, serve)), rate };
@@ -54,42 +54,42 @@ function bodyFile(bytes, directory) {
 
 /** The lines of a case's result. */
 export function summarize(bench, { runs, failures, rate }) {
-  if (runs.length === 0) return failureLines(failures);
+  if (runs.length === 0) return formatFailures(failures);
   const names = [...new Set(runs.map(({ row }) => row))];
   const base = names.includes(bench.baseline) ? bench.baseline : names[0];
   const compared = (title, metric, show) => [
-    [title, (own) => show(median(own.map((one) => one[metric])))],
-    [`÷ ${base}`, (_, row) => relative(runs, row, base, metric)],
+    [title, (own) => show(computeMedian(own.map((one) => one[metric])))],
+    [`÷ ${base}`, (_, row) => formatRatio(runs, row, base, metric)],
   ];
   const columns = [
-    ...compared('requests/s', 'requestsPerSecond', count),
+    ...compared('requests/s', 'requestsPerSecond', formatCount),
     ...compared('p95 ms', 'p95Ms', (ms) => ms.toPrecision(3)),
-    ['p99 ms', (own) => median(own.map((one) => one.p99Ms)).toPrecision(3)],
+    ['p99 ms', (own) => computeMedian(own.map((one) => one.p99Ms)).toPrecision(3)],
     ...compared('CPU µs/request', 'cpuUsPerRequest', (us) => us.toPrecision(3)),
-    ['server busy', (own) => share(median(own.map((one) => one.serverBusy)))],
-    ['client busy', (own) => share(median(own.map((one) => one.generatorBusy)))],
+    ['server busy', (own) => formatShare(computeMedian(own.map((one) => one.serverBusy)))],
+    ['client busy', (own) => formatShare(computeMedian(own.map((one) => one.generatorBusy)))],
     ...(bench.columns ?? []).map((name) => optionalColumns[name]),
     ['native', nativeShare],
-    ['errors', (own) => count(own.reduce((sum, one) => sum + one.errors, 0))],
+    ['errors', (own) => formatCount(own.reduce((sum, one) => sum + one.errors, 0))],
   ];
   const rows = names.map((row) => {
     const own = runs.filter((one) => one.row === row);
     return [row, ...columns.map(([, cell]) => cell(own, row))];
   });
   return [
-    ...table(['server', ...columns.map(([title]) => title)], rows),
+    ...formatTable(['server', ...columns.map(([title]) => title)], rows),
     '',
-    ...(rate ? [`- sent: ${count(rate)} requests/s, Poisson arrivals`] : []),
-    ...failureLines(failures),
+    ...(rate ? [`- sent: ${formatCount(rate)} requests/s, Poisson arrivals`] : []),
+    ...formatFailures(failures),
     ...bench.bars.flatMap((bar) => judgeFor(bar, runs)),
     ...handedOverLines(runs),
     ...clientBoundLines(runs, names),
-    disturbanceLine(runs, bench.quiet),
+    formatDisturbance(runs, bench.quiet),
   ];
 }
 
 const optionalColumns = {
-  resumed: ['resumed', (own) => share(median(own.map((one) => one.resumed)))],
+  resumed: ['resumed', (own) => formatShare(computeMedian(own.map((one) => one.resumed)))],
   moves: ['moves/request', movesPerRequest],
 };
 
@@ -106,7 +106,7 @@ function nativeShare(runs) {
   const told = runs.map(({ served }) => served).filter(Boolean);
   const native = told.reduce((sum, one) => sum + one.native, 0);
   const all = told.reduce((sum, one) => sum + one.native + one.handedOver, 0);
-  return all > 0 ? share(native / all) : '-';
+  return all > 0 ? formatShare(native / all) : '-';
 }
 
 /** Why Millrace did not serve some requests itself, as it says. */
@@ -118,7 +118,7 @@ function handedOverLines(runs) {
     }
   }
   return Object.entries(sums).map(
-    ([why, times]) => `- handed over to Node: ${why}, ${count(times)}`,
+    ([why, times]) => `- handed over to Node: ${why}, ${formatCount(times)}`,
   );
 }
 
@@ -132,7 +132,7 @@ function judgeFor(bar, runs) {
   const own = runs.filter(({ row }) => row === (bar.row ?? 'millrace'));
   const bound = !bar.metric && clientBound(own).length > own.length / 2;
   const judged = bound ? [bar, { ...bar, metric: 'requestsPerCpuSecond' }] : [bar];
-  return judged.map((one) => judge(one, runs));
+  return judged.map((one) => checkBar(one, runs));
 }
 
 /** A line for each row whose figures are those of the client. */

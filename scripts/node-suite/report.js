@@ -1,44 +1,44 @@
 // The results of the suite as text.
-import { sum } from './statistics.js';
+import { sumParts } from './statistics.js';
 import { CLASSES } from './tests.js';
 
 /** A row per class: how many tests pass on plain Node.js, and how many of these with the stack. */
-export function table(tests, plain, stack) {
+export function formatTable(tests, plain, stack) {
   const used = Object.keys(CLASSES).filter((id) => tests.some((test) => test.class === id));
   const rows = used.map((id) => {
     const members = tests.filter((test) => test.class === id);
-    return row(`${id}  ${CLASSES[id]}`, members, plain, stack);
+    return formatRow(`${id}  ${CLASSES[id]}`, members, plain, stack);
   });
-  const head = line('class', ['tests', 'plain', 'stack', 'share']);
-  return [head, ...rows, row('all', tests, plain, stack)].join('\n');
+  const head = formatLine('class', ['tests', 'plain', 'stack', 'share']);
+  return [head, ...rows, formatRow('all', tests, plain, stack)].join('\n');
 }
 
-function row(name, tests, plain, stack) {
+function formatRow(name, tests, plain, stack) {
   const counted = tests.filter((test) => plain[test.name].outcome === 'pass');
   const passed = counted.filter((test) => stack[test.name].outcome === 'pass');
-  const share = percent(passed.length, counted.length);
-  return line(name, [tests.length, counted.length, passed.length, share]);
+  const share = formatPercent(passed.length, counted.length);
+  return formatLine(name, [tests.length, counted.length, passed.length, share]);
 }
 
-function line(name, cells) {
+function formatLine(name, cells) {
   return name.padEnd(42) + cells.map((cell) => String(cell).padStart(8)).join('');
 }
 
 /** Rounded down: 100 % is all. */
-function percent(part, all) {
+function formatPercent(part, all) {
   return all === 0 ? '-' : `${(Math.floor((1000 * part) / all) / 10).toFixed(1)} %`;
 }
 
 /** A title with the count of the names, and each name with what is said of it; nothing of no names. */
-export function list(title, names, textOf) {
+export function formatList(title, names, textOf) {
   if (names.length === 0) return undefined;
   const lines = names.map((name) => `  ${name}: ${textOf(name)}`);
   return [`${title}: ${names.length}`, ...lines].join('\n');
 }
 
 /** How much the stack served itself, and why it did not serve the rest. */
-export function served(results) {
-  const total = sum(Object.values(results).map((result) => result.statistics));
+export function formatServed(results) {
+  const total = sumParts(Object.values(results).map((result) => result.statistics));
   if (total.processes === 0) return 'served natively: unknown, no process wrote statistics';
   const reasons = Object.entries(total.reasons).sort(([, a], [, b]) => b - a);
   return [
@@ -46,7 +46,7 @@ export function served(results) {
     ...['connections', 'requests'].map((what) => {
       const { native = 0, handedOver = 0 } = total[what];
       const all = native + handedOver;
-      return `  ${what.padEnd(12)} ${native} of ${all}, ${percent(native, all)}`;
+      return `  ${what.padEnd(12)} ${native} of ${all}, ${formatPercent(native, all)}`;
     }),
     reasons.length > 0 && 'handed over to Node.js',
     ...reasons.map(([reason, count]) => `  ${String(count).padStart(8)}  ${reason}`),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { readStatistics } from './statistics.js';
-import { major } from './tests.js';
+import { parseMajor } from './tests.js';
 
 /** Twice what the slowest test takes. */
 const TIME_LIMIT_MS = 30_000;
@@ -50,23 +50,23 @@ async function runOnce(test, place) {
   const statisticsFile = join(place.scratch, 'statistics.jsonl');
   rmSync(statisticsFile, { force: true });
   const start = performance.now();
-  const ending = await end(place.node, [...test.flags, test.file], {
+  const ending = await runToEnd(place.node, [...test.flags, test.file], {
     cwd: place.folder,
-    env: environment(test, place, statisticsFile),
+    env: buildEnvironment(test, place, statisticsFile),
   });
   return {
-    ...judge(ending),
+    ...classify(ending),
     seconds: Math.round((performance.now() - start) / 10) / 100,
     statistics: readStatistics(statisticsFile),
   };
 }
 
-function environment(test, { version, register, slot, scratch }, statisticsFile) {
+function buildEnvironment(test, { version, register, slot, scratch }, statisticsFile) {
   const own = Object.entries(process.env).filter(([name]) => !FOREIGN.test(name));
   const nodeOptions = [
     register && `--import=${pathToFileURL(register)}`,
     // Else Node warns when test/common looks at it, and tests that expect no warning fail.
-    major(version) >= 25 && `--localstorage-file="${join(scratch, 'localstorage')}"`,
+    parseMajor(version) >= 25 && `--localstorage-file="${join(scratch, 'localstorage')}"`,
   ];
   return {
     ...Object.fromEntries(own),
@@ -84,7 +84,7 @@ const running = new Set();
 process.once('exit', () => running.forEach(endGroup));
 
 /** Runs a command to its end: `{ code, signal, timedOut, output }`. */
-function end(command, args, options) {
+function runToEnd(command, args, options) {
   return new Promise((resolve) => {
     // A process group of its own: what a test started and left behind is ended with it.
     const stdio = ['ignore', 'pipe', 'pipe'];
@@ -123,8 +123,8 @@ function endGroup(child) {
   }
 }
 
-function judge({ code, signal, timedOut, output }) {
-  const error = lastError(output);
+function classify({ code, signal, timedOut, output }) {
+  const error = findLastError(output);
   if (timedOut)
     return { outcome: 'fail', error: `not ended after ${TIME_LIMIT_MS / 1000} s; ${error}` };
   if (code !== 0) return { outcome: 'fail', error: `${signal ?? `exit ${code}`}: ${error}` };
@@ -133,7 +133,7 @@ function judge({ code, signal, timedOut, output }) {
 }
 
 /** The last error that is named, with its message; where none is, the last line. */
-function lastError(output) {
+function findLastError(output) {
   const lines = output.split('\n').map((line) => line.trim());
   const named = lines.findLastIndex((line) => /^(Uncaught )?\w*(Error|Exception)\b/.test(line));
   if (named === -1) return lines.findLast((line) => !/^$|^at /.test(line)) ?? 'no output';

@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 
 /** The sum of a file's lines; of no file, nothing. */
 export function readStatistics(file) {
-  if (!existsSync(file)) return sum([]);
+  if (!existsSync(file)) return sumParts([]);
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean).map(JSON.parse);
-  return sum(lines.map((line) => ({ processes: 1, ...line })));
+  return sumParts(lines.map((line) => ({ processes: 1, ...line })));
 }
 
 /** `{ processes, connections: { native, handedOver }, requests: { native, handedOver }, reasons: { name: count } }` */
-export function sum(parts) {
+export function sumParts(parts) {
   return {
     processes: parts.reduce((total, part) => total + part.processes, 0),
     connections: addUp(parts.map((part) => part.connections)),

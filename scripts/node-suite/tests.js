@@ -14,7 +14,7 @@ export const CLASSES = {
 };
 
 /** Of a version such as `v20.1.0`. */
-export function major(version) {
+export function parseMajor(version) {
   return Number(version.match(/\d+/)[0]);
 }
 
@@ -22,7 +22,7 @@ const PARTS = ['parallel', 'sequential'];
 const TEST = /^test-https?[-.].*m?js$/;
 
 /** The folder with `parallel` and `sequential` in it: `tree` or its `test`; undefined where neither is one. */
-export function testFolder(tree) {
+export function findTestFolder(tree) {
   const found = [tree, join(tree, 'test')].find((folder) =>
     PARTS.every((part) => existsSync(join(folder, part))),
   );
@@ -30,7 +30,7 @@ export function testFolder(tree) {
 }
 
 /** The tests of HTTP and HTTPS: `{ name: 'parallel/test-http-x.js', file, sequential, class, flags, env }`. */
-export function httpTests(folder) {
+export function listHttpTests(folder) {
   return PARTS.flatMap((part) =>
     readdirSync(join(folder, part))
       .filter((name) => TEST.test(name))
@@ -47,13 +47,13 @@ function read(folder, part, name) {
     file,
     sequential: part === 'sequential',
     class: classify(name, source),
-    flags: wanted('Flags', source),
-    env: Object.fromEntries(wanted('Env', source).map((word) => word.split('='))),
+    flags: readDirective('Flags', source),
+    env: Object.fromEntries(readDirective('Env', source).map((word) => word.split('='))),
   };
 }
 
 /** The words of a line such as `// Flags: --expose-internals`. */
-function wanted(title, source) {
+function readDirective(title, source) {
   const line = source.match(new RegExp(`^// ${title}:\\s+(.*)$`, 'm'))?.[1] ?? '';
   return line.split(/\s+/).filter(Boolean);
 }

@@ -1,34 +1,34 @@
 // Errors of tests on their way from one process to another, as JSON. Reporters look for real errors.
 
-const MOST_CAUSES = 5;
+const MAX_CAUSES = 5;
 
 /** What JSON carries of an event's data. */
 export function toPlain(data) {
-  return withError(data, (error) => plainError(error, 0));
+  return convertError(data, (error) => toPlainError(error, 0));
 }
 
 /** The data of an event as it was. */
 export function fromPlain(data) {
-  return withError(data, realError);
+  return convertError(data, toRealError);
 }
 
-function withError(data, change) {
+function convertError(data, change) {
   const error = data.details?.error;
   return error ? { ...data, details: { ...data.details, error: change(error) } } : data;
 }
 
-function plainError(error, depth) {
-  if (!(error instanceof Error)) return shown(error);
+function toPlainError(error, depth) {
+  if (!(error instanceof Error)) return formatValue(error);
   const { name, message, stack, code, failureType, expected, actual, operator, cause } = error;
   return {
     ...{ isError: true, name, message, stack, code, failureType, operator },
-    ...{ expected: shown(expected), actual: shown(actual) },
-    cause: depth < MOST_CAUSES ? plainError(cause, depth + 1) : undefined,
+    ...{ expected: formatValue(expected), actual: formatValue(actual) },
+    cause: depth < MAX_CAUSES ? toPlainError(cause, depth + 1) : undefined,
   };
 }
 
 /** What JSON cannot carry is carried as text. */
-function shown(value) {
+function formatValue(value) {
   try {
     JSON.stringify(value);
     return value;
@@ -37,8 +37,8 @@ function shown(value) {
   }
 }
 
-function realError(plain) {
+function toRealError(plain) {
   if (!plain?.isError) return plain;
   const { isError: _, cause, ...fields } = plain;
-  return Object.assign(new Error(plain.message), fields, { cause: realError(cause) });
+  return Object.assign(new Error(plain.message), fields, { cause: toRealError(cause) });
 }

@@ -29,8 +29,8 @@ export async function* joined(parts, conclude) {
     }
   }
   yield { type: 'test:plan', data: { nesting: 0, count: tests } };
-  for (const line of conclude()) yield diagnostic(line);
-  for (const [name, value] of totals) yield diagnostic(`${name} ${value}`);
+  for (const line of conclude()) yield createDiagnostic(line);
+  for (const [name, value] of totals) yield createDiagnostic(`${name} ${value}`);
 }
 
 /** Counts what a part has reported, for one that does not come to its end. */
@@ -60,11 +60,11 @@ export class Tally {
     yield { type: 'test:plan', data: { nesting: 0, count: this.#topLevel + 1 } };
     const [pass, fail] = this.#hasTotals ? [0, 0] : [this.#pass, this.#fail];
     for (const line of [`tests ${pass + fail + 1}`, `pass ${pass}`, `fail ${fail + 1}`]) {
-      yield diagnostic(line);
+      yield createDiagnostic(line);
     }
   }
 }
 
-function diagnostic(message) {
+function createDiagnostic(message) {
   return { type: 'test:diagnostic', data: { nesting: 0, message } };
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { root } from '../step.js';
 import { fromPlain } from './errors.js';
 import { Tally } from './events.js';
-import { nodeBinary } from './node-binary.js';
+import { installNode } from './node-binary.js';
 
 const PART = fileURLToPath(new URL('part.js', import.meta.url));
 
@@ -18,14 +18,14 @@ export async function* fileEvents({ files, atOnce, limitMs, major, env }) {
   const tally = new Tally();
   let node;
   try {
-    node = nodeBinary(major);
+    node = installNode(major);
   } catch (error) {
     yield* tally.failing(error.message);
     return;
   }
   const child = fork(PART, [], {
     ...{ cwd: root, execPath: node, execArgv: [] },
-    env: { ...process.env, ...env, ...pathWith(node) },
+    env: { ...process.env, ...env, ...prependPath(node) },
   });
   const exited = once(child, 'exit');
   child.send({ files, atOnce, limitMs });
@@ -40,7 +40,7 @@ export async function* fileEvents({ files, atOnce, limitMs, major, env }) {
 }
 
 /** Tests start `node` and `npm` by name, too. */
-function pathWith(node) {
+function prependPath(node) {
   if (node === process.execPath) return {};
   return { PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
 }

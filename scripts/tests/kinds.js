@@ -48,17 +48,17 @@ const tests = join(root, 'test');
  * What the arguments stand for, names of kinds or paths below `test/`; without any, all that is not optional. Gives whether
  * Rust's tests are among it, and the files by kind. Throws an Error of one line at what is neither.
  */
-export function chosen(args) {
-  const all = Object.keys(KINDS).flatMap((kind) => testFiles(join(tests, kind)));
+export function selectTests(args) {
+  const all = Object.keys(KINDS).flatMap((kind) => listTestFiles(join(tests, kind)));
   const usual = [RUST, ...Object.keys(KINDS).filter((kind) => !KINDS[kind].isOptional)];
   const names = args.length > 0 ? args : usual;
   const files = new Set(
-    names.filter((name) => name !== RUST).flatMap((name) => filesOf(name, all)),
+    names.filter((name) => name !== RUST).flatMap((name) => findFiles(name, all)),
   );
   const byKind = Object.keys(KINDS).map((kind) => ({
     kind,
     files: [
-      ...all.filter((file) => files.has(file) && kindOf(file) === kind),
+      ...all.filter((file) => files.has(file) && findKind(file) === kind),
       ...(names.includes(kind) ? (KINDS[kind].also ?? []) : []),
     ],
   }));
@@ -72,7 +72,7 @@ export function dependsOnVersion(file) {
 }
 
 /** A test file as messages name it: its path below `test/`, with slashes. */
-export function nameOf(file) {
+export function formatName(file) {
   return relative(tests, file).split(sep).join('/');
 }
 
@@ -80,23 +80,23 @@ function stackTest(name) {
   return join(root, 'test', 'integration', 'stack', `${name}.test.js`);
 }
 
-function kindOf(file) {
+function findKind(file) {
   return relative(tests, file).split(sep)[0];
 }
 
-function filesOf(name, all) {
-  const files = name === OF_VERSION ? all.filter(dependsOnVersion) : below(name, all);
+function findFiles(name, all) {
+  const files = name === OF_VERSION ? all.filter(dependsOnVersion) : listBelow(name, all);
   if (files.length > 0) return files;
   const kinds = [RUST, ...Object.keys(KINDS), OF_VERSION].join(', ');
   throw new Error(`'${name}' holds no tests; accepted: ${kinds}, or files and folders of test/`);
 }
 
-function below(name, all) {
+function listBelow(name, all) {
   const path = name in KINDS ? join(tests, name) : resolve(name);
   return all.filter((file) => file === path || file.startsWith(path + sep));
 }
 
-function testFiles(folder) {
+function listTestFiles(folder) {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   const names = readdirSync(folder, { recursive: true }).filter((name) =>
     name.endsWith('.test.js'),

@@ -10,7 +10,7 @@ const PACKAGE = `node-${process.platform === 'win32' ? 'win' : process.platform}
 export const ownMajor = process.versions.node.split('.')[0];
 
 /** The binary of the newest Node.js of a major version, installed where it is missing. Throws an Error of one line. */
-export function nodeBinary(major) {
+export function installNode(major) {
   if (major === ownMajor) return process.execPath;
   const folder = join(tmpdir(), `millrace-node-${major}`);
   const node = join(folder, 'node_modules', PACKAGE, 'bin', 'node');

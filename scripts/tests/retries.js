@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A run with more is not a good one: either the machine or a test is not fit for it. */
-export const MOST_RETRIES = 5;
+export const MAX_RETRIES = 5;
 
 export class Retries {
   #folder = mkdtempSync(join(tmpdir(), 'millrace-retries-'));

@@ -18,13 +18,13 @@ export async function* rustEvents() {
     yield { type: 'test:fail', data: { ...data, details: { ...details, error } } };
   }
   yield { type: 'test:plan', data: { nesting: 0, count: 1 } };
-  for (const [name, count] of Object.entries(totalsOf(output, code))) {
+  for (const [name, count] of Object.entries(countTotals(output, code))) {
     yield { type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${count}` } };
   }
 }
 
 /** As many as `cargo` tells of; a failure that it does not count, as of a build, is one. */
-function totalsOf(output, code) {
+function countTotals(output, code) {
   const [pass, fail, skipped] = [1, 2, 3].map((column) =>
     [...output.matchAll(RESULT)].reduce((sum, found) => sum + Number(found[column]), 0),
   );

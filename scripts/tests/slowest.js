@@ -1,7 +1,7 @@
 // The tests of a run that took the longest.
-import { nameOf } from './kinds.js';
+import { formatName } from './kinds.js';
 
-const MOST = 10;
+const MAX_SHOWN = 10;
 
 /** Collects them from a run's events. */
 export class Slowest {
@@ -11,13 +11,13 @@ export class Slowest {
   see({ type, data }) {
     if (type !== 'test:pass' && type !== 'test:fail') return;
     if (data.details.type === 'suite') return;
-    const where = data.file ? `${nameOf(data.file)}: ` : '';
+    const where = data.file ? `${formatName(data.file)}: ` : '';
     this.#tests.push({ seconds: data.details.duration_ms / 1000, name: `${where}${data.name}` });
   }
 
   /** A line for each, the slowest first. */
   lines() {
-    const most = this.#tests.sort((a, b) => b.seconds - a.seconds).slice(0, MOST);
+    const most = this.#tests.sort((a, b) => b.seconds - a.seconds).slice(0, MAX_SHOWN);
     return most.map(({ seconds, name }) => `${seconds.toFixed(1).padStart(7)} s  ${name}`);
   }
 }

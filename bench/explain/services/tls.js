@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { certificate } from '../../certificates.js';
+import { createCertificate } from '../../certificates.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
-const files = certificate('rsa', directory);
+const files = createCertificate('rsa', directory);
 const [cert, key] = [files.cert, files.key].map((file) => readFileSync(file));
 rmSync(directory, { recursive: true });
 

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { cases, notMade } from '../../../bench/explain/cases.js';
-import { chosenCases, folderName } from '../../../bench/explain/choice.js';
+import { nameFolder, selectCases } from '../../../bench/explain/choice.js';
 
 const services = readdirSync(new URL('../../../bench/explain/services/blind', import.meta.url), {
   withFileTypes: true,
@@ -21,26 +21,26 @@ const bench = (...words) =>
   );
 
 test('without a choice all cases are run', () => {
-  assert.equal(chosenCases({}), cases);
-  assert.equal(folderName({}), 'explain');
+  assert.equal(selectCases({}), cases);
+  assert.equal(nameFolder({}), 'explain');
 });
 
 test('cases are chosen by their whole names', () => {
-  assert.deepEqual(namesOf(chosenCases({ names: ['steady', 'timer'] })), ['steady', 'timer']);
-  assert.throws(() => chosenCases({ names: ['tim'] }), /^Error: --case tim: the cases are timer, /);
-  assert.equal(folderName({ names: ['steady', 'timer'] }), 'explain-steady-timer');
-  assert.equal(folderName({ names: ['a', 'b', 'c', 'd'] }), 'explain-4-cases');
+  assert.deepEqual(namesOf(selectCases({ names: ['steady', 'timer'] })), ['steady', 'timer']);
+  assert.throws(() => selectCases({ names: ['tim'] }), /^Error: --case tim: the cases are timer, /);
+  assert.equal(nameFolder({ names: ['steady', 'timer'] }), 'explain-steady-timer');
+  assert.equal(nameFolder({ names: ['a', 'b', 'c', 'd'] }), 'explain-4-cases');
 });
 
 test('the blind cases are those of the services in services/blind, and no others', () => {
-  const blind = chosenCases({ blind: true });
+  const blind = selectCases({ blind: true });
   assert.deepEqual(namesOf(blind).toSorted(), services.toSorted());
   for (const { name, service } of blind) assert.equal(service, `blind/${name}/server`);
   assert.deepEqual(
     cases.filter(({ service }) => service.startsWith('blind/')),
     blind,
   );
-  assert.equal(folderName({ blind: true }), 'explain-blind');
+  assert.equal(nameFolder({ blind: true }), 'explain-blind');
 });
 
 test('--blind chooses them on the command line', () => {

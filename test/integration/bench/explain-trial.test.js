@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { trial } from '../../../bench/explain/trial.js';
+import { runTrial } from '../../../bench/explain/trial.js';
 
 /** In place of the command line: an explanation that names the knee 40, and a load of 10/s for each connection. */
 const STUB = `
@@ -45,7 +45,7 @@ async function tried(t, changes = {}) {
   const cli = join(directory, 'stub.cjs');
   writeFileSync(cli, STUB);
   chmodSync(cli, 0o755);
-  return trial({ ...bench, ...changes }, { cli, budgetSeconds: 7, directory });
+  return runTrial({ ...bench, ...changes }, { cli, budgetSeconds: 7, directory });
 }
 
 test('a trial explains, measures the remedy and judges', async (t) => {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { cases, notMade } from '../../../bench/explain/cases.js';
-import { isConfident, judge, OUTCOMES } from '../../../bench/explain/judge.js';
+import { evaluateTrial, isConfident, OUTCOMES } from '../../../bench/explain/judge.js';
 
 const bench = { expected: ['gc-young'], partly: ['event-loop-cpu'], remedy: {} };
 const explained = (limit, status, { alsoLimiting = [], low, high } = {}) => ({
   verdict: { limit, status, alsoLimiting },
   remedy: low === undefined ? null : { predictedThroughput: { low, high } },
 });
-const outcome = (...said) => judge(bench, explained(...said)).outcome;
+const outcome = (...said) => evaluateTrial(bench, explained(...said)).outcome;
 
 test('an expected limit is right, whether confirmed or likely', () => {
   assert.equal(outcome('gc-young', 'confirmed'), 'right');
@@ -39,27 +39,27 @@ test('a verdict that cannot tell is neither right nor wrong, whatever it suspect
 
 test('where nothing limits, no limit is right and any other is wrong', () => {
   const idle = { expected: ['no-limit'], partly: [] };
-  assert.equal(judge(idle, explained(null, 'no-limit')).outcome, 'right');
-  assert.equal(judge(idle, explained('event-loop-cpu', 'likely')).outcome, 'wrong-likely');
+  assert.equal(evaluateTrial(idle, explained(null, 'no-limit')).outcome, 'right');
+  assert.equal(evaluateTrial(idle, explained('event-loop-cpu', 'likely')).outcome, 'wrong-likely');
 });
 
 test('a host that takes a good part of the cores is a limit of every service', () => {
   const said = explained('noisy-machine', 'likely');
-  assert.equal(judge(bench, said, { stolen: 0.2 }).outcome, 'right');
-  assert.equal(judge(bench, said, { stolen: 0.1 }).outcome, 'wrong-likely');
+  assert.equal(evaluateTrial(bench, said, { stolen: 0.2 }).outcome, 'right');
+  assert.equal(evaluateTrial(bench, said, { stolen: 0.1 }).outcome, 'wrong-likely');
   assert.equal(
-    judge(bench, explained('threadpool', 'likely'), { stolen: 0.2 }).outcome,
+    evaluateTrial(bench, explained('threadpool', 'likely'), { stolen: 0.2 }).outcome,
     'wrong-likely',
   );
 });
 
 test('beside a wrong verdict such a host makes nothing right', () => {
   const said = explained('threadpool', 'likely', { alsoLimiting: ['noisy-machine'] });
-  assert.equal(judge(bench, said, { stolen: 0.2 }).outcome, 'wrong-likely');
+  assert.equal(evaluateTrial(bench, said, { stolen: 0.2 }).outcome, 'wrong-likely');
 });
 
 test('no explanation is a failure', () => {
-  const { outcome, said, prediction } = judge(bench, null, { measured: 100 });
+  const { outcome, said, prediction } = evaluateTrial(bench, null, { measured: 100 });
   assert.deepEqual(
     { outcome, said, prediction },
     { outcome: 'failed', said: null, prediction: null },
@@ -76,16 +76,16 @@ test('confident are exactly the wrong ones', () => {
 
 test('the error of a prediction is that of the middle of its range', () => {
   const said = explained('gc-young', 'confirmed', { low: 80, high: 100 });
-  const { prediction } = judge(bench, said, { measured: 100 });
+  const { prediction } = evaluateTrial(bench, said, { measured: 100 });
   assert.ok(Math.abs(prediction.error - 0.1) < 1e-12);
   assert.equal(prediction.within, true);
-  assert.equal(judge(bench, said, { measured: 101 }).prediction.within, false);
-  assert.equal(judge(bench, said, { measured: 79 }).prediction.within, false);
+  assert.equal(evaluateTrial(bench, said, { measured: 101 }).prediction.within, false);
+  assert.equal(evaluateTrial(bench, said, { measured: 79 }).prediction.within, false);
 });
 
 test('what the machine has become faster by is taken out', () => {
   const said = explained('gc-young', 'confirmed', { low: 80, high: 100 });
-  const { prediction } = judge(bench, said, { measured: 180, drift: 1.8 });
+  const { prediction } = evaluateTrial(bench, said, { measured: 180, drift: 1.8 });
   assert.deepEqual([prediction.measured, prediction.drift], [100, 1.8]);
   assert.ok(Math.abs(prediction.error - 0.1) < 1e-12 && prediction.within);
 });
@@ -98,14 +98,17 @@ test('a prediction is compared only where the remedy removes the limit that was 
     remedy: { of: ['single-core'] },
   };
   const prediction = (one, limit) =>
-    judge(one, explained(limit, 'confirmed', range), { measured: 90 }).prediction;
+    evaluateTrial(one, explained(limit, 'confirmed', range), { measured: 90 }).prediction;
   assert.notEqual(prediction(both, 'single-core'), null);
   assert.equal(prediction(both, 'event-loop-cpu'), null);
   assert.equal(prediction(bench, 'event-loop-cpu'), null);
-  assert.equal(judge(bench, explained('gc-young', 'confirmed'), { measured: 90 }).prediction, null);
-  assert.equal(judge(bench, explained('gc-young', 'confirmed', range)).prediction, null);
   assert.equal(
-    judge(bench, explained('gc-young', 'confirmed', range), { measured: 0 }).prediction,
+    evaluateTrial(bench, explained('gc-young', 'confirmed'), { measured: 90 }).prediction,
+    null,
+  );
+  assert.equal(evaluateTrial(bench, explained('gc-young', 'confirmed', range)).prediction, null);
+  assert.equal(
+    evaluateTrial(bench, explained('gc-young', 'confirmed', range), { measured: 0 }).prediction,
     null,
   );
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { summaryLines } from '../../../bench/explain/summary.js';
+import { formatSummary } from '../../../bench/explain/summary.js';
 
 /** A trial whose prediction was off by `error`, while the machine's host took a share of the CPU time; `null`: not measured. */
 const trial = (error, inAll) => ({
@@ -11,7 +11,7 @@ const trial = (error, inAll) => ({
 
 test('predictions are counted without the trials in which the host took cores, too', () => {
   const trials = [trial(0.5, 0.4), trial(0.3, 0.03), trial(0.1, 0.02)];
-  const lines = summaryLines([{ trials }]);
+  const lines = formatSummary([{ trials }]);
   assert.ok(
     lines.includes('- predictions: 3 compared, median error 30 %, 33 % within the predicted range'),
   );
@@ -28,7 +28,7 @@ test('predictions are counted without the trials in which the host took cores, t
 });
 
 test('where nothing was taken, or nobody looked, there is one line of predictions', () => {
-  const lines = summaryLines([{ trials: [trial(0.1, 0), trial(0.1, null)] }]);
+  const lines = formatSummary([{ trials: [trial(0.1, 0), trial(0.1, null)] }]);
   assert.equal(lines.filter((line) => line.includes('predictions')).length, 1);
 });
 
@@ -38,6 +38,6 @@ test('by how much the service itself changed meanwhile is told to either side al
     Object.assign(one.judged.prediction, { drift });
     return one;
   });
-  const [line] = summaryLines([{ trials }]).filter((text) => text.includes('meanwhile'));
+  const [line] = formatSummary([{ trials }]).filter((text) => text.includes('meanwhile'));
   assert.match(line, /changed by 10 % in the median, 25 % at most/);
 });

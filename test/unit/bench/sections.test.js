@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { measuredLine, parseSections, replaceSection } from '../../../bench/sections.js';
+import { formatMeasuredLine, parseSections, replaceSection } from '../../../bench/sections.js';
 
 const machine = {
   cpu: 'AMD EPYC',
@@ -10,7 +10,7 @@ const machine = {
   commit: 'abc',
 };
 const run = { date: '2026-11-21', machine, runs: '3 rounds', command: 'npm run bench -- load' };
-const measured = measuredLine(run);
+const measured = formatMeasuredLine(run);
 const section = (name, ...lines) => [`## ${name}`, '', ...lines, '', measured].join('\n');
 const file = (...sections) =>
   `${['# Results: load\n\nHow to read it.', ...sections].join('\n\n')}\n`;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Answers } from '../../../bench/stack/answers.js';
-import { served } from '../../../bench/stack/app.js';
-import { urlsOf } from '../../../bench/tools.js';
+import { sumServed } from '../../../bench/stack/app.js';
+import { listUrls } from '../../../bench/tools.js';
 
 const answer = (body, status = '200 OK') =>
   `HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\nDate: today\r\n\r\n${body}`;
@@ -32,17 +32,17 @@ test('what the processes of a server served is summed', () => {
   const one = { requests: { native: 98, handedOver: 2 }, reasons: { upgrade: 2 } };
   const two = { requests: { native: 50, handedOver: 1 }, reasons: { upgrade: 1 } };
   const sum = { native: 148, handedOver: 3, reasons: { upgrade: 3 } };
-  assert.deepEqual(served(`${JSON.stringify(one)}\n${JSON.stringify(two)}\n`), sum);
+  assert.deepEqual(sumServed(`${JSON.stringify(one)}\n${JSON.stringify(two)}\n`), sum);
 });
 
 test('connections keep to a path by its host, or take the paths in turn at a host of their own', () => {
   const server = { url: 'http://127.0.0.1:80/', port: 80 };
   const load = { ...server, paths: ['/foo/', '/bar/'], connections: 3 };
-  assert.deepEqual(urlsOf({ ...server, connections: 3 }), ['http://127.0.0.1:80/']);
-  assert.deepEqual(urlsOf(load), ['http://127.0.0.1:80/foo/', 'http://127.0.0.2:80/bar/']);
+  assert.deepEqual(listUrls({ ...server, connections: 3 }), ['http://127.0.0.1:80/']);
+  assert.deepEqual(listUrls(load), ['http://127.0.0.1:80/foo/', 'http://127.0.0.2:80/bar/']);
   const inTurn = [1, 2, 3].flatMap((host) => [
     `http://127.0.0.${host}:80/foo/`,
     `http://127.0.0.${host}:80/bar/`,
   ]);
-  assert.deepEqual(urlsOf({ ...load, alternating: true }), inTurn);
+  assert.deepEqual(listUrls({ ...load, alternating: true }), inTurn);
 });
