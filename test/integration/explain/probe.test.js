@@ -172,19 +172,19 @@ describe('what it sees', { concurrency: 2 }, () => {
   });
 
   test('requests to other ports are none of what is under study', async () => {
-    await served({ env: { BESIDE: '1' } }, async ({ hub, port, drive, driveBeside }) => {
+    await served({ env: { OTHER_PORT: '1' } }, async ({ hub, port, drive, driveOtherPort }) => {
       // Before it is told what is: all.
-      await driveBeside('/here', { connections: 1, requests: 2 });
-      const all = await driveBeside('/here', { connections: 2, requests: 2000 });
+      await driveOtherPort('/here', { connections: 1, requests: 2 });
+      const all = await driveOtherPort('/here', { connections: 2, requests: 2000 });
       near(all.finished * all.seconds, 2000, 0.1);
       hub.setPorts([port]);
       await onceServing(hub, false);
-      assert.equal(await driveBeside('/here', { connections: 2, requests: 2000 }), null);
+      assert.equal(await driveOtherPort('/here', { connections: 2, requests: 2000 }), null);
       assert.equal(await hub.waitUntilServed(1), false);
       assert.deepEqual(await hub.command('spin', { microseconds: 1000 }), []);
       const both = Promise.all([
         drive('/timer', { connections: 4, requests: 80 }),
-        driveBeside('/here', { connections: 1, requests: 500 }),
+        driveOtherPort('/here', { connections: 1, requests: 500 }),
       ]);
       assert.equal(await hub.waitUntilServed(PATIENCE_MS), true);
       const [view] = await both;
@@ -193,7 +193,7 @@ describe('what it sees', { concurrency: 2 }, () => {
         ['GET /timer'],
       );
       hub.setPorts(null);
-      const again = await driveBeside('/here', { connections: 2, requests: 2000 });
+      const again = await driveOtherPort('/here', { connections: 2, requests: 2000 });
       assert.ok(again.routes.some(({ route }) => route === 'GET /here'));
     });
   });

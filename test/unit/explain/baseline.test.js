@@ -64,7 +64,7 @@ class Simulated {
   }
 }
 
-async function looked(rate, { canAddLoad = true, outside = null, warmupMs = 0 } = {}) {
+async function measure(rate, { canAddLoad = true, outside = null, warmupMs = 0 } = {}) {
   const subject = new Simulated(rate);
   subject.outside = outside;
   const untilMs = performance.now() + 60_000;
@@ -73,12 +73,12 @@ async function looked(rate, { canAddLoad = true, outside = null, warmupMs = 0 } 
 }
 
 test('a rate that is sustained stays the load', async () => {
-  const { metrics } = await looked(100);
+  const { metrics } = await measure(100);
   assert.deepEqual([metrics.overload, metrics.model], [null, 'open']);
 });
 
 test('a closed load replaces a rate that is not sustained, once its queue is empty', async () => {
-  const { metrics, subject } = await looked(200);
+  const { metrics, subject } = await measure(200);
   assert.deepEqual(metrics.overload, { rate: 200, answered: CAPACITY });
   assert.equal(metrics.model, 'closed');
   assert.equal(metrics.throughput, CAPACITY);
@@ -91,14 +91,14 @@ test('a closed load replaces a rate that is not sustained, once its queue is emp
 });
 
 test('a requested warm-up precedes the measurement and takes at most half of the time', async () => {
-  const { subject } = await looked(100, { warmupMs: 7777 });
+  const { subject } = await measure(100, { warmupMs: 7777 });
   assert.ok(subject.lengths.includes(7777), `${subject.lengths}`);
-  const { subject: other } = await looked(100, { warmupMs: 600_000 });
+  const { subject: other } = await measure(100, { warmupMs: 600_000 });
   assert.ok(Math.max(...other.lengths) <= 30_000, `${other.lengths}`);
 });
 
 test('the rate stays the load if no other load is allowed', async () => {
-  const { metrics } = await looked(200, { canAddLoad: false });
+  const { metrics } = await measure(200, { canAddLoad: false });
   assert.deepEqual([metrics.overload, metrics.model], [null, 'open']);
 });
 
@@ -110,6 +110,6 @@ test('work without load counts only the loops that serve the load', async () => 
     // A process of the same command that encodes videos all the time.
     { ...server, pid: 101, main: { ...server.main, pid: 101, run: 0.6 } },
   ];
-  const { metrics } = await looked(100, { outside: { ...outside, processes } });
+  const { metrics } = await measure(100, { outside: { ...outside, processes } });
   assert.equal(metrics.idleShare, 0.02);
 });

@@ -13,7 +13,7 @@ const remedy = { change: 'do less', predictedThroughput: { low: 20, high: 10 } }
 const FREE = { ratio: 1, low: 1, high: 1, pairs: 5 };
 
 /** Draws the conclusion on one hypothesis. */
-function concluded({
+function drawConclusion({
   limit,
   experiments = [],
   rootCauseFunction = null,
@@ -54,14 +54,14 @@ function concluded({
   );
 }
 
-function second(ratio) {
+function secondProcess(ratio) {
   const measured = { ratio, low: ratio * 0.97, high: ratio * 1.03, pairs: 3 };
   return [{ name: 'second process', metric: 'throughput', predicted: {}, otherwise: 1, measured }];
 }
 
 describe('the remedy', () => {
   test('has a predicted throughput whose lower end is below the upper one', () => {
-    const { predictedThroughput } = concluded({ limit: 'serialized' }).remedy;
+    const { predictedThroughput } = drawConclusion({ limit: 'serialized' }).remedy;
     assert.deepEqual(predictedThroughput, { low: 10, high: 20 });
   });
 
@@ -74,7 +74,7 @@ describe('the remedy', () => {
     ) => {
       Object.assign(metrics.loop, { busy });
       const predictedThroughput = { low: 1000, high: 2000 };
-      return concluded({ limit, metrics, baselineThroughput, probeCost, predictedThroughput })
+      return drawConclusion({ limit, metrics, baselineThroughput, probeCost, predictedThroughput })
         .remedy.predictedThroughput;
     };
     const isAbout = (low, high, range) => {
@@ -106,7 +106,7 @@ describe('the remedy', () => {
     const of = (...hotFunctions) => {
       const metrics = buildHealthyMetrics();
       Object.assign(metrics.loop, { busy: 1 });
-      return concluded({ limit: 'event-loop-cpu', metrics, hotFunctions }).remedy;
+      return drawConclusion({ limit: 'event-loop-cpu', metrics, hotFunctions }).remedy;
     };
     const node = { name: '_storeHeader', place: 'node:_http_outgoing:410', share: 0.2 };
     const writing = { name: '(writing responses)', place: '', share: 0.5 };
@@ -125,7 +125,7 @@ describe('the remedy', () => {
     const of = (busy) => {
       Object.assign(metrics.loop, { busy });
       const baselineThroughput = 2 * metrics.throughput;
-      return concluded({ limit: 'logging', metrics, baselineThroughput }).remedy
+      return drawConclusion({ limit: 'logging', metrics, baselineThroughput }).remedy
         .predictedThroughput;
     };
     assert.deepEqual(of(1), { low: 20, high: 40 });
@@ -133,7 +133,7 @@ describe('the remedy', () => {
   });
 
   test('yields no more than a server that does nothing', () => {
-    const { remedy, evidence } = concluded({ limit: 'logging', referenceThroughput: 15 });
+    const { remedy, evidence } = drawConclusion({ limit: 'logging', referenceThroughput: 15 });
     assert.deepEqual(remedy.predictedThroughput, { low: 10, high: 1.05 * 15 });
     assert.ok(evidence.some(({ what, value }) => /does nothing/.test(what) && value === 15));
   });
@@ -143,7 +143,7 @@ describe('the remedy', () => {
     const under = (plan) => {
       const metrics = structuredClone(buildHealthyMetrics());
       Object.assign(metrics.base.load.plan, plan);
-      return concluded({
+      return drawConclusion({
         limit: 'many-writes',
         referenceThroughput: 10,
         metrics,
@@ -160,9 +160,9 @@ describe('the remedy', () => {
     const metrics = buildHealthyMetrics();
     Object.assign(metrics.loop, { busy: 1 });
     const of = (limit, experiment, throughput = 5000) => {
-      const tried = { ...second(4)[0], name: experiment };
+      const tried = { ...secondProcess(4)[0], name: experiment };
       const probeCost = { ratio: 0.9, low: 0.89, high: 0.91, pairs: 5 };
-      return concluded({
+      return drawConclusion({
         limit,
         metrics,
         experiments: [tried],
@@ -191,28 +191,29 @@ describe('the remedy', () => {
 
   test('names the function that causes the limit', () => {
     const rootCauseFunction = { name: '(anonymous)', place: 'app.js:7', share: 0.9 };
-    const { change } = concluded({ limit: 'event-loop-blocked', rootCauseFunction }).remedy;
+    const { change } = drawConclusion({ limit: 'event-loop-blocked', rootCauseFunction }).remedy;
     assert.equal(change, 'the cause is the function at app.js:7: do less');
   });
 
   test('of serialized requests says whether a second process locates the limit inside or outside the process', () => {
-    const of = (ratio) => concluded({ limit: 'serialized', experiments: second(ratio) }).remedy;
+    const of = (ratio) =>
+      drawConclusion({ limit: 'serialized', experiments: secondProcess(ratio) }).remedy;
     assert.match(of(1.98).change, /x 1.98: the limit is inside the process/);
     assert.match(of(1.01).change, /x 1.01: the limit is outside the process/);
     assert.equal(of(1.4).change, 'do less');
   });
 
   test('of a busy loop is predicted to yield what a second process yielded', () => {
-    const found = concluded({ limit: 'event-loop-cpu', experiments: second(1.8) });
+    const found = drawConclusion({ limit: 'event-loop-cpu', experiments: secondProcess(1.8) });
     assert.equal(Math.round(found.remedy.predictedThroughput.low), Math.round(1000 * 1.8 * 0.97));
   });
 
   test('is predicted from an experiment as far as its result was predicted', () => {
     const of = (predicted) => {
-      const [one] = second(1.8);
+      const [one] = secondProcess(1.8);
       const measured = { ratio: 1.8, low: 0.5, high: 6.6, pairs: 2 };
       const experiments = [{ ...one, measured, predicted }];
-      const { low, high } = concluded({ limit: 'event-loop-cpu', experiments }).remedy
+      const { low, high } = drawConclusion({ limit: 'event-loop-cpu', experiments }).remedy
         .predictedThroughput;
       return [Math.round(low), Math.round(high)];
     };
@@ -233,7 +234,7 @@ describe('the remedy', () => {
       Object.assign(metrics.loop, { busy: 1 });
       change(metrics);
       const nextLimit = 'event-loop-cpu';
-      return concluded({ limit, metrics, nextLimit, predictedThroughput: predicted, ...more })
+      return drawConclusion({ limit, metrics, nextLimit, predictedThroughput: predicted, ...more })
         .remedy;
     };
     const isFree = (remedy) => {
@@ -267,7 +268,7 @@ describe('the remedy', () => {
     // The throughput is higher already.
     isFree(of('logging', { change: (metrics) => Object.assign(metrics, { throughput: 1500 }) }));
     // A second process yielded more.
-    const gave = of('event-loop-cpu', { experiments: second(1.9) }).predictedThroughput;
+    const gave = of('event-loop-cpu', { experiments: secondProcess(1.9) }).predictedThroughput;
     assert.ok(gave.high > 1900, `${gave.high}`);
   });
 });
@@ -275,7 +276,7 @@ describe('the remedy', () => {
 test('a load that only measured a redirect says so', () => {
   const metrics = buildHealthyMetrics();
   metrics.sample = { status: 301, headers: { location: 'https://host/' }, bodyBytes: 0 };
-  const { cannotSee } = concluded({ limit: 'errors', metrics });
+  const { cannotSee } = drawConclusion({ limit: 'errors', metrics });
   assert.ok(
     cannotSee.includes(
       'the target of the redirect (301) to https://host/: load that URL to measure it',
@@ -289,7 +290,11 @@ test('steal by the host is reported once', () => {
     const cpu = { ...metrics.machine.cpu, wanted, steal };
     const machine = { ...metrics.machine, cpu };
     const evidence = detectNoisyMachine({ ...metrics, machine: { ...machine, ...named } }).evidence;
-    const { cannotSee } = concluded({ limit: 'any', evidence, metrics: { ...metrics, machine } });
+    const { cannotSee } = drawConclusion({
+      limit: 'any',
+      evidence,
+      metrics: { ...metrics, machine },
+    });
     return cannotSee.filter((line) => line.includes('steal'));
   };
   assert.deepEqual(said(0.2), [
@@ -330,7 +335,7 @@ test('a second process is not tried where it would take over the socket of the f
 test('a closed load in place of a rate that is not sustained is reported', () => {
   const metrics = buildHealthyMetrics();
   metrics.overload = { rate: 200, answered: 121 };
-  const [line] = concluded({ limit: 'event-loop-cpu', metrics }).verdict.arithmetic;
+  const [line] = drawConclusion({ limit: 'event-loop-cpu', metrics }).verdict.arithmetic;
   assert.match(
     line,
     /^the server answers 121 of the requested 200 req\/s, and a queue grows: .* \d+ connections/,
@@ -346,13 +351,13 @@ test('uncompressed responses are requested only if the server sends them', () =>
 test('a limit that an experiment has excluded is not the next limit', () => {
   const nextLimit = 'disk';
   const excluded = [{ limit: nextLimit, why: 'it is not' }];
-  assert.equal(concluded({ limit: 'logging', nextLimit }).remedy.nextLimit, nextLimit);
-  assert.equal(concluded({ limit: 'logging', nextLimit, excluded }).remedy.nextLimit, null);
+  assert.equal(drawConclusion({ limit: 'logging', nextLimit }).remedy.nextLimit, nextLimit);
+  assert.equal(drawConclusion({ limit: 'logging', nextLimit, excluded }).remedy.nextLimit, null);
 });
 
 test('a server that answers nothing is reported with the number of waiting requests', () => {
   const metrics = Object.assign(buildHealthyMetrics(), { throughput: 0, inFlight: 10 });
-  const { sentence } = concluded({ limit: null, metrics }).verdict;
+  const { sentence } = drawConclusion({ limit: null, metrics }).verdict;
   assert.match(sentence, /^cannot tell: no request was answered in .*; 10 still wait/);
 });
 
@@ -360,20 +365,20 @@ test("a busy thread other than the loop's is named if no limit was found", () =>
   const metrics = structuredClone(buildHealthyMetrics());
   const [thread] = metrics.base.outside.processes[0].others;
   const named = (limit) =>
-    concluded({ limit, metrics }).cannotSee.some((line) =>
+    drawConclusion({ limit, metrics }).cannotSee.some((line) =>
       /other than the event loop's is 97 % busy/.test(line),
     );
   assert.ok(!named(null));
   thread.run = 0.97;
   assert.ok(named(null));
   assert.match(
-    concluded({ limit: null, metrics }).verdict.sentence,
+    drawConclusion({ limit: null, metrics }).verdict.sentence,
     /97 % busy .*, and its work is not observed/,
   );
   assert.ok(!named('logging'));
   thread.run = 0.1;
   Object.assign(metrics.base.load.generator, { busy: 0.9, starved: 0.3 });
-  const { cannotSee, verdict } = concluded({ limit: null, metrics });
+  const { cannotSee, verdict } = drawConclusion({ limit: null, metrics });
   assert.match(
     verdict.sentence,
     /^cannot tell what the server can do: .* without a core 30 % of the time/,

@@ -1,4 +1,4 @@
-// What is counted over time, and the tables of the kernel that are read.
+// Counters over time, and the kernel's tables that explain reads.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseCoreList } from '../../../dist/process/procfs/affinity.js';
@@ -16,7 +16,7 @@ function generator(seed) {
 }
 
 describe('a counter over time', () => {
-  test('splits its growth at any time, and loses none', () => {
+  test('splits its growth at any time without losing any', () => {
     const random = generator(1);
     for (let round = 0; round < 200; round++) {
       const counter = new Counter();
@@ -41,7 +41,7 @@ describe('a counter over time', () => {
     }
   });
 
-  test('between readings grows evenly, and may begin anew', () => {
+  test('grows evenly between readings, and may be reset', () => {
     const counter = new Counter();
     for (const [atMs, value] of [
       [100, 50],
@@ -59,8 +59,8 @@ describe('a counter over time', () => {
   });
 });
 
-describe('the tables of the kernel', () => {
-  test('lists of cores', () => {
+describe('parsers of kernel tables', () => {
+  test('read lists of cores', () => {
     for (const [list, cores] of [
       ['0', [0]],
       ['0-3', [0, 1, 2, 3]],
@@ -71,7 +71,7 @@ describe('the tables of the kernel', () => {
     }
   });
 
-  test('idle and stolen time of some of the cores', () => {
+  test('read the idle and stolen time of some of the cores', () => {
     const text = [
       'cpu  30 0 30 900 100 0 0 0 0 0',
       'cpu0 10 0 10 300 50 0 0 0 0 0',
@@ -87,7 +87,7 @@ describe('the tables of the kernel', () => {
     assert.equal(parseCores(text, new Set([0, 10])).steal, seconds(7));
   });
 
-  test('counters by protocol and name', () => {
+  test('read counters by protocol and name', () => {
     const text = 'TcpExt: A ListenOverflows B\nTcpExt: 1 22 3\nIpExt: A C\nIpExt: 4 5\n';
     assert.equal(parseColumn(text, 'TcpExt', 'ListenOverflows'), 22);
     assert.equal(parseColumn(text, 'IpExt', 'A'), 4);

@@ -1,4 +1,4 @@
-// The page of an explanation: what it holds, and how it looks in a real browser.
+// The page of an explanation: its contents, without a browser.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { renderExplanationPage } from '../../../dist/report/explain/html.js';
@@ -20,18 +20,18 @@ const headings = (page) =>
   [...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, text]) => text.replace('&#39;', "'"));
 describe('page', () => {
   for (const [name, make] of Object.entries(explanations)) {
-    test(`${name}: runs no script, holds the whole explanation`, () => {
+    test(`the page of ${name} runs no script and contains the whole explanation`, () => {
       assertHolds(renderExplanationPage(make()), make());
     });
   }
 
-  test('it refers to nothing', () => {
+  test('the page refers to no other resource', () => {
     for (const make of [tooFewConnections, nagle, cannotTell]) {
       assertRefersToNothing(renderExplanationPage(make()));
     }
   });
 
-  test('all parts are there, in the order of a reader', () => {
+  test('the page contains all parts in reading order', () => {
     assert.deepEqual(headings(renderExplanationPage(nagle())), [
       'To get more',
       'Where the requests are',
@@ -44,7 +44,7 @@ describe('page', () => {
     ]);
   });
 
-  test('parts without anything are left out', () => {
+  test('the page leaves out empty parts', () => {
     assert.deepEqual(headings(renderExplanationPage(cannotTell())), [
       'Response times',
       'Not observed',
@@ -56,7 +56,7 @@ describe('page', () => {
     assert.ok(!headings(renderExplanationPage(empty)).includes('Response times'));
   });
 
-  test('each status has its word', () => {
+  test('each status has a word of its own', () => {
     const words = {
       confirmed: 'CONFIRMED',
       likely: 'LIKELY',

@@ -23,8 +23,8 @@ function frame(functionName, url = '') {
   return { functionName, url, lineNumber: 0, columnNumber: 0 };
 }
 
-describe('the arithmetic of the probe', () => {
-  test('buckets and quantiles are true to 5 %', () => {
+describe('the analysis of the data of a probe', () => {
+  test('finds buckets and quantiles that are accurate to 5 %', () => {
     let seed = 7;
     const random = () => {
       seed = (seed * 48_271) % 2_147_483_647;
@@ -47,7 +47,7 @@ describe('the arithmetic of the probe', () => {
     assert.equal(computeQuantile({}, 0.5), null);
   });
 
-  test('routes without ids', () => {
+  test('replaces ids in routes', () => {
     const routes = {
       '/': '/',
       '/users/12/posts/007': '/users/:id/posts/:id',
@@ -63,7 +63,7 @@ describe('the arithmetic of the probe', () => {
   const PROBE_FILE = 'dist/probe/runtime/synchronous-writes.cjs';
   const PROBE = `file:///m/node_modules/millrace/${PROBE_FILE}`;
 
-  test('a source map: what a bundler has added has no source', () => {
+  test('a source map has no source for code that a bundler added', () => {
     const file = join(folder, 'added.js');
     const map = { version: 3, sources: ['src/handler.ts'], names: [], mappings: 'AAWA,E,CAAA' };
     const inline = Buffer.from(JSON.stringify(map)).toString('base64');
@@ -74,7 +74,7 @@ describe('the arithmetic of the probe', () => {
     assert.deepEqual(maps.findOriginal(added), added);
   });
 
-  test('a profile: shares, callers, source maps', () => {
+  test('a profile yields shares, callers and places by source map', () => {
     const file = join(folder, 'bundle.js');
     // One mapping: line 1, column 0 of the bundle is line 12, column 0 of handler.ts ('AAWA': 0, 0, +11, 0).
     const map = { version: 3, sources: ['src/handler.ts'], names: [], mappings: 'AAWA' };
@@ -106,7 +106,7 @@ describe('the arithmetic of the probe', () => {
     ]);
   });
 
-  test('a profile: time in calls of node:fs, whoever makes them', () => {
+  test('a profile counts time in calls of node:fs, whoever makes them', () => {
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2, 3] },
       { id: 2, callFrame: frame('(idle)') },
@@ -120,7 +120,7 @@ describe('the arithmetic of the probe', () => {
     assert.equal(view.files, 0.6);
   });
 
-  test('a profile: printing and writing, without what the debugger is told of it', () => {
+  test("a profile counts logging and writing without the debugger's part", () => {
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2] },
       { id: 2, callFrame: frame('handler', 'file:///app.js'), children: [3, 7, 9] },
@@ -143,7 +143,7 @@ describe('the arithmetic of the probe', () => {
     assert.deepEqual(written, { name: '(writing responses)', place: '', share: 3 / 8 });
   });
 
-  test('a profile: what writes something else than a response, or is Millrace', () => {
+  test('a profile separates responses from other writes and from Millrace', () => {
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2, 9] },
       { id: 2, callFrame: frame('handler', 'file:///app.js'), children: [3, 5, 7, 8] },
@@ -207,7 +207,7 @@ describe('the arithmetic of the probe', () => {
     assert.ok(existsSync(new URL(`../../../${PROBE_FILE}`, import.meta.url)));
   });
 
-  test('a profile: a function that writes output for another may be of the log, with what it formats', () => {
+  test('a profile counts a function that writes output for another as possible logging, with its formatting', () => {
     assert.deepEqual(printing([handler, log, ...output], [handler, log, ['stringify']]), [
       0,
       5 / 7,
@@ -216,7 +216,7 @@ describe('the arithmetic of the probe', () => {
     assert.deepEqual(printing([handler, log, ...output], [handler, log, header]), [0, 5 / 7]);
   });
 
-  test('a profile: what writes output by itself, or answers too, is no log', () => {
+  test('a profile does not count a handler that writes output, or also responds, as logging', () => {
     assert.deepEqual(printing([handler, ...output], [handler, ['stringify']]), [0, 0]);
     for (const url of [
       'node:_http_outgoing',
@@ -232,7 +232,7 @@ describe('the arithmetic of the probe', () => {
     assert.deepEqual(printing([handler, answer]), [0, 0]);
   });
 
-  test('a profile: of a function that uses the console, only the console is of the log', () => {
+  test('a profile counts only the console of a function that uses it as logging', () => {
     const console = ['log', 'node:internal/console/constructor'];
     const calls = [
       [handler, serve, console, ...output],
@@ -241,7 +241,7 @@ describe('the arithmetic of the probe', () => {
     assert.deepEqual(printing(...calls), [3 / 8, 3 / 8]);
   });
 
-  test('a profile: a logger is of the log with the packages that it writes by, a framework is not', () => {
+  test('a profile counts a logger and the packages that it writes with as logging, but no framework', () => {
     const pino = [
       ['LOG', PINO],
       ['write', BOOM],
@@ -256,7 +256,7 @@ describe('the arithmetic of the probe', () => {
     assert.deepEqual(printing([handler, ...pino], [handler, pino[0], mixin]), [5 / 7, 5 / 7]);
   });
 
-  test('a profile: a well-known logger is of the log though it writes later, middleware is not', () => {
+  test('a profile counts a well-known logger that writes later as logging, but not middleware', () => {
     const winston = ['log', 'file:///app/node_modules/winston/lib/winston/logger.js'];
     assert.deepEqual(printing([handler, winston, ['stringify']]), [2 / 3, 2 / 3]);
     // It has been given the rest of the request.
@@ -264,7 +264,7 @@ describe('the arithmetic of the probe', () => {
     assert.deepEqual(printing(rest), [0, 0]);
   });
 
-  test('a profile: connecting is what Node does for it, not what is done when there is a connection', () => {
+  test('a profile counts the work of Node.js to connect as connecting, not the callbacks after it', () => {
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2, 5, 7] },
       { id: 2, callFrame: frame('handler', 'file:///app.js'), children: [3] },
