@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 
 /** Fields of a socket that Node does not declare. */
-interface Internals {
+interface SocketInternals {
   _handle?: { writeQueueSize?: number } | null;
 }
 
 /** Counts the bytes that were written and have not been sent. */
 export function countUnsentBytes(socket: Socket): number {
-  const { _handle: handle } = socket as Internals;
+  const { _handle: handle } = socket as SocketInternals;
   return socket.writableLength + (handle?.writeQueueSize ?? 0);
 }
 
