@@ -199,11 +199,13 @@ function served() {
   }
   const sum = (value) => lines.reduce((total, stats) => total + value(stats), 0);
   const native = sum(({ requests }) => requests.native);
-  const all = native + sum(({ requests }) => requests.handedOver);
+  const all = native + sum(({ requests }) => requests.fallback);
   if (all === 0)
     return 'Served natively: nothing. No server of node:http or node:https listened natively.';
-  const reasons = [...new Set(lines.flatMap((stats) => Object.keys(stats.reasons)))];
-  const why = reasons.map((reason) => `${reason} (${sum((stats) => stats.reasons[reason] ?? 0)})`);
+  const reasons = [...new Set(lines.flatMap((stats) => Object.keys(stats.fallbackReasons)))];
+  const why = reasons.map(
+    (reason) => `${reason} (${sum((stats) => stats.fallbackReasons[reason] ?? 0)})`,
+  );
   const rest = why.length > 0 ? `; connections handed to Node's own code: ${why.join(', ')}` : '';
   return `Served natively: ${number((100 * native) / all)} % of the requests${rest}.`;
 }

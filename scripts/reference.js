@@ -139,8 +139,8 @@ function limitsTable() {
 
 function cacheTable() {
   const rows = comments('http/cache/server-cache', 'CacheOptions').map(([name, meaning]) => {
-    const { unit, least, fallback } = CACHE_SETTINGS[name];
-    const accepted = least === undefined ? 'true, false' : `${least} or more`;
+    const { unit, minimum, fallback } = CACHE_SETTINGS[name];
+    const accepted = minimum === undefined ? 'true, false' : `${minimum} or more`;
     return `| \`${name}\` | ${unit} | ${fallback} | ${accepted} | ${meaning} |\n`;
   });
   return `| Option | Unit | Default | Accepted | Meaning |\n|---|---|---|---|---|\n${rows.join('')}`;

@@ -96,17 +96,17 @@ async function waitForExit(child, limitMs) {
 }
 
 /**
- * The sum of the lines that the processes of a server left: `{ native, handedOver, reasons }`, of requests; those that the
+ * The sum of the lines that the processes of a server left: `{ native, fallback, fallbackReasons }`, of requests; those that the
  * cache answered are native.
  */
 export function sumServed(text) {
-  const sum = { native: 0, handedOver: 0, reasons: {} };
+  const sum = { native: 0, fallback: 0, fallbackReasons: {} };
   for (const line of text.split('\n').filter(Boolean)) {
-    const { requests, reasons = {} } = JSON.parse(line);
+    const { requests, fallbackReasons = {} } = JSON.parse(line);
     sum.native += requests.native + (requests.cached ?? 0);
-    sum.handedOver += requests.handedOver;
-    for (const [why, count] of Object.entries(reasons)) {
-      sum.reasons[why] = (sum.reasons[why] ?? 0) + count;
+    sum.fallback += requests.fallback;
+    for (const [why, count] of Object.entries(fallbackReasons)) {
+      sum.fallbackReasons[why] = (sum.fallbackReasons[why] ?? 0) + count;
     }
   }
   return sum;

@@ -82,7 +82,7 @@ export function summarize(bench, { runs, failures, rate }) {
     ...(rate ? [`- sent: ${formatCount(rate)} requests/s, Poisson arrivals`] : []),
     ...formatFailures(failures),
     ...bench.bars.flatMap((bar) => judgeFor(bar, runs)),
-    ...handedOverLines(runs),
+    ...fallbackLines(runs),
     ...clientBoundLines(runs, names),
     formatDisturbance(runs, bench.quiet),
   ];
@@ -97,7 +97,7 @@ const optionalColumns = {
 function movesPerRequest(runs) {
   const told = runs.filter(({ served }) => served);
   const moves = told.reduce((sum, one) => sum + one.moved, 0);
-  const all = told.reduce((sum, { served }) => sum + served.native + served.handedOver, 0);
+  const all = told.reduce((sum, { served }) => sum + served.native + served.fallback, 0);
   return all > 0 ? (moves / all).toFixed(3) : '-';
 }
 
@@ -105,15 +105,15 @@ function movesPerRequest(runs) {
 function nativeShare(runs) {
   const told = runs.map(({ served }) => served).filter(Boolean);
   const native = told.reduce((sum, one) => sum + one.native, 0);
-  const all = told.reduce((sum, one) => sum + one.native + one.handedOver, 0);
+  const all = told.reduce((sum, one) => sum + one.native + one.fallback, 0);
   return all > 0 ? formatShare(native / all) : '-';
 }
 
 /** Why Millrace did not serve some requests itself, as it says. */
-function handedOverLines(runs) {
+function fallbackLines(runs) {
   const sums = {};
   for (const { served } of runs) {
-    for (const [why, times] of Object.entries(served?.reasons ?? {})) {
+    for (const [why, times] of Object.entries(served?.fallbackReasons ?? {})) {
       sums[why] = (sums[why] ?? 0) + times;
     }
   }

@@ -40,16 +40,16 @@ export function formatList(title, names, textOf) {
 export function formatServed(results) {
   const total = sumParts(Object.values(results).map((result) => result.statistics));
   if (total.processes === 0) return 'served natively: unknown, no process wrote statistics';
-  const reasons = Object.entries(total.reasons).sort(([, a], [, b]) => b - a);
+  const fallbackReasons = Object.entries(total.fallbackReasons).sort(([, a], [, b]) => b - a);
   return [
     `served natively (processes: ${total.processes})`,
     ...['connections', 'requests'].map((what) => {
-      const { native = 0, handedOver = 0 } = total[what];
-      const all = native + handedOver;
+      const { native = 0, fallback = 0 } = total[what];
+      const all = native + fallback;
       return `  ${what.padEnd(12)} ${native} of ${all}, ${formatPercent(native, all)}`;
     }),
-    reasons.length > 0 && 'handed over to Node.js',
-    ...reasons.map(([reason, count]) => `  ${String(count).padStart(8)}  ${reason}`),
+    fallbackReasons.length > 0 && 'handed over to Node.js',
+    ...fallbackReasons.map(([reason, count]) => `  ${String(count).padStart(8)}  ${reason}`),
   ]
     .filter(Boolean)
     .join('\n');

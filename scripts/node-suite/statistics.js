@@ -8,13 +8,13 @@ export function readStatistics(file) {
   return sumParts(lines.map((line) => ({ processes: 1, ...line })));
 }
 
-/** `{ processes, connections: { native, handedOver }, requests: { native, handedOver }, reasons: { name: count } }` */
+/** `{ processes, connections: { native, fallback }, requests: { native, fallback }, fallbackReasons: { name: count } }` */
 export function sumParts(parts) {
   return {
     processes: parts.reduce((total, part) => total + part.processes, 0),
     connections: addUp(parts.map((part) => part.connections)),
     requests: addUp(parts.map((part) => part.requests)),
-    reasons: addUp(parts.map((part) => part.reasons)),
+    fallbackReasons: addUp(parts.map((part) => part.fallbackReasons)),
   };
 }
 

@@ -7,8 +7,8 @@ import type http from 'node:http';
 import https from 'node:https';
 import { packageVersion } from '../version.js';
 import { isOff } from './install/disabled.js';
-import { slipstream } from './install/install.js';
-import { installSecure } from './install/installation.js';
+import { install } from './install/install.js';
+import { installSecureStack } from './install/installation.js';
 import type { StackOptions } from './install/options.js';
 import { serverClass } from './install/server-class.js';
 
@@ -16,7 +16,7 @@ type Listener = http.RequestListener;
 type Options = https.ServerOptions & StackOptions;
 
 /** As `https.Server`, callable with and without `new`. */
-const Server = serverClass<https.Server, https.ServerOptions>(https.Server, installSecure);
+const Server = serverClass<https.Server, https.ServerOptions>(https.Server, installSecureStack);
 
 /** As `https.createServer`; the options may hold those of the stack. */
 function createServer(options?: Options | Listener, listener?: Listener): https.Server {
@@ -24,7 +24,7 @@ function createServer(options?: Options | Listener, listener?: Listener): https.
 }
 
 export * from 'node:https';
-export { createServer, Server, slipstream };
+export { createServer, install, Server };
 /** Set where the stack is on. */
 export const millraceVersion: string | undefined = isOff ? undefined : packageVersion();
-export default { ...https, createServer, Server, slipstream, millraceVersion };
+export default { ...https, createServer, Server, install, millraceVersion };

@@ -13,8 +13,8 @@ import type {
   ServerCache,
 } from './cache/server-cache.js';
 import { isOff } from './install/disabled.js';
-import { slipstream } from './install/install.js';
-import { install } from './install/installation.js';
+import { install } from './install/install.js';
+import { installStack } from './install/installation.js';
 import type { StackOptions } from './install/options.js';
 import { serverClass } from './install/server-class.js';
 import type { StackLimits } from './server/limits.js';
@@ -24,7 +24,7 @@ type Listener = http.RequestListener;
 type Options = http.ServerOptions & StackOptions;
 
 /** As `http.Server`, callable with and without `new`. */
-const Server = serverClass<http.Server, http.ServerOptions>(http.Server, install);
+const Server = serverClass<http.Server, http.ServerOptions>(http.Server, installStack);
 
 /** As `http.createServer`; the options may hold those of the stack. */
 function createServer(options?: Options | Listener, listener?: Listener): http.Server {
@@ -62,10 +62,10 @@ export type {
   StackOptions,
   StackStats,
 };
-export { createServer, Server, serverFactory, slipstream };
+export { createServer, install, Server, serverFactory };
 /** Set where the stack is on. */
 export const millraceVersion: string | undefined = isOff ? undefined : packageVersion();
-export default { ...http, createServer, Server, serverFactory, slipstream, millraceVersion };
+export default { ...http, createServer, Server, serverFactory, install, millraceVersion };
 
 declare module 'node:http' {
   interface Server extends StackLimits {

@@ -5,22 +5,22 @@ import { nodeHttp } from '../install/node-http.js';
 import { native } from '../reactor/native.js';
 
 const kDuration = Symbol('millrace.cacheDuration');
-const kLead = Symbol('millrace.lead');
+const kFillRequest = Symbol('millrace.fillRequest');
 
 /** Which request on which connection a response answers that the cache waits for. */
-interface Lead {
+interface FillRequest {
   socket: ServerSocket;
   request: number;
 }
 
-interface Timed {
+interface TimedResponse {
   [kDuration]?: number;
-  [kLead]?: Lead;
+  [kFillRequest]?: FillRequest;
 }
 
-/** The cache stores this response, if it may: `cacheDuration` is told to it. */
+/** Marks a response that the cache stores, if it may: its `cacheDuration` is passed on. */
 export function setFillRequest(response: object, socket: ServerSocket, request: number): void {
-  (response as Timed)[kLead] = { socket, request };
+  (response as TimedResponse)[kFillRequest] = { socket, request };
 }
 
 /**
@@ -32,10 +32,10 @@ export function installCacheDuration(): void {
   Object.defineProperty(nodeHttp.ServerResponse.prototype, 'cacheDuration', {
     configurable: true,
     enumerable: false,
-    get(this: Timed): number | undefined {
+    get(this: TimedResponse): number | undefined {
       return this[kDuration];
     },
-    set(this: Timed, seconds: number | undefined) {
+    set(this: TimedResponse, seconds: number | undefined) {
       if (seconds !== undefined && !(typeof seconds === 'number' && seconds >= 0)) {
         throw usageError(
           `res.cacheDuration must be a number of seconds, 0 or more (got ${describeValue(seconds)})`,
@@ -43,9 +43,9 @@ export function installCacheDuration(): void {
       }
       if (seconds === undefined) delete this[kDuration];
       else this[kDuration] = seconds;
-      const lead = this[kLead];
-      if (lead && seconds !== undefined && lead.socket.nativeId >= 0) {
-        native.stackCacheFor(lead.socket.nativeId, lead.request, seconds * 1000);
+      const fill = this[kFillRequest];
+      if (fill && seconds !== undefined && fill.socket.nativeId >= 0) {
+        native.stackCacheFor(fill.socket.nativeId, fill.request, seconds * 1000);
       }
     },
   });

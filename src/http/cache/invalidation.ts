@@ -8,7 +8,7 @@ import type { NativeServer } from '../server/native-server.js';
  */
 
 interface Asked {
-  home: NativeServer;
+  nativeServer: NativeServer;
   secure: boolean;
   method: string;
   target: string;
@@ -19,7 +19,7 @@ interface Asked {
 const asked = new WeakMap<object, Asked>();
 
 /** Sees how a request comes out. */
-export function watchOutcome(home: NativeServer, request: http.IncomingMessage): void {
+export function watchOutcome(nativeServer: NativeServer, request: http.IncomingMessage): void {
   const { method = '', url: target = '', rawHeaders, socket } = request;
   if (method === 'GET' || method === 'HEAD') return;
   const hosts = rawHeaders.filter(
@@ -28,7 +28,7 @@ export function watchOutcome(home: NativeServer, request: http.IncomingMessage):
   // Of several, nobody knows which one the application goes by.
   if (hosts.length > 1) return;
   const secure = 'encrypted' in socket && socket.encrypted === true;
-  asked.set(request, { home, secure, method, target, host: hosts[0] ?? '' });
+  asked.set(request, { nativeServer, secure, method, target, host: hosts[0] ?? '' });
 }
 
 /** The head of a response is about to leave that Node's own code has rendered. */
@@ -39,10 +39,10 @@ export function onHead(response: {
 }): void {
   const about = asked.get(response.req);
   if (about === undefined) return;
-  const { home, secure, method, target, host } = about;
+  const { nativeServer, secure, method, target, host } = about;
   const header = response._header ?? '';
-  if (home.id < 0) return;
-  native.stackCacheOutdate(home.id, {
+  if (nativeServer.id < 0) return;
+  native.stackCacheOutdate(nativeServer.id, {
     secure,
     method,
     target: Buffer.from(target, 'latin1'),

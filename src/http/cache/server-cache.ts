@@ -5,23 +5,23 @@ import { findNearest } from '../../validation/nearest.js';
 import { describeValue } from '../../validation/shape.js';
 import { native } from '../reactor/native.js';
 
-/** The output cache of a server: what its options, or `MILLRACE_CACHE_DURATION`, say. */
+/** Settings of a server's output cache, from its options or `MILLRACE_CACHE_DURATION`. */
 export interface CacheOptions {
-  /** For how long responses are fresh that do not say so themselves. 0: only those are stored that do, by `res.cacheDuration`, `Cache-Control` or `Expires`. */
+  /** Time for which a response is fresh that does not say so itself. 0: only responses are stored that say so, by `res.cacheDuration`, `Cache-Control` or `Expires`. */
   duration: number;
-  /** Of all entries together. Where one more would not fit, those that were used longest ago leave. */
+  /** Maximum size of all entries together. The least recently used entries are evicted to make room. */
   maxBytes: number;
-  /** Of one response, its head included. */
+  /** Maximum size of one response, its head included. */
   maxEntryBytes: number;
-  /** Responses of one URI that `Vary` tells apart. */
+  /** Maximum of responses of one URI that differ by `Vary`. */
   maxVariants: number;
-  /** How long requests wait for the response to another request for the same: once it has begun, half a second at most. Then they go to the application. */
+  /** Time for which a request waits for the response to another request for the same; once that has begun, at most half a second. After it, the request goes to the application. */
   maxWait: number;
-  /** In the last tenth of an entry's life, one request goes to the application and renews it. */
+  /** Whether one request in the last tenth of an entry's life goes to the application and renews it. */
   earlyRefresh: boolean;
-  /** `Cache-Control` and `Pragma` of requests are heeded: a client's reload reaches the application. */
+  /** Whether `Cache-Control` and `Pragma` of requests count: a client's reload then reaches the application. */
   obeyRequests: boolean;
-  /** Responses have a `Cache-Status` field (RFC 9211), which tells hits from misses. */
+  /** Whether responses have a `Cache-Status` field (RFC 9211), which distinguishes hits from misses. */
   status: boolean;
 }
 
@@ -30,17 +30,17 @@ type Key = keyof CacheOptions;
 interface Setting<T> {
   unit: string;
   fallback: T;
-  /** Of numbers: the least that is accepted. */
-  least?: number;
+  /** Minimum of a number. */
+  minimum?: number;
 }
 
-/** What is accepted, and what holds where nothing is given. */
+/** Accepted values and defaults. */
 export const CACHE_SETTINGS: { [K in Key]: Setting<CacheOptions[K]> } = {
-  duration: { unit: 's', fallback: 0, least: 0 },
-  maxBytes: { unit: 'bytes', fallback: 64 * 1024 * 1024, least: 0 },
-  maxEntryBytes: { unit: 'bytes', fallback: 256 * 1024, least: 0 },
-  maxVariants: { unit: 'variants', fallback: 16, least: 1 },
-  maxWait: { unit: 'ms', fallback: 5000, least: 0 },
+  duration: { unit: 's', fallback: 0, minimum: 0 },
+  maxBytes: { unit: 'bytes', fallback: 64 * 1024 * 1024, minimum: 0 },
+  maxEntryBytes: { unit: 'bytes', fallback: 256 * 1024, minimum: 0 },
+  maxVariants: { unit: 'variants', fallback: 16, minimum: 1 },
+  maxWait: { unit: 'ms', fallback: 5000, minimum: 0 },
   earlyRefresh: { unit: 'boolean', fallback: true },
   obeyRequests: { unit: 'boolean', fallback: false },
   status: { unit: 'boolean', fallback: false },
@@ -52,30 +52,30 @@ const DEFAULTS = Object.fromEntries(
   KEYS.map((key) => [key, CACHE_SETTINGS[key].fallback]),
 ) as unknown as CacheOptions;
 
-const ofEnvironment = fromEnvironment(givenDuration);
+const environmentOptions = fromEnvironment(readDuration);
 
 const set = new WeakMap<http.Server, CacheOptions | null>();
 
-/** What a server's cache is to do; `null`: it is off. */
-export function cacheOf(server: http.Server): Readonly<CacheOptions> | null {
+/** Returns the settings of a server's cache; `null`: it is off. */
+export function getCacheOptions(server: http.Server): Readonly<CacheOptions> | null {
   const own = set.get(server);
-  return own === undefined ? ofEnvironment : own;
+  return own === undefined ? environmentOptions : own;
 }
 
-/** Takes `cache` from among a server's options. */
-export function takeCache(server: http.Server, options: unknown): void {
+/** Applies `cache` of a server's options. */
+export function applyCacheOption(server: http.Server, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
   const { cache } = options as { cache?: unknown };
   if (cache === undefined) return;
   set.set(server, read(cache));
 }
 
-/** `cache` as it may be given: `true` is all defaults, `false` is off. */
+/** Values of the option `cache`: `true` stands for all defaults, `false` turns the cache off. */
 export type CacheOption = boolean | Partial<CacheOptions>;
 
 function read(given: unknown): CacheOptions | null {
   if (given === false) return null;
-  const base = ofEnvironment ?? DEFAULTS;
+  const base = environmentOptions ?? DEFAULTS;
   if (given === true) return base;
   if (typeof given !== 'object' || given === null) {
     throw mustBe('cache', 'true, false or an object', given);
@@ -88,12 +88,12 @@ function read(given: unknown): CacheOptions | null {
       throw usageError(`cache.${key} is an unknown setting; ${hint}`);
     }
     if (value === undefined) continue;
-    const { fallback, least, unit } = CACHE_SETTINGS[key as Key];
+    const { fallback, minimum, unit } = CACHE_SETTINGS[key as Key];
     if (typeof fallback === 'boolean' && typeof value !== 'boolean') {
       throw mustBe(`cache.${key}`, 'true or false', value);
     }
-    if (typeof fallback === 'number' && !(typeof value === 'number' && value >= (least ?? 0))) {
-      throw mustBe(`cache.${key}`, `a number of ${UNITS[unit] ?? unit}, ${least} or more`, value);
+    if (typeof fallback === 'number' && !(typeof value === 'number' && value >= (minimum ?? 0))) {
+      throw mustBe(`cache.${key}`, `a number of ${UNITS[unit] ?? unit}, ${minimum} or more`, value);
     }
     options[key] = value;
   }
@@ -107,7 +107,7 @@ function mustBe(name: string, requirement: string, value: unknown): MillraceErro
   return usageError(`${name} must be ${requirement} (got ${describeValue(value)})`);
 }
 
-function givenDuration(): CacheOptions | null {
+function readDuration(): CacheOptions | null {
   const text = process.env.MILLRACE_CACHE_DURATION;
   if (!text) return null;
   const duration = Number(text);
@@ -119,8 +119,8 @@ function givenDuration(): CacheOptions | null {
   return { ...DEFAULTS, duration };
 }
 
-/** For the reactor. */
-export function nativeCache(options: Readonly<CacheOptions> | null) {
+/** Converts the settings into those of the reactor. */
+export function toNativeOptions(options: Readonly<CacheOptions> | null) {
   if (options === null) return {};
   const { duration, maxBytes, maxEntryBytes, maxVariants, maxWait } = options;
   return {
@@ -137,24 +137,24 @@ export function nativeCache(options: Readonly<CacheOptions> | null) {
   };
 }
 
-/** What a cache has done since the server was made; from `entries` on as of now. */
+/** Counters of a cache since the server was created; `entries` and the fields after it are current values. */
 export type CacheStats = NonNullable<ReturnType<typeof native.stackCacheStatistics>>;
 /** A stored response. */
 export type CacheEntry = ReturnType<typeof native.stackCacheEntries>[number];
 
-/** Entries to be removed: what is not given is the same for all. */
+/** Entries to be removed: a field that is missing matches all of them. */
 export interface CacheSelection {
   /** Path and query, as they were sent. */
   path?: string;
-  /** What path and query begin with. */
+  /** Beginning of path and query. */
   prefix?: string;
   /** `Host` of the requests. */
   host?: string;
-  /** Through TLS or not. */
+  /** Whether the requests came through TLS. */
   secure?: boolean;
 }
 
-/** The output cache of one server. Without one (it is off, or the server does not listen natively) there is nothing in it. */
+/** The output cache of one server. It is empty where the cache is off or the server does not listen natively. */
 export class ServerCache {
   readonly #id: () => number;
 
@@ -162,29 +162,29 @@ export class ServerCache {
     this.#id = id;
   }
 
-  /** What it has done; `null` where there is none. */
+  /** Returns the counters; `null` where there is no cache. */
   stats(): CacheStats | null {
     const id = this.#id();
     return id < 0 ? null : (native.stackCacheStatistics(id) ?? null);
   }
 
-  /** What is stored, in no order, at most so many entries. */
-  entries(most = 1000): CacheEntry[] {
-    if (!(typeof most === 'number' && most >= 0)) {
-      throw mustBe('the argument of server.cache.entries', 'a number, 0 or more', most);
+  /** Returns at most `maxEntries` of the stored entries, in no order. */
+  entries(maxEntries = 1000): CacheEntry[] {
+    if (!(typeof maxEntries === 'number' && maxEntries >= 0)) {
+      throw mustBe('the argument of server.cache.entries', 'a number, 0 or more', maxEntries);
     }
     const id = this.#id();
-    return id < 0 ? [] : native.stackCacheEntries(id, Math.min(most, 0xffff_ffff));
+    return id < 0 ? [] : native.stackCacheEntries(id, Math.min(maxEntries, 0xffff_ffff));
   }
 
-  /** Removes what is stored for a path (with its query), an absolute URL, or a selection; gives how many entries there were. */
+  /** Removes the entries of a path (with its query), an absolute URL or a selection; returns how many there were. */
   delete(what: string | URL | CacheSelection): number {
     const id = this.#id();
-    const selection = selectionOf(what);
+    const selection = toSelection(what);
     return id < 0 ? 0 : native.stackCacheDelete(id, selection);
   }
 
-  /** Removes everything; gives how many entries there were. */
+  /** Removes all entries; returns how many there were. */
   clear(): number {
     const id = this.#id();
     return id < 0 ? 0 : native.stackCacheDelete(id);
@@ -193,7 +193,7 @@ export class ServerCache {
 
 const DELETE = 'the argument of server.cache.delete';
 
-function selectionOf(what: string | URL | CacheSelection): CacheSelection {
+function toSelection(what: string | URL | CacheSelection): CacheSelection {
   if (typeof what === 'string' && what.startsWith('/')) return { path: what };
   if (typeof what === 'string' || what instanceof URL) {
     const url = URL.canParse(String(what)) ? new URL(what) : null;

@@ -13,8 +13,8 @@ export function endCutOff(socket: ServerSocket): void {
     const cause = socket.errored ?? canceled ?? destroyedError();
     for (const callback of callbacks.slice(inFlight)) callback(cause);
   }
-  if (FINISHES_CUT_OFF) socket.nativeServer.conclude(socket);
+  if (FINISHES_WHEN_CUT_OFF) socket.nativeServer.conclude(socket);
 }
 
 /** Before Node 24, a response finishes whatever became of its bytes. */
-export const FINISHES_CUT_OFF = MAJOR < 24;
+export const FINISHES_WHEN_CUT_OFF = MAJOR < 24;

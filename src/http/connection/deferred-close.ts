@@ -22,12 +22,13 @@ function closeAll(): void {
   const sockets = closing;
   closing = [];
   for (const socket of sockets) {
-    if (socket.isCutOff) tell(endCutOff, socket, socket.writeContext ?? socket.nativeContext);
-    tell(close, socket, socket.nativeContext);
+    if (socket.isCutOff)
+      callAtClose(endCutOff, socket, socket.writeContext ?? socket.nativeContext);
+    callAtClose(close, socket, socket.nativeContext);
   }
 }
 
-function tell(
+function callAtClose(
   action: (socket: ServerSocket) => void,
   socket: ServerSocket,
   context: AsyncResource,
@@ -41,6 +42,6 @@ function tell(
 }
 
 function close(socket: ServerSocket): void {
-  socket.closeTold = true;
+  socket.isCloseEmitted = true;
   socket.nativeServer.onClose(socket);
 }

@@ -17,13 +17,13 @@ import {
   appendText,
   collected,
   discard,
-  flushOf,
+  flushSocket,
+  reportSoon,
   settleLater,
-  tellSoon,
 } from '../response/output-buffer.js';
 import { flushBatch } from '../response/write-batch.js';
 import type { NativeServer } from '../server/native-server.js';
-import { FINISHES_CUT_OFF } from './cut-off-writes.js';
+import { FINISHES_WHEN_CUT_OFF } from './cut-off-writes.js';
 import { closeLater } from './deferred-close.js';
 import { type Handle, socketHandle } from './handle.js';
 import { type KeepAliveOptions, seconds, setKeepAlive, TAKES_OPTIONS } from './keep-alive.js';
@@ -51,7 +51,7 @@ const kEvents = Symbol('millrace.events');
  * events that servers use), without a handle and without stream buffers. What is written
  * goes to the reactor; what arrives is parsed there.
  *
- * Its constructor is not run; `handOver` runs it when the connection becomes an ordinary one. One file, though long: what a
+ * Its constructor is not run; `fallBackToNode` runs it when the connection becomes an ordinary one. One file, though long: what a
  * `net.Socket` has, one method after the other.
  */
 export interface ServerSocket extends Omit<EventEmitter, 'on' | 'prependListener' | 'emit'> {
@@ -82,8 +82,8 @@ export class ServerSocket {
   outgoing: Outgoing[] = NONE;
   outgoingData = 0;
   requestsCount = 0;
-  /** Requests that the reactor has told of. */
-  told = 0;
+  /** Number of requests that the reactor has reported: the index of the next one. */
+  requestIndex = 0;
   /** Responses that end with the bytes collected so far. */
   done = 0;
   /** A response whose last byte is among them. */
@@ -93,13 +93,13 @@ export class ServerSocket {
   /** How many of these wait for what Node would have given to the system by now; the system has not taken all of it. */
   inFlight = 0;
   /** What is written now belongs to that, too. */
-  gathersFlight = false;
+  isGatheringFlight = false;
   /** Context in which callbacks, 'drain' and 'finish' come that do not come in a tick of the write: as with Node, of the first such write. */
   writeContext: WriteContext | null = null;
   /** Reads the rest of the connection in place of the reactor. */
   foreign: ForeignParser | null = null;
-  /** Bytes in the outbox. */
-  posted = 0;
+  /** Bytes in the batch of writes. */
+  batchedBytes = 0;
   /** Bytes that the reactor could not send yet. */
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */
@@ -118,7 +118,7 @@ export class ServerSocket {
   noDelay: boolean | null = null;
   keepAlive: { on: boolean; delayMs: number } | null = null;
   /** What to do with an unusual request when the responses before it are sent. */
-  onAnswered: (() => void) | null = null;
+  afterResponses: (() => void) | null = null;
   _paused = false;
   pausedReading = false;
   timeout = 0;
@@ -129,8 +129,8 @@ export class ServerSocket {
   writableFinished = false;
   /** The peer's side has ended. */
   readableEnded = false;
-  /** 'close' was told. */
-  closeTold = false;
+  /** Whether 'close' was emitted. */
+  isCloseEmitted = false;
   _hadError = false;
   /** When it was destroyed, nothing was waiting to be sent. */
   allLeft = false;
@@ -138,7 +138,7 @@ export class ServerSocket {
   broken = false;
   /** When it was destroyed, the system had not taken all that it was given. */
   isCutOff = false;
-  /** The server was told of an error. */
+  /** Whether the server has handled an error. */
   failed = false;
   #destroyed = false;
   #destroyWhenFinished = false;
@@ -160,12 +160,12 @@ export class ServerSocket {
   /** As far as somebody has asked for one. */
   nativeHandle: Handle | null = null;
 
-  constructor(id: number, home: NativeServer) {
+  constructor(id: number, nativeServer: NativeServer) {
     this._eventsCount = 0;
     this.nativeId = id;
-    this.nativeServer = home;
-    this.server = home.server;
-    this._server = home.server;
+    this.nativeServer = nativeServer;
+    this.server = nativeServer.server;
+    this._server = nativeServer.server;
   }
 
   // Listeners.
@@ -261,7 +261,7 @@ export class ServerSocket {
     return this.#destroyed;
   }
   get bytesWritten() {
-    return this.sent + this.posted + collected(this);
+    return this.sent + this.batchedBytes + collected(this);
   }
   get _bytesDispatched() {
     return this.bytesWritten;
@@ -354,7 +354,7 @@ export class ServerSocket {
   }
   uncork() {
     if (this.corked === 0 || --this.corked > 0) return;
-    if (!this.gathers) flushOf(this);
+    if (!this.gathers) flushSocket(this);
     this.gathers = false;
   }
 
@@ -371,7 +371,7 @@ export class ServerSocket {
       if (!this.#destroyed) this.destroy(error);
       return false;
     }
-    if (!isUsual(chunk, coding)) judgeWrite(chunk, coding);
+    if (!isUsual(chunk, coding)) validateWrite(chunk, coding);
     if (typeof chunk === 'string') {
       if (!coding || coding === 'utf8' || coding === 'utf-8') appendText(this, chunk, false);
       else if (coding === 'latin1' || coding === 'ascii' || coding === 'binary') {
@@ -383,7 +383,7 @@ export class ServerSocket {
     if (typeof done === 'function') this.afterWrite(done);
     const more = this.wrote(chunk.length);
     // As with Node, it is on its way before the caller goes on.
-    if (this.corked === 0) flushOf(this);
+    if (this.corked === 0) flushSocket(this);
     return more;
   }
 
@@ -403,14 +403,14 @@ export class ServerSocket {
     return false;
   }
 
-  /** Whoever is told later that bytes have left is told in the context of this moment. */
+  /** Keeps the current context for callbacks and events that report later that bytes have left. */
   keepContext(): void {
     this.writeContext ??= new WriteContext();
   }
 
   /** Asks the reactor for the bytes that wait, answers from the cache among them. */
   countQueued(): void {
-    if (this.posted > 0) flushBatch();
+    if (this.batchedBytes > 0) flushBatch();
     if (this.nativeId >= 0) this.queued = native.stackQueued(this.nativeId);
   }
 
@@ -418,17 +418,17 @@ export class ServerSocket {
   afterWrite(callback: Callback): void {
     if (this.callbacks === null) this.callbacks = [callback];
     else this.callbacks.push(callback);
-    if (this.queued === 0 || this.gathersFlight) this.inFlight = this.callbacks.length;
-    if (this.posted > 0) flushBatch();
+    if (this.queued === 0 || this.isGatheringFlight) this.inFlight = this.callbacks.length;
+    if (this.batchedBytes > 0) flushBatch();
     settleLater(this);
-    tellSoon(this);
+    reportSoon(this);
   }
 
-  /** The reactor's answer to an entry of the outbox. */
+  /** Takes the reactor's answer to an entry of the batch. */
   left(result: number, count: number): void {
-    this.posted -= count;
+    this.batchedBytes -= count;
     this.written(result, count);
-    const all = this.posted + this.queued + collected(this) === 0;
+    const all = this.batchedBytes + this.queued + collected(this) === 0;
     if (all) this.unsettled = 0;
   }
 
@@ -437,7 +437,7 @@ export class ServerSocket {
     this.sent += count;
     if (result >= 0) {
       if (result > 0 && this.queued === 0) {
-        this.gathersFlight = true;
+        this.isGatheringFlight = true;
         this.keepContext();
         process.nextTick(endFlight, this);
       }
@@ -483,7 +483,7 @@ export class ServerSocket {
     // As with Node's own sockets, what was written before has left unless it was corked.
     const corked = this.corked > 0;
     if (corked) discard(this);
-    flushOf(this);
+    flushSocket(this);
     // Before it is destroyed: afterwards nothing is set any more.
     if (this.timeout > 0) this.setTimeout(0);
     // Node versions that have `kWritableFinished` take a response for unfinished that an error has overtaken.
@@ -520,7 +520,7 @@ export class ServerSocket {
 
   resetAndDestroy(): this {
     if (this.nativeId >= 0) {
-      flushOf(this);
+      flushSocket(this);
       this.close(true);
     }
     return this.destroy();
@@ -593,10 +593,10 @@ export class ServerSocket {
     // A timer that was set before the connection became Node's goes on as Node's.
     if (!(this instanceof ServerSocket)) {
       (net.Socket.prototype as unknown as ServerSocket)._onTimeout.call(this);
-    } else if (this.nativeServer.isInactive(this)) this.tellTimeout();
+    } else if (this.nativeServer.isInactive(this)) this.emitTimeout();
   }
   /** Nothing has happened for as long as was waited for. */
-  tellTimeout(): void {
+  emitTimeout(): void {
     if (this.isObserved) this.emit('timeout');
     else nodeTimeout(this);
   }
@@ -672,7 +672,7 @@ function isOfBytes(event: string | symbol): boolean {
   return event === 'data' || event === 'readable';
 }
 
-/** Who waited for what does not leave any more is told; where the connection was cut off, when it is closed. */
+/** Calls back those who waited for bytes that do not leave any more; where the connection was cut off, when it is closed. */
 function failCallbacks(socket: ServerSocket, error: Error | null): void {
   if (socket.allLeft) socket.nativeServer.concludeAll(socket);
   if (!socket.isCutOff) {
@@ -682,13 +682,13 @@ function failCallbacks(socket: ServerSocket, error: Error | null): void {
       const cause = error ?? destroyedError();
       for (const callback of callbacks) callback(cause);
     }
-    if (FINISHES_CUT_OFF) socket.nativeServer.conclude(socket);
+    if (FINISHES_WHEN_CUT_OFF) socket.nativeServer.conclude(socket);
   }
   if (error) socket.nativeServer.onSocketError(socket, error);
 }
 
 function endFlight(socket: ServerSocket): void {
-  socket.gathersFlight = false;
+  socket.isGatheringFlight = false;
 }
 
 function emitResume(socket: ServerSocket): void {
@@ -705,6 +705,6 @@ function isUsual(chunk: unknown, encoding: unknown): boolean {
 }
 
 /** Throws what a stream of Node's throws for what cannot be written. */
-function judgeWrite(chunk: unknown, encoding: unknown): void {
+function validateWrite(chunk: unknown, encoding: unknown): void {
   new Writable({ write() {} }).write(chunk, encoding as BufferEncoding);
 }

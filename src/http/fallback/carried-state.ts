@@ -25,8 +25,12 @@ const isTimer = ({ description }: symbol) => description === 'timeout';
 let fields: ReadonlySet<string | symbol> | null = null;
 
 /** To be called while the connection is still native; bytes have come, or somebody else wants it. */
-export function carry(home: NativeServer, socket: ServerSocket, bytesCame: boolean): Carried {
-  fields ??= new Set(Reflect.ownKeys(new ServerSocket(-1, home)));
+export function carry(
+  nativeServer: NativeServer,
+  socket: ServerSocket,
+  bytesCame: boolean,
+): Carried {
+  fields ??= new Set(Reflect.ownKeys(new ServerSocket(-1, nativeServer)));
   if (socket.waiting || (bytesCame && socket.timeout > 0)) resetTimeout(socket);
   const own: PropertyDescriptorMap = {};
   for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(socket))) {
@@ -43,25 +47,25 @@ export function carry(home: NativeServer, socket: ServerSocket, bytesCame: boole
     timeout: Object.getOwnPropertySymbols(own).some(isTimer) ? socket.timeout : undefined,
     peer: socket.knownPeer,
     paused: socket.pausedReading,
-    referenced: home.isReferenced(socket),
+    referenced: nativeServer.isReferenced(socket),
     bytesWritten: socket.bytesWritten,
   };
 }
 
 /** Calls in the context of the requests of a socket that is an ordinary one by now, but for what it keeps. */
-export function inContextOf(socket: ServerSocket, action: () => void): void {
+export function runInRequestContext(socket: ServerSocket, action: () => void): void {
   const inContext = ServerSocket.prototype.inContext as (this: object, action: () => void) => void;
   inContext.call(socket, action);
 }
 
 /** Gives a socket that is an ordinary one by now to Node's parser, with all that it carries. */
-export function giveToParser(
+export function attachParser(
   socket: ServerSocket,
   ordinary: net.Socket,
   server: HttpServer,
   carried: Carried,
 ): void {
-  inContextOf(socket, () => nodeConnection.call(server, ordinary));
+  runInRequestContext(socket, () => nodeConnection.call(server, ordinary));
   const { events, own, timeout } = carried;
   if (events !== null && socket.standIns !== null) {
     takePlaces(ordinary, events, socket.standIns);

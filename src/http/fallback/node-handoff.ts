@@ -11,7 +11,7 @@ import { abandon, abortIncoming } from '../request/exchange.js';
 import { flushAll } from '../response/output-buffer.js';
 import type { HttpServer, NativeServer } from '../server/native-server.js';
 import { MISDIRECTED, owns } from '../sharing/ownership.js';
-import { type Carried, carry, giveToParser, restore } from './carried-state.js';
+import { attachParser, type Carried, carry, restore } from './carried-state.js';
 import { inPackets } from './node-parser.js';
 
 /** Bytes that start a request; `packet` is what was read last, which ends with them. */
@@ -26,28 +26,33 @@ export interface Bytes {
  * application has made up, and what no event was taken of.
  */
 export function fallBackToNode(
-  home: NativeServer,
+  nativeServer: NativeServer,
   socket: ServerSocket,
   bytes: Bytes | null,
   reason: string,
   made: Buffer = NOTHING,
 ): void {
-  if (!hasAllLeft(home, socket)) {
-    socket.afterWrite(() => fallBackToNode(home, socket, bytes, reason, made));
+  if (!hasAllLeft(nativeServer, socket)) {
+    socket.afterWrite(() => fallBackToNode(nativeServer, socket, bytes, reason, made));
     return;
   }
   // Node would read later what no request has come of.
   const from = unreadOffset(socket.nativeId);
   if (from === null) return;
-  const later = from >= 0 || (bytes === null && socket.told === 0);
-  const carried = carry(home, socket, bytes !== null);
+  const later = from >= 0 || (bytes === null && socket.requestIndex === 0);
+  const carried = carry(nativeServer, socket, bytes !== null);
   socket.nativeContext.runInAsyncScope(() => {
-    const [ordinary, rest] = release(home, socket, from, reason, carried);
+    const [ordinary, rest] = release(nativeServer, socket, from, reason, carried);
     const unread = bytes?.bytes ?? Buffer.concat([made, rest]);
-    giveToParser(socket, ordinary, countingFrom(home.server, socket.requestsCount), carried);
+    attachParser(
+      socket,
+      ordinary,
+      countingFrom(nativeServer.server, socket.requestsCount),
+      carried,
+    );
     // Not the one that counts.
-    ordinary.server = home.server;
-    countRequests(home, ordinary);
+    ordinary.server = nativeServer.server;
+    countRequests(nativeServer, ordinary);
     abortWithin(socket, ordinary, reason);
     if (unread.length === 0) return;
     // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone, though a request
@@ -56,45 +61,45 @@ export function fallBackToNode(
     else if (later) process.nextTick(deliver, ordinary, [unread]);
     else {
       const parts = inPackets(unread, bytes?.packet);
-      home.inParser(socket, leavesHttp(reason, unread), () => deliver(ordinary, parts));
+      nativeServer.inParser(socket, leavesHttp(reason, unread), () => deliver(ordinary, parts));
     }
   });
 }
 
 /** Gives a connection to an application that has taken Node's own listener for 'connection' away: nobody reads it yet. */
-export function fallBackUnread(home: NativeServer, socket: ServerSocket): void {
+export function fallBackUnread(nativeServer: NativeServer, socket: ServerSocket): void {
   const from = unreadOffset(socket.nativeId);
   if (from === null) return;
-  const carried = carry(home, socket, false);
+  const carried = carry(nativeServer, socket, false);
   socket.nativeContext.runInAsyncScope(() => {
-    const [ordinary, rest] = release(home, socket, from, 'connection wanted', carried);
+    const [ordinary, rest] = release(nativeServer, socket, from, 'connection wanted', carried);
     restore(ordinary, carried.own, carried.timeout);
     if (rest.length > 0) ordinary.unshift(rest);
   });
 }
 
 /** What has been sent leaves first. */
-function hasAllLeft(home: NativeServer, socket: ServerSocket): boolean {
+function hasAllLeft(nativeServer: NativeServer, socket: ServerSocket): boolean {
   flushAll();
-  if (home.caches) socket.countQueued();
+  if (nativeServer.caches) socket.countQueued();
   return socket.queued === 0;
 }
 
 /** Makes the socket an ordinary one; gives it, and what was read, from `from` in the input memory on, and not taken. */
 function release(
-  home: NativeServer,
+  nativeServer: NativeServer,
   socket: ServerSocket,
   from: number,
   reason: string,
   carried: Carried,
 ): [OrdinarySocket, Buffer] {
   const { server, nativeHandle: handle } = socket;
-  const { fd, told, bytes: kept, read } = native.stackRelease(socket.nativeId);
-  const ahead = from < 0 ? NOTHING : input.subarray(from, told);
+  const { fd, told: deliveredEnd, bytes: kept, read } = native.stackRelease(socket.nativeId);
+  const ahead = from < 0 ? NOTHING : input.subarray(from, deliveredEnd);
   const rest = Buffer.concat([ahead, kept]);
-  home.forget(socket);
-  home.countHandedOver(reason);
-  const { noDelay, keepAlive, keepAliveInitialDelay } = home.server;
+  nativeServer.forget(socket);
+  nativeServer.countFallback(reason);
+  const { noDelay, keepAlive, keepAliveInitialDelay } = nativeServer.server;
   // Node keeps seconds.
   const ofServer = { on: keepAlive, delayMs: keepAliveInitialDelay * 1000 };
   const { on, delayMs } = socket.keepAlive ?? ofServer;
@@ -125,7 +130,7 @@ function release(
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Requests that were unanswered at the hand-over end with the connection; behind an upgrade, Node looks after them no more.
+ * Requests that were unanswered at the fallback end with the connection; behind an upgrade, Node looks after them no more.
  */
 export function abortWithin(socket: ServerSocket, ordinary: net.Socket, reason: string): void {
   if (socket.incoming.length === 0) return;
@@ -135,7 +140,7 @@ export function abortWithin(socket: ServerSocket, ordinary: net.Socket, reason: 
 
 export const UPGRADE = 'upgrade';
 
-/** Whether a connection is handed over for a request that is the last of HTTP on it: an upgrade, or CONNECT. */
+/** Whether a connection falls back for a request that is the last of HTTP on it: an upgrade, or CONNECT. */
 export function leavesHttp(reason: string, bytes: Buffer | undefined): boolean {
   return reason === UPGRADE || bytes?.toString('latin1', 0, CONNECT.length) === CONNECT;
 }
@@ -178,10 +183,10 @@ export function deliver(socket: net.Socket, parts: Buffer[]): void {
 function repeatPlace({ parser }: { parser?: Parser | null }, { bytesParsed }: ParseError): void {
   const index = parser?.constructor.kOnExecute;
   if (!parser || index === undefined) return;
-  const told = parser[index];
-  if (!told) return;
+  const callback = parser[index];
+  if (!callback) return;
   parser[index] = (outcome) => {
-    told(outcome instanceof Error ? Object.assign(outcome, { bytesParsed }) : outcome);
+    callback(outcome instanceof Error ? Object.assign(outcome, { bytesParsed }) : outcome);
   };
 }
 
@@ -229,20 +234,20 @@ interface OrdinarySocket extends net.Socket {
 }
 
 /** Counts the requests that Node's parser finds on this socket, and keeps away those of others. */
-export function countRequests(home: NativeServer, socket: net.Socket): void {
+export function countRequests(nativeServer: NativeServer, socket: net.Socket): void {
   const { parser } = socket as OrdinarySocket;
   const onIncoming = parser?.onIncoming;
   if (!parser || !onIncoming) return;
   let isOver = false;
   parser.onIncoming = (request, keepAlive) => {
-    if (isOver || (home.isShared && !owns(home.id, request))) {
+    if (isOver || (nativeServer.isShared && !owns(nativeServer.id, request))) {
       isOver = true;
       misdirected(socket as OrdinarySocket);
       request.upgrade = false;
       return STOP;
     }
-    home.stats.requests.handedOver++;
-    if (home.caches) watchOutcome(home, request);
+    nativeServer.stats.requests.fallback++;
+    if (nativeServer.caches) watchOutcome(nativeServer, request);
     return onIncoming(request, keepAlive);
   };
 }

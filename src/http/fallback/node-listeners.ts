@@ -18,7 +18,7 @@ export type Events = Record<string | symbol, Listener | Listener[] | undefined>;
 export type StandIns = Record<string, Listener>;
 
 /** Those that are made for each connection. Once it is Node's, they call Node's own. */
-const made: Record<string, (socket: ServerSocket, ...args: never[]) => void> = {
+const perConnection: Record<string, (socket: ServerSocket, ...args: never[]) => void> = {
   data: function socketOnData(socket, bytes: Buffer) {
     if (!forward(socket, 'data', bytes)) socket.nativeServer.wantsBytes(socket, bytes);
   },
@@ -40,7 +40,7 @@ const idle: Record<string, Listener> = {
   pause: function onSocketPause() {},
 };
 
-function listenersOf(value: Events[string]): Listener[] {
+function toListenerList(value: Events[string]): Listener[] {
   return value === undefined ? [] : typeof value === 'function' ? [value] : value;
 }
 
@@ -56,7 +56,7 @@ const sample = new net.Socket() as net.Socket & { _events: Events };
 nodeConnection.call(new nodeHttp.Server(), sample);
 /** Its listeners: all events that it has a place for, in order. */
 const ofNode = Reflect.ownKeys(sample._events).map(
-  (event) => [event as string, listenersOf(sample._events[event])] as const,
+  (event) => [event as string, toListenerList(sample._events[event])] as const,
 );
 const count = ofNode.filter(([, listeners]) => listeners.length > 0).length;
 sample.destroy();
@@ -69,7 +69,7 @@ export function nodeTimeout(socket: object): void {
   socketOnTimeout?.call(socket);
 }
 
-/** What Node does with an error: 'clientError' decides, otherwise the canned answer, then the connection is closed. */
+/** What Node does with an error: 'clientError' decides, otherwise the default error response is sent, then the connection is closed. */
 export function nodeError(socket: object, error: Error): void {
   socketOnError?.call(socket, error);
 }
@@ -99,7 +99,7 @@ export function nodeListeners(socket: ServerSocket): Events {
   }
   socket.standIns = {};
   for (const [event, listeners] of ofNode) {
-    const standIn = made[event]?.bind(undefined, socket) as Listener | undefined;
+    const standIn = perConnection[event]?.bind(undefined, socket) as Listener | undefined;
     if (standIn === undefined) continue;
     socket.standIns[event] = standIn;
     // Node's own of HTTP has the last place.
@@ -127,13 +127,13 @@ export function takePlaces(ordinary: net.Socket, before: Events, standIns: Stand
   const own: StandIns = {};
   const first: StandIns = {};
   for (const [event, listeners] of Object.entries(emitter._events)) {
-    own[event] = listenersOf(listeners).at(-1) as Listener;
-    first[event] = listenersOf(listeners)[0] as Listener;
+    own[event] = toListenerList(listeners).at(-1) as Listener;
+    first[event] = toListenerList(listeners)[0] as Listener;
   }
   const events: Events = Object.create(null);
   let heard = 0;
   for (const event of Reflect.ownKeys(before) as string[]) {
-    const all = listenersOf(before[event]).map((listener) => {
+    const all = toListenerList(before[event]).map((listener) => {
       if (listener === standIns[event]) return own[event] as Listener;
       return listener === idle[event] ? (first[event] as Listener) : listener;
     });
@@ -142,16 +142,16 @@ export function takePlaces(ordinary: net.Socket, before: Events, standIns: Stand
   }
   emitter._events = events;
   emitter._eventsCount = heard;
-  handedOver.set(standIns, own);
+  nodeListenersByStandIns.set(standIns, own);
 }
 
 /** By those that stand for them, Node's own listeners of connections that are Node's. */
-const handedOver = new WeakMap<StandIns, StandIns>();
+const nodeListenersByStandIns = new WeakMap<StandIns, StandIns>();
 
 /** The application may have kept what stood for Node's own listener. */
 function forward(socket: ServerSocket, event: string, ...args: unknown[]): boolean {
   const { standIns } = socket;
-  const listener = standIns && handedOver.get(standIns)?.[event];
+  const listener = standIns && nodeListenersByStandIns.get(standIns)?.[event];
   if (!listener) return false;
   // Without a parser, Node has taken its listeners away.
   if (socket.parser) listener.apply(socket, args as never[]);

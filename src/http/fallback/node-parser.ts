@@ -8,7 +8,7 @@ import { complete } from '../request/exchange.js';
 type AnyServer = http.Server & Partial<ServerInternals>;
 
 /** A server with the same parser, and one connection of it that is fed by hand. */
-function parserOf(
+function createParserConnection(
   server: AnyServer,
   onError: (error: Error) => void,
   onRequest: (request: http.IncomingMessage) => void,
@@ -40,7 +40,7 @@ export function parseWithNode(
   before?: string,
 ): { error: Error | null } {
   let error: Error | null = null;
-  const duplex = parserOf(
+  const duplex = createParserConnection(
     server,
     (found) => {
       error ??= found;
@@ -89,7 +89,7 @@ export class NodeParserBody {
   constructor(server: AnyServer, socket: ServerSocket, prelude: string) {
     this.#socket = socket;
     let skipped = prelude.startsWith('1') ? 1 : 0;
-    this.#duplex = parserOf(
+    this.#duplex = createParserConnection(
       server,
       (error: Error & { bytesParsed?: number }) => {
         const bytesParsed = this.#taken + (error.bytesParsed ?? 0);

@@ -37,6 +37,6 @@ function sayOnce(line: string): void {
   try {
     writeSync(2, line);
   } catch {
-    // The application goes on where nobody can be told.
+    // The application goes on where nothing can be written.
   }
 }

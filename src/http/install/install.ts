@@ -3,7 +3,7 @@ import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../../version.js';
 import { isOff, isTurnedOff } from './disabled.js';
-import { install, installPrefixes, installSecure, takeOptions } from './installation.js';
+import { applyOptions, installPrefixes, installSecureStack, installStack } from './installation.js';
 import { nodeHttp } from './node-http.js';
 import './unknown-variables.js';
 
@@ -13,7 +13,7 @@ import './unknown-variables.js';
  * `MILLRACE_STACK=node` servers are Node's own, but say why they cannot listen to URL prefixes; without the addon they have,
  * besides, what applications may ask the stack for.
  */
-export function slipstream(): void {
+export function install(): void {
   const target = nodeHttp as { millraceVersion?: string };
   if (isDone || target.millraceVersion !== undefined) return;
   isDone = true;
@@ -22,11 +22,11 @@ export function slipstream(): void {
     installPrefixes(https.Server.prototype);
     return;
   }
-  install(nodeHttp.Server.prototype);
-  installSecure(https.Server.prototype);
+  installStack(nodeHttp.Server.prototype);
+  installSecureStack(https.Server.prototype);
   if (isOff) return;
-  takeOptionsIn(nodeHttp);
-  takeOptionsIn(https);
+  applyOptionsIn(nodeHttp);
+  applyOptionsIn(https);
   // Who lists what is in the module finds Node's own.
   const value = packageVersion();
   Object.defineProperty(target, 'millraceVersion', { value, writable: true, configurable: true });
@@ -41,12 +41,12 @@ interface ServerModule {
 }
 
 /** Servers of this module may have settings of the stack among their options, however they are made. */
-function takeOptionsIn(module: object): void {
+function applyOptionsIn(module: object): void {
   const target = module as ServerModule;
   const { createServer } = target;
   target.createServer = function (options, listener) {
     const server = createServer.call(this, options, listener);
-    takeOptions(server, options);
+    applyOptions(server, options);
     return server;
   };
   Object.defineProperty(target.createServer, 'name', { value: 'createServer' });
@@ -54,13 +54,13 @@ function takeOptionsIn(module: object): void {
   target.Server = new Proxy(target.Server, {
     construct(made, args, newTarget) {
       const server: http.Server = Reflect.construct(made, args, newTarget);
-      takeOptions(server, args[0]);
+      applyOptions(server, args[0]);
       return server;
     },
     // Without `new`: it gives a server, or makes one of its receiver, as classes of the old kind want.
     apply(made, receiver, args) {
       const server: http.Server | undefined = Reflect.apply(made as never, receiver, args);
-      takeOptions(server ?? receiver, args[0]);
+      applyOptions(server ?? receiver, args[0]);
       return server;
     },
   });

@@ -5,10 +5,10 @@ import * as listen from './take-over.js';
 
 /** What this package is asked for that holds for the whole thread. */
 interface Installation {
-  install(prototype: object): void;
+  installStack(prototype: object): void;
   installPrefixes(prototype: object): void;
-  installSecure(prototype: object): void;
-  takeOptions(server: http.Server, options: unknown): void;
+  installSecureStack(prototype: object): void;
+  applyOptions(server: http.Server, options: unknown): void;
 }
 
 const kInstallation = Symbol.for('millrace.http.1');
@@ -17,36 +17,41 @@ const kInstallation = Symbol.for('millrace.http.1');
  * A thread has one event loop, one `node:http`, and so one stack: that of the module that was asked first. Where the package is
  * loaded once more (a second version, the registry of a test runner), the later modules hand on what they are asked for.
  */
-function ofThread(): Installation {
+function getInstallation(): Installation {
   // Sandboxes have global objects of their own, and the same built-in modules.
   const { prototype } = nodeHttp.Server as unknown as {
     prototype: { [kInstallation]?: Installation };
   };
   let first = prototype[kInstallation];
   if (first === undefined) {
-    const { install, installPrefixes, installSecure } = listen;
-    first = { install, installPrefixes, installSecure, takeOptions: options.takeOptions };
+    const { installStack, installPrefixes, installSecureStack } = listen;
+    first = {
+      installStack,
+      installPrefixes,
+      installSecureStack,
+      applyOptions: options.applyOptions,
+    };
     Object.defineProperty(prototype, kInstallation, { value: first });
   }
   return first;
 }
 
 /** Puts the stack under every server of this prototype, once. */
-export function install(prototype: object): void {
-  ofThread().install(prototype);
+export function installStack(prototype: object): void {
+  getInstallation().installStack(prototype);
 }
 
 /** The same for `https.Server`. */
-export function installSecure(prototype: object): void {
-  ofThread().installSecure(prototype);
+export function installSecureStack(prototype: object): void {
+  getInstallation().installSecureStack(prototype);
 }
 
 /** Lets servers of this prototype listen to URL prefixes, or say why they cannot. */
 export function installPrefixes(prototype: object): void {
-  ofThread().installPrefixes(prototype);
+  getInstallation().installPrefixes(prototype);
 }
 
 /** Takes what among a server's options is the stack's. */
-export function takeOptions(server: http.Server, given: unknown): void {
-  ofThread().takeOptions(server, given);
+export function applyOptions(server: http.Server, given: unknown): void {
+  getInstallation().applyOptions(server, given);
 }

@@ -102,7 +102,7 @@ export function internalKey(object: object, description: string): symbol | undef
   return Object.getOwnPropertySymbols(object).find((key) => key.description === description);
 }
 
-/** No response: those are told of. */
+/** No response, as channels would report one. */
 const probe = new nodeHttp.OutgoingMessage();
 
 function outgoingKey(description: string): symbol {

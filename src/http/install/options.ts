@@ -1,7 +1,7 @@
 import type http from 'node:http';
-import { type CacheOption, takeCache } from '../cache/server-cache.js';
+import { applyCacheOption, type CacheOption } from '../cache/server-cache.js';
 import { serveWhileBusy } from '../reactor/helper-thread.js';
-import { type StackLimits, takeLimits } from '../server/limits.js';
+import { applyLimits, type StackLimits } from '../server/limits.js';
 
 /** What a server's options may hold beside Node's own. */
 export interface StackOptions extends Partial<StackLimits> {
@@ -15,8 +15,8 @@ export interface StackOptions extends Partial<StackLimits> {
 }
 
 /** Takes what among a server's options is the stack's. */
-export function takeOptions(server: http.Server, options: unknown): void {
-  takeLimits(server, options);
-  takeCache(server, options);
+export function applyOptions(server: http.Server, options: unknown): void {
+  applyLimits(server, options);
+  applyCacheOption(server, options);
   serveWhileBusy(server, options);
 }

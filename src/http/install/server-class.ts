@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { inherits } from 'node:util';
-import { takeOptions } from './installation.js';
+import { applyOptions } from './installation.js';
 import type { StackOptions } from './options.js';
 
 /** `http.Server` or `https.Server` as Node has it: callable with and without `new`. */
@@ -21,7 +21,7 @@ export function serverClass<S extends object, O>(
   function Server(this: S, options?: Options<O>, listener?: http.RequestListener): S {
     if (!(this instanceof Server)) return new made(options, listener);
     construct.call(this, options, listener);
-    takeOptions(this as unknown as http.Server, options);
+    applyOptions(this as unknown as http.Server, options);
     return this;
   }
   const made = Server as unknown as ServerClass<S, O>;

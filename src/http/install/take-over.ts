@@ -18,9 +18,9 @@ import { type HttpServer, NativeServer } from '../server/native-server.js';
 import type { StackStats } from '../server/stats.js';
 import { keepForStats, settleStats } from '../server/stats-file.js';
 import {
-  alreadyListening,
-  cancelJoining,
+  cancelJoin,
   claimMembership,
+  createAlreadyListeningError,
   isJoining,
   isPrefix,
   listenShared,
@@ -46,17 +46,21 @@ const kListens = Symbol('millrace.listens');
 
 /**
  * Lets the reactor accept in the place of a handle; gives another of the same kind for whoever looks at it or sends it to
- * another process. `ticket`: of the shared address that the server is to have a part of.
+ * another process. `membership`: of the shared address that the server is to have a part of.
  */
-function listenNatively(home: NativeServer, handle: TcpHandle, ticket?: number): Handle {
+function listenNatively(
+  nativeServer: NativeServer,
+  handle: TcpHandle,
+  membership?: number,
+): Handle {
   try {
-    if (ticket !== undefined) home.share(ticket, handle.fd);
+    if (membership !== undefined) nativeServer.share(membership, handle.fd);
   } catch (error) {
     handle.close();
-    home.server._handle = null;
+    nativeServer.server._handle = null;
     throw error;
   }
-  let listener = native.stackListen(home.id, handle.fd);
+  let listener = native.stackListen(nativeServer.id, handle.fd);
   let shown: Handle;
   try {
     shown = listeningHandle(native.stackDuplicate(handle.fd), handle);
@@ -78,10 +82,10 @@ function listenNatively(home: NativeServer, handle: TcpHandle, ticket?: number):
     close(this: Handle, callback?: () => void) {
       if (listener >= 0) {
         native.stackCloseListener(listener);
-        home.unshare();
+        nativeServer.unshare();
         refer(false);
         listener = -1;
-        home.unwatch();
+        nativeServer.unwatch();
       }
       close.call(this, callback);
     },
@@ -103,19 +107,19 @@ interface AcceptingHandle extends TcpHandle {
 /** Listens natively, if this server and its handle are of the kind that the reactor knows. */
 export function takeOver(server: HttpServer): void {
   const handle = server._handle as AcceptingHandle | null;
-  const ticket = handle ? claimMembership(server) : undefined;
-  if (!handle || kListens in handle || isNodes(server)) return;
+  const membership = handle ? claimMembership(server) : undefined;
+  if (!handle || kListens in handle || isLeftToNode(server)) return;
   // What was joined has a reactor already.
-  if (ticket === undefined && !hasReactor()) return;
-  const home = nativeServers.get(server) ?? attachNative(server);
-  home.start();
-  keepForStats(home);
-  const isOwn = cluster.isPrimary || ticket !== undefined;
+  if (membership === undefined && !hasReactor()) return;
+  const nativeServer = nativeServers.get(server) ?? attachNative(server);
+  nativeServer.start();
+  keepForStats(nativeServer);
+  const isOwn = cluster.isPrimary || membership !== undefined;
   if (isOwn && handle.constructor.name === 'TCP' && handle.fd >= 0) {
-    server._handle = listenWith(home, handle, ticket);
+    server._handle = listenWith(nativeServer, handle, membership);
     if (server._unref) server.unref();
   } else {
-    acceptFrom(home, handle);
+    acceptFrom(nativeServer, handle);
   }
 }
 
@@ -132,23 +136,27 @@ function hasReactor(): boolean {
 }
 
 /** Listens natively; without descriptors for that, Node accepts. */
-function listenWith(home: NativeServer, handle: AcceptingHandle, ticket?: number): Handle {
+function listenWith(
+  nativeServer: NativeServer,
+  handle: AcceptingHandle,
+  membership?: number,
+): Handle {
   try {
-    return listenNatively(home, handle, ticket);
+    return listenNatively(nativeServer, handle, membership);
   } catch (error) {
-    if (ticket !== undefined) throw error;
-    acceptFrom(home, handle);
+    if (membership !== undefined) throw error;
+    acceptFrom(nativeServer, handle);
     return handle as unknown as Handle;
   }
 }
 
 function attachNative(server: HttpServer): NativeServer {
   const secure = isSecure(server);
-  const home = secure ? new SecureServer(server) : new NativeServer(server);
-  nativeServers.set(server, home);
-  if (secure) home.standFor('connection', nodeTlsConnection, onTlsConnection);
-  home.standFor(secure ? 'secureConnection' : 'connection', nodeConnection, onConnection);
-  return home;
+  const nativeServer = secure ? new SecureServer(server) : new NativeServer(server);
+  nativeServers.set(server, nativeServer);
+  if (secure) nativeServer.standFor('connection', nodeTlsConnection, onTlsConnection);
+  nativeServer.standFor(secure ? 'secureConnection' : 'connection', nodeConnection, onConnection);
+  return nativeServer;
 }
 
 /**
@@ -156,53 +164,53 @@ function attachNative(server: HttpServer): NativeServer {
  * and a
  * cluster's worker, whose connections come from the primary, or whose handle the primary counts.
  */
-function acceptFrom(home: NativeServer, handle: AcceptingHandle): void {
+function acceptFrom(nativeServer: NativeServer, handle: AcceptingHandle): void {
   const { onconnection, close } = handle;
   handle.onconnection = function (error, client) {
     if (error || !client || client.fd < 0) {
       onconnection.call(this, error, client);
       return;
     }
-    const id = adoptSocket(home, client.fd);
+    const id = adoptSocket(nativeServer, client.fd);
     if (id < 0) {
       // It has a descriptor; a second one is not to be had.
-      home.countNotTaken();
+      nativeServer.countNotTaken();
       onconnection.call(this, error, client);
       return;
     }
     client.close();
     learnFrom(client);
-    const socket = home.open(id);
-    if (socket) home.connected(socket);
+    const socket = nativeServer.open(id);
+    if (socket) nativeServer.connected(socket);
   };
   handle.close = function (callback) {
-    home.unwatch();
+    nativeServer.unwatch();
     close.call(this, callback);
   };
 }
 
 /** -1: the system refuses it. */
-function adoptSocket(home: NativeServer, fd: number): number {
+function adoptSocket(nativeServer: NativeServer, fd: number): number {
   try {
-    return native.stackAdopt(home.id, fd);
+    return native.stackAdopt(nativeServer.id, fd);
   } catch {
     return -1;
   }
 }
 
 /** Whether only Node's own code knows what this server wants. */
-function isNodes(server: HttpServer): boolean {
-  return impedimentOf(server) !== null;
+function isLeftToNode(server: HttpServer): boolean {
+  return findImpediment(server) !== null;
 }
 
-function impedimentOf(server: HttpServer): string | null {
-  const option = nodesOption(server);
+function findImpediment(server: HttpServer): string | null {
+  const option = findNodeOption(server);
   if (option !== null) return `the option ${option} is served by Node's own stack`;
   if (socketsAreNodes()) return null;
   return "methods of net.Socket were replaced, which only Node's own stack calls";
 }
 
-function nodesOption(server: HttpServer): string | null {
+function findNodeOption(server: HttpServer): string | null {
   if (server.insecureHTTPParser) return 'insecureHTTPParser';
   if (server.blockList) return 'blockList';
   // For HTTPS it is decided with each handshake.
@@ -222,8 +230,8 @@ function onConnection(this: http.Server, socket: net.Socket): void {
     socket.nativeServer.wantsBytes(socket);
   }
   nodeConnection.call(this, socket);
-  const home = nativeServers.get(this);
-  if (home && isSecure(home.server)) countRequests(home, socket);
+  const nativeServer = nativeServers.get(this);
+  if (nativeServer && isSecure(nativeServer.server)) countRequests(nativeServer, socket);
 }
 
 function onTlsConnection(this: http.Server, socket: net.Socket): void {
@@ -232,16 +240,16 @@ function onTlsConnection(this: http.Server, socket: net.Socket): void {
 
 /** The server is closed and its last connection gone. */
 function dispose(server: http.Server): void {
-  const home = nativeServers.get(server);
-  if (!home) return;
-  home.retire();
-  settleStats(home);
+  const nativeServer = nativeServers.get(server);
+  if (!nativeServer) return;
+  nativeServer.retire();
+  settleStats(nativeServer);
 }
 
 const kInstalled = Symbol('millrace.installed');
 
 /** Puts the stack under every server of this prototype, once; turned off, only what applications may ask it for. */
-export function install(prototype: object): void {
+export function installStack(prototype: object): void {
   const target = prototype as {
     _listen2(this: HttpServer, ...args: unknown[]): void;
     close(this: HttpServer, ...args: unknown[]): HttpServer;
@@ -269,7 +277,7 @@ export function install(prototype: object): void {
   if (isOff) return;
   const { close } = target;
   target.close = function (...args) {
-    cancelJoining(this);
+    cancelJoin(this);
     nativeServers.get(this)?.openAccepted();
     return close.apply(this, args);
   };
@@ -305,16 +313,16 @@ export function installPrefixes(prototype: object): void {
   const target = prototype as { listen(this: HttpServer, ...args: unknown[]): HttpServer };
   const { listen } = target;
   target.listen = function (...args) {
-    if (isJoining(this)) throw alreadyListening();
+    if (isJoining(this)) throw createAlreadyListeningError();
     if (!isPrefix(args)) return listen.apply(this, args);
-    listenShared(this, args, isSecure(this), impedimentOf(this));
+    listenShared(this, args, isSecure(this), findImpediment(this));
     return this;
   };
 }
 
 /** Puts the stack under every `https.Server` of this prototype. */
-export function installSecure(prototype: object): void {
-  install(prototype);
+export function installSecureStack(prototype: object): void {
+  installStack(prototype);
   if (isOff) return;
   installSecureContext();
   const target = prototype as Record<string, (this: http.Server, ...args: unknown[]) => unknown>;
@@ -322,8 +330,8 @@ export function installSecure(prototype: object): void {
     const original = target[name] as (this: http.Server, ...args: unknown[]) => unknown;
     target[name] = function (...args) {
       const result = original.apply(this, args);
-      const home = nativeServers.get(this);
-      if (home instanceof SecureServer) home.forgetContexts();
+      const nativeServer = nativeServers.get(this);
+      if (nativeServer instanceof SecureServer) nativeServer.forgetContexts();
       return result;
     };
   }

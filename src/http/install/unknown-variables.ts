@@ -13,7 +13,7 @@ const NAMES = [
 
 /**
  * Warns of variables that are probably misspelled, once for a process with its threads and the workers of its cluster. Other
- * parts of the package and applications have variables with the same prefix: only a name that is nearly one of these is told.
+ * parts of the package and applications have variables with the same prefix: only a name that is nearly one of these is reported.
  */
 function warnOfMisspelledVariables(): void {
   if (!isMainThread || cluster.isWorker) return;

@@ -7,7 +7,7 @@ import { lasting } from '../install/persistent-listeners.js';
 import { callBack } from '../request/contexts.js';
 import { complete } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
-import { trailersOf } from '../request/request-head.js';
+import { parseTrailers } from '../request/request-head.js';
 import {
   collected,
   flush,
@@ -26,17 +26,17 @@ import {
   ANSWERED,
   BODY,
   CLOSED,
-  DOUBT_UPGRADE,
   DRAINED,
   END,
   EOF,
   EVENT_LENGTH,
   IDLE,
+  NEEDS_NODE_PARSER,
   NONE,
   OPEN,
   RAW,
+  REASON_UPGRADE,
   REQUEST,
-  UNSURE,
 } from './events.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
@@ -52,11 +52,11 @@ const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
 
 /** Puts the reactor into this thread's loop. */
 export function startReactor(): void {
-  if (start(onBatch)) leaveNothing();
+  if (start(onBatch)) flushAtExit();
 }
 
 /** With Node, what was written before the process ends, or ends itself, has left. */
-function leaveNothing(): void {
+function flushAtExit(): void {
   const leave = () => {
     flush();
     // What other listeners write leaves at once.
@@ -93,9 +93,9 @@ function onBatch(count: number): void {
     try {
       sendDue();
       take(events[at] as number, events[at + 1] as number, at);
-      if (batch.cursor < batch.total && joined(at)) continue;
+      if (batch.cursor < batch.total && isSamePacket(at)) continue;
       drainTicks();
-      if (batch.cursor < batch.total && pipelined(at)) continue;
+      if (batch.cursor < batch.total && isPipelined(at)) continue;
       settleAll();
     } catch (error) {
       onThrown(error, at);
@@ -130,16 +130,17 @@ function onThrown(thrown: unknown, at: number): void {
  * With Node, no tick comes between a request and the first of its body that has come with it, nor between its head or its
  * end and what is wrong behind that.
  */
-function joined(at: number): boolean {
+function isSamePacket(at: number): boolean {
   if (events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
   const kind = events[at];
   const next = events[at + EVENT_LENGTH];
-  if (next === UNSURE) return kind !== BODY && events[at + EVENT_LENGTH + 4] !== DOUBT_UPGRADE;
+  if (next === NEEDS_NODE_PARSER)
+    return kind !== BODY && events[at + EVENT_LENGTH + 4] !== REASON_UPGRADE;
   return kind === REQUEST && (next === BODY || next === END);
 }
 
 /** What answers bytes that came together leaves together, as long as it is short. */
-function pipelined(at: number): boolean {
+function isPipelined(at: number): boolean {
   const id = events[at + 1] as number;
   if (events[at + EVENT_LENGTH + 1] !== id) return false;
   const socket = sockets[id];
@@ -169,10 +170,10 @@ function settleAll(): void {
 
 function take(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
-    const home = servers[events[at + 2] as number];
-    const socket = home?.open(id);
-    if (!home) native.stackClose(id, true);
-    else if (socket) home.connected(socket);
+    const nativeServer = servers[events[at + 2] as number];
+    const socket = nativeServer?.open(id);
+    if (!nativeServer) native.stackClose(id, true);
+    else if (socket) nativeServer.connected(socket);
     return;
   }
   if (kind === NONE) return;
@@ -203,7 +204,7 @@ function take(kind: number, id: number, at: number): void {
       callBack(socket.requestsContext, onEnd, socket, a, b);
       break;
     case EOF:
-      // With Node, an end that has come with a request is told in the turn after it, so that who answers by `setImmediate`
+      // With Node, an end that has come with a request is reported in the turn after it, so that who answers by `setImmediate`
       // still can; with TLS in the same.
       if (socket._httpMessage && events[at - EVENT_LENGTH + 1] === id && !('encrypted' in socket)) {
         setImmediate(takeEnd, socket, a);
@@ -216,15 +217,15 @@ function take(kind: number, id: number, at: number): void {
     case IDLE:
       callBack(socket.nativeContext, takeState, socket, kind, a);
       break;
-    case UNSURE: {
-      const doubt = events[at + 4] as number;
+    case NEEDS_NODE_PARSER: {
+      const reason = events[at + 4] as number;
       const start = events[at + 6] as number;
       const first = Math.min(a, start);
       const all = Buffer.from(input.subarray(first, a + b));
       const [bytes, packet] = [all.subarray(a - first), all.subarray(start - first)];
       const context = socket.requestsContext;
       const prelude = events[at + 5] as number;
-      const isDone = callBack(context, onUnsure, socket, bytes, packet, doubt, prelude);
+      const isDone = callBack(context, onUnparsed, socket, bytes, packet, reason, prelude);
       if (!isDone && socket.foreign?.expectsMore) failParsing(socket, 'rest');
       break;
     }
@@ -260,14 +261,14 @@ function takeState(socket: ServerSocket, kind: number, detail: number): void {
   }
 }
 
-function onUnsure(
+function onUnparsed(
   socket: ServerSocket,
   bytes: Buffer,
   packet: Buffer,
-  doubt: number,
+  reason: number,
   prelude: number,
 ): void {
-  socket.nativeServer.onUnsure(socket, bytes, packet, doubt, prelude);
+  socket.nativeServer.onUnparsed(socket, bytes, packet, reason, prelude);
 }
 
 function onRaw(socket: ServerSocket, bytes: Buffer): void {
@@ -289,7 +290,7 @@ function onEnd(socket: ServerSocket, offset: number, length: number): void {
   if (request === null) return;
   if (length > 0) {
     request.complete = true;
-    const trailers = trailersOf(input.latin1Slice(offset, offset + length));
+    const trailers = parseTrailers(input.latin1Slice(offset, offset + length));
     request._addHeaderLines(trailers, trailers.length);
   }
   complete(request);

@@ -10,7 +10,7 @@ export const END = 4;
 export const EOF = 5;
 export const CLOSED = 6;
 export const DRAINED = 7;
-export const UNSURE = 8;
+export const NEEDS_NODE_PARSER = 8;
 export const IDLE = 9;
 export const ACCEPT_FAILED = 10;
 export const RAW = 11;
@@ -25,7 +25,7 @@ export const FLAG_HOST = 16;
 export const FLAG_STORED = 32;
 export const FIELDS_SHIFT = 8;
 
-/** What is unusual in bytes that the reactor does not judge. */
-export const DOUBT_UPGRADE = 1;
-export const DOUBT_BODY = 2;
-export const DOUBT_CLOSED = 3;
+/** Why the reactor leaves bytes to Node's parser. */
+export const REASON_UPGRADE = 1;
+export const REASON_BODY = 2;
+export const REASON_CLOSED = 3;

@@ -24,7 +24,7 @@ export function serveWhileBusy(server: http.Server, options: unknown): void {
  * Has a second thread serve what needs no JavaScript while this one is busy, as long as any server has use for it and does not
  * refuse it.
  */
-export function wantHelperThread(owner: { server: http.Server }, hasUse: boolean): void {
+export function setHelperThreadUse(owner: { server: http.Server }, hasUse: boolean): void {
   const before = wanting.size;
   if (hasUse && !refusing.has(owner.server)) wanting.add(owner);
   else wanting.delete(owner);

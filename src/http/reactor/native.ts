@@ -25,7 +25,12 @@ interface Memory {
  * Memory shared with the reactor: events, bytes that came in, bytes to be sent and whose they are. The reactor trusts that
  * it stays where it is: no array leaves this module's importers.
  */
-export const { events, input, output, outbox }: Memory = isOff
+export const {
+  events,
+  input,
+  output,
+  outbox: batchEntries,
+}: Memory = isOff
   ? { events: new Int32Array(), input: none(), output: none(), outbox: new Int32Array() }
   : (native.stackMemory() as Memory);
 
@@ -33,9 +38,9 @@ function none(): Latin1Buffer {
   return Buffer.alloc(0) as unknown as Latin1Buffer;
 }
 
-/** Numbers of an entry of the outbox: see `outbox.ts`. */
+/** Numbers in one entry of a batch of writes: see `write-batch.ts`. */
 export const ENTRY_LENGTH = 5;
-export const ENTRIES = outbox.length / ENTRY_LENGTH;
+export const MAX_ENTRIES = batchEntries.length / ENTRY_LENGTH;
 /** Bytes that are collected before they are sent. */
 export const OUTPUT_BYTES = output.length;
 

@@ -3,8 +3,8 @@ import type { ServerSocket } from '../connection/socket.js';
 import { native } from '../reactor/native.js';
 
 /**
- * Calls an application from outside of JavaScript, in an asynchronous context. What is thrown is told while that context is
- * there, as with Node: 'uncaughtException' finds the store of the request, and a domain its errors. Returns whether nothing was
+ * Calls an application from outside of JavaScript, in an asynchronous context. An exception is reported while that context
+ * is current, as with Node: 'uncaughtException' finds the store of the request, and a domain its errors. Returns whether nothing was
  * thrown.
  */
 export function callBack<A extends unknown[]>(

@@ -30,7 +30,7 @@ import {
 } from '../reactor/events.js';
 import { native } from '../reactor/native.js';
 import { unpipeFinished } from '../response/fast-pipe.js';
-import { collected, report } from '../response/output-buffer.js';
+import { collected, reportEnded } from '../response/output-buffer.js';
 import type { NativeServer } from '../server/native-server.js';
 import { failParsing } from './parser-failure.js';
 import { setHead } from './request-head.js';
@@ -39,7 +39,7 @@ const started = diagnostics.channel('http.server.request.start');
 const finished = diagnostics.channel('http.server.response.finish');
 
 /**
- * A request has come. What is thrown is told in its context. V8 inlines only so much into one function: what `begin` does not
+ * Begins a request that has come. An exception is reported in its context. V8 inlines only so much into one function: what `begin` does not
  * need of the classes' constructors has its place here.
  */
 export function receive(
@@ -84,7 +84,7 @@ function begin(
   if (!takesFieldsAsNode(request)) addFields(request);
   nativeServer.requests++;
   nativeServer.inFlight++;
-  const number = socket.told++;
+  const number = socket.requestIndex++;
   const keepAlive = (flags & FLAG_KEEP_ALIVE) !== 0;
   if (socket.timeout > 0) resetTimeout(socket);
   if (socket.incoming === NONE) socket.incoming = [request];
@@ -101,7 +101,7 @@ function begin(
   keyed[kConnection] = socket;
   if (nativeServer.caches) {
     if ((flags & FLAG_STORED) !== 0) setFillRequest(response, socket, number);
-    if (nativeServer.tellsCache) response.setHeader('Cache-Status', cacheStatus(flags));
+    if (nativeServer.reportsCacheStatus) response.setHeader('Cache-Status', cacheStatus(flags));
   }
   if (nativeServer.uniqueHeaders !== null) keyed[kUniqueHeaders] = nativeServer.uniqueHeaders;
   if (started.hasSubscribers) started.publish({ request, response, socket, server });
@@ -168,13 +168,13 @@ function enqueue(socket: ServerSocket, response: Outgoing): void {
 }
 
 function answer(
-  home: NativeServer,
+  nativeServer: NativeServer,
   socket: ServerSocket,
   request: Incoming,
   response: Outgoing,
   flags: number,
 ): void {
-  const { server } = home;
+  const { server } = nativeServer;
   if ((flags & FLAG_HTTP_1_0) === 0) {
     if ((flags & FLAG_HOST) === 0 && server.requireHostHeader) {
       // RFC 9112, section 3.2.
@@ -203,13 +203,13 @@ function answer(
 
 /** More requests are being handled than the server wants. */
 function refuse(
-  home: NativeServer,
+  nativeServer: NativeServer,
   socket: ServerSocket,
   request: Incoming,
   response: Outgoing,
 ): void {
-  home.stats.overloaded++;
-  home.server.emit('dropRequest', request as never, socket as never);
+  nativeServer.stats.overloaded++;
+  nativeServer.server.emit('dropRequest', request as never, socket as never);
   response.writeHead(503, ['Connection', 'close'] as never);
   response.end();
 }
@@ -277,7 +277,7 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   if (forget(request, socket)) nativeServer.inFlight--;
   dump(request);
   detachSignal?.call(request);
-  // One that was handed over has listeners.
+  // A connection that fell back to Node's code has listeners.
   if (socket.isObserved === false && attachesAsNode(response)) {
     socket._httpMessage = null;
     response.socket = null;
@@ -296,7 +296,7 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
   }
   if (socket.outgoing === NONE) answered(socket);
   else assignNext(socket);
-  if (collected(socket) === 0) report(socket);
+  if (collected(socket) === 0) reportEnded(socket);
 }
 
 /** Takes a request that is answered from those that are not; `false`: it went with its connection. */
@@ -329,10 +329,10 @@ function answered(socket: ServerSocket): void {
     socket.setTimeout(keepAliveMs);
     socket.waiting = true;
   }
-  if (socket.incoming.length === 0 && socket.onAnswered !== null) {
-    const goOn = socket.onAnswered;
-    socket.onAnswered = null;
-    goOn();
+  if (socket.incoming.length === 0 && socket.afterResponses !== null) {
+    const continueReading = socket.afterResponses;
+    socket.afterResponses = null;
+    continueReading();
   }
 }
 
@@ -402,7 +402,7 @@ export function abortIncoming(socket: ServerSocket): void {
   for (const next of outgoing) next.destroy(aborted());
 }
 
-/** From Node 24 on, responses that wait for their turn are told that the connection is gone. */
+/** From Node 24 on, responses that wait for their turn are destroyed when the connection is gone. */
 const ENDS_QUEUED = Number.parseInt(process.versions.node, 10) >= 24;
 
 function aborted(): Error {

@@ -1,13 +1,21 @@
 import type { ServerSocket } from '../connection/socket.js';
 import { batch } from '../reactor/event-batch.js';
-import { BODY, END, EVENT_LENGTH, NONE, RAW, REQUEST, UNSURE } from '../reactor/events.js';
+import {
+  BODY,
+  END,
+  EVENT_LENGTH,
+  NEEDS_NODE_PARSER,
+  NONE,
+  RAW,
+  REQUEST,
+} from '../reactor/events.js';
 import { events, native } from '../reactor/native.js';
 
 /** Node's codes and reasons for a parser in whose callback an application has thrown. */
 const HEAD = { code: 'HPE_CB_HEADERS_COMPLETE', reason: 'User callback error' };
 const REST = { code: 'HPE_JS_EXCEPTION', reason: 'JS Exception' };
 
-const OF_PARSER = new Set([REQUEST, BODY, END, UNSURE, RAW]);
+const OF_PARSER = new Set([REQUEST, BODY, END, NEEDS_NODE_PARSER, RAW]);
 
 /**
  * Stops the parsing of a connection where the application has thrown and the process goes on. As with Node's parser, the rest

@@ -63,6 +63,6 @@ function isSpace(code: number): boolean {
 }
 
 /** Trailer lines, as `fieldsOf` gives fields. */
-export function trailersOf(lines: string): string[] {
+export function parseTrailers(lines: string): string[] {
   return fieldsOf(`\r\n${lines}\r\n`);
 }

@@ -111,10 +111,10 @@ function toNode(request: Incoming & Piping): void {
   const { pipes, endEmitted } = request._readableState;
   request[kPiped] = undefined;
   pipes.splice(pipes.indexOf(response), 1);
-  const told = response.rawListeners('pipe') as Listener[];
-  for (const listener of told) response.removeListener('pipe', listener);
+  const listeners = response.rawListeners('pipe') as Listener[];
+  for (const listener of listeners) response.removeListener('pipe', listener);
   nodePipe.call(request, response);
-  for (const listener of told) response.on('pipe', listener);
+  for (const listener of listeners) response.on('pipe', listener);
   for (const name of ['unpipe', 'close', 'finish']) toFront(response, name);
   request[kNode] = {
     response,
@@ -141,12 +141,12 @@ function toFront(response: Outgoing, name: string): void {
   response.prependListener(name, last);
 }
 
-/** The response is over: as Node does, nothing goes to it any more, and it is told so. */
+/** The response is over: as Node does, nothing goes to it any more, and 'unpipe' reports it. */
 export function unpipeFinished(request: Incoming & Piping, response: Outgoing): void {
   if (request[kPiped] !== response) return;
   const state = request._readableState;
   if (state.endEmitted && !isObserved(response) && request._eventsCount === OWN_EVENTS) {
-    // Nobody else is to be told, and nothing more will come.
+    // Nobody listens, and nothing more will come.
     request[kPiped] = undefined;
     state.pipes.length = 0;
   } else {

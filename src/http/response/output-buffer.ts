@@ -10,13 +10,13 @@ const COPY_LIMIT = 8 * 1024;
 /** Up to here, copying byte by byte costs less than a call. */
 const LOOP_LIMIT = 48;
 
-/** Bytes that may wait in the outbox. */
-const MAX_POSTED = 64 * 1024;
+/** Maximum of bytes that wait in the batch. */
+const MAX_BATCHED_BYTES = 64 * 1024;
 
 /*
  * The bytes that one connection is about to send. They are collected in the reactor's memory, so that head,
  * body and last chunk leave in one system call. At the end of a request, or when another connection wants to send,
- * they go into the outbox, and are in front of `start` until that is sent.
+ * they go into the batch of writes, and are in front of `start` until that is sent.
  */
 let owner: ServerSocket | null = null;
 let start = 0;
@@ -95,7 +95,7 @@ export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
     length += bytes.length;
   } else {
     const first = length - start;
-    if (socket.posted > 0) flushBatch();
+    if (socket.batchedBytes > 0) flushBatch();
     // Those in memory that other threads write to are copied there.
     const queued = functions.sendBytes(socket.nativeId, start, first, bytes, 0);
     length = start;
@@ -110,7 +110,7 @@ export function flushEnd(): void {
   if (settling.length > 0) process.nextTick(settle);
 }
 
-/** Gives what was collected to the system, or in a turn to the outbox. */
+/** Gives what was collected to the system, or in a turn to the batch. */
 export function flush(): void {
   const socket = owner;
   if (socket === null) return;
@@ -125,7 +125,7 @@ export function flush(): void {
   if (bytes > 0 || socket.done > 0) enqueue(socket, start, bytes, last);
   if (bytes === 0 && socket.queued === 0) socket.unsettled = 0;
   start = length;
-  if (inTurn && start < MAX_POSTED && !isFull() && mayWait(socket, bytes, last)) return;
+  if (inTurn && start < MAX_BATCHED_BYTES && !isFull() && mayWait(socket, bytes, last)) return;
   send();
 }
 
@@ -147,18 +147,18 @@ function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
 }
 
 /** Gives to the system what this connection has written. */
-export function flushOf(socket: ServerSocket): void {
+export function flushSocket(socket: ServerSocket): void {
   if (owner === socket) flush();
-  if (socket.posted > 0) send();
+  if (socket.batchedBytes > 0) send();
 }
 
-/** Gives everything to the system, the outbox first. */
+/** Sends everything, the batch first. */
 export function flushAll(): void {
   flush();
   send();
 }
 
-/** Gives to the system what has waited in the outbox for long enough. */
+/** Sends the batch if it has waited for long enough. */
 export function sendDue(): void {
   if (isDue()) send();
 }
@@ -169,8 +169,8 @@ function send(): void {
 }
 
 /** Responses ended without bytes of their own to send. */
-export function report(socket: ServerSocket): void {
-  if (socket.done === 0 || socket.posted > 0 || socket.nativeId < 0) return;
+export function reportEnded(socket: ServerSocket): void {
+  if (socket.done === 0 || socket.batchedBytes > 0 || socket.nativeId < 0) return;
   enqueue(socket, start, 0, false);
   // On a shared port, what comes next may be another's, and go there without this loop.
   if (!inTurn || isFull() || socket.nativeServer.isWatched || socket.nativeServer.isShared) send();
@@ -191,20 +191,20 @@ export function settleLater(socket: ServerSocket): void {
   if (!inTurn && scheduledBy !== socket && isAwaited(socket)) socket.keepContext();
 }
 
-/** Whether somebody will be told when the bytes of a connection have left. */
+/** Whether somebody waits for the moment when the bytes of a connection have left. */
 function isAwaited({ callbacks, needDrain, finishing }: ServerSocket): boolean {
   return callbacks !== null || needDrain || (finishing !== null && isObserved(finishing));
 }
 
 /** As with Node, whoever wants to know that bytes have left hears of it in a tick, not at the turn's end. */
-export function tellSoon(socket: ServerSocket): void {
-  if (inTurn) process.nextTick(tell, socket);
+export function reportSoon(socket: ServerSocket): void {
+  if (inTurn) process.nextTick(reportSent, socket);
 }
 
-function tell(socket: ServerSocket): void {
+function reportSent(socket: ServerSocket): void {
   if (socket.destroyed) return;
   if (socket.writableEnded) {
-    // A connection ends with its turn: the rest of a request that came with this one is still told.
+    // A connection ends with its turn: the rest of a request that came with this one is still reported.
     if (socket.isObserved || (socket.callbacks?.length ?? 0) > 1) socket.keepContext();
     return;
   }
@@ -214,23 +214,23 @@ function tell(socket: ServerSocket): void {
   if (socket.queued === 0) socket.nativeServer.concludeAll(socket);
 }
 
-/** Tells those whose bytes have left; `true` if there was one. The others are told of when theirs have. */
+/** Settles the connections whose bytes have left; `true` if there was one. The others wait until theirs have. */
 export function settle(): boolean {
   if (settling.length === 0) return false;
   const sockets = settling;
   settling = [];
-  let told = false;
+  let hasSettled = false;
   for (const socket of sockets) {
     if (collected(socket) > 0) {
       settling.push(socket);
       continue;
     }
-    told = true;
+    hasSettled = true;
     socket.settling = false;
     if (socket.writeContext === null) settleOne(socket);
     else callBack(socket.writeContext, settleOne, socket);
   }
-  return told;
+  return hasSettled;
 }
 
 function settleOne(socket: ServerSocket): void {

@@ -17,8 +17,8 @@ import {
   appendLineEnd,
   appendText,
   flushEnd,
+  reportSoon,
   settleLater,
-  tellSoon,
 } from './output-buffer.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
@@ -85,7 +85,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   connection.finishing = this;
   this._finish();
   settleLater(connection);
-  if (isObserved(this)) tellSoon(connection);
+  if (isObserved(this)) reportSoon(connection);
   flushEnd();
   return this;
 }

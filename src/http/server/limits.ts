@@ -6,17 +6,17 @@ import { describeValue } from '../../validation/shape.js';
 
 /** Limits beyond Node's own. They may be read and set at any time, as properties of a server or in its options. */
 export interface StackLimits {
-  /** Requests of one connection that are with the application at once. Later ones wait unread until half of them are answered. */
+  /** Maximum of requests of one connection that the application has at once. Later ones wait unread until half of them are answered. */
   maxPipelinedRequests: number;
-  /** For each response, from its request's head to its last byte. Then: `responseTimeoutStatus` in its turn, and the connection is closed; a response that has begun is cut off. */
+  /** Time for each response, from the head of its request to its last byte. After it, `responseTimeoutStatus` is sent in the response's turn and the connection is closed; a response that has begun is cut off. */
   responseTimeout: number;
-  /** The status that those are answered with that `responseTimeout` ends. */
+  /** Status of the responses that `responseTimeout` sends. */
   responseTimeoutStatus: number;
-  /** Requests of the server that are with the application at once. Those beyond: 503, `Connection: close`, event `dropRequest`. */
+  /** Maximum of requests of the server that the application has at once. Each request beyond it is answered 503 with `Connection: close`, and the server emits `dropRequest`. */
   maxRequestsInFlight: number;
-  /** The rate at which a request's body has to arrive, on average after five seconds; time in which the application did not read does not count. Otherwise: event `clientError`, by default 408, and the connection is closed. */
+  /** Minimum rate at which a request's body arrives, on average after five seconds; time in which the application does not read does not count. Below it, the server emits `clientError` (by default: 408) and the connection is closed. */
   minReceiveRate: number;
-  /** The rate at which a client has to take what waits for it, on average after five seconds; what the system has taken and the client has not does not count (Linux). Otherwise the connection is closed. */
+  /** Minimum rate at which a client takes the bytes that wait for it, on average after five seconds; on Linux, bytes in the system's buffers do not count as taken. Below it, the connection is closed. */
   minSendRate: number;
 }
 
@@ -29,7 +29,7 @@ interface Limit {
   accepted: number | readonly number[];
 }
 
-/** What is accepted, and what holds where nothing is given. Where zero is accepted it means no limit. */
+/** Accepted values and defaults. Where zero is accepted it means no limit. */
 export const LIMITS: Record<keyof StackLimits, Limit> = {
   maxPipelinedRequests: { unit: 'requests', fallback: 256, accepted: 1, isWhole: true },
   responseTimeout: { unit: 'ms', fallback: 0, accepted: 0 },
@@ -39,7 +39,7 @@ export const LIMITS: Record<keyof StackLimits, Limit> = {
   minSendRate: { unit: 'bytes/s', fallback: 0, accepted: 0 },
 };
 
-/** What a limit may be, in words. */
+/** Returns the accepted values of a limit in words. */
 export function acceptedText({ accepted }: Limit): string {
   return typeof accepted === 'number' ? `${accepted} or more` : oneOf(accepted);
 }
@@ -51,25 +51,25 @@ const DEFAULTS: StackLimits = {
     keyof StackLimits,
     number
   >),
-  responseTimeout: fromEnvironment(givenResponseTimeout),
-  responseTimeoutStatus: fromEnvironment(givenResponseTimeoutStatus),
+  responseTimeout: fromEnvironment(readResponseTimeout),
+  responseTimeoutStatus: fromEnvironment(readResponseTimeoutStatus),
 };
 
 const set = new WeakMap<http.Server, StackLimits>();
 
-/** The limits of a server. */
-export function limitsOf(server: http.Server): Readonly<StackLimits> {
+/** Returns the limits of a server. */
+export function getLimits(server: http.Server): Readonly<StackLimits> {
   return set.get(server) ?? DEFAULTS;
 }
 
-/** Makes the limits properties of servers with this prototype; `changed` hears of each change. */
+/** Makes the limits properties of servers with this prototype; `changed` is called at each change. */
 export function installLimits(prototype: object, changed: (server: http.Server) => void): void {
   for (const name of NAMES) {
     Object.defineProperty(prototype, name, {
       configurable: true,
       enumerable: true,
       get(this: http.Server): number {
-        return limitsOf(this)[name];
+        return getLimits(this)[name];
       },
       set(this: http.Server, value: number) {
         setLimit(this, name, value);
@@ -79,8 +79,8 @@ export function installLimits(prototype: object, changed: (server: http.Server) 
   }
 }
 
-/** Takes the limits that are among a server's options. */
-export function takeLimits(server: http.Server, options: unknown): void {
+/** Sets the limits that a server's options contain. */
+export function applyLimits(server: http.Server, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
   const given = options as Partial<StackLimits>;
   for (const name of NAMES) {
@@ -93,7 +93,7 @@ function setLimit(server: http.Server, name: keyof StackLimits, value: number): 
   if (!isAccepted(limit, value)) {
     throw usageError(`server.${name} must be ${requirement(limit)} (got ${describeValue(value)})`);
   }
-  set.set(server, { ...limitsOf(server), [name]: value });
+  set.set(server, { ...getLimits(server), [name]: value });
 }
 
 function isAccepted({ accepted, isWhole }: Limit, value: unknown): boolean {
@@ -114,7 +114,7 @@ function oneOf(numbers: readonly number[]): string {
   return `${numbers.slice(0, -1).join(', ')} or ${numbers.at(-1)}`;
 }
 
-function givenResponseTimeoutStatus(): number {
+function readResponseTimeoutStatus(): number {
   const limit = LIMITS.responseTimeoutStatus;
   const text = process.env.MILLRACE_RESPONSE_TIMEOUT_STATUS;
   if (!text) return limit.fallback;
@@ -124,7 +124,7 @@ function givenResponseTimeoutStatus(): number {
   );
 }
 
-function givenResponseTimeout(): number {
+function readResponseTimeout(): number {
   const text = process.env.MILLRACE_RESPONSE_TIMEOUT;
   if (!text) return LIMITS.responseTimeout.fallback;
   if (/^\d+$/.test(text)) return Number(text);

@@ -4,12 +4,12 @@ import { constants } from 'node:os';
 import { getDefaultHighWaterMark } from 'node:stream';
 import timers from 'node:timers';
 import { offerControl } from '../cache/control.js';
-import { cacheOf, nativeCache, ServerCache } from '../cache/server-cache.js';
+import { getCacheOptions, ServerCache, toNativeOptions } from '../cache/server-cache.js';
 import { announce } from '../connection/announce.js';
 import { endsUnused } from '../connection/idle-connections.js';
 import { ServerSocket } from '../connection/socket.js';
 import { systemError } from '../connection/socket-errors.js';
-import { inContextOf } from '../fallback/carried-state.js';
+import { runInRequestContext } from '../fallback/carried-state.js';
 import { type Bytes, fallBackToNode, fallBackUnread, UPGRADE } from '../fallback/node-handoff.js';
 import { isTakenOver, nodeError } from '../fallback/node-listeners.js';
 import { NodeParserBody, parseWithNode } from '../fallback/node-parser.js';
@@ -23,15 +23,15 @@ import {
 } from '../install/node-internals.js';
 import { MAJOR } from '../node-version.js';
 import { takeAccepted } from '../reactor/event-batch.js';
-import { DOUBT_BODY, DOUBT_CLOSED, DOUBT_UPGRADE } from '../reactor/events.js';
-import { wantHelperThread } from '../reactor/helper-thread.js';
+import { REASON_BODY, REASON_CLOSED, REASON_UPGRADE } from '../reactor/events.js';
+import { setHelperThreadUse } from '../reactor/helper-thread.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
 import { eofError, errorResponse, requestTimeoutError } from '../request/error-responses.js';
 import { abandon, abortIncoming, emitClose, finish } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
-import { appendText, collected, flushAll, flushOf } from '../response/output-buffer.js';
-import { limitsOf, type StackLimits } from './limits.js';
+import { appendText, collected, flushAll, flushSocket } from '../response/output-buffer.js';
+import { getLimits, type StackLimits } from './limits.js';
 import { Deadlines } from './response-timeouts.js';
 import type { CountedHere, StackStats } from './stats.js';
 
@@ -54,9 +54,9 @@ export class NativeServer {
   /** Number of the server in the reactor; -1 when it has none: before it listens, and when it is closed. */
   id = -1;
   readonly stats: CountedHere = {
-    connections: { native: 0, handedOver: 0 },
-    requests: { handedOver: 0 },
-    reasons: {},
+    connections: { native: 0, fallback: 0 },
+    requests: { fallback: 0 },
+    fallbackReasons: {},
     responseTimeouts: 0,
     overloaded: 0,
     tooSlow: 0,
@@ -65,14 +65,14 @@ export class NativeServer {
   /** As `server.stats()` gives them; counted here, where it is cheap. */
   requests = 0;
   inFlight = 0;
-  /** Of the server, when they were last told to the reactor. */
+  /** Properties of the server, as the reactor was told them last. */
   #keepAliveTimeout: unknown;
   #maxHeadersCount: unknown;
   #maxHeaderSize: unknown;
   limits: Readonly<StackLimits>;
   /** There is an output cache, and its responses say what it did. */
   caches = false;
-  tellsCache = false;
+  reportsCacheStatus = false;
   readonly cache = new ServerCache(() => this.id);
   readonly connections = new Set<ServerSocket>();
   readonly highWaterMark: number;
@@ -96,7 +96,7 @@ export class NativeServer {
 
   constructor(server: HttpServer) {
     this.server = server;
-    this.limits = limitsOf(server);
+    this.limits = getLimits(server);
     this.highWaterMark = server.highWaterMark ?? getDefaultHighWaterMark(false);
     const own = (name: string) => {
       const key = internalKey(server, name);
@@ -128,7 +128,7 @@ export class NativeServer {
     this.#watch();
   }
 
-  /** A property that requests depend on is another than the reactor was told. */
+  /** Whether a property that requests depend on has changed since the reactor was told. */
   isOutdated(): boolean {
     const { server } = this;
     return (
@@ -145,7 +145,7 @@ export class NativeServer {
     this.#cached = this.#hits();
     this.#counted = this.#countedNatively();
     this.isShared = false;
-    wantHelperThread(this, false);
+    setHelperThreadUse(this, false);
     offerControl(this, false);
     native.stackRemoveServer(this.id);
     this.id = -1;
@@ -171,7 +171,7 @@ export class NativeServer {
       maxInFlight: Math.min(this.limits.maxRequestsInFlight, 0xffff_ffff),
       responseMs: this.limits.responseTimeout,
       responseStatus: this.limits.responseTimeoutStatus,
-      ...nativeCache(cacheOf(server)),
+      ...toNativeOptions(getCacheOptions(server)),
     };
   }
 
@@ -218,21 +218,21 @@ export class NativeServer {
 
   /** Tells the reactor what the server's properties say now. */
   configure(): void {
-    this.limits = limitsOf(this.server);
+    this.limits = getLimits(this.server);
     this.deadlines.limit = this.limits.responseTimeout;
     this.#keepAliveTimeout = this.server.keepAliveTimeout;
     this.#maxHeadersCount = this.server.maxHeadersCount;
     this.#maxHeaderSize = this.server.maxHeaderSize;
-    const cache = cacheOf(this.server);
+    const cache = getCacheOptions(this.server);
     this.caches = cache !== null;
-    this.tellsCache = cache?.status === true;
+    this.reportsCacheStatus = cache?.status === true;
     this.#screened = this.screens;
     if (this.id < 0) return;
     const { responseTimeout, maxRequestsInFlight } = this.limits;
     const before = this.isWatched;
     this.isWatched = this.caches || responseTimeout > 0 || maxRequestsInFlight > 0;
     if (this.isWatched && !before) flushAll();
-    wantHelperThread(this, this.isWatched || this.isShared);
+    setHelperThreadUse(this, this.isWatched || this.isShared);
     offerControl(this, this.caches);
     const settings = this.settings();
     const text = JSON.stringify(settings);
@@ -241,7 +241,7 @@ export class NativeServer {
     native.stackConfigure(this.id, settings);
   }
 
-  /** A second thread goes by what has left: what others wait for, what is late, what is too much. Also where `whileBusy` refuses it. */
+  /** A second thread goes by what has left: what others wait for, what is late, what is too much. Also where `whileBusy` turns the thread off. */
   isWatched = false;
 
   /** Starts to look for requests that take too long to arrive, as Node does. */
@@ -277,7 +277,7 @@ export class NativeServer {
         ...stats.requests,
         unowned,
       },
-      reasons: { ...stats.reasons },
+      fallbackReasons: { ...stats.fallbackReasons },
     };
   }
 
@@ -301,9 +301,9 @@ export class NativeServer {
     };
   }
 
-  /** Joins those who share a port; `ticket` is of `stackJoin`, `fd` what they listen with. */
-  share(ticket: number, fd: number): void {
-    native.stackShare(this.id, ticket, fd);
+  /** Joins those who share a port; `membership` is of `stackJoin`, `fd` what they listen with. */
+  share(membership: number, fd: number): void {
+    native.stackShare(this.id, membership, fd);
     this.isShared = true;
     this.configure();
   }
@@ -414,7 +414,7 @@ export class NativeServer {
    */
   inParser(socket: ServerSocket, leaves: boolean, action: () => void): void {
     if (MAJOR < 24 && leaves) socket.nativeContext.runInAsyncScope(action);
-    else inContextOf(socket, action);
+    else runInRequestContext(socket, action);
   }
 
   closeAll(): void {
@@ -423,12 +423,12 @@ export class NativeServer {
 
   closeIdle(): void {
     const idle = new Map<number, number>();
-    const told = native.stackIdle(this.id, endsUnused);
-    for (let at = 0; at < told.length; at += 2)
-      idle.set(told[at] as number, told[at + 1] as number);
+    const pairs = native.stackIdle(this.id, endsUnused);
+    for (let at = 0; at < pairs.length; at += 2)
+      idle.set(pairs[at] as number, pairs[at + 1] as number);
     for (const socket of this.connections) {
       // Of a request that was read, this batch may still have to tell.
-      if (idle.get(socket.nativeId) !== socket.told >>> 0) continue;
+      if (idle.get(socket.nativeId) !== socket.requestIndex >>> 0) continue;
       const response = socket._httpMessage;
       const answered = response === null || response.finished;
       if (!answered || socket.outgoing.length > 0) continue;
@@ -479,7 +479,7 @@ export class NativeServer {
     abortIncoming(socket);
   }
 
-  /** The descriptor has another owner, who sends it to another process: the end of the connection is not told. */
+  /** The descriptor has another owner, who sends it to another process: no event reports the end of the connection. */
   detach(socket: ServerSocket): void {
     flushAll();
     socket.close(false, true);
@@ -542,7 +542,7 @@ export class NativeServer {
 
   // What goes wrong.
 
-  /** As Node: 'clientError' decides, otherwise the canned answer, then the connection is closed. */
+  /** As Node: 'clientError' decides, otherwise the default error response is sent, then the connection is closed. */
   onError(socket: ServerSocket, error: Error): void {
     if (socket.failed) return;
     socket.failed = true;
@@ -558,7 +558,7 @@ export class NativeServer {
     // It may have been answered from the cache since.
     if (this.caches && (native.stackIdleFor(socket.nativeId) ?? 0) < this.keepAliveMs) return;
     // A timeout that was set takes the keep-alive time itself.
-    if (socket.timeout === 0 && this.isInactive(socket)) socket.tellTimeout();
+    if (socket.timeout === 0 && this.isInactive(socket)) socket.emitTimeout();
   }
 
   /** Whether nothing has happened while a timer ran; otherwise it runs again. */
@@ -599,29 +599,29 @@ export class NativeServer {
     else socket.destroy(systemError(errno === EPIPE ? 'write' : 'read', -errno));
   }
 
-  /** Bytes that the reactor does not judge; `packet` is what was read last, which ends with them. */
-  onUnsure(
+  /** Handles bytes that only Node's parser can read; `packet` is what was read last, which ends with them. */
+  onUnparsed(
     socket: ServerSocket,
     bytes: Buffer,
     packet: Buffer,
-    doubt: number,
+    reason: number,
     prelude: number,
   ): void {
-    switch (doubt) {
-      case DOUBT_UPGRADE:
+    switch (reason) {
+      case REASON_UPGRADE:
         if (socket.incoming.length > 0 && this.#mayRefuseUpgrade()) {
           // A refused one is answered behind those before it.
-          socket.onAnswered = () => this.handOver(socket, { bytes, packet }, UPGRADE);
+          socket.afterResponses = () => this.fallBack(socket, { bytes, packet }, UPGRADE);
         } else if (this.#wantsUpgrade()) {
           // At once, as Node does, even if requests before it are unanswered.
-          this.handOver(socket, { bytes, packet }, UPGRADE);
+          this.fallBack(socket, { bytes, packet }, UPGRADE);
         } else native.stackProceed(socket.nativeId);
         break;
-      case DOUBT_BODY:
+      case REASON_BODY:
         socket.foreign = new NodeParserBody(this.server, socket, preludes.get(prelude) ?? '');
         this.onRaw(socket, bytes, packet);
         break;
-      case DOUBT_CLOSED:
+      case REASON_CLOSED:
         native.stackProceedRaw(socket.nativeId);
         this.onError(
           socket,
@@ -633,20 +633,20 @@ export class NativeServer {
     }
   }
 
-  handOver(socket: ServerSocket, bytes: Bytes | null, reason: string, made?: Buffer): void {
+  fallBack(socket: ServerSocket, bytes: Bytes | null, reason: string, made?: Buffer): void {
     fallBackToNode(this, socket, bytes, reason, made);
   }
 
-  countHandedOver(reason: string): void {
-    this.stats.connections.handedOver++;
+  countFallback(reason: string): void {
+    this.stats.connections.fallback++;
     this.stats.connections.native--;
-    this.stats.reasons[reason] = (this.stats.reasons[reason] ?? 0) + 1;
+    this.stats.fallbackReasons[reason] = (this.stats.fallbackReasons[reason] ?? 0) + 1;
   }
 
   /** A connection that the reactor could not take: Node's own code has it from its beginning. */
   countNotTaken(): void {
     this.stats.connections.native++;
-    this.countHandedOver('descriptors');
+    this.countFallback('descriptors');
   }
 
   #wantsUpgrade(): boolean {
@@ -670,9 +670,9 @@ export class NativeServer {
       native.stackProceedRaw(socket.nativeId);
       this.onError(socket, error);
     } else if (socket.incoming.length === 0) {
-      this.handOver(socket, { bytes, packet }, 'unusual');
+      this.fallBack(socket, { bytes, packet }, 'unusual');
     } else {
-      socket.onAnswered = () => this.handOver(socket, { bytes, packet }, 'unusual');
+      socket.afterResponses = () => this.fallBack(socket, { bytes, packet }, 'unusual');
     }
   }
 
@@ -703,7 +703,7 @@ export class NativeServer {
   wantsBytes(socket: ServerSocket, made?: Buffer): boolean {
     if (socket.nativeId < 0 || socket.receiving !== null) return false;
     if (socket.incoming.length > 0 && !isTakenOver(socket)) return false;
-    this.handOver(socket, null, 'bytes wanted', made);
+    this.fallBack(socket, null, 'bytes wanted', made);
     return socket.nativeId < 0;
   }
 }
@@ -733,12 +733,12 @@ function isDrained(response: Outgoing): boolean {
 
 /** A client that is still sending gets what was written, though the connection is destroyed now. */
 function endSide(socket: ServerSocket): void {
-  flushOf(socket);
+  flushSocket(socket);
   if (socket.nativeId >= 0) native.stackEnd(socket.nativeId);
 }
 
-function configure(home: NativeServer): void {
-  if (home.id >= 0) home.configure();
+function configure(nativeServer: NativeServer): void {
+  if (nativeServer.id >= 0) nativeServer.configure();
 }
 
 function positive(value: unknown): number {

@@ -8,13 +8,13 @@ const file = process.env.MILLRACE_STATS_FILE;
 interface Totals {
   connections: {
     native: number;
-    handedOver: number;
+    fallback: number;
     lost: number;
     moved: number;
     relayed: number;
   };
-  requests: { native: number; cached: number; handedOver: number; unowned: number };
-  reasons: Record<string, number>;
+  requests: { native: number; cached: number; fallback: number; unowned: number };
+  fallbackReasons: Record<string, number>;
 }
 
 /** Servers that listen or have connections. */
@@ -92,9 +92,9 @@ function onDeadlyTerminate(callback: () => void): void {
 
 function zero(): Totals {
   return {
-    connections: { native: 0, handedOver: 0, lost: 0, moved: 0, relayed: 0 },
-    requests: { native: 0, cached: 0, handedOver: 0, unowned: 0 },
-    reasons: {},
+    connections: { native: 0, fallback: 0, lost: 0, moved: 0, relayed: 0 },
+    requests: { native: 0, cached: 0, fallback: 0, unowned: 0 },
+    fallbackReasons: {},
   };
 }
 
@@ -106,8 +106,8 @@ function add(to: Totals, what: Totals, times: 1 | -1): void {
       counts[name] = (counts[name] as number) + times * (more[name] as number);
     }
   }
-  for (const [reason, count] of Object.entries(what.reasons)) {
-    to.reasons[reason] = (to.reasons[reason] ?? 0) + times * count;
+  for (const [reason, count] of Object.entries(what.fallbackReasons)) {
+    to.fallbackReasons[reason] = (to.fallbackReasons[reason] ?? 0) + times * count;
   }
 }
 

@@ -1,42 +1,42 @@
-/** What a server has done so far: how much natively, how much by Node's own code, and why. */
+/** Counters of a server: what was served natively, what by Node's own code, and why. */
 export interface StackStats {
   connections: {
-    /** Now, the native ones. */
+    /** Native connections now. */
     open: number;
-    /** So far, without those that were handed over. */
+    /** Native connections so far, without those that fell back. */
     native: number;
-    /** So far, served by Node's own code. */
-    handedOver: number;
-    /** So far, those that were accepted and could not be taken, for want of memory or of the system's room to watch them. */
+    /** Connections so far that fell back to Node's own code. */
+    fallback: number;
+    /** Connections so far that were accepted and lost: no memory was left, or the system could watch no more. */
     lost: number;
-    /** So far, given to whom their requests belong, where the port is shared; those whose TLS session stays are not. */
+    /** On a shared port, connections so far that moved to the process that owns their requests, without those that are relayed. */
     moved: number;
-    /** So far, those with a TLS session that stays: their text went to whom the requests belong. */
+    /** On a shared port, TLS connections so far whose text was relayed to the process that owns their requests. */
     relayed: number;
   };
   requests: {
-    /** Now: begun and not yet answered to the end, on native connections. */
+    /** Requests of native connections now that have begun and are not answered to the end. */
     inFlight: number;
-    /** So far, on native connections. */
+    /** Requests of native connections so far. */
     native: number;
-    /** So far, answered from the output cache. */
+    /** Requests so far that the output cache has answered. */
     cached: number;
-    /** So far, on connections that were handed over. */
-    handedOver: number;
-    /** So far, answered 404 or 503 since nobody has their URL, where the port is shared. */
+    /** Requests so far of connections that fell back to Node's own code. */
+    fallback: number;
+    /** On a shared port, requests so far that were answered 404 or 503, as no process has their URL. */
     unowned: number;
   };
-  /** Connections handed over, by reason. */
-  reasons: Record<string, number>;
-  /** Responses that met `responseTimeout`. */
+  /** Connections that fell back to Node's own code, by reason. */
+  fallbackReasons: Record<string, number>;
+  /** Responses that `responseTimeout` ended. */
   responseTimeouts: number;
-  /** Requests answered 503 for `maxRequestsInFlight`. */
+  /** Requests answered 503 because of `maxRequestsInFlight`. */
   overloaded: number;
-  /** Connections closed for `minReceiveRate` or `minSendRate`. */
+  /** Connections closed because of `minReceiveRate` or `minSendRate`. */
   tooSlow: number;
 }
 
-/** What is counted as it happens; the rest is known anyway. */
+/** Counters that are kept here; the others are computed when they are read. */
 export type CountedHere = Omit<StackStats, 'connections' | 'requests'> & {
   connections: Omit<StackStats['connections'], 'open' | 'lost' | 'moved' | 'relayed'>;
   requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached' | 'unowned'>;

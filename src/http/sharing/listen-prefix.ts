@@ -18,14 +18,14 @@ import type { HttpServer } from '../server/native-server.js';
 const { setImmediate, setTimeout } = timers;
 
 /** By server: what it has joined, until it listens. */
-const tickets = new WeakMap<http.Server, number>();
+const memberships = new WeakMap<http.Server, number>();
 /** Servers that are about to listen; `false`: they were closed in the meantime. */
-const joining = new Map<http.Server, boolean>();
+const pendingJoins = new Map<http.Server, boolean>();
 /** How often a shared address may cease to be one while it is joined. */
-const ATTEMPTS = 100;
+const MAX_ATTEMPTS = 100;
 /** Milliseconds for which others may join it before us, each until its event loop comes back; and between two looks, at most. */
-const PATIENCE_MS = 20_000;
-const LOOK_MS = 16;
+const MAX_JOIN_WAIT_MS = 20_000;
+const MAX_POLL_INTERVAL_MS = 16;
 
 /** Whether these arguments of `listen` ask for a URL prefix. */
 export function isPrefix(args: unknown[]): args is [string, ...unknown[]] {
@@ -34,9 +34,9 @@ export function isPrefix(args: unknown[]): args is [string, ...unknown[]] {
 
 /** What a server has joined that is about to listen. */
 export function claimMembership(server: http.Server): number | undefined {
-  const ticket = tickets.get(server);
-  tickets.delete(server);
-  return ticket;
+  const membership = memberships.get(server);
+  memberships.delete(server);
+  return membership;
 }
 
 /** Has a server listen to a URL prefix. `impediment`: why it cannot be served natively, if so. */
@@ -46,19 +46,19 @@ export function listenShared(
   secure: boolean,
   impediment: string | null,
 ): void {
-  if (offBecause) throw cannot(url, `it needs the native stack: ${offBecause}`);
-  if (impediment) throw cannot(url, impediment);
+  if (offBecause) throw createPrefixError(url, `it needs the native stack: ${offBecause}`);
+  if (impediment) throw createPrefixError(url, impediment);
   const prefix = native.stackPrefix(url);
-  if (prefix.error !== undefined) throw cannot(url, prefix.error);
+  if (prefix.error !== undefined) throw createPrefixError(url, prefix.error);
   if (prefix.secure !== secure) {
-    throw cannot(url, `this is an ${secure ? 'https' : 'http'}.Server`);
+    throw createPrefixError(url, `this is an ${secure ? 'https' : 'http'}.Server`);
   }
-  if (server._handle || joining.has(server)) throw alreadyListening();
+  if (server._handle || pendingJoins.has(server)) throw createAlreadyListeningError();
   const callback = args.at(-1);
   if (typeof callback === 'function') server.once('listening', callback as () => void);
   const backlog = args.find((it) => typeof it === 'number');
   startReactor();
-  joining.set(server, true);
+  pendingJoins.set(server, true);
   void joinAndListen(server, prefix, backlog).catch((error) => {
     process.nextTick(() => server.emit('error', error));
   });
@@ -68,22 +68,22 @@ type Prefix = ReturnType<typeof native.stackPrefix>;
 
 async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: number): Promise<void> {
   try {
-    const joined = await join(prefix, () => joining.get(server) === true);
+    const joined = await join(prefix, () => pendingJoins.get(server) === true);
     if (joined === null) return;
-    const { ticket, shared, code, message } = joined;
+    const { ticket: membership, shared, code, message } = joined;
     if (code !== undefined) {
       const error = new Error(`listen ${code}: ${prefix.text}: ${message}`);
       throw Object.assign(error, { code, syscall: 'listen' });
     }
     try {
-      if (joining.get(server)) listenWith(server, prefix, ticket, shared, backlog);
+      if (pendingJoins.get(server)) listenWith(server, prefix, membership, shared, backlog);
     } finally {
       claimMembership(server);
       // The server may not have come to share it; whoever closes its handle closes the descriptor.
-      native.stackAbandon(ticket, !server._handle);
+      native.stackAbandon(membership, !server._handle);
     }
   } finally {
-    joining.delete(server);
+    pendingJoins.delete(server);
   }
 }
 
@@ -91,13 +91,13 @@ async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: numbe
 function listenWith(
   server: HttpServer,
   prefix: Prefix,
-  ticket: number,
+  membership: number,
   shared: boolean,
   backlog?: number,
 ): void {
-  tickets.set(server, ticket);
+  memberships.set(server, membership);
   if (shared) {
-    const fd = native.stackJoinedListener(ticket);
+    const fd = native.stackJoinedListener(membership);
     server._listen2(null, null, null, backlog, fd, 0);
     return;
   }
@@ -136,19 +136,19 @@ async function join(prefix: Prefix, isWanted: () => boolean): Promise<Joined | n
   let pause = 1;
   while (isWanted()) {
     const joined = await native.stackJoin(directory, prefix.text);
-    if (joined.code === 'EAGAIN' && ++attempts < ATTEMPTS) {
+    if (joined.code === 'EAGAIN' && ++attempts < MAX_ATTEMPTS) {
       // Another server of this process has just left the address.
       await new Promise(setImmediate);
     } else if (joined.code !== 'EBUSY') {
       return joined;
-    } else if (waited >= PATIENCE_MS) {
-      const message = `${joined.message} and has not done so in ${PATIENCE_MS / 1000} s`;
+    } else if (waited >= MAX_JOIN_WAIT_MS) {
+      const message = `${joined.message} and has not done so in ${MAX_JOIN_WAIT_MS / 1000} s`;
       return { ...joined, code: 'ETIMEDOUT', message };
     } else {
       // Here and not in the pool of threads, of which the whole process has a few.
       await sleep(pause);
       waited += pause;
-      pause = Math.min(2 * pause, LOOK_MS);
+      pause = Math.min(2 * pause, MAX_POLL_INTERVAL_MS);
     }
   }
   return null;
@@ -159,13 +159,13 @@ function sleep(ms: number): Promise<void> {
 }
 
 /** A server is closed that may be about to listen. */
-export function cancelJoining(server: http.Server): void {
-  if (joining.has(server)) joining.set(server, false);
+export function cancelJoin(server: http.Server): void {
+  if (pendingJoins.has(server)) pendingJoins.set(server, false);
 }
 
 /** Another `listen` may not come now. */
 export function isJoining(server: http.Server): boolean {
-  return joining.has(server);
+  return pendingJoins.has(server);
 }
 
 /** Where those who share ports meet: `MILLRACE_PORTS`, or a directory of the user's own. */
@@ -183,12 +183,12 @@ function portsDirectory(): string {
   return path;
 }
 
-function cannot(url: string, why: string): Error {
+function createPrefixError(url: string, why: string): Error {
   const error = new TypeError(`The URL prefix '${url}' cannot be listened to: ${why}`);
   return Object.assign(error, { code: 'ERR_INVALID_ARG_VALUE' });
 }
 
-export function alreadyListening(): Error {
+export function createAlreadyListeningError(): Error {
   const error = new Error('Listen method has been called more than once without closing.');
   return Object.assign(error, { code: 'ERR_SERVER_ALREADY_LISTEN' });
 }

@@ -3,7 +3,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { announce, connections } from '../connection/announce.js';
 import { ServerSocket } from '../connection/socket.js';
-import { type Carried, carry, giveToParser } from '../fallback/carried-state.js';
+import { attachParser, type Carried, carry } from '../fallback/carried-state.js';
 import {
   abortWithin,
   type Bytes,
@@ -62,10 +62,10 @@ export const nodeTlsConnection = probe.listeners('connection')[0] as (
   socket: net.Socket,
 ) => void;
 
-const kHandshakeTimeout = keyOf('handshake-timeout');
-const kSniCallback = keyOf('snicallback');
-const kPskCallback = keyOf('pskcallback');
-const kEnableTrace = keyOf('enableTrace');
+const kHandshakeTimeout = findInternalKey('handshake-timeout');
+const kSniCallback = findInternalKey('snicallback');
+const kPskCallback = findInternalKey('pskcallback');
+const kEnableTrace = findInternalKey('enableTrace');
 
 /** The native side of one `https.Server`. */
 export class SecureServer extends NativeServer {
@@ -79,7 +79,7 @@ export class SecureServer extends NativeServer {
 
   constructor(server: SecureHttpServer) {
     super(server);
-    this.#protocols = protocolsOf(server.ALPNProtocols);
+    this.#protocols = parseProtocols(server.ALPNProtocols);
     native.stackSeedRandom();
   }
 
@@ -136,7 +136,7 @@ export class SecureServer extends NativeServer {
 
   // The handshake.
 
-  /** A client has told what it wants. */
+  /** Handles the first message of a client's handshake. */
   onHello(socket: SecureSocket, name: string, unsure: boolean): void {
     const reason = unsure ? 'TLS unusual' : this.#foreign();
     if (reason) {
@@ -291,7 +291,7 @@ export class SecureServer extends NativeServer {
     else socket.destroy(error);
   }
 
-  /** As Node: told once, before anything else is. */
+  /** Emits 'tlsClientError' at most once, before anything else is emitted, as Node does. */
   onTlsError(socket: SecureSocket, error: Error): void {
     if (socket.refused) return;
     socket.refused = true;
@@ -328,7 +328,7 @@ export class SecureServer extends NativeServer {
     const { server } = this;
     const { fd, bytes } = native.stackRelease(socket.nativeId);
     this.forget(socket);
-    this.countHandedOver(reason);
+    this.countFallback(reason);
     const options = { fd, readable: true, writable: true, allowHalfOpen: server.allowHalfOpen };
     const ordinary = this.#ordinary(socket, options);
     ordinary.server = server;
@@ -353,22 +353,22 @@ export class SecureServer extends NativeServer {
   }
 
   /** After an upgrade, or for a request that is not judged here: only the text can go. */
-  override handOver(socket: ServerSocket, bytes: Bytes | null, reason: string): void {
-    // What the batch tells as requests cannot be told as bytes any more.
+  override fallBack(socket: ServerSocket, bytes: Bytes | null, reason: string): void {
+    // Requests that the batch contains cannot be read as bytes any more.
     if (socket.nativeId < 0 || unreadOffset(socket.nativeId) !== -1) return;
     flushAll();
     if (socket.queued > 0) {
       // What has been sent leaves first.
-      socket.afterWrite(() => this.handOver(socket, bytes, reason));
+      socket.afterWrite(() => this.fallBack(socket, bytes, reason));
       return;
     }
     const carried = carry(this, socket, bytes !== null);
     this.inParser(socket, leavesHttp(reason, bytes?.bytes), () => {
       const stream = this.#release(socket as SecureSocket, reason, carried);
-      // What was told as doubtful comes from here.
+      // Bytes that the reactor did not parse come from here.
       if (bytes) native.stackProceedRaw(stream.carrier.nativeId);
       else startRaw(stream.carrier);
-      giveToParser(socket, stream, countingFrom(this.server, socket.requestsCount), carried);
+      attachParser(socket, stream, countingFrom(this.server, socket.requestsCount), carried);
       // Not the one that counts.
       stream.server = this.server;
       countRequests(this, stream);
@@ -382,7 +382,7 @@ export class SecureServer extends NativeServer {
     const { nativeId: id } = socket;
     socket.nativeHandle?.close();
     this.forget(socket);
-    this.countHandedOver(reason);
+    this.countFallback(reason);
     const stream = becomeStream(socket, this, id, carried);
     const { carrier } = stream;
     sockets[id] = carrier;
@@ -408,12 +408,12 @@ interface OrdinarySocket extends net.Socket {
   _server: net.Server;
 }
 
-function keyOf(description: string): symbol {
+function findInternalKey(description: string): symbol {
   return internalKey(probe, description) ?? Symbol(description);
 }
 
 /** Out of the form that TLS has for them (RFC 7301). */
-function protocolsOf(encoded: Buffer | undefined): Buffer[] {
+function parseProtocols(encoded: Buffer | undefined): Buffer[] {
   const protocols: Buffer[] = [];
   for (let at = 0; encoded && at < encoded.length; ) {
     const end = at + 1 + (encoded[at] as number);

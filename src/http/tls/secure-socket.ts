@@ -36,7 +36,7 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
   secureContext: NativeContext | null = null;
   /** What 'connection' listeners were given. */
   underlying: Underlying | null = null;
-  /** The server was told of an error in the handshake. */
+  /** Whether the server has handled an error in the handshake. */
   refused = false;
 
   get _secureEstablished() {

@@ -16,8 +16,8 @@ export class Carrier extends ServerSocket {
   /** Errors are the stream's. */
   override failed = true;
 
-  constructor(id: number, home: SecureServer, stream: SecureStream) {
-    super(id, home);
+  constructor(id: number, nativeServer: SecureServer, stream: SecureStream) {
+    super(id, nativeServer);
     this.stream = stream;
     this.foreign = {
       expectsMore: false,
@@ -59,7 +59,7 @@ export interface SecureStream extends tls.TLSSocket {
 /** Turns a native socket into a stream; the same object, as listeners and applications may hold it. */
 export function becomeStream(
   socket: SecureSocket,
-  home: SecureServer,
+  nativeServer: SecureServer,
   id: number,
   carried: Carried,
 ): SecureStream {
@@ -68,12 +68,12 @@ export function becomeStream(
   Object.setPrototypeOf(socket, prototype);
   const stream = socket as unknown as SecureStream;
   (net.Socket as unknown as (this: net.Socket, options: object) => void).call(stream, {
-    allowHalfOpen: home.server.allowHalfOpen,
+    allowHalfOpen: nativeServer.server.allowHalfOpen,
     readable: true,
     writable: true,
   });
   stream._server = server;
-  stream.carrier = new Carrier(id, home, stream);
+  stream.carrier = new Carrier(id, nativeServer, stream);
   stream.carrier.knownPeer = carried.peer;
   stream.carrier.sent = carried.bytesWritten;
   if (carried.paused) {
@@ -115,7 +115,7 @@ const own: ThisType<SecureStream> & Record<string, unknown> = {
     this.setTimeout(0);
     done(error);
     const close = () => this.emit('close', Boolean(error));
-    if (carrier.closeTold) process.nextTick(close);
+    if (carrier.isCloseEmitted) process.nextTick(close);
     else {
       carrier.once('close', close);
       carrier.destroy();

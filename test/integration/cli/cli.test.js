@@ -211,7 +211,7 @@ test('docs/reference/cli.md is that of the flags', () => {
 test('the tables of docs/reference/stack.md are those of the limits and counters', () => {
   const page = readFileSync(new URL('../../../docs/reference/stack.md', import.meta.url), 'utf8');
   assert.equal(page, stackPage(), 'run: node scripts/reference.js');
-  for (const name of ['minSendRate', 'connections.handedOver']) {
+  for (const name of ['minSendRate', 'connections.fallback']) {
     assert.ok(page.includes(`\n| \`${name}\` | `), name);
   }
 });

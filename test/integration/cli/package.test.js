@@ -157,8 +157,8 @@ const ON_NODE = `import http from 'node:http'; ${SERVE}`;
 const WAYS = {
   '--import millrace/register': [ON_NODE, ['--import', 'millrace/register']],
   'NODE_OPTIONS with it': [ON_NODE, [], { NODE_OPTIONS: '--import millrace/register' }],
-  'slipstream()': [
-    `import { slipstream } from 'millrace/http'; slipstream(); slipstream();
+  'install()': [
+    `import { install } from 'millrace/http'; install(); install();
      const { default: http } = await import('node:http'); ${SERVE}`,
   ],
   'millrace/http': [`import http from 'millrace/http'; ${SERVE}`],

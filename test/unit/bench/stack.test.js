@@ -29,9 +29,9 @@ test('an answer out of order, and another status, end the count', () => {
 });
 
 test('what the processes of a server served is summed', () => {
-  const one = { requests: { native: 98, handedOver: 2 }, reasons: { upgrade: 2 } };
-  const two = { requests: { native: 50, handedOver: 1 }, reasons: { upgrade: 1 } };
-  const sum = { native: 148, handedOver: 3, reasons: { upgrade: 3 } };
+  const one = { requests: { native: 98, fallback: 2 }, fallbackReasons: { upgrade: 2 } };
+  const two = { requests: { native: 50, fallback: 1 }, fallbackReasons: { upgrade: 1 } };
+  const sum = { native: 148, fallback: 3, fallbackReasons: { upgrade: 3 } };
   assert.deepEqual(sumServed(`${JSON.stringify(one)}\n${JSON.stringify(two)}\n`), sum);
 });
 

@@ -435,7 +435,7 @@ describe('HTTPS', () => {
       assert.match(await talk('GET', '/'), /1$/);
       // Only Node's own parser takes a target in absolute form.
       assert.match(await talk('POST', 'https://localhost/'), /2$/);
-      assert.equal(server.stats().connections.handedOver, 1);
+      assert.equal(server.stats().connections.fallback, 1);
       assert.match(await talk('GET', '/'), /3$/);
     },
   );

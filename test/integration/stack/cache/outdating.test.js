@@ -14,7 +14,7 @@ import {
 } from '../../../fixtures/stack/caching.js';
 
 /** Only Node's own parser takes a target in absolute form: the connection is handed over. */
-const handedOver = (path, method = 'POST') =>
+const fallbackRequest = (path, method = 'POST') =>
   ask(`http://a${path}`, ['Content-Length: 0', ...last], method);
 
 describe('on a connection that was handed over', () => {
@@ -52,9 +52,9 @@ describe('on a connection that was handed over', () => {
     test(`what a success makes out of date is removed: ${what}`, limits, async (t) => {
       const { server, stored } = await site(t, change);
       assert.equal(await stored('/a'), '1');
-      const [{ status }] = responses(await exchange(server, handedOver(path)));
+      const [{ status }] = responses(await exchange(server, fallbackRequest(path)));
       assert.ok(status < 400);
-      assert.equal(server.stats().connections.handedOver, 1);
+      assert.equal(server.stats().connections.fallback, 1);
       assert.equal(await stored('/a'), '3');
       assert.equal(server.cache.stats().invalidations, 1);
     });
@@ -66,13 +66,13 @@ describe('on a connection that was handed over', () => {
       response.end();
     });
     assert.equal(await stored('/a'), '1');
-    await exchange(server, handedOver('/a', 'DELETE'));
-    await exchange(server, handedOver('/a', 'OPTIONS'));
+    await exchange(server, fallbackRequest('/a', 'DELETE'));
+    await exchange(server, fallbackRequest('/a', 'OPTIONS'));
     await exchange(
       server,
-      handedOver('/a').replaceAll('http://a', 'http://b').replace('Host: a', 'Host: b'),
+      fallbackRequest('/a').replaceAll('http://a', 'http://b').replace('Host: a', 'Host: b'),
     );
-    assert.equal(server.stats().connections.handedOver, 3);
+    assert.equal(server.stats().connections.fallback, 3);
     assert.equal(await stored('/a'), '1');
   });
 
@@ -84,7 +84,7 @@ describe('on a connection that was handed over', () => {
     });
     const first = get(server, '/a');
     while (calls.length < 1) await new Promise(setImmediate);
-    await exchange(server, handedOver('/a'));
+    await exchange(server, fallbackRequest('/a'));
     respond();
     assert.equal((await first).body, 'old');
     assert.equal((await get(server, '/a')).body, 'new');

@@ -81,8 +81,8 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
       // As with Node, an upgrade does not wait for the answers; what has been sent of them stays before it.
       const text = await exchange(server, sent, ...bodies, SWITCHED, 'echoed');
       if (bodies.includes(BIG)) assert.ok(text.endsWith(`${BIG}${SWITCHED}echoed`));
-      const { reasons, requests } = server.stats();
-      assert.deepEqual(reasons, { upgrade: 1 });
+      const { fallbackReasons, requests } = server.stats();
+      assert.deepEqual(fallbackReasons, { upgrade: 1 });
       assert.equal(requests.inFlight, 0);
     });
   }

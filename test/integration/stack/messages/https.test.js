@@ -78,8 +78,8 @@ async function told(server, secure) {
   return JSON.parse((await get(server, secure)).text);
 }
 
-function served({ connections, reasons }) {
-  return { native: connections.native, handedOver: connections.handedOver, reasons };
+function served({ connections, fallbackReasons }) {
+  return { native: connections.native, fallback: connections.fallback, fallbackReasons };
 }
 
 for (const version of ['TLSv1.2', 'TLSv1.3']) {
@@ -99,7 +99,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3']) {
     assert.equal(facts.isTls, true);
     assert.equal(facts.authorized, false);
     assert.equal(facts.authorizationError, null);
-    assert.deepEqual(served(server.stats()), { native: 1, handedOver: 0, reasons: {} });
+    assert.deepEqual(served(server.stats()), { native: 1, fallback: 0, fallbackReasons: {} });
   });
 
   test(`${version} sessions are resumed, across servers with the same ticket keys too`, async () => {
@@ -142,7 +142,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3']) {
     if (version === 'TLSv1.3') {
       assert.deepEqual(await check(made.version1), [true, null, 'version1']);
     }
-    assert.equal(server.stats().connections.handedOver, 0);
+    assert.equal(server.stats().connections.fallback, 0);
   });
 }
 
@@ -201,7 +201,7 @@ test('server names choose contexts: exact, wildcard, the last one added, none', 
   assert.equal(await name('a.wild.example'), 'wild');
   assert.equal(await name('a.b.wild.example'), 'server');
   assert.equal(await name('localhost'), 'server');
-  assert.equal(server.stats().connections.handedOver, 0);
+  assert.equal(server.stats().connections.fallback, 0);
 });
 
 test('SNICallback answers later, with a context, with none, with an error', async () => {
@@ -220,7 +220,7 @@ test('SNICallback answers later, with a context, with none, with an error', asyn
   const failed = once(server, 'tlsClientError');
   await assert.rejects(get(server, { ...any, servername: 'bad.example' }));
   assert.equal((await failed)[0].message, 'no');
-  assert.equal(server.stats().connections.handedOver, 0);
+  assert.equal(server.stats().connections.fallback, 0);
 });
 
 test('setSecureContext changes the certificate of new connections', async () => {
@@ -237,7 +237,7 @@ test('two identities: the client decides by what it can check', async () => {
   });
   assert.equal((await get(server, { sigalgs: 'RSA-PSS+SHA256' })).name, 'serverRsa');
   assert.equal((await get(server, { sigalgs: 'ECDSA+SHA256' })).name, 'server');
-  assert.equal(server.stats().connections.handedOver, 0);
+  assert.equal(server.stats().connections.fallback, 0);
 });
 
 test('a key with a passphrase', async () => {
@@ -256,10 +256,10 @@ for (const [name, options, reason] of [
     assert.equal((await get(server)).status, 200);
     assert.deepEqual(served(server.stats()), {
       native: 0,
-      handedOver: 1,
-      reasons: { [reason]: 1 },
+      fallback: 1,
+      fallbackReasons: { [reason]: 1 },
     });
-    assert.equal(server.stats().requests.handedOver, 1);
+    assert.equal(server.stats().requests.fallback, 1);
   });
 }
 
@@ -272,13 +272,13 @@ test("named ciphers in their order, the client's where that is wanted; others ar
   assert.equal(await cipher(server, { ciphers: names.toReversed().join(':') }), names[0]);
   const yielding = await listen({ ciphers, honorCipherOrder: false });
   assert.equal(await cipher(yielding, { ciphers: names.toReversed().join(':') }), names[1]);
-  assert.deepEqual(server.stats().reasons, {});
+  assert.deepEqual(server.stats().fallbackReasons, {});
   await listen({ ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3' }).then(async (modern) =>
     assert.equal((await told(modern)).cipher.name, 'TLS_AES_128_GCM_SHA256'),
   );
   const both = await listen({ ...made.serverRsa, ciphers });
   assert.equal((await get(both, { ...old, ciphers: 'AES128-SHA' })).status, 200);
-  assert.deepEqual(both.stats().reasons, { 'TLS parameters': 1 });
+  assert.deepEqual(both.stats().fallbackReasons, { 'TLS parameters': 1 });
 });
 
 for (const cipher of [
@@ -302,7 +302,7 @@ for (const cipher of [
       assert.equal(facts.reused, reused);
     }
     assert.deepEqual(
-      [first, second].map((server) => server.stats().reasons),
+      [first, second].map((server) => server.stats().fallbackReasons),
       [{}, {}],
     );
   });
@@ -312,7 +312,7 @@ test('a client that only knows old suites is served by Node, with its bytes', as
   const server = await listen(made.serverRsa);
   const { status } = await get(server, { maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' });
   assert.equal(status, 200);
-  assert.deepEqual(served(server.stats()).reasons, { 'TLS parameters': 1 });
+  assert.deepEqual(served(server.stats()).fallbackReasons, { 'TLS parameters': 1 });
 });
 
 /** The first bytes of Node's own client. */
@@ -441,7 +441,7 @@ test('large bodies in both directions, with backpressure', async () => {
     request.end(sent);
   });
   assert.equal(hash.digest('hex'), createHash('sha256').update(sent).digest('hex'));
-  assert.equal(server.stats().connections.handedOver, 0);
+  assert.equal(server.stats().connections.fallback, 0);
 });
 
 test('pipelined requests are answered in order, in one record each turn', async () => {
@@ -509,7 +509,7 @@ test('the socket below TLS gives no bytes and takes none, whoever tries', async 
   const { text } = await get(server);
   await closed;
   assert.deepEqual([text, read], ['hello', 0]);
-  assert.deepEqual(served(server.stats()), { native: 1, handedOver: 0, reasons: {} });
+  assert.deepEqual(served(server.stats()), { native: 1, fallback: 0, fallbackReasons: {} });
   assert.equal(server.stats().connections.open, 0);
 });
 
@@ -540,7 +540,7 @@ test('a WebSocket-like upgrade: text both ways, what came with the head first, t
   const all = Buffer.concat(chunks);
   const at = all.indexOf('\r\n\r\n', all.indexOf(' 101 ')) + 4;
   assert.deepEqual(all.subarray(at), Buffer.concat([Buffer.from('head'), body]));
-  assert.deepEqual(server.stats().reasons, { upgrade: 1 });
+  assert.deepEqual(server.stats().fallbackReasons, { upgrade: 1 });
 });
 
 test("a 'data' listener on a secure socket gets all bytes, and requests are served by Node", async () => {
@@ -549,7 +549,7 @@ test("a 'data' listener on a secure socket gets all bytes, and requests are serv
   server.on('secureConnection', (socket) => socket.on('data', (bytes) => (seen += bytes)));
   assert.equal((await get(server, {}, '/one')).text, '/one');
   assert.match(seen, /^GET \/one HTTP\/1\.1\r\n/);
-  assert.deepEqual(server.stats().reasons, { 'bytes wanted': 1 });
+  assert.deepEqual(server.stats().fallbackReasons, { 'bytes wanted': 1 });
 });
 
 test('what the reactor does not judge is read by Node on the same connection', async () => {
@@ -586,7 +586,7 @@ test('the server of a connection that Node reads on is the server, with a limit 
     client.write(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
     assert.match(String((await once(client, 'data'))[0]), /true$/);
   }
-  assert.deepEqual(server.stats().reasons, { unusual: 1 });
+  assert.deepEqual(server.stats().fallbackReasons, { unusual: 1 });
   client.destroy();
 });
 

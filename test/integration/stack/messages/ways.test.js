@@ -34,8 +34,8 @@ const ways = [
   ['--import millrace/register', viaNode, ['--import', 'millrace/register']],
   ['NODE_OPTIONS', viaNode, [], { NODE_OPTIONS: '--import millrace/register' }],
   [
-    'slipstream()',
-    `import { slipstream } from 'millrace/http'; slipstream(); const { createServer } = await import('node:http');
+    'install()',
+    `import { install } from 'millrace/http'; install(); const { createServer } = await import('node:http');
      const server = createServer(${answer}); ${SERVE}`,
   ],
   [
@@ -133,9 +133,9 @@ describe('MILLRACE_STATS_FILE gets a line at the end', () => {
       assert.deepEqual(end, expected, stderr);
       assert.deepEqual(readFileSync(file, 'utf8').trimEnd().split('\n').map(JSON.parse), [
         {
-          connections: { native: 1, handedOver: 0, lost: 0, moved: 0, relayed: 0 },
-          requests: { native: 1, cached: 0, handedOver: 0, unowned: 0 },
-          reasons: {},
+          connections: { native: 1, fallback: 0, lost: 0, moved: 0, relayed: 0 },
+          requests: { native: 1, cached: 0, fallback: 0, unowned: 0 },
+          fallbackReasons: {},
         },
       ]);
     });

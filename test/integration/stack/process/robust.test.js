@@ -249,10 +249,10 @@ describe('clients', { timeout: 60_000 }, () => {
       const isFree = ({ descriptors }) => descriptors <= before.descriptors;
       const { uncaught, stats } = await until(child, isFree);
       assert.equal(uncaught, 0);
-      const { native, handedOver } = stats.connections;
-      assert.ok(handedOver > 0);
-      assert.equal(stats.reasons.descriptors, handedOver);
-      assert.equal(native + handedOver, answers.length);
+      const { native, fallback } = stats.connections;
+      assert.ok(fallback > 0);
+      assert.equal(stats.fallbackReasons.descriptors, fallback);
+      assert.equal(native + fallback, answers.length);
       assert.equal(await served(address), 'hello');
     },
   );

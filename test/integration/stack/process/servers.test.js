@@ -128,12 +128,12 @@ describe('a server that is closed', { timeout: 180_000 }, () => {
     assert.deepEqual(connections, {
       open: 0,
       native: 1,
-      handedOver: 0,
+      fallback: 0,
       lost: 0,
       moved: 0,
       relayed: 0,
     });
-    assert.deepEqual(requests, { inFlight: 0, native: 1, cached: 0, handedOver: 0, unowned: 0 });
+    assert.deepEqual(requests, { inFlight: 0, native: 1, cached: 0, fallback: 0, unowned: 0 });
   });
 });
 

@@ -383,8 +383,8 @@ describe("what only Node's parser reads is never answered by another application
       [],
       'what a has seen',
     );
-    assert.ok((await a.stats('a')).reasons.unusual >= 3, 'it was Node that read them');
-    assert.ok((await b.stats('b')).reasons.unusual >= 3, 'it was Node that read them');
+    assert.ok((await a.stats('a')).fallbackReasons.unusual >= 3, 'it was Node that read them');
+    assert.ok((await b.stats('b')).fallbackReasons.unusual >= 3, 'it was Node that read them');
   });
 
   test("the requests behind one that Node's parser has read", limits, async (t) => {
