@@ -9,12 +9,12 @@ import { end, start } from './processes.js';
 
 const crate = fileURLToPath(new URL('native/', import.meta.url));
 
-/** The path of a binary of bench/native. */
+/** Finds the path of a binary of bench/native. */
 export function findNativeBinary(name) {
   return join(crate, 'target', 'release', name);
 }
 
-/** Brings the binaries of bench/native up to date. */
+/** Builds the binaries of bench/native. */
 export function buildNative() {
   execFileSync('cargo', ['build', '--release', '--quiet', '--locked'], {
     cwd: crate,
@@ -24,7 +24,7 @@ export function buildNative() {
 
 /**
  * Starts the bare server. `tls` is a certificate's pair of files; with `stamp` the server spins and
- * `stop()` gives the times at which requests arrived.
+ * `stop()` returns the times at which requests arrived.
  */
 export async function startBareServer({ cores, directory, threads = 1, tls, stamp = false }) {
   const countFile = join(directory, 'counts');
@@ -44,7 +44,7 @@ export async function startBareServer({ cores, directory, threads = 1, tls, stam
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/`,
     port,
     cert: tls?.cert,
-    /** What the server has done so far, and when that was asked. */
+    /** Counts of the server so far, with the time of the reading. */
     async sample() {
       readSync(counts, buffer, 0, buffer.length, 0);
       const [requests, connections, tlsFull, tlsResumed] = readIntegers(buffer);
@@ -58,7 +58,7 @@ export async function startBareServer({ cores, directory, threads = 1, tls, stam
         serverCpuNs: readCpuNs([child.pid]),
       };
     },
-    /** Ends the server; `{ requests, ..., firstRequestNs, stamps }`. */
+    /** Stops the server; returns `{ requests, ..., firstRequestNs, stamps }`. */
     async stop() {
       end(child);
       const totals = JSON.parse((await lines.next()).value);

@@ -1,12 +1,12 @@
-// What is measured. A case is data:
-//   name, question   what it is called, and what it answers
+// The cases of the load suite. A case is data:
+//   name, question   its name, and the question that it answers
 //   kind             throughput (default), spacing, memory, start: the module that runs it
 //   server           see server.js
 //   load             see tools.js; `loads` adds to it for a row, and may name the row's tool
 //   tools            the rows; baseline: the row that ratios refer to
-//   bars             what is demanded of a row (default millrace)
-//   columns          columns that only some cases have, see throughput.js
-//   note             what one has to know to read the result
+//   bars             requirements for a row (default millrace)
+//   columns          additional columns, see throughput.js
+//   note             explanation of the result
 import { availableParallelism } from 'node:os';
 import { stack } from './stack/cases.js';
 
@@ -21,7 +21,7 @@ const lessCpuThanWrk = { than: 'wrk', metric: 'cpuUsPerRequest', atMost: 1 };
 const keepAlive = [
   { connections: 50 },
   { connections: 256 },
-  // Opening so many takes some clients a second.
+  // Some clients take a second to open this many connections.
   { connections: 5000, seconds: 4 },
 ].flatMap((load) => [
   {
@@ -74,7 +74,7 @@ const rates = [1000, 20_000].map((rate) => ({
   bars: [{ atMost: 200 }],
 }));
 
-// With four cores each side has two; with fewer both sides share all, and the sum of both is the limit.
+// With four cores each side has two; with fewer both sides share all cores.
 const roomy = availableParallelism() >= 4;
 
 export const suites = {

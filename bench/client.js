@@ -7,11 +7,11 @@ import { collect, end, errorLine, start } from './processes.js';
 import { buildCommand, tools } from './tools.js';
 
 const SAMPLE_MS = 50;
-/** How much longer than asked for a client may take. */
+/** Time that a client may take beyond its duration. */
 const GRACE_MS = 15_000;
 
 /**
- * Runs the tool `name` with `load` on `cores`, samples `server` meanwhile, and gives
+ * Runs the tool `name` with `load` on `cores`, samples `server` meanwhile, and returns
  * `{ command, startedNs, samples, server, cpuSeconds, wallSeconds, maxRssKb, others, said }`:
  * `server` is what the server did, `cpuSeconds` and `maxRssKb` are those of the client and its
  * children, `others` is how many cores anything else on the machine used, `said` the tool's own words.
@@ -70,7 +70,7 @@ async function sampleWhile(child, server) {
   return samples;
 }
 
-/** CPU time of what `pid` has started; null if some of it ended meanwhile. */
+/** Reads the CPU time of the descendants of `pid`; null if one of them ended meanwhile. */
 function readCpuNsOfDescendants(pid) {
   try {
     return readCpuNs(listDescendants(pid));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What the results depend on besides the tools. */
+/** Describes what the results depend on besides the tools. */
 export function describeMachine() {
   return {
     cpu: cpus()[0].model.trim(),
@@ -19,7 +19,7 @@ export function describeMachine() {
   };
 }
 
-/** A short name for the machine that says nothing of its owner. */
+/** Names the machine by its processor, without details of its owner. */
 export function nameMachine({ cpu, cores }) {
   const words = cpu.toLowerCase().replaceAll(/\(r\)|\(tm\)|processor|@.*/g, '');
   return `${words.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')}-${cores}-cores`;
@@ -37,7 +37,7 @@ function readCommit() {
   const git = (...args) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   try {
-    // What earlier runs have written changes no result.
+    // Files written by earlier runs do not affect results.
     const status = git('status', '--porcelain', '--', '.', ':!bench/results');
     const changed = status.trim() ? ', with changes' : '';
     return `${git('rev-parse', '--short=12', 'HEAD').trim()}${changed}`;

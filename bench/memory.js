@@ -22,7 +22,7 @@ export async function run(bench, context) {
   return used;
 }
 
-/** The lines of a case's result. */
+/** Formats the result of a case. */
 export function summarize({ vary, bars = [] }, { runs, failures }) {
   const names = [...new Set(runs.map(({ row }) => row))];
   const all = (row, key) => runs.filter((one) => one.row === row).map((one) => one[key]);

@@ -30,7 +30,7 @@ export async function startNginx({ cores, directory, tls, resume, cached }) {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/`,
     port,
     cert: tls?.cert,
-    /** What the server has done so far, and when that was told; its own status requests are left out. */
+    /** Counts of the server so far, without its status requests, and the time of the reading. */
     async sample() {
       const text = await status();
       const ns = Number(process.hrtime.bigint());
@@ -64,7 +64,7 @@ function buildConfiguration({ directory, port, statusPort, tls, resume, cached }
   const answer = cached
     ? `proxy_pass http://127.0.0.1:${statusPort}/hello; proxy_cache answers; proxy_cache_valid 200 1h;`
     : hello;
-  // Started as root, its worker would be somebody who may not write there.
+  // Started as root, nginx would run its worker as a user who cannot write there.
   const user = cached && process.getuid() === 0 ? 'user root;' : '';
   const cache = cached ? `proxy_cache_path ${join(directory, 'cache')} keys_zone=answers:1m;` : '';
   const servers = `
@@ -82,8 +82,8 @@ function buildConfiguration({ directory, port, statusPort, tls, resume, cached }
 }
 
 /**
- * Where the connections to each server behind the proxy are kept: at least as many as the load can have in flight, so that
- * none is closed and opened again.
+ * Idle connections to each upstream server: at least as many as the load can have in flight, so that none is closed and
+ * reopened.
  */
 const KEPT_UPSTREAM = 64;
 
@@ -114,7 +114,7 @@ export function buildProxyConfiguration({ directory, port, behind }) {
   return wrapConfiguration(directory, servers);
 }
 
-/** What all have in common: one worker that writes no log and keeps its connections, and these lines about what it serves. */
+/** Wraps server blocks in the common configuration: one worker, without logs, with keep-alive. */
 function wrapConfiguration(directory, servers) {
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `
@@ -135,7 +135,7 @@ ${servers}
 `;
 }
 
-/** Ports at which nobody listens. */
+/** Finds free ports. */
 export async function findFreePorts(count) {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(

@@ -1,4 +1,4 @@
-// What Linux tells about CPU time, in /proc.
+// CPU time from /proc.
 import { readdirSync, readFileSync } from 'node:fs';
 
 function readProcessCpuNs(pid) {
@@ -9,31 +9,31 @@ function readProcessCpuNs(pid) {
   return sum;
 }
 
-/** Nanoseconds that the living threads of these processes have run. */
+/** Reads the nanoseconds that the live threads of these processes have run. */
 export function readCpuNs(pids) {
   return pids.reduce((sum, pid) => sum + readProcessCpuNs(pid), 0);
 }
 
-/** The living processes that `pid` has started, that these have started, and so on. */
+/** Lists the live descendants of `pid`. */
 export function listDescendants(pid) {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   const children = text.split(' ').filter(Boolean).map(Number);
   return children.flatMap((child) => [child, ...listDescendants(child)]);
 }
 
-/** Of all cores of the machine, for whomever, in seconds. */
+/** Reads the CPU times of the whole machine, in seconds. */
 function readMachineSeconds() {
   const ticks = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0].trim().split(/\s+/).slice(1);
   const [user, nice, system, , , irq, softirq, steal] = ticks.map(Number);
   return { busy: (user + nice + system + irq + softirq + steal) / 100, stolen: steal / 100 };
 }
 
-/** Seconds that all cores of the machine were busy, for whomever; time stolen by a hypervisor included. */
+/** Reads the busy seconds of all cores of the machine, including time stolen by a hypervisor. */
 export function readMachineBusySeconds() {
   return readMachineSeconds().busy;
 }
 
-/** Begins to look; the function that comes back tells which part of these seconds since then was stolen. */
+/** Starts measuring steal; the returned function computes the share of the busy seconds since then that was stolen. */
 export function measureSteal() {
   const before = readMachineSeconds();
   return () => {

@@ -1,4 +1,4 @@
-// Starts processes on chosen cores and ends what is left of them when the harness ends.
+// Starts processes on chosen cores, and ends those that remain when the harness ends.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -31,7 +31,7 @@ export function start(argv, cores, options = {}) {
   return child;
 }
 
-/** Signals a process and all that it started. */
+/** Signals a process and all processes that it started. */
 export function end(child, signal = 'SIGTERM') {
   try {
     process.kill(-child.pid, signal);
@@ -40,7 +40,7 @@ export function end(child, signal = 'SIGTERM') {
   }
 }
 
-/** Collects a stream's text; call the result to get it. */
+/** Collects the text of a stream; the returned function returns it. */
 export function collect(stream) {
   let text = '';
   stream.on('data', (chunk) => {
@@ -49,7 +49,7 @@ export function collect(stream) {
   return () => text;
 }
 
-/** The line that says what went wrong, without the paths of this machine: an uncaught error's, or the last one. */
+/** Finds the line that describes an error: that of an uncaught error, or the last one. Without paths of this machine. */
 export function errorLine(text) {
   const lines = text.replaceAll(root, '').trim().split('\n');
   return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1);

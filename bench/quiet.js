@@ -1,12 +1,12 @@
-// What else runs on the machine: waiting for it to end, and repeating what it disturbed.
+// Other processes on the machine: waits for them to end, and repeats runs that they disturbed.
 import { setTimeout as delay } from 'node:timers/promises';
 import { readMachineBusySeconds } from './proc.js';
 import { computeMedian } from './statistics.js';
 import { formatShare } from './table.js';
 
-/** What others may use of a core, the harness included, before a run is repeated, if a case does not say. */
+/** Default share of a core that other processes, including the harness, may use before a run is repeated. */
 const QUIET = 0.1;
-/** How long to wait for others before a run is repeated. */
+/** Maximum wait for other processes before a run is repeated. */
 const PATIENCE_MS = 10_000;
 
 /** Calls `once`, and again if it fails. */
@@ -19,8 +19,8 @@ export async function retry(once) {
 }
 
 /**
- * Calls `once` until nothing else ran meanwhile, at most `most` times, and gives the least disturbed
- * outcome with the number of `attempts`. Whether to repeat does not depend on what was measured.
+ * Calls `once` until no other process disturbed it, at most `maxAttempts` times. Returns the least disturbed
+ * outcome with the number of `attempts`. Whether to repeat does not depend on the measured values.
  */
 export async function repeatUntilUndisturbed(once, maxAttempts, quiet = QUIET) {
   let best = await once();
@@ -43,7 +43,7 @@ async function waitUntilQuiet() {
   }
 }
 
-/** The line that says how quiet the machine was. */
+/** Formats how much other processes used. */
 export function formatDisturbance(runs, quiet = QUIET) {
   const shares = runs.map(({ others }) => others);
   const highest = Math.max(...shares);
@@ -51,6 +51,8 @@ export function formatDisturbance(runs, quiet = QUIET) {
   return [
     `- other processes, the harness among them, used ${formatShare(computeMedian(shares))} of a core, at most ${formatShare(highest)}`,
     `${repeated} of ${runs.length} runs were repeated for that`,
-    ...(highest > quiet ? ['**the machine was not quiet, these figures are doubtful**'] : []),
+    ...(highest > quiet
+      ? ['**other processes disturbed the runs: these figures are doubtful**']
+      : []),
   ].join('; ');
 }

@@ -1,4 +1,4 @@
-// Ratios between the rows of a case, and what is demanded of them.
+// Ratios between the rows of a case, and the requirements for them.
 import { computeMedianInterval } from './statistics.js';
 import { formatInterval } from './table.js';
 
@@ -11,7 +11,7 @@ const metrics = {
   bytesEach: 'memory per connection',
 };
 
-/** The ratio of a metric to that of another row: the median over the rounds, of the mean in each. */
+/** Computes the ratio of a metric to that of another row: the median over rounds of the ratio of means. */
 function computeRatio(runs, row, base, metric) {
   const mean = (round, name) => {
     const values = runs.filter((one) => one.round === round && one.row === name);
@@ -21,12 +21,12 @@ function computeRatio(runs, row, base, metric) {
   return computeMedianInterval(rounds.map((round) => mean(round, row) / mean(round, base)));
 }
 
-/** The cell that compares a row with the row `base`. */
+/** Formats the cell that compares a row with the row `base`. */
 export function formatRatio(runs, row, base, metric) {
   return row === base ? '1' : formatInterval(computeRatio(runs, row, base, metric));
 }
 
-/** The line that says whether a bar is met. */
+/** Checks whether a requirement is met, and formats the result. */
 export function checkBar(
   { row = 'millrace', than, metric = 'requestsPerSecond', atLeast, atMost },
   runs,

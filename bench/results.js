@@ -1,4 +1,4 @@
-// What a benchmark leaves behind: a folder of raw data, and sections of its suite's file.
+// The results of a benchmark: a folder of raw data, and sections of the suite's file.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { formatMeasuredLine } from './sections.js';
 import { SuiteFile } from './suite-file.js';
 import { exitWithUsageError } from './usage.js';
 
-/** Collects the results of a suite's cases, and writes all that it has after each. */
+/** Collects the results of a suite's cases, and writes them after each case. */
 export class Results {
   #directory;
   #raw;
@@ -35,24 +35,24 @@ export class Results {
     writeFileSync(join(this.#directory, 'raw.json'), `${JSON.stringify(this.#raw, null, 1)}\n`);
   }
 
-  /** Adds lines to the summary that are of no single case. */
+  /** Adds lines to the summary that do not belong to a single case. */
   conclude(lines) {
     this.#summary.push(...lines);
     mkdirSync(this.#directory, { recursive: true });
     writeFileSync(join(this.#directory, 'summary.md'), this.#summary.join('\n'));
   }
 
-  /** Puts a section into the suite's file. `runs` says how often was measured, `used` names what has a version. */
+  /** Puts a section into the suite's file. `runs` describes the number of runs, `used` names the tools whose versions are listed. */
   publish({ name, lines, runs = this.#raw.runs, used = [] }) {
     const versions = Object.entries(this.#raw.versions).filter(([tool]) => used.includes(tool));
-    const told = versions.map(([tool, version]) => `${tool}: ${version}`).join('; ');
-    const tail = [...(told ? ['', `Versions: ${told}.`] : []), ''];
+    const list = versions.map(([tool, version]) => `${tool}: ${version}`).join('; ');
+    const tail = [...(list ? ['', `Versions: ${list}.`] : []), ''];
     const measured = formatMeasuredLine({ ...this.#raw, runs });
     const fault = this.#file?.replace({ name, lines: [...lines, ...tail, measured] });
     if (fault) console.error(`bench: ${fault}; left as it is, see ${this.#folder}`);
   }
 
-  /** The places of all that was written, from where the harness runs. */
+  /** The paths of all written files, relative to the working directory. */
   get paths() {
     return [this.#file?.path, this.#folder].filter(Boolean).join(', ');
   }
@@ -69,7 +69,7 @@ function createDirectory(name) {
   return directory;
 }
 
-/** What was typed, without the folders of this machine. */
+/** Formats the command line, without folders of this machine. */
 function formatCommand() {
   const words = process.argv.slice(2).map((word) => (isAbsolute(word) ? basename(word) : word));
   return ['npm run bench --', ...words].join(' ');

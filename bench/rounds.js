@@ -6,10 +6,10 @@ import { startServer } from './server.js';
 export const toolOf = (bench, row) => bench.loads?.[row]?.tool ?? row;
 
 /**
- * Calls `runOne(tool, load)` for the rows of a case in every round, there and back (A B C C B A, so
- * that a drift of the machine weighs on all alike) or, with `back: false`, only there. Gives
- * `{ runs, failures }`: what the calls gave, with `row` and `round`, and why a row has none. A run
- * that fails is tried once more, then its row is left out; one that others disturbed is repeated.
+ * Calls `runOne(tool, load)` for the rows of a case in every round, forwards and backwards (A B C C B A, so
+ * that drift affects every row equally) or, with `back: false`, forwards only. Returns
+ * `{ runs, failures }`: the results with `row` and `round`, and the reasons of missing ones. A failing run
+ * is tried once more, then its row is left out; a disturbed run is repeated.
  */
 export async function runRounds(bench, context, runOne, { back = true } = {}) {
   const there = bench.tools.filter((row) => context.found.has(toolOf(bench, row)));
@@ -35,7 +35,7 @@ export async function runRounds(bench, context, runOne, { back = true } = {}) {
   return { runs: runs.filter(({ row }) => !(row in failures)), failures };
 }
 
-/** Starts a case's server and calls `use(run, server)`, where `run` runs a tool against it; ends the server then. */
+/** Starts a case's server and calls `use(run, server)`, where `run` runs a tool against it; stops the server afterwards. */
 export async function withServer(bench, { cores, directory }, use) {
   const own = bench.cores ?? cores;
   const server = await startServer(bench.server, { cores: own.server, directory });
@@ -53,7 +53,7 @@ export async function withServer(bench, { cores, directory }, use) {
   return { used, stopped };
 }
 
-/** A line for each row that could not be measured. */
+/** Formats a line for each row that could not be measured. */
 export function formatFailures(failures) {
   return Object.entries(failures).map(([row, why]) => `- ${row} failed: ${why}`);
 }

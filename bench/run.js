@@ -65,7 +65,7 @@ function readOptions() {
   };
 }
 
-/** What only the suite `stack` takes: the Node binary of the servers, and a module in place of Millrace's. */
+/** Reads the options of the suite `stack`: the Node binary of the servers, and a module in place of Millrace's. */
 function readStackOptions(suite, { node, register }) {
   for (const [flag, value] of Object.entries({ node, register })) {
     if (value === undefined) continue;
@@ -75,7 +75,7 @@ function readStackOptions(suite, { node, register }) {
   return { node: node && resolve(node), register: register && resolve(register) };
 }
 
-/** The cases of these names, or that start with them; all without any. */
+/** Selects cases by name or prefix; all without names. */
 function selectCases(all, wanted = ['']) {
   const chosen = wanted.map((text) => {
     const exact = all.filter(({ name }) => name === text);
@@ -88,7 +88,7 @@ function selectCases(all, wanted = ['']) {
   return [...new Set(chosen.flat())];
 }
 
-/** The tools of these cases that are there; what is missing is named. */
+/** Finds the installed tools of these cases, and prints the missing ones. */
 function findTools(cases) {
   const needed = new Set(cases.flatMap((bench) => bench.tools.map((row) => toolOf(bench, row))));
   const missing = [...needed].filter((name) => !tools[name].find());
@@ -98,7 +98,7 @@ function findTools(cases) {
   return new Set([...needed].filter((name) => !missing.includes(name)));
 }
 
-/** What the load suite runs with: `{ runnable, found, versions, node }`; what is missing is named. */
+/** Prepares the load suite: `{ runnable, found, versions, node }`. Prints what is missing. */
 function prepareLoad(cases) {
   buildNative();
   const found = findTools(cases);
@@ -112,7 +112,7 @@ function prepareLoad(cases) {
   return { runnable, found, versions, node: process.version };
 }
 
-/** The same for the stack suite. */
+/** Prepares the stack suite in the same way. */
 function prepareStack(cases, options) {
   const found = findRuntimes(options);
   if (!found.has('node')) exitWithUsageError(`--node ${options.node}: is no program that runs`);
@@ -132,7 +132,7 @@ async function runCase(bench, context) {
   return { result, lines: [bench.question, '', ...kind.summarize(bench, result), ...note] };
 }
 
-/** What a case adds to the suite's file. */
+/** Builds the section of a case in the suite's file. */
 function buildSection(bench, { runs }, lines, { stack, node }) {
   const rounds = new Set(runs.map(({ round }) => round)).size;
   const tools = bench.tools.map((row) => toolOf(bench, row));
@@ -144,7 +144,7 @@ function buildSection(bench, { runs }, lines, { stack, node }) {
   };
 }
 
-/** Where the results of this run go; those of a look, or of another module than Millrace's, into no file. */
+/** Creates the results of this run. Quick runs and runs with another module than Millrace's have no suite file. */
 function createResults({ suite, rounds, seconds, quick, chosen, stack, versions, node }) {
   const what = [suite, ...chosen, ...(quick ? ['quick'] : [])].join('-');
   const about = {
@@ -159,7 +159,7 @@ function createResults({ suite, rounds, seconds, quick, chosen, stack, versions,
   return new Results(what, about, quick || stack.register ? null : names);
 }
 
-/** What the cases need besides tools; ends if it is missing. */
+/** Checks the requirements of the cases besides tools; exits if one is missing. */
 function checkMachine() {
   if (availableParallelism() < 2) exitWithUsageError('two cores are needed, one for each side');
   for (const needed of ['taskset', 'time', 'openssl']) {
@@ -168,7 +168,7 @@ function checkMachine() {
   }
 }
 
-/** A directory for certificates and the like, for as long as the harness runs. */
+/** Creates a directory for certificates and other files, which is removed when the harness ends. */
 function createTemporaryDirectory() {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
@@ -178,7 +178,7 @@ function createTemporaryDirectory() {
 /** Runs the cases one after the other; `settings` are options and what was prepared. */
 async function measure({ runnable, found, rounds, seconds, quick, ...settings }) {
   const results = createResults({ rounds, seconds, quick, ...settings });
-  // The harness keeps to the server's core: on the client's it would disturb what is measured.
+  // The harness runs on the server's core, as it would disturb the measurement on the client's.
   const cores = { server: '0', client: '1' };
   execFileSync('taskset', ['-a', '-c', '-p', cores.server, `${process.pid}`]);
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);

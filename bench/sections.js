@@ -1,17 +1,17 @@
 // The Markdown file of a suite's results: a title and an introduction, then a section for each case. Pure.
 
-/** What every section has as its last line; one without it was cut off, or is none of ours. */
+/** Last line of every section; a section without it was truncated or has another origin. */
 const MEASURED = /^Measured .+ by `.+` \(.+\)\.$/m;
 
-/** The line that says when, on what and by which command something was measured. */
+/** Formats the line with date, machine and command of a measurement. */
 export function formatMeasuredLine({ date, machine, runs, command }) {
   const { cpu, cores, kernel, node, commit } = machine;
   return `Measured ${date} on ${cpu}, ${cores} cores, ${kernel}, Node ${node}, commit ${commit}, by \`${command}\` (${runs}).`;
 }
 
 /**
- * The text of a file as `{ introduction, sections }`, the latter a map of names to whole sections. An error says what
- * keeps it from being understood.
+ * Parses the text of a file into `{ introduction, sections }`, the latter a map from names to whole sections. Throws an
+ * error that describes why the text is invalid.
  */
 export function parseSections(text) {
   const [introduction, ...parts] = text.split(/^(?=## )/m);
@@ -28,9 +28,9 @@ export function parseSections(text) {
 }
 
 /**
- * The text of a file with a section in place of the one of its name, as `{ text, dropped }`. `cases` are the names of
- * the cases in order. Before a comma in a section's name is its case: `hello, Node 24`. Sections of cases that are no
- * more are `dropped`, all others stay as they are.
+ * Replaces a section by name in the text of a file; returns `{ text, dropped }`. `cases` are the names of the cases in
+ * order. The part of a section's name before a comma is its case: `hello, Node 24`. Sections of cases that no longer
+ * exist are `dropped`; all others are unchanged.
  */
 export function replaceSection(text, { name, lines }, cases) {
   const { introduction, sections } = parseSections(text);

@@ -1,10 +1,10 @@
-// Cases of an open load: do the requests arrive when the schedule wants them?
+// Cases of an open load: whether requests arrive according to the schedule.
 import { formatDisturbance } from './quiet.js';
 import { formatFailures, runRounds, withServer } from './rounds.js';
 import { computeMedian, computeQuantile } from './statistics.js';
 import { formatCount, formatTable } from './table.js';
 
-/** Runs a case; `{ runs, failures }`. The server has its core for itself and spins. */
+/** Runs a case; `{ runs, failures }`. The server has a core of its own and spins. */
 export function run(bench, context) {
   return runRounds(bench, context, async (tool, load) => {
     const { used, stopped } = await withServer(bench, context, (run) =>
@@ -16,15 +16,15 @@ export function run(bench, context) {
 }
 
 /**
- * How arrivals (nanoseconds, in order) compare with one every 1/rate seconds: `gapUs`, how far the
- * time between two arrivals is from that, and `behindUs`, how far each is behind the schedule that
- * the earliest one fits. Microseconds: p50, p99 and max.
+ * Compares arrivals (nanoseconds, in order) with one every 1/rate seconds: `gapUs`, the deviation of the
+ * time between two arrivals, and `behindUs`, the lateness of each arrival relative to the schedule that
+ * the earliest one defines. Microseconds: p50, p99 and max.
  */
 export function measureSpacing(stamps, rate) {
   const period = 1e9 / rate;
   const gaps = stamps.slice(1).map((ns, i) => Math.abs(ns - stamps[i] - period) / 1000);
   const offsets = stamps.map((ns, i) => (ns - stamps[0] - i * period) / 1000);
-  const earliest = offsets.reduce((least, offset) => Math.min(least, offset), Infinity);
+  const earliest = offsets.reduce((earliest, offset) => Math.min(earliest, offset), Infinity);
   return {
     arrivals: stamps.length,
     rate: (stamps.length - 1) / ((stamps.at(-1) - stamps[0]) / 1e9),
@@ -42,7 +42,7 @@ function computeQuantiles(values) {
   };
 }
 
-/** The lines of a case's result. */
+/** Formats the result of a case. */
 export function summarize({ bars = [] }, { runs, failures }) {
   if (runs.length === 0) return formatFailures(failures);
   const names = [...new Set(runs.map(({ row }) => row))];

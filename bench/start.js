@@ -14,7 +14,7 @@ export function run(bench, context) {
   });
 }
 
-/** The lines of a case's result. */
+/** Formats the result of a case. */
 export function summarize({ bars = [] }, { runs, failures }) {
   if (runs.length === 0) return formatFailures(failures);
   const names = [...new Set(runs.map(({ row }) => row))];

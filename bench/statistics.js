@@ -6,16 +6,15 @@ export function computeMedian(values) {
   return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** The value below which the share `q` of the sorted values lies (nearest rank). */
+/** Computes the quantile `q` of sorted values (nearest rank). */
 export function computeQuantile(sorted, q) {
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)];
 }
 
 /**
- * The median with an interval that holds whatever the distribution: from the k-th smallest to the
- * k-th largest value, with the largest k that still covers the true median with 95 % probability
- * (sign test). With fewer than six values that is from the least to the greatest, and `coverage`
- * tells what it is worth.
+ * Computes the median with an interval that does not depend on the distribution: from the k-th smallest
+ * to the k-th largest value, with the largest k that still covers the true median with 95 % probability
+ * (sign test). With fewer than six values it spans all of them, and `coverage` is its probability.
  */
 export function computeMedianInterval(values) {
   const sorted = values.toSorted((a, b) => a - b);
@@ -30,7 +29,7 @@ export function computeMedianInterval(values) {
   };
 }
 
-/** Probability that the true median lies between the k-th smallest and the k-th largest of n values. */
+/** Computes the probability that the true median lies between the k-th smallest and the k-th largest of n values. */
 function computeCoverage(n, k) {
   let outside = 0;
   let term = 0.5 ** n;
@@ -42,9 +41,9 @@ function computeCoverage(n, k) {
 }
 
 /**
- * The steady part of a run, of samples `{ ns, requests, serverCpuNs, clientCpuNs }` in order: what is
- * left when the first quarter and the last tenth of the time in which requests were served are cut
- * off. Null if nothing was served. Both `...Busy` are in cores.
+ * Finds the steady part of a run from samples `{ ns, requests, serverCpuNs, clientCpuNs }` in order: the time
+ * in which requests were served, without its first quarter and its last tenth. Null if nothing was served.
+ * Both `...Busy` are in cores.
  */
 export function findSteadyPart(samples) {
   const grows = (sample, index) => index > 0 && sample.requests > samples[index - 1].requests;

@@ -22,12 +22,12 @@ export class SuiteFile {
     ].join('\n');
   }
 
-  /** What keeps a run from adding to the file, such as a section that was cut off; null if nothing does. */
+  /** Reason why a run cannot add to the file, such as a truncated section; null if there is none. */
   get fault() {
     return this.#guarded(() => parseSections(this.#text));
   }
 
-  /** Writes a section in place of the one of its name. What keeps it from that, if anything does. */
+  /** Replaces a section by name. Returns the reason if that is not possible. */
   replace(section) {
     return this.#guarded(() => {
       const { text, dropped } = replaceSection(this.#text, section, this.#cases);
@@ -36,7 +36,7 @@ export class SuiteFile {
     });
   }
 
-  /** The file, from where the harness runs. */
+  /** Path of the file, relative to the working directory. */
   get path() {
     return relative(process.cwd(), this.#file);
   }

@@ -1,4 +1,4 @@
-// Cases of throughput: the clients in turn against one server.
+// Cases of throughput: the clients take turns with one server.
 import { formatDisturbance } from './quiet.js';
 import { checkBar, formatRatio } from './ratios.js';
 import { formatFailures, runRounds, withServer } from './rounds.js';
@@ -13,7 +13,7 @@ export async function run(bench, context) {
   return used;
 }
 
-/** What the samples of a run amount to. */
+/** Summarizes the samples of a run. */
 function summarizeSamples({ samples, ...outcome }) {
   const window = findSteadyPart(samples);
   if (!window) throw new Error('no requests arrived');
@@ -26,7 +26,7 @@ function summarizeSamples({ samples, ...outcome }) {
   };
 }
 
-/** The lines of a case's result. */
+/** Formats the result of a case. */
 export function summarize(bench, { runs, failures }) {
   if (runs.length === 0) return formatFailures(failures);
   const names = [...new Set(runs.map(({ row }) => row))];

@@ -1,4 +1,4 @@
-// The load testers: how each is found, told what to do, and read.
+// The load testers: how to find, run and read each of them.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -10,17 +10,17 @@ const root = here('..');
 const millrace = here('../bin/millrace.js');
 const searchPath = [here('node_modules/.bin'), ...process.env.PATH.split(delimiter)];
 
-/** `[text]` if the condition holds, else nothing: for optional arguments. */
+/** Returns `[text]` if the condition holds, otherwise an empty list: for optional arguments. */
 const when = (condition, ...args) => (condition ? args : []);
 
-/** The number in a line that a tool always prints. */
+/** Reads a number from a line that the tool always prints. */
 function readNumber(text, pattern) {
   const found = pattern.exec(text);
   if (!found) throw new Error(`no ${pattern} in: ${text}`);
   return Number(found[1]);
 }
 
-/** The number in a line that a tool prints only if there is something to count. */
+/** Reads a number from a line that the tool prints only if it is not zero. */
 const countOf = (text, pattern) => Number(pattern.exec(text)?.[1] ?? 0);
 
 /**
@@ -38,7 +38,7 @@ export const tools = {
   millrace: {
     find: () => (exists(millrace) ? [process.execPath, millrace] : null),
     version: ['--version'],
-    // 3: every request failed; 4: the rate was not reached. The figures say so.
+    // 3: every request failed; 4: the rate was not reached. The figures show that.
     results: [0, 3, 4],
     args: (load) => [
       ...when(load.connections, '-c', load.connections),
@@ -124,7 +124,7 @@ export const tools = {
   h2load: {
     find: () => isOnPath('h2load'),
     version: ['--version'],
-    // With a duration it never ends if the server closes (1.52), so then it gets a count for about as long.
+    // With a duration it never ends if the server closes connections (1.52), so it then gets a count of requests.
     args: (load) => [
       ...['--h1', '-t', load.threads ?? 1, '-c', load.connections, '-m', load.pipelining ?? 1],
       ...(load.close ? ['-n', (load.tls ? 2_000 : 20_000) * load.seconds] : ['-D', load.seconds]),
@@ -203,7 +203,7 @@ export function listUrls({ url, port, paths, alternating, connections }) {
   return hosts.flatMap((host) => paths.map((path) => at(path, host)));
 }
 
-/** The command line of a tool for a load: the words to run, and a text without the paths of this machine. */
+/** Builds the command line of a tool: the words to run, and a text without paths of this machine. */
 export function buildCommand(name, load) {
   const args = tools[name].args(load).map(String);
   return {
@@ -212,7 +212,7 @@ export function buildCommand(name, load) {
   };
 }
 
-/** The first line that a tool prints about its version. */
+/** Reads the first line of a tool's version. */
 export function readVersion(name) {
   const { find, version } = tools[name];
   if (!version) return 'of this checkout';
@@ -221,12 +221,12 @@ export function readVersion(name) {
   return `${stdout}${stderr}`.trim().split('\n', 1)[0];
 }
 
-/** The version of the nginx on the PATH. */
+/** Reads the version of the nginx on the PATH. */
 export function readNginxVersion() {
   return spawnSync('nginx', ['-v'], { encoding: 'utf8' }).stderr.trim();
 }
 
-/** Whether there is a program of this name on the PATH. */
+/** Whether a program of this name is on the PATH. */
 export function isOnPath(name) {
   const path = searchPath.map((directory) => join(directory, name)).find(exists);
   return path ? [path] : null;

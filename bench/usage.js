@@ -1,4 +1,4 @@
-/** Ends with one line that says what was wrong. */
+/** Exits with a message of one line. */
 export function exitWithUsageError(message) {
   console.error(`bench: ${message}`);
   process.exit(2);

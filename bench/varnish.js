@@ -7,7 +7,7 @@ import { findFreePorts } from './nginx.js';
 import { listDescendants, readCpuNs } from './proc.js';
 import { collect, end, errorLine, start } from './processes.js';
 
-/** What Varnish says of its version; null if it is not there. */
+/** Reads the version of Varnish; null if it is not installed. */
 export function readVarnishVersion() {
   const { stdout, stderr } = spawnSync('varnishd', ['-V'], { encoding: 'utf8' });
   return /varnish-\S+/.exec(`${stdout}${stderr}`)?.[0] ?? null;
@@ -19,7 +19,7 @@ export async function startVarnish({ cores, directory }) {
   const [port] = await findFreePorts(1);
   const vcl = join(directory, 'varnish.vcl');
   writeFileSync(vcl, buildConfiguration(origin.address().port));
-  // Without its jail: as another user it could not read what is ours.
+  // Without its jail, as another user could not read our files.
   const argv = [
     '-j',
     'none',
@@ -31,7 +31,7 @@ export async function startVarnish({ cores, directory }) {
     '-a',
     `127.0.0.1:${port}`,
   ];
-  // One pool of threads, as there is one core; its log in memory is read by nobody.
+  // One pool of threads, as there is one core; nothing reads its log in memory.
   const settings = ['-s', 'malloc,64m', '-p', 'thread_pools=1', '-p', 'thread_pool_min=100'];
   const child = start(['varnishd', ...argv, ...settings], cores);
   const said = collect(child.stderr);
@@ -44,7 +44,7 @@ export async function startVarnish({ cores, directory }) {
   return {
     url,
     port,
-    /** What its processes have used of the processor so far. */
+    /** CPU time of its processes so far. */
     async sample() {
       return { serverCpuNs: readCpuNs([child.pid, ...listDescendants(child.pid)]) };
     },
@@ -57,7 +57,7 @@ export async function startVarnish({ cores, directory }) {
   };
 }
 
-/** The server whose one response is cached. */
+/** Starts the origin server, whose only response is cached. */
 async function startOrigin() {
   const origin = createServer((_, response) => {
     response.setHeader('Content-Type', 'text/plain');

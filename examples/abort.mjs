@@ -17,7 +17,7 @@ for await (const { errors } of run) {
   if (errors >= 100) controller.abort();
 }
 
-// A run that was ended early still has its result.
+// A run that is ended early still has a result.
 const { interrupted, durationMs, requests } = await run;
 console.log(`interrupted: ${interrupted}, after ${(durationMs / 1000).toFixed(1)} s`);
 console.log(`${requests.statusErrors} of ${requests.sent} requests failed`);

@@ -2,8 +2,8 @@
 //   node examples/capacity-by-hand.mjs 3s 100 200 400 800
 import { load, startTestServer } from 'millrace';
 
-const [duration = '3s', ...given] = process.argv.slice(2);
-const rates = given.length > 0 ? given.map(Number) : [100, 200, 400, 800];
+const [duration = '3s', ...words] = process.argv.slice(2);
+const rates = words.length > 0 ? words.map(Number) : [100, 200, 400, 800];
 
 // 10 connections to a service that takes 20 ms: room for 10 / 0.02 s = 500 requests a second.
 const server = await startTestServer({ processes: 1, delay: 20 });

@@ -1,4 +1,4 @@
-// Fails a build when a service is too slow or makes mistakes. On the command line the same is
+// Fails a build if a service is too slow or returns errors. On the command line the same is
 //   npx millrace -R 200 --warmup 1s --fail-on 'p99<100ms' --fail-on 'errors<1' -- node examples/server.js
 // Here with the limit for p99 in milliseconds:
 //   node examples/ci-gate.mjs 100 10s
@@ -17,7 +17,7 @@ const { latencyMs, requests, generator } = await load({
 
 const p99 = latencyMs.p99?.toFixed(2);
 const failures = [];
-// p99 is null where nothing was measured: that is no success.
+// p99 is null if nothing was measured: that is not a success.
 if (!(latencyMs.p99 !== null && latencyMs.p99 < Number(limitMs))) {
   failures.push(`p99 is ${p99} ms, allowed is less than ${limitMs} ms`);
 }

@@ -1,6 +1,6 @@
-// How an application does on Node's own HTTP stack and on Millrace's, under the same load:
+// Compares an application on Node's own HTTP stack and on Millrace's, under the same load:
 //   node node_modules/millrace/examples/compare.mjs -c 50 /api -- node app.js
-// The command is started anew for each run, in the order A B, B A, A B ...; each pair gives a ratio.
+// The command is started for each run, in the order A B, B A, A B ...; each pair gives a ratio.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ const abort = new AbortController();
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    // The second one ends this process at once, and with it the server.
+    // A second Ctrl-C ends this process, and with it the server, at once.
     if (abort.signal.aborted) process.exit(130);
     abort.abort();
   });
@@ -71,8 +71,9 @@ function read(args) {
   const { values, positionals } = parse(own);
   const { help, pairs = '6', header = [], ...given } = values;
   if (help) return { help };
-  if (command.length === 0) throw usage(`no command given; accepted: [flags] [URL] -- COMMAND...`);
-  if (positionals.length > 1) throw usage(`'${positionals[1]}' given; accepted is one URL`);
+  if (command.length === 0) throw usage(`a command is missing: [flags] [URL] -- COMMAND...`);
+  if (positionals.length > 1)
+    throw usage(`only one URL is supported (got also '${positionals[1]}')`);
   if (!/^[1-9]\d?$/.test(pairs)) throw usage(`--pairs ${pairs}: accepted is 1 to 99`);
   const headers = header.map(pairOf);
   const options = { connections: 50, duration: '5s', warmup: '2s', ...given, headers, command };
@@ -97,7 +98,7 @@ function usage(message) {
   return new MillraceError('ERR_MILLRACE_USAGE', message);
 }
 
-/** One run of the command; `null` if it was interrupted. */
+/** Runs the command once; `null` if it was interrupted. */
 async function run(side, options) {
   const register = `--import ${import.meta.resolve('millrace/register')}`;
   const native = side === MILLRACE;
@@ -183,10 +184,10 @@ function median(values) {
 function coverage(pairs) {
   if (pairs === 1) return 'One pair has no interval: what chance does is not known.';
   const percent = Math.floor(100 * (1 - 2 * 0.5 ** pairs));
-  return `Ratio: the median of the pairs. Interval: the least to the greatest of them; it holds the true median with ${percent} %.`;
+  return `Ratio: the median of the pairs. Interval: from the smallest to the largest of them; it contains the true median with ${percent} %.`;
 }
 
-/** What the processes with the stack wrote at their ends. */
+/** Reads the statistics that processes with the stack wrote at their end. */
 function served() {
   let lines = [];
   try {
@@ -210,7 +211,7 @@ function served() {
   return `Served natively: ${number((100 * native) / all)} % of the requests${rest}.`;
 }
 
-/** Whatever makes runs doubtful, each once. */
+/** Lists the warnings of all runs, each once. */
 function doubts(pairs) {
   const warnings = pairs.flatMap((pair) =>
     [NODE, MILLRACE].flatMap((side) => pair[side].warnings.map((one) => ({ side, ...one }))),

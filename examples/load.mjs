@@ -13,5 +13,5 @@ console.log(`latency p50 ${latencyMs.p50?.toFixed(2)} ms, p99 ${latencyMs.p99?.t
 console.log(
   `${requests.sent} sent: ${requests.ok} ok, ${requests.inFlightAtEnd} in flight at the end`,
 );
-// What makes the numbers doubtful, such as a generator that was the limit.
+// Warnings about the numbers, such as a generator that was the limit.
 for (const { message } of warnings) console.log(`warning: ${message}`);

@@ -2,7 +2,7 @@
 //
 //   node scripts/build.js [--dev] [flags of `napi build`]
 //
-// --dev builds the addon faster and slower to run.
+// --dev builds the addon faster, but not optimised.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonProfile } from './cargo-profile.js';
@@ -15,9 +15,9 @@ const ADDON = [
   ...['--no-js', '--dts', 'index.d.ts'],
 ];
 
-const given = process.argv.slice(2);
-const profile = given.includes('--dev') ? [] : addonProfile;
-const others = given.filter((flag) => flag !== '--dev');
+const args = process.argv.slice(2);
+const profile = args.includes('--dev') ? [] : addonProfile;
+const others = args.filter((flag) => flag !== '--dev');
 
 const missing = await findMissingTools();
 if (missing) fail(`${missing}; then run this again`);

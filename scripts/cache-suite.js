@@ -2,7 +2,7 @@
 //
 //   node scripts/cache-suite.js TREE [--only ID] [--json FILE]
 //
-// TREE is the unpacked package http-cache-tests; test/slow/cache-suite/README.md says where it comes from, and what is printed.
+// TREE is the unpacked package http-cache-tests; test/slow/cache-suite/README.md describes its source and the output.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,8 +35,9 @@ function read() {
   try {
     const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
     const [tree] = positionals;
-    if (!tree || positionals.length > 1) throw new Error('one folder has to be given');
-    if (!existsSync(join(tree, 'server', 'server.mjs'))) throw new Error(`${tree}: no such suite`);
+    if (!tree || positionals.length > 1) throw new Error('TREE must be exactly one folder');
+    if (!existsSync(join(tree, 'server', 'server.mjs')))
+      throw new Error(`${tree} does not contain the suite`);
     return { tree: resolve(tree), ...values };
   } catch (error) {
     console.error(`${error.message}\n${USAGE}`);
@@ -44,7 +45,7 @@ function read() {
   }
 }
 
-/** The suite's own origin server, as the application of the stack; what it stores says so itself. */
+/** Starts the suite's origin server as an application of the stack. */
 function startOrigin() {
   const register = pathToFileURL(join(root, 'dist', 'http', 'register.js')).href;
   const env = {
@@ -83,7 +84,7 @@ function isChosen({ id, browser_only: forBrowsers }) {
   return forBrowsers !== true && (!setting.only || id === setting.only);
 }
 
-/** Prints the table and what differs from the list; whether nothing does. */
+/** Prints the table and the differences from the list; returns whether there are none. */
 function report(results, suites) {
   const listed = JSON.parse(readFileSync(join(root, DIFFERENCES), 'utf8'));
   const tests = suites.flatMap((suite) => suite.tests);
@@ -93,7 +94,7 @@ function report(results, suites) {
     const passed = own.filter(({ id }) => results[id] === true);
     console.log(`${kind.padEnd(10)}${passed.length} of ${own.length}`);
   }
-  // What is only looked at (`check`) is neither right nor wrong.
+  // Tests of kind `check` are informative: they neither pass nor fail.
   const failed = tests.filter((test) => kindOf(test) !== 'check' && results[test.id] !== true);
   const fresh = failed.filter(({ id }) => !(id in listed));
   const passing = tests.filter(({ id }) => id in listed && results[id] === true);

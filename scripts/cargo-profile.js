@@ -1,8 +1,8 @@
-// The profile by which cargo compiles, as arguments: of Cargo.toml's profiles the one that MILLRACE_CARGO_PROFILE names.
+// Arguments for cargo's profile: MILLRACE_CARGO_PROFILE names one of the profiles of Cargo.toml.
 const name = process.env.MILLRACE_CARGO_PROFILE;
 
-/** For lints and tests; cargo's own choice where none is named. */
+/** Profile of lints and tests; by default cargo's own. */
 export const profile = name ? ['--profile', name] : [];
 
-/** For the addon: optimised where none is named. */
+/** Profile of the addon; by default optimised. */
 export const addonProfile = name ? profile : ['--release'];

@@ -1,7 +1,7 @@
-// What one runs every few minutes: formatting, lints, types, generated files, unit tests. `npm test` runs the other tests.
+// Quick checks while developing: formatting, lints, types, generated files, unit tests. `npm test` runs the other tests.
 //
 //   npm run check
-//   npm run check -- --no-build      with what `npm ci` has just built
+//   npm run check -- --no-build      uses the existing build
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profile } from './cargo-profile.js';
@@ -37,7 +37,9 @@ async function check(name, command, args) {
 function compareGenerated() {
   const changed = GENERATED.filter((file, index) => contents(file) !== before[index]);
   if (changed.length > 0) {
-    throw new Error(`not in step with their sources, now written again: ${changed.join(', ')}`);
+    throw new Error(
+      `generated files were out of date and have been rewritten: ${changed.join(', ')}`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-// Adds to package-lock.json the platform packages that the registry in use does not carry. Without an
+// Adds to package-lock.json the platform packages that the configured registry lacks. Without an
 // entry for each of them `npm ci` refuses the lock file (npm/cli #4828), although it would never
 // install one that is for another platform. Run it after every change of a dependency:
 //
@@ -29,7 +29,7 @@ const SYSTEMS = [
   'aix',
 ];
 
-/** The `os` and `cpu` that a platform package's name stands for, as its manifest would say. */
+/** Derives `os` and `cpu` from the name of a platform package. */
 function platformOf(name) {
   const words = name.split(/[-/]/);
   return {

@@ -1,4 +1,4 @@
-// Puts into the folder of each platform's package our licence and those of the crates that its addon is linked from:
+// Writes our licence and those of the linked crates into the folder of each platform package:
 //
 //   node scripts/licenses.js npm/*/
 import { execFileSync } from 'node:child_process';
@@ -8,13 +8,13 @@ import { root } from './step.js';
 
 const RULE = '-'.repeat(80);
 
-/** The crates of others that are linked into the addon, on any platform. */
+/** Lists the external crates that are linked into the addon on any platform. */
 function linkedCrates() {
   const edges = ['--edges', 'normal,no-proc-macro', '--target', 'all', '--prefix', 'none'];
   const tree = cargo('tree', '--package', 'millrace-node', ...edges, '--format', '{p}');
   const linked = new Set(tree.split('\n').map((line) => line.split(' ', 2).join(' ')));
   const { packages } = JSON.parse(cargo('metadata', '--format-version', '1'));
-  // Those without a source are ours.
+  // Crates without a source are our own.
   return packages.filter(
     ({ name, version, source }) => source && linked.has(`${name} v${version}`),
   );
@@ -25,7 +25,7 @@ function cargo(...args) {
   return execFileSync('cargo', [...args, '--locked'], options);
 }
 
-/** The texts of a crate's licences and notices. */
+/** Reads the licences and notices of a crate. */
 function texts({ name, version, manifest_path }) {
   const folder = dirname(manifest_path);
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
@@ -37,7 +37,7 @@ function texts({ name, version, manifest_path }) {
   }));
 }
 
-/** One text for all crates: each licence once, after the names of those it is from. */
+/** Joins the licences of all crates: each text once, after the names of its crates. */
 function thirdParty(crates) {
   const owners = new Map();
   for (const { crate, text } of crates.flatMap(texts)) {

@@ -1,4 +1,4 @@
-// The reference page of the limits that explain knows, from its catalogue in dist/.
+// The reference page of the limits of explain, from its catalogue in dist/.
 import { groupCatalogue, listFields } from '../dist/report/explain/catalogue.js';
 
 const LIMITS_HEAD = `# The limits
@@ -14,7 +14,7 @@ that is detected *by its signature* fits the measurements, and no experiment iso
 *Alone* means with a single request in flight. *CPU time per request* is that of the main threads. *The probe* is the part
 of millrace that runs inside the server.`;
 
-/** The page of the limits as Markdown. */
+/** Formats the page of the limits as Markdown. */
 export function limitsPage() {
   const sections = groupCatalogue().flatMap(([heading, entries]) => [
     `## ${heading}`,

@@ -2,7 +2,7 @@
 //
 //   node scripts/node-suite.js TREE [options]
 //
-// test/slow/node-suite/README.md says where TREE comes from, and what is printed.
+// test/slow/node-suite/README.md describes the source of TREE and the output.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -25,7 +25,7 @@ const USAGE = `node scripts/node-suite.js TREE [--${Object.keys(OPTIONS).join(' 
 
 class InputError extends Error {}
 
-// Ending by way of process.exit ends the running tests too.
+// process.exit also ends the running tests.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 try {
   process.exitCode = (await main(settings())) ? 0 : 1;
@@ -35,7 +35,7 @@ try {
   process.exitCode = 2;
 }
 
-/** Resolves to whether everything that fails is listed, and everything that is listed fails. */
+/** Resolves to whether exactly the listed tests fail. */
 async function main(setting) {
   const { tests, version, register, json } = setting;
   const start = performance.now();
@@ -44,7 +44,7 @@ async function main(setting) {
   const counted = tests.filter((test) => plain[test.name].outcome === 'pass');
   const stack = await runTests(counted, {
     ...setting,
-    // A test that is not steady on plain Node.js need not be steadier here.
+    // A test that is flaky on plain Node.js may be flaky here.
     attemptsOf: (test) => plain[test.name].attempts,
     onResult: progress('stack', counted.length),
   });
@@ -58,7 +58,7 @@ async function main(setting) {
   return compare(setting, plain, stack);
 }
 
-/** Prints what failed, and returns whether it is what the list of differences says. */
+/** Prints the failures, and returns whether they match the list of differences. */
 function compare({ version }, plain, stack) {
   const file = `test/slow/node-suite/differences-${parseMajor(version)}.json`;
   const listed = readJson(join(root, file));
@@ -82,7 +82,7 @@ function compare({ version }, plain, stack) {
   return fresh.length + mended.length === 0;
 }
 
-/** The results without the stack; those that the cache has for this version and tree are not run again. */
+/** Gets the results without the stack; cached results of this version and tree are reused. */
 async function plainResults(setting) {
   const { tests, version, folder, cache } = setting;
   const kept = cache ? readJson(cache) : {};
@@ -99,7 +99,7 @@ async function plainResults(setting) {
   return Object.fromEntries(tests.map((test) => [test.name, results[test.name]]));
 }
 
-/** What the file holds; where there is none, an empty object. */
+/** Reads a JSON file; an empty object if it does not exist. */
 function readJson(file) {
   if (!existsSync(file)) return {};
   try {
@@ -123,7 +123,7 @@ function since(start, end) {
   return Math.round((end - start) / 1000);
 }
 
-/** What the command line asks for, checked. */
+/** Reads and checks the command line. */
 function settings() {
   const { values, positionals } = parse();
   if (positionals.length !== 1) throw new InputError(USAGE);
@@ -134,10 +134,12 @@ function settings() {
     );
   const register = resolve(values.register);
   if (!existsSync(register))
-    throw new InputError(`--register: ${register} does not exist: npm run build makes the default`);
+    throw new InputError(
+      `--register: ${register} does not exist; npm run build creates the default`,
+    );
   const jobs = Number(values.jobs);
   if (!Number.isInteger(jobs) || jobs < 1)
-    throw new InputError(`--jobs: ${values.jobs}: want a whole number from 1`);
+    throw new InputError(`--jobs must be a whole number of at least 1 (got ${values.jobs})`);
   for (const name of ['json', 'plain-cache']) checkWritable(name, values[name]);
   const tests = selected(listHttpTests(folder), values);
   const version = versionOf(values.node);
@@ -155,18 +157,19 @@ function parse() {
 
 function checkWritable(name, file) {
   if (file && !existsSync(dirname(resolve(file))))
-    throw new InputError(`--${name}: ${file}: the folder does not exist`);
+    throw new InputError(`--${name}: the folder of ${file} does not exist`);
 }
 
 function selected(tests, { only, class: classes }) {
   const wanted = classes.split(',');
   const wrong = wanted.find((id) => !(id in CLASSES));
   if (wrong !== undefined)
-    throw new InputError(`--class: ${wrong}: want some of ${Object.keys(CLASSES).join()}`);
+    throw new InputError(`--class must be some of ${Object.keys(CLASSES).join()} (got ${wrong})`);
   const chosen = tests.filter(
     (test) => wanted.includes(test.class) && pattern(only).test(test.name),
   );
-  if (chosen.length === 0) throw new InputError(`--only ${only} --class ${classes}: no such test`);
+  if (chosen.length === 0)
+    throw new InputError(`--only ${only} --class ${classes} selects no test`);
   return chosen;
 }
 

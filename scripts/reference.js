@@ -45,7 +45,7 @@ millrace at once.
 ${EXIT_CODES.map(([code, meaning]) => `| ${code} | ${meaning} |`).join('\n')}
 `;
 
-/** The reference page as Markdown. */
+/** Formats the reference page as Markdown. */
 export function referencePage() {
   const groups = GROUPS.map((group) => [group, LOAD_FLAGS.filter((flag) => flag.group === group)]);
   const sections = [
@@ -75,7 +75,7 @@ function entry(flag) {
 
 const STACK_PAGE = new URL('../docs/reference/stack.md', import.meta.url);
 
-/** The page of the stack as it is, its tables made anew. */
+/** Replaces the tables in the page of the stack. */
 export function stackPage() {
   return readFileSync(STACK_PAGE, 'utf8')
     .replace(between('limits'), `$1${limitsTable()}$2`)
@@ -89,7 +89,7 @@ export function stackPage() {
 
 const DEADLINES_PAGE = new URL('../docs/reference/deadlines.md', import.meta.url);
 
-/** The same for the page of deadlines. */
+/** Replaces the tables in the page of deadlines. */
 export function deadlinesPage() {
   return readFileSync(DEADLINES_PAGE, 'utf8')
     .replace(between('limits'), `$1${deadlinesTable()}$2`)
@@ -146,7 +146,7 @@ function cacheTable() {
   return `| Option | Unit | Default | Accepted | Meaning |\n|---|---|---|---|---|\n${rows.join('')}`;
 }
 
-/** The addon's own declarations say what it counts. */
+/** Reads the counters from the declarations of the addon. */
 function cacheCountersTable() {
   const source = readFileSync(new URL('../native/index.d.ts', import.meta.url), 'utf8');
   const [, body] = /interface NativeCacheStatistics \{\n([\s\S]*?)\n\}/.exec(source);
@@ -156,7 +156,7 @@ function cacheCountersTable() {
   return `| Field | Counts |\n|---|---|\n${rows.join('')}`;
 }
 
-/** The fields of a declared interface with their comments, in order; those of an object in it as `object.field`. */
+/** Lists the fields of a declared interface with their comments, in order; nested ones as `object.field`. */
 function comments(file, name) {
   const source = readFileSync(new URL(`../dist/${file}.d.ts`, import.meta.url), 'utf8');
   const [, body] = new RegExp(`interface ${name}(?: extends \\w+)? \\{\\n([^]*?)\\n\\}`).exec(

@@ -1,12 +1,12 @@
-// The steps of a build or a check: one line each with its time; a step's own output only where it fails.
+// The steps of a build or a check: a line with the time of each; the output of a step is printed only if it fails.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder that every step runs in. */
+/** Working directory of every step. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** The command of a development dependency. */
+/** Finds the command of a development dependency. */
 export function tool(name) {
   return join('node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name);
 }
@@ -19,7 +19,7 @@ export async function step(name, command, args) {
   });
 }
 
-/** Calls `work`; prints `name  time`, and the message of what it throws; resolves to whether it did not throw. */
+/** Calls `work`; prints `name  time` and the message of an error; resolves to whether it succeeded. */
 export async function report(name, work) {
   const start = performance.now();
   process.stdout.write(`${name.padEnd(28)}`);

@@ -1,4 +1,4 @@
-// Runs the tests of the built package on each Node.js version that is supported, and prints a table:
+// Runs the tests of the built package on each supported version of Node.js, and prints a table:
 //
 //   npm run test:versions [-- 22 24]
 //
@@ -45,7 +45,7 @@ function runOn(major) {
 }
 
 function runTests(node) {
-  // The tests start `node` and `npm` by name too.
+  // The tests also start `node` and `npm` by name.
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
   const options = { cwd: root, env, encoding: 'utf8', maxBuffer: 2 ** 28 };
   const args = ['scripts/test.js', 'unit', 'integration', 'timing'];
@@ -53,7 +53,7 @@ function runTests(node) {
   return { status, output: `${stdout}${stderr}` };
 }
 
-/** One of the last lines of the test runner's output, such as `# pass 12`. */
+/** Reads a total from the output of the test runner, such as `# pass 12`. */
 function count(output, name) {
   return output.match(new RegExp(`^# ${name} (\\d+)$`, 'm'))?.[1] ?? '?';
 }

@@ -3,9 +3,9 @@
 //   npm test                              the tests of Rust, unit, integration and timing
 //   npm test -- unit test/integration/stack
 //                                         kinds, or files and folders
-//   npm test -- unit of-version           what depends on the version of Node.js
-//   npm test -- --node 26                 besides, what depends on the version on Node.js 26
-//   npm run test:slow                     what takes too long for every change: see test/slow/README.md
+//   npm test -- unit of-version           tests that depend on the version of Node.js
+//   npm test -- --node 26                 additionally, those tests on Node.js 26
+//   npm run test:slow                     tests that take too long for every change: see test/slow/README.md
 import { compose } from 'node:stream';
 import { spec, tap } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
@@ -17,7 +17,7 @@ import { MAX_RETRIES, Retries } from './tests/retries.js';
 import { rustEvents } from './tests/rust.js';
 import { Slowest } from './tests/slowest.js';
 
-// Until all have passed. So it fails, too, where nobody reads the output any more.
+// A failure until all tests have passed, also if the output is no longer read.
 process.exitCode = 1;
 const retries = new Retries();
 process.once('exit', () => retries.close());
@@ -33,7 +33,7 @@ try {
   process.exitCode = 2;
 }
 
-/** The parts of this run, in order: `{ name, events }`. */
+/** Plans the parts of this run, in order: `{ name, events }`. */
 function planParts() {
   const { values, positionals } = parseArgs({
     options: { node: { type: 'string', multiple: true, default: [] } },
@@ -64,7 +64,7 @@ function createPart({ name, kind, files, major, atOnce }) {
   return { name, events: () => fileEvents(options) };
 }
 
-/** All that the parts report, then what the run came to. */
+/** Yields the events of all parts, then the conclusion. */
 async function* events(parts) {
   const slowest = new Slowest();
   const seconds = new Map();
@@ -85,7 +85,7 @@ async function* events(parts) {
   process.exitCode = hasFailed || retries.lines().length > MAX_RETRIES ? 1 : 0;
 }
 
-/** The lines before the totals. */
+/** Formats the lines before the totals. */
 function formatConclusion(seconds, slowest) {
   const repeated = retries.lines();
   const all = [...seconds.values()].reduce((sum, each) => sum + each, 0);

@@ -1,9 +1,9 @@
-// What the native addon is built with: Rust, and a C compiler for the cryptography under TLS.
+// The tools that build the native addon: Rust, and a C compiler for the cryptography under TLS.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run } from './step.js';
 
-/** What is missing, and how to get it, in one line; empty where nothing is. */
+/** Describes missing tools and how to install them, in one line; empty if none is missing. */
 export async function findMissingTools() {
   const missing = [await findMissingRust(), await findMissingCompiler()];
   return missing.filter((line) => line !== undefined).join('; ');
@@ -17,9 +17,9 @@ async function findMissingRust() {
 }
 
 async function findMissingCompiler() {
-  // Where the compiler is Microsoft's, it is found through the registry, not on the PATH.
+  // Microsoft's compiler is found through the registry, not on the PATH.
   if (process.platform === 'win32') return undefined;
-  // It may be a command with arguments, as `ccache cc`.
+  // It may be a command with arguments, such as `ccache cc`.
   const [compiler, ...args] = (process.env.CC || 'cc').trim().split(/\s+/);
   if ((await run(compiler, [...args, '--version'])).code === 0) return undefined;
   return `a C compiler is needed, ${compiler} does not run: install gcc or clang (Debian: build-essential, macOS: xcode-select --install)`;

@@ -1,5 +1,5 @@
-// Puts what the HTML pages are made of next to the compiled code: the chart library with its licence, which is then no
-// dependency at run time, and our own style sheet and script.
+// Copies the assets of the HTML pages next to the compiled code: the chart library with its licence, which is therefore not
+// a dependency at run time, and our own style sheets and script.
 import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Which cases are run.
+// The choice of cases.
 import { blindCases, cases } from './cases.js';
 
 /** The cases of these names, or with `blind` those of cases/blind.js; all without either. An error says what was wrong. */
@@ -13,7 +13,7 @@ export function selectCases({ names = [], blind = false }) {
   });
 }
 
-/** What the folder of the results is called: after the cases, as long as they are few. */
+/** Names the folder of the results after the cases, if they are few. */
 export function nameFolder({ names = [], blind = false }) {
   if (blind) return 'explain-blind';
   return names.length > 3 ? `explain-${names.length}-cases` : ['explain', ...names].join('-');

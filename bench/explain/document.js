@@ -1,4 +1,4 @@
-/** A text of about `kilobytes` kB that compresses as texts do. */
+/** Creates a text of about `kilobytes` kB that compresses like natural text. */
 export function document(kilobytes) {
   let state = 1;
   const random = () => {

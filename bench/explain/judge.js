@@ -1,6 +1,6 @@
-// Whether explain was right about a case. Pure: what it said and what was measured go in.
+// Evaluates whether explain was right about a case. Pure.
 
-/** The outcomes of a trial, from best to worst. The `wrong-` ones claimed what is not so. */
+/** The outcomes of a trial, from best to worst; `wrong-` ones made a false claim. */
 export const OUTCOMES = [
   'right',
   'also-right',
@@ -12,10 +12,10 @@ export const OUTCOMES = [
   'wrong-confirmed',
 ];
 
-/** What the machine's host may take of the CPU time that is wanted before it is a limit, whatever the service is. */
+/** Share of the requested CPU time that the machine's host may take before it is a limit of any service. */
 const ROBBED = 0.15;
 
-/** Whether an outcome is one of a verdict that was sure of something that is not so. */
+/** Whether an outcome is a confirmed false claim. */
 export const isConfident = (outcome) => outcome.startsWith('wrong-');
 
 /**

@@ -8,7 +8,7 @@ import { collect, end, errorLine, start } from '../processes.js';
 import { createSurroundings, wrapInShell } from './surroundings.js';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** How much longer than asked for a run may take. */
+/** Time that a run may take beyond its duration. */
 const GRACE_S = 30;
 
 /**

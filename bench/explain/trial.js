@@ -1,15 +1,15 @@
-// One trial of a case: explain looks at it, its remedy is measured, and doctor's rules look at it. In between the service as it
-// is, by which is known how much faster or slower the machine has become since explain looked at it.
+// A trial of a case: explain examines the service, its remedy is measured, and doctor's rules are applied. The unchanged
+// service is measured in between, which shows how much faster or slower the machine has become.
 import { measureSteal } from '../proc.js';
 import { fits, watch } from './doctor/watch.js';
 import { evaluateTrial } from './judge.js';
 import { runMillrace } from './millrace.js';
 
-/** Long enough for the slowest answers (3 s) to come as often as they do. */
+/** Long enough for the slowest responses (3 s) to occur with their true frequency. */
 const MEASURE_S = 8;
 const LEVEL_S = 5;
 const WARMUP_S = 2;
-/** No more connections than this are tried, whatever explain says. */
+/** Maximum number of connections of a remedy. */
 const MAX_CONNECTIONS = 5000;
 
 /**

@@ -2,7 +2,7 @@
 import { sumParts } from './statistics.js';
 import { CLASSES } from './tests.js';
 
-/** A row per class: how many tests pass on plain Node.js, and how many of these with the stack. */
+/** Formats a row for each class: the tests that pass on plain Node.js, and those of them that pass with the stack. */
 export function formatTable(tests, plain, stack) {
   const used = Object.keys(CLASSES).filter((id) => tests.some((test) => test.class === id));
   const rows = used.map((id) => {
@@ -24,19 +24,19 @@ function formatLine(name, cells) {
   return name.padEnd(42) + cells.map((cell) => String(cell).padStart(8)).join('');
 }
 
-/** Rounded down: 100 % is all. */
+/** Rounds down, so that 100 % means all. */
 function formatPercent(part, all) {
   return all === 0 ? '-' : `${(Math.floor((1000 * part) / all) / 10).toFixed(1)} %`;
 }
 
-/** A title with the count of the names, and each name with what is said of it; nothing of no names. */
+/** Formats a title with the number of names, and each name with its text; empty without names. */
 export function formatList(title, names, textOf) {
   if (names.length === 0) return undefined;
   const lines = names.map((name) => `  ${name}: ${textOf(name)}`);
   return [`${title}: ${names.length}`, ...lines].join('\n');
 }
 
-/** How much the stack served itself, and why it did not serve the rest. */
+/** Formats how many requests the stack served itself, and why it did not serve the others. */
 export function formatServed(results) {
   const total = sumParts(Object.values(results).map((result) => result.statistics));
   if (total.processes === 0) return 'served natively: unknown, no process wrote statistics';

@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url';
 import { readStatistics } from './statistics.js';
 import { parseMajor } from './tests.js';
 
-/** Twice what the slowest test takes. */
+/** Time limit: twice the time of the slowest test. */
 const TIME_LIMIT_MS = 30_000;
-/** Of what a test writes, the end is kept. */
+/** Length of the end of a test's output that is kept. */
 const OUTPUT_CHARACTERS = 64 * 1024;
 const ERROR_CHARACTERS = 200;
 /** Variables of the developer's shell that change what Node.js does. */
@@ -65,12 +65,12 @@ function buildEnvironment(test, { version, register, slot, scratch }, statistics
   const own = Object.entries(process.env).filter(([name]) => !FOREIGN.test(name));
   const nodeOptions = [
     register && `--import=${pathToFileURL(register)}`,
-    // Else Node warns when test/common looks at it, and tests that expect no warning fail.
+    // Otherwise Node warns when test/common reads it, and tests that expect no warning fail.
     parseMajor(version) >= 25 && `--localstorage-file="${join(scratch, 'localstorage')}"`,
   ];
   return {
     ...Object.fromEntries(own),
-    // What Node's test/common goes by: where to write, and whether the fixed port may be used.
+    // Settings for Node's test/common: where to write, and whether the fixed port may be used.
     NODE_TEST_DIR: scratch,
     TEST_SERIAL_ID: String(slot),
     ...(!test.sequential && { TEST_PARALLEL: '1' }),
@@ -86,7 +86,7 @@ process.once('exit', () => running.forEach(endGroup));
 /** Runs a command to its end: `{ code, signal, timedOut, output }`. */
 function runToEnd(command, args, options) {
   return new Promise((resolve) => {
-    // A process group of its own: what a test started and left behind is ended with it.
+    // A process group of its own, so that processes that a test leaves behind are ended.
     const stdio = ['ignore', 'pipe', 'pipe'];
     const child = spawn(command, args, { ...options, detached: true, stdio });
     running.add(child);
@@ -94,7 +94,7 @@ function runToEnd(command, args, options) {
     const timer = setTimeout(() => {
       timedOut = true;
       endGroup(child);
-      // A process outside of the group may hold them open.
+      // A process outside the group may keep them open.
       child.stdout.destroy();
       child.stderr.destroy();
     }, TIME_LIMIT_MS);
@@ -112,7 +112,7 @@ function runToEnd(command, args, options) {
   });
 }
 
-/** Only once: afterwards the id may be another's. */
+/** Ends the group once; afterwards its id may be reused. */
 function endGroup(child) {
   if (!running.delete(child)) return;
   try {
@@ -132,7 +132,7 @@ function classify({ code, signal, timedOut, output }) {
   return skipped ? { outcome: 'skip', error: skipped[1] } : { outcome: 'pass' };
 }
 
-/** The last error that is named, with its message; where none is, the last line. */
+/** Finds the last error with its message, or the last line. */
 function findLastError(output) {
   const lines = output.split('\n').map((line) => line.trim());
   const named = lines.findLastIndex((line) => /^(Uncaught )?\w*(Error|Exception)\b/.test(line));

@@ -1,7 +1,7 @@
 // What processes with the stack write at their ends (MILLRACE_STATS_FILE): a line of JSON each, with their totals.
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The sum of a file's lines; of no file, nothing. */
+/** Adds up the lines of a file; empty if it does not exist. */
 export function readStatistics(file) {
   if (!existsSync(file)) return sumParts([]);
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean).map(JSON.parse);

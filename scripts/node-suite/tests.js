@@ -1,8 +1,8 @@
-// Which tests of Node.js there are, and what each is about.
+// The tests of Node.js, and the class of each.
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The classes of tests, and what is in each. */
+/** The classes of tests. */
 export const CLASSES = {
   A: 'server',
   B: 'client or agent, with a server',
@@ -13,7 +13,7 @@ export const CLASSES = {
   G: 'server with child processes, workers',
 };
 
-/** Of a version such as `v20.1.0`. */
+/** Parses the major version of a version such as `v20.1.0`. */
 export function parseMajor(version) {
   return Number(version.match(/\d+/)[0]);
 }
@@ -21,7 +21,7 @@ export function parseMajor(version) {
 const PARTS = ['parallel', 'sequential'];
 const TEST = /^test-https?[-.].*m?js$/;
 
-/** The folder with `parallel` and `sequential` in it: `tree` or its `test`; undefined where neither is one. */
+/** Finds the folder that contains `parallel` and `sequential`: `tree` or its `test`; undefined if neither does. */
 export function findTestFolder(tree) {
   const found = [tree, join(tree, 'test')].find((folder) =>
     PARTS.every((part) => existsSync(join(folder, part))),
@@ -29,7 +29,7 @@ export function findTestFolder(tree) {
   return found && realpathSync(found);
 }
 
-/** The tests of HTTP and HTTPS: `{ name: 'parallel/test-http-x.js', file, sequential, class, flags, env }`. */
+/** Lists the tests of HTTP and HTTPS: `{ name: 'parallel/test-http-x.js', file, sequential, class, flags, env }`. */
 export function listHttpTests(folder) {
   return PARTS.flatMap((part) =>
     readdirSync(join(folder, part))
@@ -52,7 +52,7 @@ function read(folder, part, name) {
   };
 }
 
-/** The words of a line such as `// Flags: --expose-internals`. */
+/** Reads the words of a line such as `// Flags: --expose-internals`. */
 function readDirective(title, source) {
   const line = source.match(new RegExp(`^// ${title}:\\s+(.*)$`, 'm'))?.[1] ?? '';
   return line.split(/\s+/).filter(Boolean);

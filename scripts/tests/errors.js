@@ -1,13 +1,13 @@
-// Errors of tests on their way from one process to another, as JSON. Reporters look for real errors.
+// Converts errors of tests to JSON and back, for sending them between processes. Reporters need real errors.
 
 const MAX_CAUSES = 5;
 
-/** What JSON carries of an event's data. */
+/** Converts the data of an event for JSON. */
 export function toPlain(data) {
   return convertError(data, (error) => toPlainError(error, 0));
 }
 
-/** The data of an event as it was. */
+/** Restores the data of an event. */
 export function fromPlain(data) {
   return convertError(data, toRealError);
 }
@@ -27,7 +27,7 @@ function toPlainError(error, depth) {
   };
 }
 
-/** What JSON cannot carry is carried as text. */
+/** Formats values that JSON does not support as text. */
 function formatValue(value) {
   try {
     JSON.stringify(value);

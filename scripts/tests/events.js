@@ -1,4 +1,4 @@
-// What the parts of a run report, as if they were one.
+// Joins the events of the parts of a run.
 const TOTAL = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
 
 /**
@@ -15,11 +15,11 @@ export async function* joined(parts, conclude) {
       if (total) {
         totals.set(total[1], (totals.get(total[1]) ?? 0) + Number(total[2]));
       } else if (type === 'test:summary') {
-        // What has failed is told once, by the totals.
+        // Failures are reported once, with the totals.
       } else if (data.nesting !== 0) {
         yield { type, data };
       } else if (type === 'test:plan') {
-        // The last one is that of the whole part.
+        // The last one is the total of the part.
         tests = before + data.count;
       } else if (type === 'test:pass' || type === 'test:fail') {
         yield { type, data: { ...data, testNumber: before + data.testNumber } };

@@ -1,4 +1,4 @@
-// What `npm test` can run: the kinds of tests, and the files that a name or a path stands for.
+// The kinds of tests that `npm test` can run, and the files of a name or path.
 import { readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
@@ -65,13 +65,13 @@ export function selectTests(args) {
   return { rust: names.includes(RUST), parts: byKind.filter((part) => part.files.length > 0) };
 }
 
-/** Whether a file is to run on other versions of Node.js, too. */
+/** Whether a file also runs on other versions of Node.js. */
 export function dependsOnVersion(file) {
   const [kind, folder] = relative(tests, file).split(sep);
   return kind === 'integration' && OF_VERSION_FOLDERS.includes(folder);
 }
 
-/** A test file as messages name it: its path below `test/`, with slashes. */
+/** Formats the name of a test file for messages: its path below `test/`, with slashes. */
 export function formatName(file) {
   return relative(tests, file).split(sep).join('/');
 }
@@ -88,7 +88,7 @@ function findFiles(name, all) {
   const files = name === OF_VERSION ? all.filter(dependsOnVersion) : listBelow(name, all);
   if (files.length > 0) return files;
   const kinds = [RUST, ...Object.keys(KINDS), OF_VERSION].join(', ');
-  throw new Error(`'${name}' holds no tests; accepted: ${kinds}, or files and folders of test/`);
+  throw new Error(`'${name}' contains no tests; use ${kinds}, or files and folders of test/`);
 }
 
 function listBelow(name, all) {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { run } from 'node:test';
 import { toPlain } from './errors.js';
 
-// Where the run has gone, its tests go, too.
+// The tests end with the run.
 const lost = new AbortController();
 const onLost = () => lost.abort();
 process.on('disconnect', onLost);

@@ -3,19 +3,19 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A run with more is not a good one: either the machine or a test is not fit for it. */
+/** Maximum of a run that passes; with more, either the machine or a test is unsuitable. */
 export const MAX_RETRIES = 5;
 
 export class Retries {
   #folder = mkdtempSync(join(tmpdir(), 'millrace-retries-'));
   #file = join(this.#folder, 'retries');
 
-  /** What the environment of the tests has to hold. */
+  /** Environment variables for the tests. */
   get env() {
     return { MILLRACE_TEST_RETRIES: this.#file };
   }
 
-  /** A line for each so far, with the file and why. */
+  /** Formats a line for each retry, with its file and reason. */
   lines() {
     try {
       return readFileSync(this.#file, 'utf8').trimEnd().split('\n');

@@ -23,7 +23,7 @@ export async function* rustEvents() {
   }
 }
 
-/** As many as `cargo` tells of; a failure that it does not count, as of a build, is one. */
+/** Counts the tests that `cargo` reports; a failure that it does not count, such as of a build, counts as one. */
 function countTotals(output, code) {
   const [pass, fail, skipped] = [1, 2, 3].map((column) =>
     [...output.matchAll(RESULT)].reduce((sum, found) => sum + Number(found[column]), 0),

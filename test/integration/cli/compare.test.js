@@ -67,7 +67,7 @@ test(
     ]) {
       assert.match(stdout, new RegExp(`^${name}${ROW}`, 'm'));
     }
-    assert.match(stdout, /it holds the true median with 50 %\.$/m);
+    assert.match(stdout, /it contains the true median with 50 %\.$/m);
     assert.match(stdout, /^Served natively: 100 % of the requests\.$/m);
     assert.match(
       stdout,
@@ -132,11 +132,11 @@ test('Ctrl-C ends the comparison and the server', limits, async (t) => {
 });
 
 const refused = [
-  [['/'], 2, 'no command given; accepted: [flags] [URL] -- COMMAND...'],
+  [['/'], 2, 'a command is missing: [flags] [URL] -- COMMAND...'],
   [['--foo', '--', 'node'], 2, "Unknown option '--foo'; --help lists what is accepted"],
   [['--pairs', '0', '--', 'node'], 2, '--pairs 0: accepted is 1 to 99'],
   [['-H', 'x', '--', 'node'], 2, "--header 'x': accepted is 'NAME: VALUE'"],
-  [['/a', '/b', '--', 'node'], 2, "'/b' given; accepted is one URL"],
+  [['/a', '/b', '--', 'node'], 2, "only one URL is supported (got also '/b')"],
   [['-c', 'x', '--', 'node'], 2, /^connections must be a whole number/],
   [['--', 'no-such-program'], 3, 'cannot start `no-such-program`: no such program'],
   [

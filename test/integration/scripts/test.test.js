@@ -128,10 +128,10 @@ describe('a run of tests', () => {
     assert.deepEqual(totals, [1, 1]);
   });
 
-  test('refuses what holds no tests in one line', (t) => {
+  test('reports an argument without tests in one line', (t) => {
     const { status, stdout, stderr } = run(t, { 'unit/a.test.js': good }, ['unti']);
     assert.equal(status, 2);
     assert.equal(stdout, '');
-    assert.match(stderr, /^test: 'unti' holds no tests; accepted: rust, unit, .*\n$/);
+    assert.match(stderr, /^test: 'unti' contains no tests; use rust, unit, .*\n$/);
   });
 });
