@@ -5,6 +5,7 @@ import * as failures from './connections/failures.js';
 import * as inFlight from './connections/in-flight.js';
 import * as opening from './connections/opening.js';
 import * as refused from './connections/refused.js';
+import * as blocked from './event-loop/blocked.js';
 import {
   type CostOverTime,
   createDegradesOverTimeDetector,
@@ -13,11 +14,14 @@ import {
 import * as loop from './event-loop/loop.js';
 import * as output from './event-loop/output.js';
 import { detectSerialized } from './event-loop/serialized.js';
+import * as workers from './event-loop/workers.js';
 import { detectManyWrites } from './event-loop/writes.js';
 import { type Detector, type Hypothesis, isHypothesis, type RuledOut } from './hypothesis.js';
+import * as disk from './machine/disk.js';
 import { detectGeneratorSaturated } from './machine/generator.js';
 import * as machine from './machine/machine.js';
 import * as memory from './machine/memory.js';
+import * as network from './machine/network.js';
 import { detectThreadpool } from './machine/threadpool.js';
 import * as dependency from './outbound/dependency.js';
 import { detectOutboundPool } from './outbound/outbound-pool.js';
@@ -65,21 +69,21 @@ export function evaluateHypotheses(
     machine.detectCpuQuota,
     machine.detectNoisyMachine,
     machine.detectSharedCores,
-    machine.detectBandwidth,
-    machine.detectPacketLoss,
-    machine.detectDisk,
+    network.detectBandwidth,
+    network.detectPacketLoss,
+    disk.detectDisk,
     memory.createMemoryGrowthDetector(retained, exhausted),
     memory.detectGcYoung,
     memory.detectGcOld,
     output.detectLogging,
     output.detectCompression,
-    loop.detectEventLoopBlocked,
-    loop.detectEventLoopSyncWait,
-    loop.detectWorkerImbalance,
+    blocked.detectEventLoopBlocked,
+    blocked.detectEventLoopSyncWait,
+    workers.detectWorkerImbalance,
     loop.detectIdleWork,
     createDegradesOverTimeDetector(costOverTime, secondProcess, afterRestart),
     loop.detectEventLoopCpu,
-    loop.detectSingleCore,
+    workers.detectSingleCore,
     detectOutboundPool,
     detectThreadpool,
     dependency.detectSlowDependency,

@@ -1,12 +1,12 @@
 // Detectors of limits by cores: who uses them, how many a quota allows, and the gain of further ones.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { detectEventLoopSyncWait } from '../../../dist/explain/hypotheses/event-loop/blocked.js';
+import { detectEventLoopCpu } from '../../../dist/explain/hypotheses/event-loop/loop.js';
 import {
-  detectEventLoopCpu,
-  detectEventLoopSyncWait,
   detectSingleCore,
   detectWorkerImbalance,
-} from '../../../dist/explain/hypotheses/event-loop/loop.js';
+} from '../../../dist/explain/hypotheses/event-loop/workers.js';
 import { detectNoisyMachine } from '../../../dist/explain/hypotheses/machine/machine.js';
 import {
   computeBusyMs,

@@ -1,0 +1,149 @@
+import { count, rate, share, time } from '../../../format/units.js';
+import type { Range } from '../../../statistics/types.js';
+import type { Metrics } from '../../metrics/types.js';
+import { computeGain, type Detector, scale, widen } from '../hypothesis.js';
+import { estimateGeneratorCores } from '../machine/generator-cores.js';
+import { isThrottled } from '../machine/machine.js';
+import { readPoolSize } from '../machine/threadpool.js';
+import { predictBusyLoop } from './loop.js';
+import { buildLoopEvidence, estimateWarmLimit, SATURATED } from './loop-capacity.js';
+
+export const detectEventLoopBlocked: Detector = (metrics) => {
+  const { base, loop, throughput, responseMs } = metrics;
+  const limit = 'event-loop-blocked';
+  const stalls = base.inside?.stalls;
+  if (!stalls || !loop) return null;
+  const rare = stalls.count / base.load.durationMs < (0.2 * throughput) / 1000;
+  const matters = stalls.share >= 0.12 || stalls.residualMs > 0.3 * responseMs;
+  if (stalls.count === 0 || !matters || !rare) {
+    const why =
+      stalls.count === 0
+        ? 'no callback blocked the loop for 20 ms'
+        : rare
+          ? `long callbacks blocked the loop ${share(stalls.share)} of the time`
+          : 'every request takes long, not just a few';
+    return { limit, why };
+  }
+  const by = stalls.byCause[0];
+  const part = Math.min(0.97, stalls.share / Math.max(0.05, loop.busy));
+  const saturated = loop.busy >= SATURATED;
+  return {
+    limit,
+    weight: Math.min(1, 0.5 + stalls.share),
+    ...(saturated && { causeOf: 'event-loop-cpu' as const }),
+    sentence: `the event loop is blocked: ${count(stalls.count)} callbacks ran for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time in total${by ? `; ${by.cause === NOT_A_REQUEST ? 'the cause is not a request but a timer or another event' : `the cause is ${by.cause}`}` : ''}.`,
+    arithmetic: [
+      `all ${count(metrics.maxConcurrency)} requests wait meanwhile; one that arrives at any time waits ${time(stalls.residualMs)} for it on average (sum of squares / 2 x time)`,
+      `without it: ${rate(throughput)} req/s / (1 - ${share(part)})`,
+    ],
+    evidence: [
+      { what: 'loop blocked by long callbacks', value: stalls.share, unit: '1', source: 'probe' },
+      { what: 'longest callback', value: stalls.longestMs, unit: 'ms', source: 'probe' },
+      ...stalls.byCause.slice(0, 3).map(({ cause, ms }) => ({
+        what: `blocked by ${cause}`,
+        value: ms,
+        unit: 'ms',
+        source: 'probe',
+      })),
+    ],
+    unlisted: 'unknown',
+    predictions: saturated ? predictBusyLoop(metrics) : {},
+    remedy: {
+      change: `move ${by && by.cause !== NOT_A_REQUEST ? by.cause : 'the work'} to a worker thread, or split it into short pieces`,
+      predictedThroughput: saturated
+        ? scale(computeGain(part, MEASURED_STALL_SHARE.low, MEASURED_STALL_SHARE.high), throughput)
+        : {
+            low: throughput,
+            high: (throughput * responseMs) / Math.max(0.1, responseMs - stalls.residualMs),
+          },
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
+
+/** The probe's label of a long callback that no request caused. */
+const NOT_A_REQUEST = 'not a request';
+
+/** Measured share of long callbacks: measurement begins after the callback does, and leaves out shorter ones. */
+const MEASURED_STALL_SHARE = { low: 0.95, high: 1.03 };
+
+/** Computes the throughput at which the CPU time per request, including that of child processes, takes all cores. */
+function computeCoreLimit({ base, throughput }: Metrics): number {
+  const cpu = base.outside?.cpu;
+  if (!cpu) return Number.POSITIVE_INFINITY;
+  const used = cpu.server + cpu.others + estimateGeneratorCores(cpu, throughput);
+  return (throughput * cpu.cores) / Math.max(0.02, used);
+}
+
+/**
+ * Predicts throughput when the loop no longer waits: bounded by its CPU time and the requests in flight, and for calls
+ * of `node:fs` by the thread pool, which runs them then.
+ */
+function predictWithoutWaiting(metrics: Metrics, part: number): Range {
+  const { loop, maxConcurrency, throughput, loopTime } = metrics;
+  const eachMs = Math.max(0.001, loop?.busyMs ?? 0);
+  const warm = estimateWarmLimit(metrics);
+  const inFlight = (maxConcurrency * 1000) / eachMs;
+  const byPool = (readPoolSize(metrics) * 1000) / (eachMs * part);
+  const byCores = computeCoreLimit(metrics);
+  const maxThroughput = Math.max(
+    throughput,
+    Math.min(warm?.high ?? Number.POSITIVE_INFINITY, inFlight, 1.3 * byCores),
+  );
+  if (loopTime === null)
+    return {
+      low: Math.max(throughput, Math.min(maxThroughput, byPool) * 0.9),
+      high: maxThroughput,
+    };
+  if (loopTime.files > 0.5 * part)
+    return widen(Math.max(throughput, Math.min(maxThroughput, byPool)), 0.1);
+  const minThroughput = Math.min(
+    warm?.low ?? Number.POSITIVE_INFINITY,
+    0.9 * inFlight,
+    0.9 * byCores,
+  );
+  return { low: Math.max(throughput, minThroughput), high: maxThroughput };
+}
+
+export const detectEventLoopSyncWait: Detector = (metrics) => {
+  const { loop, throughput } = metrics;
+  const limit = 'event-loop-sync-wait';
+  if (!loop?.isFromProbe) return null;
+  if (metrics.base.outside && isThrottled(metrics.base.outside)) {
+    return { limit, why: 'the CPU quota stops the process' };
+  }
+  if (!metrics.base.outside?.hasRunQueueTimes) return null;
+  // How steal is spread over threads is unknown: this thread may have lost twice its estimated part.
+  const steal = metrics.machine?.cpu.steal ?? metrics.base.outside.cpu.steal;
+  const further = Math.min(loop.stolen, Math.max(0, steal - loop.stolen));
+  const surely = loop.waiting - further;
+  if (surely < 0.15 || surely < 0.25 * loop.busy) {
+    const taken = further > 0.01 ? `, of which the host may have taken ${share(further)}` : '';
+    return {
+      limit,
+      why: `the loop is busy without a core ${share(loop.waiting)} of the time${taken}`,
+    };
+  }
+  const part = loop.waiting / loop.busy;
+  return {
+    limit,
+    weight: Math.min(1, 0.5 + part),
+    sentence: `the event loop waits in synchronous calls: it is busy ${share(loop.busy)} of the time, but on a core only ${share(loop.run)}.`,
+    arithmetic: [
+      `busy ${share(loop.busy)} - on a core ${share(loop.run)} - queued for one ${share(loop.queued)}${loop.stolen > 0.01 ? ` - taken by the machine's host ${share(loop.stolen)}` : ''} = ${share(loop.waiting)} of the time waiting in a synchronous call`,
+      `${time((loop.waiting * 1000) / throughput)} of that per request`,
+    ],
+    evidence: [
+      ...buildLoopEvidence(metrics),
+      { what: 'loop busy without a core', value: loop.waiting, unit: '1', source: 'probe, proc' },
+    ],
+    unlisted: 'unknown',
+    predictions: predictBusyLoop(metrics),
+    remedy: {
+      change:
+        'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync); where each request starts a process, one long-lived process',
+      predictedThroughput: predictWithoutWaiting(metrics, part),
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};

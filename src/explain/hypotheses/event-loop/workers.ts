@@ -1,0 +1,110 @@
+import { rate, share } from '../../../format/units.js';
+import { computeWantedShare, findWorkingProcesses } from '../../metrics/derive.js';
+import type { Metrics } from '../../metrics/types.js';
+import type { Detector } from '../hypothesis.js';
+import { estimateGeneratorCores } from '../machine/generator-cores.js';
+import { describeSteal, predictBusyLoop } from './loop.js';
+import { SATURATED } from './loop-capacity.js';
+
+/**
+ * Finds the processes that serve requests. Without a probe these are the Node.js processes other than a cluster's
+ * primary, which accepts connections and passes them on.
+ */
+function findWorkers(base: Metrics['base']) {
+  const processes = base.outside?.processes ?? [];
+  const { inside } = base;
+  if (inside) {
+    const known = new Set([...inside.pids, ...inside.workers]);
+    return processes.filter(({ pid }) => known.has(pid));
+  }
+  const grown = processes.filter(({ others }) => others.length >= 4);
+  if (grown.length < 3) return findWorkingProcesses(base);
+  const primary = grown.reduce((least, it) => (it.pid < least.pid ? it : least));
+  return grown.filter((it) => it !== primary);
+}
+
+export const detectWorkerImbalance: Detector = ({ base, throughput }) => {
+  const limit = 'worker-imbalance';
+  const processes = findWorkers(base);
+  if (!base.outside) return null;
+  if (processes.length < 2) return { limit, why: 'one process serves all requests' };
+  // Waiting for a core is another limit.
+  const runs = processes.map(({ main }) => computeWantedShare(main, base) - main.queued);
+  const busiest = Math.max(...runs);
+  const mean = runs.reduce((sum, run) => sum + run, 0) / runs.length;
+  if (busiest < SATURATED || busiest / mean < 1.3) {
+    return {
+      limit,
+      why: `the busiest of ${runs.length} processes is on a core ${share(busiest)} of the time, their mean is ${share(mean)}`,
+    };
+  }
+  // The processes and the load generator need cores for it.
+  const { cores, server } = base.outside.cpu;
+  const used = server + estimateGeneratorCores(base.outside.cpu, throughput);
+  const [even, bound] = [busiest / mean, cores / Math.max(0.01, used)];
+  const balanced = Math.max(throughput, throughput * Math.min(even, bound));
+  return {
+    limit,
+    causeOf: 'event-loop-cpu',
+    weight: 0.9,
+    sentence: `the workers are not equally busy: one is on a core ${share(busiest)} of the time, the mean of ${runs.length} is ${share(mean)}.`,
+    arithmetic: [
+      `balanced: ${rate(throughput)} req/s x ${share(busiest)} / ${share(mean)} = ${rate(throughput * even)} req/s${bound < even ? `; the cores suffice for ${rate(balanced)} req/s` : ''}`,
+    ],
+    evidence: processes.map(({ pid, main }) => ({
+      what: `process ${pid} on a core`,
+      value: main.run,
+      unit: '1',
+      source: 'proc',
+    })),
+    unlisted: 'unknown',
+    predictions: {
+      'connections x2': { low: 0.9, high: (busiest / mean) * 1.1 },
+    },
+    remedy: {
+      change:
+        'spread the connections: more of them, a shorter keep-alive, or another scheduling policy',
+      predictedThroughput: {
+        low: Math.max(throughput, 0.85 * balanced),
+        high: Math.max(1.05 * throughput, balanced),
+      },
+      nextLimit: bound < even ? 'shared-cores' : 'event-loop-cpu',
+    },
+  };
+};
+
+export const detectSingleCore: Detector = (metrics) => {
+  const { loop, base, throughput } = metrics;
+  const limit = 'single-core';
+  const cpu = base.outside?.cpu;
+  if (!loop || !cpu) return null;
+  if (cpu.cores < 2) return { limit, why: 'there is one core' };
+  const loops = findWorkingProcesses(base).length;
+  if (loop.run + loop.stolen < SATURATED || loops > 1) {
+    const why =
+      loops > 1
+        ? `${loops} processes serve requests`
+        : `its thread is on a core ${share(loop.run)} of the time`;
+    return { limit, why };
+  }
+  if (cpu.idle < 0.6) return { limit, why: `only ${cpu.idle.toFixed(2)} cores are idle` };
+  const maxProcesses = Math.min(cpu.cores, 1 + Math.floor(cpu.idle + 0.3));
+  return {
+    limit,
+    causeOf: 'event-loop-cpu',
+    weight: 0.46,
+    sentence: `one process on one core: its thread is on a core ${share(loop.run)} of the time${describeSteal(loop)}, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
+    arithmetic: [`at most ${maxProcesses} processes: ${maxProcesses} x ${rate(throughput)} req/s`],
+    evidence: [{ what: 'idle cores', value: cpu.idle, unit: 'cores', source: 'proc' }],
+    unlisted: 'unknown',
+    predictions: predictBusyLoop(metrics),
+    remedy: {
+      change: `${maxProcesses} processes (node:cluster)`,
+      predictedThroughput: {
+        low: throughput * (1 + 0.6 * (maxProcesses - 1)),
+        high: throughput * maxProcesses,
+      },
+      nextLimit: 'event-loop-cpu',
+    },
+  };
+};
