@@ -10,7 +10,7 @@ import { LAB_FLAGS } from './flags/lab-flags.js';
 import { LOAD_FLAGS } from './flags/load-flags.js';
 
 const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can it take?');
-const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'why only so many requests?');
+const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'what limits the throughput?');
 const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
 
 const LAB_USAGE = form('millrace lab [STUDY...] [flags]', 'known studies, repeated here');

@@ -26,7 +26,7 @@ async function buildMessage(error: Error): Promise<string> {
   if (!(error instanceof UnknownFlag)) return error.message;
   const { siblingAdvice } = await import('./flags/siblings.js');
   const advice = siblingAdvice(error.command, error.flag);
-  return advice === null ? error.message : `${error.given} is not taken: ${advice}`;
+  return advice === null ? error.message : `${error.given} is not supported: ${advice}`;
 }
 
 async function dispatch(args: string[]): Promise<number> {

@@ -30,7 +30,7 @@ export const CACHE_FLAGS: Flag<CacheCommand>[] = [
   {
     name: 'entries',
     group: GROUP,
-    help: 'what is stored, the most used first',
+    help: 'stored entries, most used first',
     set(command) {
       command.entries = true;
     },
@@ -154,7 +154,7 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
     const waiting = stats.waiting > 0 ? `, ${count(stats.waiting)} wait` : '';
     lines.push(
       `  ${plural(stats.hits, 'hit')}${rate}, ${plural(stats.misses, 'miss', 'misses')}${waiting}`,
-      `  ${plural(stats.entries, 'entry', 'entries')}, ${bytes(stats.bytes)}, ${count(stats.evictions)} left for want of room`,
+      `  ${plural(stats.entries, 'entry', 'entries')}, ${bytes(stats.bytes)}, ${count(stats.evictions)} evicted (cache full)`,
     );
     const reasons = {
       ...prefixed('past it', stats.passes),

@@ -78,7 +78,7 @@ async function explainAndReport(invocation: ExplainInvocation): Promise<number> 
   } catch (error) {
     line.clear();
     if (error !== abort.signal.reason) throw error;
-    console.error('millrace: interrupted before there was anything to explain');
+    console.error('millrace: interrupted before the first measurement');
     return EXIT.interrupted;
   } finally {
     listenNoLonger();

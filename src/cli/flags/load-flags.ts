@@ -30,7 +30,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     fallback: `${DEFAULTS.connections}; with a rate up to ${DEFAULTS.openConnections}`,
     help: 'connections',
     details:
-      'Without a rate all are opened before the clock starts. With a rate some are, all if the flag is given; the others when an arrival finds none free. At least one per thread. With fewer requests than connections (-n) only as many are opened.',
+      'Without a rate all connections are opened before the clock starts. With a rate some are opened before (all if the flag is given), the others when an arrival finds no free connection. At least one per thread, and no more than -n requests.',
     set({ options }, value, given) {
       options.connections = parseCount(value, given, LIMITS.connections);
     },
@@ -43,9 +43,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: LOAD,
     common: true,
     fallback: String(DEFAULTS.threads),
-    help: 'threads that send',
+    help: 'sending threads',
     details:
-      'They share the connections and the rate. One is enough for most servers; the report says when it was not (CLIENT-BOUND). A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
+      'The threads share the connections and the rate. One is enough for most servers; otherwise the report says CLIENT-BOUND. A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
     set({ options, notes }, value, given) {
       if (given === '-t' && hasDurationUnit(value) && !isCount(value)) {
         options.timeout = parseFlagDuration(value, given);
@@ -65,7 +65,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     fallback: `${DEFAULTS.durationMs / 1000}s`,
     help: 'how long to measure: 10, 500ms, 1m30s',
     details:
-      'The warm-up is not part of it. Without the flag a run with stages lasts as long as they, and one with -n until the last request is done. Digits are seconds. A value that begins with {, [ or @, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
+      'The warm-up is not included. Without the flag a run with stages lasts as long as the stages, and a run with -n until the last request is done. Digits are seconds. A value that begins with {, [ or @, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
     set({ options, notes }, value, given) {
       if (isBody(value)) {
         setBody(options, value);
@@ -85,7 +85,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: 'end after exactly N requests: 200, 10k, 1M',
     details:
-      'The warm-up does not count. With -d too, the first of both ends the run. -n without a number is taken as "no progress line", as in autocannon, and the report says so.',
+      'The warm-up does not count. With -d the run ends by whichever limit is reached first. -n without a number is taken as "no progress line", as in autocannon, and the report says so.',
     set({ options }, value, given) {
       options.requests = parseCount(value, given, LIMITS.requests);
     },
@@ -106,7 +106,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: 'requests per second in all: 1000, 10k, 50/1s',
     details:
-      'Makes the run open: requests are due at this rate whatever the server does, and latency counts from when a request was due. It is the total over all threads and connections. With --stage it is where the first stage starts.',
+      'Makes the run open: requests are due at this rate whatever the server does, and latency counts from when a request was due. The rate is the total over all threads and connections. With --stage it is the start of the first stage.',
     set({ options }, value, given) {
       options.rate = parseRate(value, given, LIMITS.rate);
     },
@@ -117,9 +117,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     repeatable: true,
     group: LOAD,
     common: true,
-    help: 'go to this rate within this time: 30s:100',
+    help: 'change the rate to RATE within TIME: 30s:100',
     details:
-      'Several follow each other, each in a straight line from the rate before it, the first from --rate or 0. Without -d the run ends with the last one.',
+      'Stages follow each other, each linearly from the rate before it, the first from --rate or 0. Without -d the run ends with the last stage.',
     set({ options }, value, given) {
       if (value.includes(',')) {
         const flags = value.split(',').map((stage) => `${given} ${stage.trim()}`);
@@ -141,7 +141,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: LOAD,
     help: 'space the arrivals of a rate at random',
     details:
-      'As many independent clients would: exponential times between arrivals. Without it they are evenly spaced.',
+      'Exponential times between arrivals, as of many independent clients. Without the flag arrivals are evenly spaced.',
     set({ options }) {
       options.arrivals = 'poisson';
     },
@@ -151,8 +151,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     value: 'N',
     group: LOAD,
     fallback: String(DEFAULTS.maxPending),
-    help: 'the most arrivals waiting or in flight',
-    details: 'With a rate. What exceeds it is not sent; it is counted, and the report warns of it.',
+    help: 'maximum number of arrivals waiting or in flight',
+    details:
+      'With a rate. Arrivals beyond the maximum are counted and not sent, and the report warns.',
     set({ options }, value, given) {
       options.maxPending = parseCount(value, given, LIMITS.maxPending);
     },
@@ -187,8 +188,8 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: LOAD,
     common: true,
     fallback: '0',
-    help: 'load before, left out of the statistics',
-    details: 'At the rate of -R, also where stages follow.',
+    help: 'load before the measurement, not in the statistics',
+    details: 'At the rate of -R, also if stages follow.',
     set({ options }, value, given) {
       options.warmup = parseFlagDuration(value, given);
     },
@@ -216,7 +217,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: 'a header, or a file of them; repeatable',
     details:
-      "Wins over millrace's own Host, User-Agent and Accept. Connection: close means --connection close; Content-Length comes from the body. Values may hold placeholders.",
+      "Replaces millrace's own Host, User-Agent and Accept. Connection: close means --connection close; Content-Length is set from the body. Values may contain placeholders.",
     set({ options }, value, given) {
       const headers = value.startsWith('@')
         ? readHeaderFile(value.slice(1))
@@ -233,9 +234,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     value: 'TEXT|@FILE',
     group: REQUESTS,
     common: true,
-    help: 'request body, or @ and the file that holds it',
+    help: 'request body, or @ and the file that contains it',
     details:
-      'Text may hold placeholders; bytes that are not UTF-8 go out as they are. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
+      'Text may contain placeholders. Content of a file that is not UTF-8 is sent unchanged. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
     set({ options, notes }, value, given) {
       if (given === '-body' && existsSync(value)) {
         options.bodyFile = value;
@@ -248,7 +249,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     short: 'i',
     value: 'FILE',
     group: REQUESTS,
-    help: 'file that holds the request body',
+    help: 'file that contains the request body',
     details: 'The same as --body @FILE. - is standard input.',
     set({ options }, value) {
       options.bodyFile = value;
@@ -261,7 +262,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: REQUESTS,
     help: 'a URL; the same as one without the flag',
     details:
-      'http://, https:// or unix:/path/to.sock:/target; the scheme may be left out, and the host before a port. Several are taken in turn. With -- COMMAND a URL may begin with /. Beside --targets it is one, without a path: the server of those targets that begin with /.',
+      'http://, https:// or unix:/path/to.sock:/target; the scheme may be omitted, and the host before a port. Several URLs are requested in turn. With -- COMMAND a URL may begin with /. Beside --targets it is one, without a path: the server of those targets that begin with /.',
     set(invocation, value) {
       addUrl(invocation, value);
     },
@@ -273,7 +274,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: "requests in vegeta's text or JSON form",
     details:
-      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. UTF-8 or UTF-16. They are taken in turn, or by weight. - is standard input.',
+      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. UTF-8 or UTF-16. Targets are requested in turn, or by weight. - is standard input.',
     set({ options }, value) {
       options.targetsFile = value;
     },
@@ -293,9 +294,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
   {
     name: 'no-placeholders',
     group: REQUESTS,
-    help: 'send {{...}} as it is',
+    help: 'send {{...}} unchanged',
     details:
-      'Unless it is given, these are filled in in URL, headers and body, anew for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
+      'Without the flag these are replaced in URL, headers and body for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
     set({ options }) {
       options.placeholders = false;
     },
@@ -306,7 +307,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: CONNECTIONS,
     common: true,
     fallback: DEFAULTS.connection,
-    help: 'keep-alive, or close: one for each request',
+    help: 'keep-alive, or close: a connection per request',
     details: 'close: a new connection for each request, which sends Connection: close.',
     set({ options }, value, given) {
       options.connection = oneOf(value, ['keep-alive', 'close'], given);
@@ -331,7 +332,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: CONNECTIONS,
     common: true,
     help: 'accept any certificate',
-    details: 'Without it the certificate is verified. The report says if it was not.',
+    details: 'Without the flag the certificate is verified. The report says if it was not.',
     set({ options }) {
       options.insecure = true;
     },
@@ -351,7 +352,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     value: 'FILE',
     group: CONNECTIONS,
     help: 'client certificate (PEM, DER, PKCS #12)',
-    details: 'With --key, unless the file holds the key, too.',
+    details: 'With --key, unless the file also contains the key.',
     set({ options }, value) {
       options.cert = value;
     },
@@ -370,8 +371,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     aliases: ['pass'],
     value: 'TEXT',
     group: CONNECTIONS,
-    help: "of the key's file, if it is encrypted",
-    details: 'At a terminal it is asked for.',
+    help: 'passphrase of an encrypted key',
+    details:
+      'Without the flag millrace asks for it at a terminal. It also opens a PKCS #12 file of --ca.',
     set({ options }, value) {
       options.passphrase = value;
     },
@@ -392,7 +394,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: CONNECTIONS,
     help: 'the addresses of a host, as in curl',
     details:
-      'Several addresses have a comma between them and are used in turn. * is every host. Host header and server name stay those of the URL.',
+      'Several addresses, separated by commas, are used in turn. * is every host. The Host header and the server name remain those of the URL.',
     set({ options }, value) {
       options.resolve = [...(options.resolve ?? []), value];
     },
@@ -403,7 +405,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     repeatable: true,
     group: CONNECTIONS,
     help: 'connect to another host and port, as in curl',
-    details: 'HOST1 and PORT1 may be empty, which fits all; HOST2 and PORT2, which keeps them.',
+    details: 'An empty HOST1 or PORT1 matches all; an empty HOST2 or PORT2 keeps the value.',
     set({ options }, value) {
       options.connectTo = [...(options.connectTo ?? []), value];
     },
@@ -424,9 +426,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     value: 'STATUSES',
     group: REQUESTS,
     fallback: 'all below 400',
-    help: 'what counts as ok: 2xx, or 200,201,3xx,404',
+    help: 'statuses that count as ok: 2xx, or 200,201,3xx,404',
     details:
-      'Statuses, classes and ranges (200-204), separated by commas. A response with another status is a status error: it counts in errors of --fail-on, and the first of each status is shown.',
+      'Statuses, classes and ranges (200-204), separated by commas. A response with another status is a status error: it counts in errors of --fail-on, and the report shows the first response of each such status.',
     set({ options }, value, given) {
       options.expect = readExpect(value, given);
     },
@@ -438,9 +440,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: CONNECTIONS,
     common: true,
     fallback: `${DEFAULTS.timeoutMs / 1000}s`,
-    help: 'for a request, to the end of its response',
+    help: 'time limit of a request, to the end of its response',
     details:
-      'From its first byte sent. Of its latency is known then that it is longer, and its connection is given up. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
+      'From the first byte sent. A request that exceeds it counts as longer than the limit, and its connection is closed. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
     set({ options, notes }, value, given) {
       if (given === '-T' && /^[a-z]+\/[\w.+-]+/i.test(value)) {
         const header: [string, string] = ['Content-Type', value];
@@ -456,7 +458,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     value: 'TIME',
     group: CONNECTIONS,
     fallback: `${DEFAULTS.connectTimeoutMs / 1000}s`,
-    help: 'for the connect, and again for the handshake',
+    help: 'time limit of the connect, and of the handshake',
     set({ options }, value, given) {
       options.connectTimeout = parseFlagDuration(value, given);
     },
@@ -478,7 +480,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     group: RESULT,
     common: true,
     help: 'write the result as JSON to a file',
-    details: 'Beside the report. - is standard output: the same as --json.',
+    details: 'In addition to the report. - is standard output: the same as --json.',
     set(invocation, value) {
       if (value === '-') invocation.json = true;
       else invocation.output = value;
@@ -512,7 +514,7 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
     common: true,
     help: "exit 99 unless this holds: 'p99<50ms'",
     details:
-      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or with service., connect. or tls. before it, as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. One that has no sample does not hold.",
+      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or of another distribution with the prefix service., connect. or tls., as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. A condition without a sample does not hold.",
     set(invocation, value, given) {
       invocation.failOn.push(parseCondition(value, given));
     },
@@ -520,9 +522,9 @@ export const LOAD_FLAGS: Flag<Invocation>[] = [
   {
     name: 'abort-on-fail',
     group: RESULT,
-    help: 'end the run as soon as a --fail-on cannot hold any more',
+    help: 'end the run as soon as a --fail-on can no longer hold',
     details:
-      'With --fail-on. Looked at ten times a second: numbers and shares of errors and timeouts, max and percentiles of latency and service time, throughput; the others are judged at the end. A share and a percentile are lost when what is still to come cannot mend them: all of -n or of the schedule, in a run of a given time without a rate as much as twice its fastest second would bring.',
+      'With --fail-on. Checked ten times a second: numbers and shares of errors and timeouts, max and percentiles of latency and service time, throughput; other conditions at the end only. A share or a percentile can no longer hold if the remaining requests cannot change that: all of -n or of the schedule, in a run of a given time without a rate as much as twice its fastest second would bring.',
     set(invocation) {
       invocation.abortOnFail = true;
     },

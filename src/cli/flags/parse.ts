@@ -52,10 +52,10 @@ export function parseArguments<Into>(
   args: string[],
   flags: Flag<Into>[],
   into: Into,
-  refusals: UnsupportedFlags = {},
+  unsupported: UnsupportedFlags = {},
   topic?: string,
 ): Operands {
-  const parser = new Parser(args, flags, into, refusals, topic);
+  const parser = new Parser(args, flags, into, unsupported, topic);
   return parser.parse();
 }
 
@@ -63,7 +63,7 @@ class Parser<Into> {
   readonly #args: string[];
   readonly #into: Into;
   readonly #flags = new Map<string, Flag<Into>>();
-  readonly #refusals: UnsupportedFlags;
+  readonly #unsupported: UnsupportedFlags;
   readonly #topic: string | undefined;
   readonly #typed: TypedFlag[] = [];
   #index = 0;
@@ -77,7 +77,7 @@ class Parser<Into> {
   ) {
     this.#args = args;
     this.#into = into;
-    this.#refusals = refusals;
+    this.#unsupported = refusals;
     this.#topic = topic;
     for (const flag of flags) for (const name of listNames(flag)) this.#flags.set(name, flag);
   }
@@ -85,7 +85,7 @@ class Parser<Into> {
   parse(): Operands {
     const positional: string[] = [];
     for (;;) {
-      const arg = this.#take();
+      const arg = this.#next();
       if (arg === undefined) return { positional, command: null, flags: this.#typed };
       if (arg === '--') {
         return { positional, command: this.#args.slice(this.#index), flags: this.#typed };
@@ -101,7 +101,7 @@ class Parser<Into> {
     }
   }
 
-  #take(): string | undefined {
+  #next(): string | undefined {
     const arg = this.#args[this.#index];
     if (arg !== undefined) this.#index += 1;
     return arg;
@@ -110,7 +110,7 @@ class Parser<Into> {
   #flag(arg: string): void {
     const [, dashes = '', name = '', value] = /^(--?)([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
     // With one dash it is a long name only if there is such a flag: vegeta's and hey's habit.
-    const isKnown = this.#flags.has(name) || Object.hasOwn(this.#refusals, name);
+    const isKnown = this.#flags.has(name) || Object.hasOwn(this.#unsupported, name);
     if (dashes === '--' || (name.length > 1 && isKnown)) this.#long(arg, name, value);
     else this.#short(arg.slice(1));
   }
@@ -161,20 +161,22 @@ class Parser<Into> {
       flag.bare.set(this.#into);
       return;
     }
-    const value = this.#take();
+    const value = this.#next();
     if (value === undefined) throw usageError(`${given} needs a value: ${given} ${flag.value}`);
     this.#record(flag, given, value);
     flag.set(this.#into, value, given);
   }
 
   #unknown(given: string, name: string): Error {
-    const refusal = Object.hasOwn(this.#refusals, name) ? this.#refusals[name] : undefined;
-    if (refusal !== undefined) return usageError(`${given} is not taken: ${refusal}`);
+    const alternative = Object.hasOwn(this.#unsupported, name)
+      ? this.#unsupported[name]
+      : undefined;
+    if (alternative !== undefined) return usageError(`${given} is not supported: ${alternative}`);
     // A letter or two are near to too much.
     const longNames = [...this.#flags.keys()].filter((known) => known.length > 1);
     const near = name.length > 2 ? findNearest(name, longNames) : undefined;
     const help = this.#topic ? `millrace ${this.#topic} --help` : 'millrace --help';
-    const advice = near ? `did you mean ${dashed(near)}?` : `${help} lists those that there are`;
+    const advice = near ? `did you mean ${dashed(near)}?` : `run ${help} for the list of flags`;
     return new UnknownFlag(given, name, this.#topic ?? 'load', advice);
   }
 }

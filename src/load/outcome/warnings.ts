@@ -302,10 +302,10 @@ function shortRun({ durationMs, requests }: LoadResult): string | null {
   if (!hasResponse(requests)) return null;
   const completed = requests.ok + requests.statusErrors;
   if (durationMs < 1000) {
-    return `The measurement lasted ${time(durationMs)}: one second is the least for a throughput. Run longer (-d).`;
+    return `The measurement lasted ${time(durationMs)}: a throughput needs at least one second. Run longer (-d).`;
   }
   if (completed >= 100 || completed === 0) return null;
-  return `Only ${plural(completed, 'response')}: p99 needs 100 at the least. Run longer (-d).`;
+  return `Only ${plural(completed, 'response')}: p99 needs at least 100. Run longer (-d).`;
 }
 
 function certificateNotVerified({ plan }: LoadResult): string | null {

@@ -204,5 +204,8 @@ test('what --follow cannot go with is refused in one line', async (t) => {
     assert.equal(stderr.trim().split('\n').length, 1);
   }
   const { stderr } = await millrace(['explain', '--follow', '2', server.url]);
-  assert.match(stderr, /^millrace: --follow is not taken: .*the URL that the redirection leads to/);
+  assert.match(
+    stderr,
+    /^millrace: --follow is not supported: .*the URL that the redirection leads to/,
+  );
 });

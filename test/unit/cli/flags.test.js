@@ -40,7 +40,7 @@ for (const [command, flags] of Object.entries(FLAGS_OF)) {
         (error) =>
           error instanceof UnknownFlag
             ? /^it is a flag of millrace \w+/.test(siblingAdvice(error.command, error.flag))
-            : /^--?[\w-]+ is not taken: ./.test(error.message),
+            : /^--?[\w-]+ is not supported: ./.test(error.message),
         `${command} ${given}`,
       );
     }
@@ -123,25 +123,25 @@ test('flags of other tools: each name is refused with what to type, and is none 
     const given = name.length === 1 ? `-${name}` : `--${name}`;
     assert.throws(() => parseLoad(given, 'value'), {
       code: 'ERR_MILLRACE_USAGE',
-      message: `${given} is not taken: ${advice}`,
+      message: `${given} is not supported: ${advice}`,
     });
   }
 });
 
 for (const [args, message] of [
-  [['--data', 'a=1'], /^--data is not taken: a body is -b TEXT/],
+  [['--data', 'a=1'], /^--data is not supported: a body is -b TEXT/],
   [
     ['-u', 'me:secret'],
-    /^-u is not taken: user and password go into the URL.*; virtual users are -c N$/,
+    /^-u is not supported: user and password go into the URL.*; virtual users are -c N$/,
   ],
   [['--bearer', 'x'], /Authorization header, by -H$/],
   [['--http1.1'], /always HTTP\/1\.1/],
   [['-h2'], /always HTTP\/1\.1/],
   [['-I'], /\{\{seq\}\}/],
-  [['--bailout=5'], /^--bailout is not taken: it is --fail-on 'errors<N' --abort-on-fail$/],
-  [['--disable-keepalive'], /^--disable-keepalive is not taken: it is --connection close$/],
+  [['--bailout=5'], /^--bailout is not supported: it is --fail-on 'errors<N' --abort-on-fail$/],
+  [['--disable-keepalive'], /^--disable-keepalive is not supported: it is --connection close$/],
   [['--vus', '5'], /-c N$/],
-  [['-max-workers=5'], /^-max-workers is not taken/],
+  [['-max-workers=5'], /^-max-workers is not supported/],
   [['--ab', '1'], /^unknown flag '--ab'; millrace --help lists/],
   [
     ['--stage', '1s:10,1s:20'],
