@@ -85,14 +85,14 @@ const BAD_INPUT = [
     ['--conections', '5', 'h'],
     /^millrace: unknown flag '--conections'; did you mean --connections\?$/,
   ],
-  [['-y', 'h'], /^millrace: unknown flag '-y'; millrace --help lists/],
+  [['-y', 'h'], /^millrace: unknown flag '-y'; run millrace --help for the list/],
   [
     ['htp://h'],
     /^millrace: URL: 'htp:\/\/h' is not a URL to load: the scheme htp:\/\/ is not known; use/,
   ],
   [['http://h:99999'], /'http:\/\/h:99999' is not a URL to load: 99999 is no port/],
-  [['lab', '--frob'], /unknown flag '--frob'; millrace lab --help lists/],
-  [['explain', '--frob', 'h'], /unknown flag '--frob'; millrace explain --help lists/],
+  [['lab', '--frob'], /unknown flag '--frob'; run millrace lab --help for the list/],
+  [['explain', '--frob', 'h'], /unknown flag '--frob'; run millrace explain --help for the list/],
   [['lod'], /'lod' given; did you mean load\? A host of that name is http:\/\/lod\/$/],
   [
     ['-d', 'abc', 'h'],

@@ -142,7 +142,7 @@ for (const [args, message] of [
   [['--disable-keepalive'], /^--disable-keepalive is not supported: it is --connection close$/],
   [['--vus', '5'], /-c N$/],
   [['-max-workers=5'], /^-max-workers is not supported/],
-  [['--ab', '1'], /^unknown flag '--ab'; millrace --help lists/],
+  [['--ab', '1'], /^unknown flag '--ab'; run millrace --help for the list/],
   [
     ['--stage', '1s:10,1s:20'],
     /^--stage takes one stage and may be repeated: --stage 1s:10 --stage 1s:20$/,
