@@ -76,6 +76,10 @@ function read(args) {
     throw usage(`only one URL is supported (got also '${positionals[1]}')`);
   if (!/^[1-9]\d?$/.test(pairs)) throw usage(`--pairs ${pairs}: accepted is 1 to 99`);
   const headers = header.map(pairOf);
+  // Bare digits on the command line are seconds.
+  for (const name of ['duration', 'warmup']) {
+    if (/^[\d.]+$/.test(given[name] ?? '')) given[name] += 's';
+  }
   const options = { connections: 50, duration: '5s', warmup: '2s', ...given, headers, command };
   return { options: { ...options, url: positionals[0] ?? '/' }, pairs: Number(pairs) };
 }
