@@ -138,7 +138,7 @@ test('in an open run, in parts, over large heads, and in the report', async (t) 
   const server = await truthServer(t, ({ target }) => (target === '/' ? { parts } : PAGE));
   const { stdout } = await millrace(['--follow', '1', '-R', '50', '-n', '20', server.url]);
   assert.match(stdout, /20 sent = 20 ok/);
-  assert.match(stdout, /followed +20 redirections on top of those requests/);
+  assert.match(stdout, /followed +20 redirections in addition to these requests/);
   assert.match(stdout, /status +200: 20/);
 });
 
@@ -195,8 +195,14 @@ test('what --follow cannot go with is refused in one line', async (t) => {
   const server = await truthServer(t, () => PAGE);
   for (const [flags, message] of [
     [['-p', '4'], /^millrace: follow 2 cannot be combined with pipelining 4: /],
-    [['--connection', 'close'], /^millrace: follow 2 with a new connection for each request: /],
-    [['-H', 'Connection: close'], /^millrace: follow 2 with a new connection for each request: /],
+    [
+      ['--connection', 'close'],
+      /^millrace: follow 2 cannot be combined with a new connection for each request: /,
+    ],
+    [
+      ['-H', 'Connection: close'],
+      /^millrace: follow 2 cannot be combined with a new connection for each request: /,
+    ],
   ]) {
     const { code, stderr } = await millrace(['--follow', '2', ...flags, server.url]);
     assert.equal(code, 2);
