@@ -3,7 +3,7 @@ import type { Range } from '../units.js';
 /** Every default of a run; times in milliseconds. */
 export const DEFAULTS = {
   connections: 10,
-  /** In an open run: the most that may be open, and how many are opened before the clock starts. */
+  /** In an open run: the maximum, and the number opened before the clock starts. */
   openConnections: 1000,
   openInitialConnections: 10,
   threads: 1,
@@ -15,17 +15,17 @@ export const DEFAULTS = {
   durationMs: 10_000,
   warmupMs: 0,
   connection: 'keep-alive',
-  /** Of a run with `connection: 'close'` the second. */
+  /** The second is the default with `connection: 'close'`. */
   tls: ['keep-alive', 'full'],
-  /** Statuses of a success. */
+  /** Statuses that count as ok. */
   expect: ['1xx', '2xx', '3xx'],
   timeoutMs: 10_000,
   connectTimeoutMs: 3_000,
-  /** Time a command has to listen. */
+  /** Time limit for a command to listen. */
   commandTimeoutMs: 30_000,
 } as const;
 
-/** What is accepted for each number. */
+/** Accepted range of each number. */
 export const LIMITS = {
   connections: { min: 1, max: 1_000_000 },
   threads: { min: 1, max: 1024 },

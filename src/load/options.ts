@@ -1,33 +1,33 @@
 import type { Duration } from '../units.js';
 
-/** A part of the schedule of an open run: the rate goes in a straight line to `rate` within `duration`. */
+/** A part of the schedule of an open run: the rate changes linearly to `rate` within `duration`. */
 export interface Stage {
   duration: Duration;
   /** Arrivals per second at the stage's end. */
   rate: number | string;
 }
 
-/** One request of the mix. What is absent is taken from the run's options. */
+/** One request of the mix. Absent fields default to the run's options. */
 export interface Target {
   url: string;
   method?: string;
   headers?: Record<string, string | string[]> | [name: string, value: string][];
   body?: string | Uint8Array;
-  /** Share of the requests, against the other targets' weights. Without any weight the targets are taken in turn. */
+  /** Share of the requests, relative to the other targets' weights. Without any weight the targets are requested in turn. */
   weight?: number;
 }
 
-/** What `load()` takes. Only a target is needed: `url`, `targets`, `targetsFile` or `command`. */
+/** Options of `load()`. Only a target is required: `url`, `targets`, `targetsFile`, `command` or `socketPath`. */
 export interface LoadOptions {
-  /** `http://`, `https://` or `unix:/path/to.sock:/target`; the scheme may be left out. Several are taken in turn. */
+  /** `http://`, `https://` or `unix:/path/to.sock:/target`; the scheme may be omitted. Several are requested in turn. */
   url?: string | string[];
   /** Several requests, in turn or by weight. Those whose URL begins with `/` go to the host of `url` or of `command`. */
   targets?: Target[];
   /** A file of targets in vegeta's text or JSON form. */
   targetsFile?: string;
-  /** Addresses of a host: `'HOST:PORT:ADDRESS'`, several with a comma between them; `*` is every host. */
+  /** Addresses of a host: `'HOST:PORT:ADDRESS'`, several separated by commas; `*` is every host. */
   resolve?: string[];
-  /** Other hosts to connect to: `'HOST1:PORT1:HOST2:PORT2'`; what is left empty fits, or stays. */
+  /** Other hosts to connect to: `'HOST1:PORT1:HOST2:PORT2'`. An empty HOST1 or PORT1 matches all, an empty HOST2 or PORT2 keeps the value. */
   connectTo?: string[];
   /** Connects to this Unix socket instead of the URLs' hosts. */
   socketPath?: string;
@@ -39,12 +39,12 @@ export interface LoadOptions {
   body?: string | Uint8Array;
   /** Reads the body from a file. */
   bodyFile?: string;
-  /** Follows so many redirections of one request, within its server. Default 0. */
+  /** Maximum number of redirections of one request that are followed, within its server. Default 0. */
   follow?: number | string;
-  /** Turns the placeholders `{{...}}` off. Default: on. */
+  /** Whether placeholders `{{...}}` are replaced. Default `true`. */
   placeholders?: boolean;
 
-  /** Connections in all. Default 10; in an open run the most that may be open, default 1000, opened as needed. */
+  /** Total number of connections. Default 10; in an open run the maximum, default 1000, opened as needed. */
   connections?: number | string;
   /** Threads of the engine. Default 1. */
   threads?: number | string;
@@ -57,16 +57,16 @@ export interface LoadOptions {
   rate?: number | string;
   /** How arrivals are spaced. Default `'constant'`. */
   arrivals?: 'constant' | 'poisson';
-  /** A rate that changes: makes the run open. Starts at `rate`, or 0. */
+  /** A changing rate: makes the run open. Starts at `rate`, or 0. */
   stages?: Stage[];
-  /** The most arrivals that may wait or be in flight in an open run; what exceeds it is not sent. Default 100 000. */
+  /** Maximum number of arrivals that wait or are in flight in an open run; arrivals beyond it are counted and not sent. Default 100 000. */
   maxPending?: number | string;
 
-  /** Default 10 s, or the sum of the stages, or without end if `requests` is given. */
+  /** Length of the measurement. Default 10 s, or the sum of the stages, or unlimited if `requests` is given. */
   duration?: Duration;
   /** Ends after exactly this many requests (not counting the warm-up). */
   requests?: number | string;
-  /** Load before the measurement starts, in an open run at `rate`; left out of the statistics. Default 0. */
+  /** Load before the measurement, in an open run at `rate`; not part of the statistics. Default 0. */
   warmup?: Duration;
 
   /** Default `'keep-alive'`. `'close'`: a new connection for each request. */
@@ -80,24 +80,24 @@ export interface LoadOptions {
   /** Client certificate and its key: files in PEM or DER, or one of PKCS #12 or PEM that holds both. */
   cert?: string;
   key?: string;
-  /** Of the key's file, where it is encrypted. */
+  /** Passphrase of an encrypted key or PKCS #12 file. */
   passphrase?: string;
   /** Server name for TLS, instead of the URL's host. */
   sni?: string;
 
-  /** From the first byte of a request to the last byte of its response. Default 10 s. */
+  /** Time limit from the first byte of a request to the last byte of its response. Default 10 s. */
   timeout?: Duration;
-  /** For the TCP connect and, again, for the TLS handshake. Default 3 s. */
+  /** Time limit of the TCP connect and, separately, of the TLS handshake. Default 3 s. */
   connectTimeout?: Duration;
 
   /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
   expect?: string | number | (string | number)[];
 
-  /** Ends the run as soon as one of these cannot hold any more: `'errors<10'`, `'p99<50ms'`; see `abortedBy` of the result. */
+  /** Conditions that end the run as soon as one can no longer hold: `'errors<10'`, `'p99<50ms'`; see `abortedBy` of the result. */
   abortOnFail?: string | string[];
 
   /** Process to sample CPU and memory of. Default: the command's, or the local owner of the target's port; `false`: none. */
   pid?: number | false;
-  /** Ends the run early: the promise gives the result so far, with `interrupted: true`, or rejects with the signal's reason if no request was sent yet. */
+  /** Ends the run early: the promise resolves with the result so far and `interrupted: true`, or rejects with the signal's reason if no request was sent yet. */
   signal?: AbortSignal;
 }

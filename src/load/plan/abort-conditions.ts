@@ -9,7 +9,7 @@ export function readAbortOnFail({ abortOnFail = [] }: Pick<LoadOptions, 'abortOn
   return [abortOnFail].flat().map((text) => parseCondition(text, 'abortOnFail'));
 }
 
-/** What samples are counted against while the run goes on, one for each condition. */
+/** The bounds that the engine counts samples against during the run, one for each condition. */
 export function readBounds(conditions: readonly Condition[]): NativeBound[] {
   return conditions.map(({ boundMs, ofServiceTime }) => ({
     serviceTime: ofServiceTime,
@@ -22,10 +22,10 @@ type RunLength = Pick<
   'model' | 'requests' | 'durationMs' | 'rate' | 'stages' | 'arrivals'
 >;
 
-/** A closed run is not expected to become faster than so many times its fastest second. */
+/** Maximum speed of the rest of a closed run, relative to its fastest second. */
 const MAX_SPEED_UP = 2;
 
-/** From then on there is a second to judge by. */
+/** Time before the fastest second of a run is known. */
 const FIRST_SECOND_MS = 1000;
 
 /** Length of a window of the engine's series. */
@@ -34,7 +34,7 @@ const WINDOW_MS = 100;
 /** Longer than any run: over thirty years. */
 const MAX_RUN_MS = 1e12;
 
-/** Watches a run for a condition that cannot hold any more, whatever is still to come. */
+/** Watches a run for conditions that can no longer hold. */
 export class AbortWatch {
   readonly #conditions: readonly Condition[];
   readonly #plan: RunLength;
@@ -45,7 +45,7 @@ export class AbortWatch {
     this.#plan = plan;
   }
 
-  /** The condition that cannot hold any more, as it was given; `null`: none. */
+  /** Finds a condition that can no longer hold, and returns its text; `null` if there is none. */
   findLost(snapshot: NativeSnapshot): string | null {
     if (snapshot.phase !== 'measure') return null;
     this.#fastest = Math.max(this.#fastest, snapshot.throughput);
@@ -84,7 +84,7 @@ export class AbortWatch {
     return early;
   }
 
-  /** The most requests that may still come. */
+  /** Estimates the maximum number of requests that are still to come. */
   #countRemaining({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
     const { model, requests, durationMs } = this.#plan;
     const due = sent + connectFailed;
@@ -96,7 +96,7 @@ export class AbortWatch {
     return Math.min(byNumber, inFlight + perMs * (durationMs - elapsedMs));
   }
 
-  /** All arrivals of the schedule; of a random one more than it has by chance. */
+  /** Computes the maximum number of arrivals within a time; of a random schedule with six standard deviations. */
   #countArrivals(durationMs: number): number {
     const mean = countArrivals(this.#plan, durationMs);
     return mean + 1 + (this.#plan.arrivals === 'poisson' ? 6 * Math.sqrt(mean) : 0);

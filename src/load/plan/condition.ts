@@ -3,7 +3,7 @@ import { rate, share, time } from '../../format/units.js';
 import { hasDurationUnit, parseDuration, parseRate } from '../../units.js';
 import type { Distribution, LoadResult } from '../result.js';
 
-/** How far a run has come, as far as conditions are about it. */
+/** Progress of a run, as far as conditions need it. */
 export interface Progress {
   sent: number;
   /** Requests that were due and had no connection. */
@@ -13,13 +13,13 @@ export interface Progress {
   timeouts: number;
   /** Samples above the condition's bound in time. */
   above: number;
-  /** The most requests that may still come. */
+  /** Maximum number of requests that are still to come. */
   rest: number;
   /** The shortest length that the run may come to. */
   shortestMs: number;
 }
 
-/** What a result must hold. */
+/** A condition that a result must fulfil. */
 export interface Condition {
   /** As given. */
   text: string;
