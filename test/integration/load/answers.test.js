@@ -218,7 +218,7 @@ test('secrets are masked in report, page, JSON and messages, whoever repeats the
   assert.match(shown.body, /token \*\*\* or \*\*\* is not known, nor \*\*\*/);
   assert.match(json.result.plan.targets[0].url, /\/a\?token=\*\*\*&page=2$/);
   assert.match(noted.stdout, /^note: -d '\{"password":"\*\*\*"\}' is taken as --body/m);
-  assert.match(text.stdout, /^401 +the first one, to GET http/m);
+  assert.match(text.stdout, /^401 +first response, to GET http/m);
   const all = { text, json: JSON.stringify(json), page: readFileSync(page, 'utf8') };
   Object.assign(all, { noColon, noPort, noted });
   for (const [where, what] of Object.entries(all)) {

@@ -88,8 +88,8 @@ describe('millrace cache', () => {
   test('what it does not accept is one line', limits, async () => {
     for (const [args, code, message] of [
       [['1'], 3, /no process 1 /],
-      [['x'], 2, /'x' given/],
-      [['--delete', 'a'], 2, /accepted: a path/],
+      [['x'], 2, /takes a process id \(got 'x'\)/],
+      [['--delete', 'a'], 2, /must be a path such as /],
       [['--clear', '--entries'], 2, /one of/],
     ]) {
       const run = await cli(...args);
