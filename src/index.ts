@@ -41,8 +41,9 @@ export type {
   LabTable,
   StudyName,
   StudyResult,
+  StudySummary,
 } from './lab/result.js';
-export { labStudies, type StudySummary } from './lab/summary.js';
+export { labStudies } from './lab/summary.js';
 export { type LoadRun, load } from './load/load.js';
 export type { LoadOptions, Stage, Target } from './load/options.js';
 export type {

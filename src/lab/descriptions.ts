@@ -1,5 +1,4 @@
-import type { StudyName } from './result.js';
-import type { StudySummary } from './summary.js';
+import type { StudyName, StudySummary } from './result.js';
 
 /** Each study with its question, its original measurement and its approximate duration. */
 export const STUDY_DESCRIPTIONS: Record<StudyName, StudySummary> = {

@@ -14,6 +14,17 @@ export const STUDY_NAMES = [
 /** The name of a study on the command line. */
 export type StudyName = (typeof STUDY_NAMES)[number];
 
+/** A study as the list of studies shows it. */
+export interface StudySummary {
+  name: StudyName;
+  title: string;
+  question: string;
+  /** Year, versions and machine of the original study. */
+  original: string;
+  /** Approximate duration in seconds. */
+  seconds: { quick: number; full: number };
+}
+
 /** The unit of a number, which determines its format: times in milliseconds, rates per second, shares of 1. */
 export type LabUnit = 'rate' | 'time' | 'bytes' | 'cores' | 'share' | 'count' | 'decimal' | 'ratio';
 

@@ -1,8 +1,7 @@
 import type { LoadOptions } from '../load/options.js';
 import type { LoadResult } from '../load/result.js';
-import type { LabCause, StudyResult } from './result.js';
+import type { LabCause, StudyResult, StudySummary } from './result.js';
 import type { Service, ServiceSetting } from './service.js';
-import type { StudySummary } from './summary.js';
 
 /** The findings of a study: its result without the fields that are known beforehand. */
 export type StudyFindings = Omit<

@@ -1,15 +1,4 @@
-import { STUDY_NAMES, type StudyName } from './result.js';
-
-/** A study as the list of studies shows it. */
-export interface StudySummary {
-  name: StudyName;
-  title: string;
-  question: string;
-  /** Year, versions and machine of the original study. */
-  original: string;
-  /** Approximate duration in seconds. */
-  seconds: { quick: number; full: number };
-}
+import { STUDY_NAMES, type StudySummary } from './result.js';
 
 /** Lists the studies that `lab()` can repeat, in order. */
 export async function labStudies(): Promise<StudySummary[]> {

@@ -1,4 +1,4 @@
-import type { StudySummary } from '../../lab/summary.js';
+import type { StudySummary } from '../../lab/result.js';
 import { createSheet, formatParagraph, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
 
