@@ -70,6 +70,6 @@ test('a certificate that is none is refused in one line', async () => {
   const cert = fileURLToPath(import.meta.url);
   const load = { url: 'https://localhost:1/', cert, key: cert };
   await assert.rejects(takeRequestSample(load, never), {
-    message: /is no certificate or key that is known/,
+    message: /is not a certificate or key in a known format/,
   });
 });

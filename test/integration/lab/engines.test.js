@@ -136,11 +136,11 @@ describe('a tool that runs', () => {
       scripted('echo Error: no sockets left >&2; exit 7'),
       /exit code 7: Error: no sockets/,
     ],
-    ['prints something else', scripted('echo hello'), /no report that is known/],
+    ['prints something else', scripted('echo hello'), /no report in a known format/],
     [
       'sends nothing',
       scripted('true', { read: () => ({ rate: 1, requests: 1, errors: 0 }) }),
-      /got no request/,
+      /received no request/,
     ],
   ];
   for (const [what, found, message] of faults) {
