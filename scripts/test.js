@@ -40,22 +40,27 @@ function planParts() {
     allowPositionals: true,
   });
   const { rust, parts } = selectTests(positionals);
-  const onOwn = parts.map(({ kind, files }) =>
-    createPart({ name: kind, kind, files, major: ownMajor, atOnce: KINDS[kind].atOnce }),
+  const isOfVersion = (kind, file) => kind === 'integration' && dependsOnVersion(file);
+  const onOwn = parts
+    .map(({ kind, files }) => ({ kind, files: files.filter((file) => !isOfVersion(kind, file)) }))
+    .filter(({ files }) => files.length > 0)
+    .map((own) => ({ ...own, name: own.kind, major: ownMajor, atOnce: KINDS[own.kind].atOnce }))
+    .map(createPart);
+  const ofVersion = parts.flatMap(({ kind, files }) =>
+    files.filter((file) => isOfVersion(kind, file)),
   );
-  const ofVersion = parts.flatMap(({ files }) => files.filter(dependsOnVersion));
   if (values.node.length > 0 && ofVersion.length === 0) {
     throw new Error(
       `--node ${values.node[0]}: none of these tests depends on the version of Node.js`,
     );
   }
-  const onOthers = values.node
-    .filter((major) => major !== ownMajor)
+  const majors = ofVersion.length > 0 ? new Set([ownMajor, ...values.node]) : [];
+  const onVersions = [...majors]
     .map((major) => ({ name: `integration on Node.js ${major}`, kind: 'integration', major }))
-    .map((other) => createPart({ ...other, files: ofVersion, atOnce: OF_VERSION_AT_ONCE }));
+    .map((part) => createPart({ ...part, files: ofVersion, atOnce: OF_VERSION_AT_ONCE }));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
   const onRust = rust ? [{ name: RUST, events: rustEvents }] : [];
-  return [...onRust, ...of('unit', 'integration'), ...onOthers, ...of('timing', 'slow')];
+  return [...onRust, ...of('unit', 'integration'), ...onVersions, ...of('timing', 'slow')];
 }
 
 function createPart({ name, kind, files, major, atOnce }) {

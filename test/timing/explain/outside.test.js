@@ -495,7 +495,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     });
     assert.equal(server.max, 3);
     assert.deepEqual(
-      outbound.map(({ peer, sockets, least, most }) => ({ peer, sockets, least, most })),
+      outbound.map(({ peer, sockets, min, max }) => ({ peer, sockets, min, max })),
       [
         { peer: `127.0.0.1:${slow}`, sockets: 5, min: 5, max: 5 },
         { peer: `127.0.0.1:${other}`, sockets: 1, min: 1, max: 1 },
