@@ -40,6 +40,7 @@ function planParts() {
     allowPositionals: true,
   });
   const { rust, parts } = selectTests(positionals);
+  // Files of `test/integration` also belong to the kind slow, which runs them at full size.
   const isOfVersion = (kind, file) => kind === 'integration' && dependsOnVersion(file);
   const onOwn = parts
     .map(({ kind, files }) => ({ kind, files: files.filter((file) => !isOfVersion(kind, file)) }))

@@ -4,7 +4,7 @@ import type { NativePlan } from '../../native.js';
 import type { TrialRequest } from '../../process/discovery/trial-request.js';
 import { parseDuration } from '../../units.js';
 import { DEFAULTS } from '../defaults.js';
-import { checkPid } from '../input/pid.js';
+import { refuseOtherPid } from '../input/pid.js';
 import type { LoadOptions } from '../options.js';
 import { readPlaceholders } from '../requests/placeholders.js';
 import { readRequestMix } from '../requests/request-mix.js';
@@ -43,7 +43,7 @@ type NativeSchedule = Pick<
  */
 export async function buildPlan(options: LoadOptions, command?: string): Promise<Plan> {
   checkCommand(options);
-  checkPid(options.pid);
+  refuseOtherPid(options.pid);
   const base = command === undefined ? null : parseUrl(command, 'command');
   const mix = readRequestMix(options, base);
   const schedule = readSchedule(options);

@@ -5,7 +5,7 @@ import { findProcessTree } from './process-tree.js';
 /** Returns `ok` if a pid belongs to a Node.js process, otherwise the reason in one line. */
 export function checkPid(pid: number): string {
   if (!Number.isInteger(pid) || pid <= 0) return `pid must be a process id (got ${pid})`;
-  if (!exists(pid)) return `pid ${pid}: there is no such process`;
+  if (!isRunning(pid)) return `pid ${pid}: there is no such process`;
   if (!hasProcfs) return 'ok';
   const owner = Number(/^Tgid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1] ?? pid);
   if (owner !== pid) return `pid ${pid} is a thread of process ${owner}: give that id`;
@@ -22,7 +22,8 @@ export function checkPid(pid: number): string {
   }
 }
 
-function exists(pid: number): boolean {
+/** Whether there is a process with this pid, also of another user. */
+export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

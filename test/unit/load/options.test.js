@@ -1,4 +1,5 @@
-// What load() understands of its options: the plan that they become, and the one line for what cannot be used.
+// What load() understands of its options: the plan that they become, and the one line for what cannot be used. One file, though
+// long: one table of options.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
