@@ -1,12 +1,12 @@
 import {
   accessSync,
-  closeSync,
   constants as files,
   fstatSync,
   openSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../file-errors.js';
@@ -23,6 +23,9 @@ export function textOptions(notes: string[]): TextOptions {
 /** What could not be written, a line each. */
 const outputErrors: string[] = [];
 
+/** Writes to pipes that have not ended. */
+const pendingWrites: Promise<void>[] = [];
+
 /** From now on output that is lost is noticed. A reader that went away, as in `millrace ... | head`, is no error. */
 export function watchOutput(): void {
   process.stdout.on('error', (error) => addOutputError('standard output', error));
@@ -33,6 +36,7 @@ export function watchOutput(): void {
 /** What could not be written, when all output has been handed over. */
 export async function collectOutputErrors(): Promise<readonly string[]> {
   await new Promise((resolve) => process.stdout.write('', resolve));
+  await Promise.all(pendingWrites);
   return outputErrors;
 }
 
@@ -41,7 +45,7 @@ function addOutputError(what: string, error: unknown): void {
   outputErrors.push(`${what} cannot be written: ${fileErrorReason(error)}`);
 }
 
-/** Writes a result where the user wants it. What fails is among `lostOutput`: the rest is still written. */
+/** Writes a result where the user wants it. What fails is among `outputErrors`: the rest is still written. */
 export function writeResult(path: string, text: string): void {
   const stream = findStream(path);
   if (stream !== null) {
@@ -49,18 +53,27 @@ export function writeResult(path: string, text: string): void {
     return;
   }
   try {
-    checkReader(path);
-    writeFileSync(path, text);
+    if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) writePipe(path, text);
+    else writeFileSync(path, text);
   } catch (error) {
     addOutputError(`'${path}'`, error);
   }
 }
 
-/** Throws an error if a path is a pipe that no process reads: opening it would wait for one for ever. */
-function checkReader(path: string): void {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFIFO()) return;
+/**
+ * Writes to a named pipe that a process reads, and fails if none does: a blocking open would wait for one for ever.
+ * The pipe is opened once, as its reader takes the end of a first writer for the end of the file.
+ */
+function writePipe(path: string, text: string): void {
+  const pipe = new Socket({ fd: openPipe(path), readable: false });
+  pipe.on('error', (error) => addOutputError(`'${path}'`, error));
+  pendingWrites.push(new Promise((written) => pipe.on('close', () => written())));
+  pipe.end(text);
+}
+
+function openPipe(path: string): number {
   try {
-    closeSync(openSync(path, files.O_WRONLY | files.O_NONBLOCK));
+    return openSync(path, files.O_WRONLY | files.O_NONBLOCK);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
     // A pipe of the shell, as of >(head -1), has lost its reader: that is no error.
