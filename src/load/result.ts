@@ -108,6 +108,44 @@ export interface FailingResponse {
   bodyTruncated: boolean;
 }
 
+/** The requests of a run that have one name. */
+export interface NamedResult {
+  /** Of `--targets` or `--name`, otherwise the method and the path with `:id` in place of what varies. */
+  name: string;
+  /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd. */
+  requests: {
+    sent: number;
+    ok: number;
+    statusErrors: number;
+    transportErrors: number;
+    timeouts: number;
+    inFlightAtEnd: number;
+  };
+  /** Responses per second, those of the warm-up's requests not included. */
+  throughput: number;
+  /** Share of the sum of all service times, from 0 to 1; `null` without a request. */
+  timeShare: number | null;
+  latencyMs: Distribution;
+  serviceTimeMs: Distribution;
+  statusCodes: Record<string, number>;
+  /** By kind, most frequent first, of requests that were sent. */
+  errors: { kind: ErrorKind; count: number }[];
+  /** Bytes of HTTP of the requests that were sent and of the responses that ended. */
+  bytes: { sent: number; received: number };
+  /** The first response that was no success, or was broken off. */
+  failingResponse: FailingResponse | null;
+  histograms: LatencyHistograms;
+}
+
+/** Histograms of one kind of requests, see `LoadResult.histograms`. */
+export interface LatencyHistograms {
+  unit: 'ns';
+  latency: string;
+  latencyCensored: string;
+  serviceTime: string;
+  serviceTimeCensored: string;
+}
+
 /** One window of the series: 100 ms, the last one may be shorter. */
 export interface Window {
   /** Start of the window, from the start of the measurement. */
@@ -275,6 +313,8 @@ export interface LoadResult {
     latency: [percentile: number, ms: number][];
     serviceTime: [percentile: number, ms: number][];
   };
+  /** By name, those with the largest share of the time first. */
+  byName?: NamedResult[];
   server?: ServerResult;
   /** Absent where the system does not tell. */
   machine?: MachineResult;

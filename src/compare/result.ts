@@ -1,0 +1,128 @@
+import type { PlanSummary, Warning } from '../load/result.js';
+
+/** One of the two that are compared: `a` is what the other is measured against. */
+export type SideName = 'a' | 'b';
+
+/** What a side is. */
+export interface Side {
+  /** How reports call it: the command, the URL, the variables or the folder that differ, the files. */
+  label: string;
+  /** Its command, if it has one. */
+  command: string[] | null;
+  /** Environment variables that only this side has. */
+  env: Record<string, string>;
+  /** The folder that its command runs in; `null`: the current one. */
+  cwd: string | null;
+  /** Whether its command runs on Millrace's HTTP stack; `null` where nothing is said about the stack. */
+  stack: boolean | null;
+  /** Files of stored results that it is read from, instead of runs. */
+  files: string[];
+}
+
+/** What is compared of a run, or of one request name of it; `null` where it is not known. */
+export interface RunFigures {
+  /** Responses per second. */
+  throughput: number | null;
+  p50Ms: number | null;
+  p99Ms: number | null;
+  /** CPU time of the server's processes per response, in microseconds; `null` by name. */
+  cpuPerRequestUs: number | null;
+  /** Maximum resident memory of the server's processes, in MB; `null` by name. */
+  memoryMb: number | null;
+}
+
+/** A figure of a run. */
+export type Metric = keyof RunFigures;
+
+/** One run of one side. */
+export interface ComparedRun {
+  side: SideName;
+  /** Pair that it belongs to, from 0: one run of each side, one right after the other. */
+  pair: number;
+  /** ISO 8601. */
+  startedAt: string;
+  durationMs: number;
+  figures: RunFigures;
+  byName: { name: string; figures: RunFigures }[];
+  /** The load generator was the limit. */
+  clientBound: boolean;
+  /** As in the result of a load. */
+  histograms: { unit: 'ns'; latency: string; latencyCensored: string };
+}
+
+/**
+ * What an interval says about B. `better` and `worse`: all of it lies beyond the margin; `no-difference`: all of it lies
+ * within the margin.
+ */
+export type ComparisonVerdict = 'better' | 'worse' | 'no-difference' | 'cannot-tell';
+
+/** A ratio of B to A. */
+export interface Ratio {
+  estimate: number;
+  /** Ends of the interval; `null` where each side has only one run. */
+  low: number | null;
+  high: number | null;
+}
+
+/** One metric, of all requests or of those with one name. */
+export interface ComparisonRow {
+  metric: Metric;
+  /** The request name; `null`: all requests. */
+  name: string | null;
+  /** Medians of the runs. */
+  a: number | null;
+  b: number | null;
+  /** `null` where a side has no figure. */
+  ratio: Ratio | null;
+  /** Confidence of the interval: that of the verdict's row is `confidence`, the others' are corrected for their number. */
+  confidence: number;
+  verdict: ComparisonVerdict;
+}
+
+/** Share of the requests that the native stack served. */
+export interface StackShare {
+  /** Requests served natively and by Node's own code. */
+  native: number;
+  fallback: number;
+  /** Connections that Node's own code took over, by reason. */
+  fallbackReasons: Record<string, number>;
+}
+
+/** Two versions compared; JSON of schemaVersion 1. Ratios are those of B to A. */
+export interface ComparisonResult {
+  schemaVersion: 1;
+  kind: 'comparison';
+  tool: { name: 'millrace'; version: string };
+  /** ISO 8601. */
+  startedAt: string;
+  /** Of everything: starts, warm-ups, measurements. */
+  durationMs: number;
+  /** The load that both had, as A's first run shows it. */
+  plan: PlanSummary;
+  sides: Record<SideName, Side>;
+  /** Relative difference up to which two versions count as equal: 0.02 is 2 %. */
+  margin: number;
+  /** Width of the verdict's interval at which no more runs were wanted, relative; `null` for stored results. */
+  width: number | null;
+  /** Confidence of the verdict's interval. */
+  confidence: number;
+  /** Why there are no more runs. */
+  ended: 'width' | 'budget' | 'interrupted' | 'files';
+  /** In the order in which they ran. */
+  runs: ComparedRun[];
+  /** The first row is the verdict's: requests/s, or p99 where a rate was given. */
+  rows: ComparisonRow[];
+  verdict: {
+    metric: Metric;
+    word: ComparisonVerdict;
+    /** Why it cannot be told, in words; else `null`. */
+    reason: string | null;
+  };
+  /** How the answers of the two sides differ, in words; compared all the same on request. */
+  differences: string[];
+  /** Of the runs of B, where the stack is compared; `null` where its statistics are not known. */
+  stack?: StackShare | null;
+  /** The conditions of `--fail-on`, in the order given. Absent without them. */
+  conditions?: { condition: string; value: number | null; holds: boolean }[];
+  warnings: Warning[];
+}
