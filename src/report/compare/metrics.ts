@@ -1,0 +1,83 @@
+import type { ComparisonVerdict, Metric } from '../../compare/result.js';
+import { bytes, rate, time } from '../../format/units.js';
+
+/** How reports show a metric of a comparison. */
+interface MetricWords {
+  name: string;
+  /** Words after an amount, for more and for less of it: `8 % more requests/s`. */
+  more: string;
+  less: string;
+  /** Words after a factor: `2.5 times as many requests/s`. */
+  times: string;
+  format(value: number): string;
+}
+
+/** Metrics in the order of reports. */
+export const METRICS: Record<Metric, MetricWords> = {
+  throughput: {
+    name: 'requests/s',
+    more: 'more requests/s',
+    less: 'fewer requests/s',
+    times: 'as many requests/s',
+    format: rate,
+  },
+  p50Ms: { name: 'p50', more: 'longer p50', less: 'shorter p50', times: 'the p50', format: time },
+  p99Ms: { name: 'p99', more: 'longer p99', less: 'shorter p99', times: 'the p99', format: time },
+  cpuPerRequestUs: {
+    name: 'CPU per request',
+    more: 'more CPU per request',
+    less: 'less CPU per request',
+    times: 'the CPU per request',
+    format: (us) => time(us / 1000),
+  },
+  memoryMb: {
+    name: 'memory',
+    more: 'more memory',
+    less: 'less memory',
+    times: 'the memory',
+    format: (megabytes) => bytes(megabytes * 1e6),
+  },
+};
+
+/** The verdicts as reports print them. */
+export const VERDICT_WORDS: Record<ComparisonVerdict, string> = {
+  better: 'better',
+  worse: 'worse',
+  'no-difference': 'no difference',
+  'cannot-tell': 'cannot tell',
+};
+
+/** Formats a figure of a side; `–` if it is unknown. */
+export function formatFigure(metric: Metric, value: number | null): string {
+  return value === null ? '–' : METRICS[metric].format(value);
+}
+
+/** Formats a ratio: `1.081`, `0.0473`, `12.3`. */
+export function formatRatio(ratio: number): string {
+  if (ratio >= 10) return rate(ratio);
+  return ratio >= 0.1 ? ratio.toFixed(3) : String(Number(ratio.toPrecision(3)));
+}
+
+/** Formats an interval of a ratio: `1.062 to 1.101`; `–` if it is unknown. */
+export function formatRatioInterval(low: number | null, high: number | null): string {
+  return low === null || high === null ? '–' : `${formatRatio(low)} to ${formatRatio(high)}`;
+}
+
+/** Formats a ratio as a relative change: `+8.1 %`, `-12 %`, `0 %`. */
+export function formatChange(ratio: number): string {
+  const size = formatSize(ratio);
+  if (size === '0 %') return size;
+  return `${ratio > 1 ? '+' : '-'}${size}`;
+}
+
+/** Formats the size of a relative change: `8.1 %`, to a hundredth of a percent. */
+export function formatSize(ratio: number): string {
+  const percent = Math.abs(ratio - 1) * 100;
+  const digits = percent >= 9.95 ? 0 : percent >= 0.995 ? 1 : 2;
+  return `${Number(percent.toFixed(digits)).toLocaleString('en-US')} %`;
+}
+
+/** Formats a confidence: `95 %`, `99.2 %`. */
+export function formatConfidence(confidence: number): string {
+  return `${Number((confidence * 100).toFixed(1))} %`;
+}

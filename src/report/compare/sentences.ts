@@ -1,0 +1,137 @@
+import type { ComparisonResult, ComparisonRow, Ratio, SideName } from '../../compare/result.js';
+import { count, duration, plural, share } from '../../format/units.js';
+import { formatChange, formatConfidence, formatRatio, formatSize, METRICS } from './metrics.js';
+
+/** Length up to which the label of a side is part of a sentence. */
+const MAX_SHORT_LABEL = 32;
+
+/** Ratio from which on a change is told as a factor. */
+const MIN_FACTOR = 2;
+
+/** Describes which side is faster, by how much and how sure that is, in one sentence. */
+export function describeVerdict(result: ComparisonResult): string {
+  const { verdict, margin } = result;
+  const [a, b] = [nameSide(result, 'a'), nameSide(result, 'b')];
+  const measured = describeMeasured(findVerdictRow(result));
+  switch (verdict.word) {
+    case 'better':
+      return `${b} is faster than ${a}: ${measured}.`;
+    case 'worse':
+      return `${b} is slower than ${a}: ${measured}.`;
+    case 'no-difference':
+      return `No difference between ${a} and ${b}: ${measured}, within the margin of ${formatSize(1 + margin)}.`;
+    case 'cannot-tell': {
+      const reason = verdict.reason === null ? '' : `: ${verdict.reason.replace(/\.$/, '')}`;
+      return `Cannot tell which is faster, ${a} or ${b}${reason}. Measured of B: ${measured}.`;
+    }
+  }
+}
+
+/** Finds the row that the verdict is taken from. */
+export function findVerdictRow({ rows, verdict }: ComparisonResult): ComparisonRow | undefined {
+  return rows.find(({ metric, name }) => metric === verdict.metric && name === null);
+}
+
+/** Names a side by its letter, with its label if that is short: `B (branch)`. */
+function nameSide({ sides }: ComparisonResult, side: SideName): string {
+  const { label } = sides[side];
+  const letter = side.toUpperCase();
+  return isShortLabel(label) ? `${letter} (${label})` : letter;
+}
+
+/** Whether a label is short enough for a sentence. */
+export function isShortLabel(label: string): boolean {
+  return label.length <= MAX_SHORT_LABEL;
+}
+
+/** Describes a ratio with its interval: `8.1 % more requests/s (95 % interval +6.2 % to +10 %)`. */
+function describeMeasured(row: ComparisonRow | undefined): string {
+  if (!row?.ratio) return 'nothing that compares';
+  const { metric, ratio, confidence } = row;
+  return `${describeSize(metric, ratio.estimate)}${describeInterval(ratio, confidence)}`;
+}
+
+function describeSize(metric: ComparisonRow['metric'], estimate: number): string {
+  const words = METRICS[metric];
+  if (estimate >= MIN_FACTOR) return `${formatRatio(estimate)} times ${words.times}`;
+  const size = formatSize(estimate);
+  return size === '0 %'
+    ? `the same ${words.name}`
+    : `${size} ${estimate > 1 ? words.more : words.less}`;
+}
+
+function describeInterval({ estimate, low, high }: Ratio, confidence: number): string {
+  if (low === null || high === null) return ' (no interval, as a side has a single run)';
+  const format = estimate >= MIN_FACTOR ? formatRatio : formatChange;
+  return ` (${formatConfidence(confidence)} interval ${format(low)} to ${format(high)})`;
+}
+
+/** Describes how many runs there are, and why there are no more. */
+export function describeRuns(result: ComparisonResult): string {
+  const { runs, durationMs, ended } = result;
+  const of = (side: SideName) => runs.filter((run) => run.side === side).length;
+  if (ended === 'files')
+    return `${count(of('a'))} of A and ${count(of('b'))} of B, from stored results`;
+  const took = duration(1000 * Math.max(1, Math.round(durationMs / 1000)));
+  return `${count(of('a'))} of A and ${count(of('b'))} of B in turn, in ${took}; ${describeEnd(result)}`;
+}
+
+function describeEnd(result: ComparisonResult): string {
+  const { ended, width } = result;
+  const actual = computeWidth(findVerdictRow(result)?.ratio ?? null);
+  const wide =
+    actual === null ? 'there is no interval yet' : `the interval is ${share(actual)} wide`;
+  switch (ended) {
+    case 'width':
+      return `ended as ${wide}${width === null ? '' : ` (--width ${share(width)})`}`;
+    case 'budget':
+      return `ended as the time was used up (--budget): ${wide}${width === null ? '' : `, ${share(width)} was asked for (--width)`}`;
+    default:
+      return `interrupted: ${wide}`;
+  }
+}
+
+function computeWidth(ratio: Ratio | null): number | null {
+  if (!ratio || ratio.low === null || ratio.high === null) return null;
+  return ratio.high - ratio.low;
+}
+
+/** Describes the confidence of the intervals; `null` if there are none. */
+export function describeConfidence(result: ComparisonResult): string | null {
+  const verdictRow = findVerdictRow(result);
+  const others = result.rows.filter((row) => row !== verdictRow && hasInterval(row));
+  if (!verdictRow || !hasInterval(verdictRow)) return null;
+  const own = `${formatConfidence(verdictRow.confidence)} for ${METRICS[verdictRow.metric].name}`;
+  if (others.length === 0) return own;
+  const [low, high] = ([Math.min, Math.max] as const).map((pick) =>
+    formatConfidence(pick(...others.map(({ confidence }) => confidence))),
+  );
+  const range = low === high ? `${low}` : `${low} to ${high}`;
+  return `${own}; ${range} for the others, corrected for their number`;
+}
+
+/** Whether an interval is known. */
+export function hasInterval({ ratio }: ComparisonRow): boolean {
+  return ratio !== null && ratio.low !== null && ratio.high !== null;
+}
+
+/** Describes the share of the requests that the native stack served; `null` if the stack is not compared. */
+export function describeStack({ stack }: ComparisonResult): string | null {
+  if (stack === undefined) return null;
+  if (stack === null) return "unknown: the stack's statistics could not be read";
+  const { native, fallback, fallbackReasons } = stack;
+  const total = native + fallback;
+  if (total === 0) return 'served no request';
+  const reasons = Object.entries(fallbackReasons)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, connections]) => `${reason} (${plural(connections, 'connection')})`);
+  const why = reasons.length > 0 ? `; to Node's own code: ${reasons.join(', ')}` : '';
+  return `served ${share(native / total)} of B's requests natively (${count(native)} of ${count(total)})${why}`;
+}
+
+/** Describes the runs that the load generator limited; `null` if there are none. */
+export function describeClientBound({ runs }: ComparisonResult): string | null {
+  const bound = runs.filter(({ clientBound }) => clientBound).length;
+  if (bound === 0) return null;
+  return `CLIENT-BOUND: in ${count(bound)} of ${plural(runs.length, 'run')} the load generator was the limit, not the server.`;
+}

@@ -1,0 +1,161 @@
+// Reports of comparisons.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { renderComparisonText } from '../../../dist/report/compare/text.js';
+import { faster, judged, row, withNames } from '../../fixtures/report/comparisons.js';
+
+const print = (result, width = 80, color = false) =>
+  renderComparisonText(result, { color, width, notes: [] });
+
+/** The text with its lines joined, for sentences. */
+const flat = (result) => print(result).replaceAll(/\n +/g, ' ');
+
+describe('text of a comparison', () => {
+  test('begins with which is faster, by how much and how sure that is', () => {
+    const sentences = [
+      [
+        judged([1.081, 1.069, 1.093], 'better'),
+        'B (branch) is faster than A (main): 8.1 % more requests/s (95 % interval +6.9 % to +9.3 %).',
+      ],
+      [
+        judged([0.8, 0.76, 0.85], 'worse'),
+        'B (branch) is slower than A (main): 20 % fewer requests/s (95 % interval -24 % to -15 %).',
+      ],
+      [
+        judged([2.5, 2.4, 2.6], 'better'),
+        'B (branch) is faster than A (main): 2.500 times as many requests/s (95 % interval 2.400 to 2.600).',
+      ],
+      [
+        judged([1.003, 0.994, 1.012], 'no-difference'),
+        'No difference between A (main) and B (branch): 0.3 % more requests/s (95 % interval -0.6 % to +1.2 %), within the margin of 2 %.',
+      ],
+      [
+        judged([1, 0.994, 1.006], 'no-difference'),
+        'No difference between A (main) and B (branch): the same requests/s (95 % interval -0.6 % to +0.6 %), within the margin of 2 %.',
+      ],
+      [
+        judged([0.7, 0.6, 0.8], 'better', { metric: 'p99Ms' }),
+        'B (branch) is faster than A (main): 30 % shorter p99 (95 % interval -40 % to -20 %).',
+      ],
+    ];
+    for (const [result, sentence] of sentences) {
+      assert.equal(flat(result).split('\n')[0], sentence);
+    }
+  });
+
+  test('a long label has a line of its own', () => {
+    const result = faster();
+    const label = 'node --import millrace/register app.js --port 8080';
+    result.sides.b.label = label;
+    assert.match(flat(result), /^B is faster than A \(main\): /);
+    assert.equal(print(result).split('\n')[2], `B: ${label}`);
+  });
+
+  test('says why it cannot be told, and what was measured all the same', () => {
+    const verdict = {
+      metric: 'throughput',
+      word: 'cannot-tell',
+      reason: 'the interval reaches beyond the margin',
+    };
+    assert.equal(
+      flat(judged([1.02, 0.97, 1.07], 'cannot-tell', { verdict })).split('\n')[0],
+      'Cannot tell which is faster, A (main) or B (branch): the interval reaches beyond the margin. Measured of B: 2 % more requests/s (95 % interval -3 % to +7 %).',
+    );
+  });
+
+  test('a single run of a side has no interval, and the text says so', () => {
+    const result = judged([1.3, null, null], 'cannot-tell', { ended: 'files', width: null });
+    result.rows = result.rows.slice(0, 1);
+    result.runs = result.runs.slice(0, 2);
+    assert.match(flat(result), /30 % more requests\/s \(no interval, as a side has a single run\)/);
+    assert.match(print(result), /^requests\/s +11,420 +14,846 +1\.300 +– {2}cannot tell$/m);
+    assert.match(print(result), /^runs +1 of A and 1 of B, from stored results$/m);
+    assert.doesNotMatch(print(result), /^intervals/m);
+  });
+
+  test('the table has a row per metric with both figures, ratio, interval and verdict', () => {
+    const text = print(faster());
+    assert.match(text, /^requests\/s +11,420 +12,345 +1\.081 +1\.069 to 1\.093 {2}better$/m);
+    assert.match(text, /^p99 +9\.10 ms +9\.30 ms +1\.022 +0\.930 to 1\.120 {2}cannot tell$/m);
+    assert.match(text, /^CPU per request +86\.1 µs +79\.2 µs +0\.920 .* {2}better$/m);
+    assert.match(text, /^memory +61\.2 MB +68\.8 MB +1\.124 .* {2}worse$/m);
+    assert.match(text, /^intervals +95 % for requests\/s; 98\.8 % to 99 % for the others,/m);
+  });
+
+  test('figures that no side has take no row, and one that a side lacks is a dash', () => {
+    const result = faster();
+    result.rows[3] = row('cpuPerRequestUs', [null, null], null, 'cannot-tell');
+    result.rows[4] = row('memoryMb', [61.2, null], null, 'cannot-tell');
+    assert.doesNotMatch(print(result), /CPU per request/);
+    assert.match(print(result), /^memory +61\.2 MB +– +– +– {2}cannot tell$/m);
+  });
+
+  test('few request names are all shown, of many those that differ', () => {
+    const few = print(withNames(3, 1));
+    for (const index of [0, 1, 2]) assert.match(few, new RegExp(`^GET /things-${index}/:id$`, 'm'));
+    assert.equal(few.match(/^ {2}(requests\/s|p50|p99) /gm)?.length, 9);
+
+    const many = print(withNames(30, 2));
+    const shown = many.match(/^GET .*$/gm);
+    assert.deepEqual(shown, ['GET /things-1/:id', 'GET /things-0/:id']);
+    assert.equal(many.match(/^ {2}(requests\/s|p50|p99) /gm)?.length, 2);
+    assert.match(many, /^28 more request names: 28 without a difference$/m);
+
+    assert.match(
+      flat(withNames(30, 20)),
+      /18 more request names: 8 that differ, 10 without a difference/,
+    );
+    assert.match(print(withNames(30, 0)), /^30 request names: 30 without a difference$/m);
+  });
+
+  test('why there are no more runs', () => {
+    assert.match(
+      flat(faster()),
+      /runs +6 of A and 6 of B in turn, in 1 min 14 s; ended as the interval is 2.4 % wide \(--width 3 %\)/,
+    );
+    assert.match(
+      flat(faster({ ended: 'budget', width: 0.01 })),
+      /the time was used up \(--budget\): the interval is 2.4 % wide, 1 % was asked for \(--width\)/,
+    );
+    assert.match(flat(faster({ ended: 'interrupted' })), /interrupted: the interval is 2.4 % wide/);
+  });
+
+  test("differences of the answers, the stack's share and warnings", () => {
+    const text = flat(
+      faster({
+        differences: ['content-length: 12 of A, 14 of B'],
+        stack: { native: 9_900, fallback: 100, fallbackReasons: { upgrade: 3, expect: 1 } },
+        warnings: [{ id: 'noise', message: 'The machine was busy.' }],
+      }),
+    );
+    assert.match(text, /^answers +content-length: 12 of A, 14 of B$/m);
+    assert.match(
+      text,
+      /served 99 % of B's requests natively \(9,900 of 10,000\); to Node's own code: upgrade \(3 connections\), expect \(1 connection\)/,
+    );
+    assert.match(text, /^! The machine was busy\.$/m);
+    assert.match(flat(faster({ stack: null })), /^native stack +unknown/m);
+    assert.doesNotMatch(flat(faster()), /native stack|answers|CLIENT-BOUND/);
+  });
+
+  test('runs that the load generator limited are counted', () => {
+    const result = faster();
+    result.runs[3].clientBound = true;
+    assert.match(flat(result), /CLIENT-BOUND: in 1 of 12 runs the load generator was the limit/);
+  });
+
+  test('no line is longer than the width, and no text from outside controls the terminal', () => {
+    const result = withNames(3, 3);
+    const long = `\x1b[31m${'x y'.repeat(80)}`;
+    result.sides.a.label = long;
+    result.differences = [long];
+    for (const one of result.rows) if (one.name !== null) one.name = `${long}${one.name}`;
+    for (const width of [60, 80, 132]) {
+      for (const line of print(result, width).split('\n')) {
+        assert.ok(line.length <= width, `${width}: ${line}`);
+        assert.ok(!line.includes('\x1b'));
+      }
+    }
+    assert.ok(print(faster(), 80, true).includes('\x1b['));
+  });
+});
