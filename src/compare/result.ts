@@ -88,6 +88,30 @@ export interface StackShare {
   fallbackReasons: Record<string, number>;
 }
 
+/** A condition on a ratio, such as `p99 ratio<=1.1`. */
+export interface RatioConditionResult {
+  /** As given. */
+  condition: string;
+  /** The ratio's estimate; `null` where there is none. */
+  value: number | null;
+  /** `false` where the whole interval is beyond the bound; `null` where there is no interval to judge by. */
+  holds: boolean | null;
+}
+
+/** The state of a comparison in progress. */
+export interface CompareProgress {
+  /** What is being done, in words. */
+  step: string;
+  /** The pair that is measured, from 0; `null` before the first. */
+  pair: number | null;
+  /** The side that is measured. */
+  side: SideName | null;
+  /** Relative width of the verdict's interval so far; `null` with fewer than two pairs. */
+  width: number | null;
+  elapsedMs: number;
+  budgetMs: number;
+}
+
 /** Two versions compared; JSON of schemaVersion 1. Ratios are those of B to A. */
 export interface ComparisonResult {
   schemaVersion: 1;
@@ -123,6 +147,6 @@ export interface ComparisonResult {
   /** Of the runs of B, where the stack is compared; `null` where its statistics are not known. */
   stack?: StackShare | null;
   /** The conditions of `--fail-on`, in the order given. Absent without them. */
-  conditions?: { condition: string; value: number | null; holds: boolean }[];
+  conditions?: RatioConditionResult[];
   warnings: Warning[];
 }

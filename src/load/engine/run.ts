@@ -1,4 +1,6 @@
 import { usageError } from '../../errors.js';
+import type { CommandOptions } from '../../process/command/spawn.js';
+import type { ServerProcess } from '../../process/command/start-command.js';
 import type { Endpoint } from '../../process/discovery/types.js';
 import { checkOptions } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
@@ -20,22 +22,31 @@ export interface RunSettings {
   earlyAckProbe?: boolean;
   /** Another server of the same kind: half of the connections go there, with the same requests. */
   secondEndpoint?: Endpoint;
+  /** Seed of the schedule, of the mix and of the placeholders: below 2^53. Default: random. */
+  seed?: number;
+  /** Environment and folder of the command. */
+  process?: Pick<CommandOptions, 'env' | 'cwd'>;
 }
 
 /** Carries a run out, its command's server included; rejects as `load()` does. */
-export async function runLoad(
+export function runLoad(options: LoadOptions, settings: RunSettings = {}): Promise<TimedResult> {
+  const { snapshots = new Snapshots() } = settings;
+  return withServer(options, settings, (plan, command) =>
+    measure({ options, plan, command, snapshots }),
+  );
+}
+
+/** Calls `use` with the plan of the options, and with their command's server, which runs until `use` is done. */
+export async function withServer<Result>(
   options: LoadOptions,
-  settings: RunSettings = {},
-): Promise<TimedResult> {
+  settings: RunSettings,
+  use: (plan: Plan, command: ServerProcess | null) => Promise<Result>,
+): Promise<Result> {
   checkOptions(options, LOAD_OPTIONS);
   const { command, signal } = options;
-  const { snapshots = new Snapshots(), earlyAckProbe = false, secondEndpoint } = settings;
   signal?.throwIfAborted();
-  const planFor = async (server?: string) => {
-    const plan = addEarlyAckProbe(await buildPlan(options, server), earlyAckProbe);
-    return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
-  };
-  if (!command) return measure({ options, plan: await planFor(), command: null, snapshots });
+  const planFor = async (server?: string) => adjustPlan(await buildPlan(options, server), settings);
+  if (!command) return use(await planFor(), null);
 
   // What cannot be run is refused before anything is started, though the port may not be known yet.
   const draft = await planFor('http://localhost');
@@ -44,17 +55,21 @@ export async function runLoad(
     timeoutMs: DEFAULTS.commandTimeoutMs,
     ...(draft.toCommand ? { trial: buildTrialRequest(draft) } : { port: readPort(draft) }),
     ...(signal && { signal }),
+    ...settings.process,
   });
   try {
-    const plan = draft.toCommand ? await planFor(server.origin) : draft;
-    return await measure({ options, plan, command: server, snapshots });
+    return await use(draft.toCommand ? await planFor(server.origin) : draft, server);
   } finally {
     await server.stop();
   }
 }
 
-function addEarlyAckProbe(plan: Plan, nudge: boolean): Plan {
-  return { ...plan, native: { ...plan.native, nudge } };
+function adjustPlan(
+  { native, ...rest }: Plan,
+  { earlyAckProbe = false, secondEndpoint, seed = native.seed }: RunSettings,
+): Plan {
+  const plan = { ...rest, native: { ...native, nudge: earlyAckProbe, seed } };
+  return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
 }
 
 /** Each request once more for the other server; what it says of its host stays. */

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { MillraceError } from '../../errors.js';
 import { maskArguments } from '../../masking/text.js';
@@ -17,11 +17,11 @@ const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
 
 /**
  * Parses a command as people type it: assignments of environment variables may precede the program, and a whole command
- * in quotes is run by the shell.
+ * in quotes is run by the shell. `cwd` is the folder that it runs in.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if no program is named.
  */
-export function readCommandLine(command: string[]): CommandLine {
+export function readCommandLine(command: string[], cwd = '.'): CommandLine {
   const environment: Record<string, string> = {};
   const broken = command.find((word) => word.includes('\0'));
   if (broken !== undefined) {
@@ -29,7 +29,7 @@ export function readCommandLine(command: string[]): CommandLine {
     throw new MillraceError('ERR_MILLRACE_COMMAND', message);
   }
   let words = command;
-  while (!isForShell(words)) {
+  while (!isForShell(words, cwd)) {
     const [, name, value = ''] = ASSIGNMENT.exec(words[0] ?? '') ?? [];
     if (name === undefined) return { words, environment };
     environment[name] = value;
@@ -43,21 +43,21 @@ export function readCommandLine(command: string[]): CommandLine {
   return { words: ['/bin/sh', '-c', ...words], environment };
 }
 
-function isForShell([word = '', ...more]: string[]): boolean {
+function isForShell([word = '', ...more]: string[], cwd: string): boolean {
   const isText = more.length === 0 && /\S\s+\S/.test(word);
-  return isText && process.platform !== 'win32' && !existsSync(word);
+  return isText && process.platform !== 'win32' && !existsSync(resolve(cwd, word));
 }
 
 /** Creates the error for a program that could not be started, with a suggestion. */
-export function createStartError({ words }: CommandLine, cause: unknown): MillraceError {
+export function createStartError({ words }: CommandLine, cause: unknown, cwd = '.'): MillraceError {
   const [program = ''] = words;
   const { code = '', message: raw } = cause as NodeJS.ErrnoException;
   const reasons: Record<string, string> = {
     ENOENT: 'no such program',
-    EACCES: isDirectory(program) ? 'it is a directory' : 'it is not executable',
+    EACCES: isDirectory(resolve(cwd, program)) ? 'it is a directory' : 'it is not executable',
     ERR_INVALID_ARG_VALUE: 'no program is named',
   };
-  const advice = suggestCommand(maskArguments(words));
+  const advice = suggestCommand(maskArguments(words), cwd);
   const message = `cannot start \`${program}\`: ${reasons[code] ?? raw}${advice === null ? '' : `; ${advice}`}`;
   return new MillraceError('ERR_MILLRACE_COMMAND', message, { cause });
 }
@@ -65,7 +65,7 @@ export function createStartError({ words }: CommandLine, cause: unknown): Millra
 const SHELL_WORD =
   /^(\.|alias|cd|eval|exec|export|for|if|nohup|set|source|time|trap|ulimit|umask|unset|while|[({!].*)$/;
 
-function suggestCommand(words: string[]): string | null {
+function suggestCommand(words: string[], cwd: string): string | null {
   const [program = ''] = words;
   if (program === '') return null;
   const line = words.map(shellQuote).join(' ');
@@ -74,9 +74,10 @@ function suggestCommand(words: string[]): string | null {
     return `it is a word of the shell: -- sh -c ${shellQuote(`${words.join(' ')} && node server.js`)}`;
   }
   if (/\.[cm]?tsx?$/.test(program)) return `try -- npx tsx ${line}`;
-  if (/\.[cm]?jsx?$/.test(program) || isDirectory(program)) return `try -- node ${line}`;
-  if (scripts().includes(program)) return `try -- npm run ${line}`;
-  if (existsSync(join('node_modules', '.bin', program))) return `try -- npx ${line}`;
+  if (/\.[cm]?jsx?$/.test(program) || isDirectory(resolve(cwd, program)))
+    return `try -- node ${line}`;
+  if (scripts(cwd).includes(program)) return `try -- npm run ${line}`;
+  if (existsSync(join(cwd, 'node_modules', '.bin', program))) return `try -- npx ${line}`;
   return null;
 }
 
@@ -84,10 +85,12 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Reads the names of the scripts in this folder's package.json. */
-function scripts(): string[] {
+/** Reads the names of the scripts in the folder's package.json. */
+function scripts(cwd: string): string[] {
   try {
-    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts?: object };
+    const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as {
+      scripts?: object;
+    };
     return Object.keys(scripts ?? {});
   } catch {
     return [];

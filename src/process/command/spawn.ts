@@ -25,9 +25,9 @@ export interface SpawnedCommand {
  */
 export async function spawnCommand(
   command: string[],
-  { onOutput, env }: Pick<CommandOptions, 'onOutput' | 'env'>,
+  { onOutput, env, cwd }: Pick<CommandOptions, 'onOutput' | 'env' | 'cwd'>,
 ): Promise<SpawnedCommand> {
-  const line = readCommandLine(command);
+  const line = readCommandLine(command, cwd);
   const [program = '', ...args] = line.words;
   const own = { ...process.env, ...line.environment };
   let output = '';
@@ -37,6 +37,7 @@ export async function spawnCommand(
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
       env: env?.(own) ?? own,
+      ...(cwd !== undefined && { cwd }),
     });
     // A server may close its standard input.
     child.stdin.on('error', () => {});
@@ -48,7 +49,7 @@ export async function spawnCommand(
     }
     await once(child, 'spawn');
   } catch (error) {
-    throw createStartError(line, error);
+    throw createStartError(line, error, cwd);
   }
   return {
     pid: child.pid as number,
@@ -112,4 +113,6 @@ export interface CommandOptions {
   onOutput?: (chunk: Buffer) => void;
   /** Builds the environment from that of this process and the assignments before the command. Default: unchanged. */
   env?: (own: NodeJS.ProcessEnv) => NodeJS.ProcessEnv;
+  /** Folder that it runs in. Default: that of this process. */
+  cwd?: string;
 }
