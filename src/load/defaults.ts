@@ -1,9 +1,9 @@
 import type { Range } from '../units.js';
 
-/** Every default of a run; times in milliseconds. */
+/** All defaults of a run; times in milliseconds. */
 export const DEFAULTS = {
   connections: 10,
-  /** In an open run: the maximum, and the number opened before the clock starts. */
+  /** In an open run: the maximum, and the number of connections that are opened before the clock starts. */
   openConnections: 1000,
   openInitialConnections: 10,
   threads: 1,
@@ -17,15 +17,15 @@ export const DEFAULTS = {
   connection: 'keep-alive',
   /** The second is the default with `connection: 'close'`. */
   tls: ['keep-alive', 'full'],
-  /** Statuses that count as ok. */
+  /** Statuses that count as a success. */
   expect: ['1xx', '2xx', '3xx'],
   timeoutMs: 10_000,
   connectTimeoutMs: 3_000,
-  /** Time limit for a command to listen. */
+  /** Time limit until a command listens. */
   commandTimeoutMs: 30_000,
 } as const;
 
-/** Accepted range of each number. */
+/** The accepted range of each number. */
 export const LIMITS = {
   connections: { min: 1, max: 1_000_000 },
   threads: { min: 1, max: 1024 },

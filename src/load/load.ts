@@ -4,15 +4,15 @@ import type { LoadOptions } from './options.js';
 import type { LoadResult, Snapshot } from './result.js';
 
 /**
- * A run: the promise of its result, and its snapshots while it goes on, ten a second. Iterating ends with the run and
- * throws what the promise rejects with.
+ * A run: the promise of its result, and an iterable of its snapshots, ten a second. The iteration ends with the run; if
+ * the promise rejects, it throws the same error.
  */
 export interface LoadRun extends Promise<LoadResult>, AsyncIterable<Snapshot> {}
 
 /**
- * Loads a server and measures it. Requests that fail are counts in the result; the promise rejects with a
- * `MillraceError` where there can be no result: unusable options, an unreachable target, a command that does not
- * start, a missing addon. It rejects with the signal's reason if that is aborted before a request was sent.
+ * Loads a server and measures it. Failed requests are counted in the result. The promise rejects with a `MillraceError`
+ * if there is no result: invalid options, an unreachable target, a command that does not start, a missing addon. It
+ * rejects with the signal's reason if the signal is aborted before a request was sent.
  *
  * @example
  * const result = await load({ url: 'http://127.0.0.1:8080/', connections: 50, duration: '5s' });

@@ -17,7 +17,7 @@ import type { LoadOptions, Stage, Target } from './options.js';
 const urls = shape('text, or a list of text', (value) =>
   [value].flat().every((url) => typeof url === 'string'),
 );
-// The entries of an iterable, such as a Map, are no fields: they would be lost.
+// The entries of an iterable, such as a Map, are not fields: they would be ignored.
 const headers = shape('an object, or a list of pairs of name and value', (value) =>
   Array.isArray(value)
     ? value.every((pair) => Array.isArray(pair) && pair.length === 2)
@@ -31,7 +31,7 @@ const body = shape(
 const TARGET: Shapes<Target> = { url: text, method: text, headers, body, weight: number };
 const STAGE: Shapes<Stage> = { duration, rate };
 
-/** What each option of `load()` may be; what its value may be is checked where it is read. */
+/** The accepted type of each option of `load()`. The code that reads an option checks its value. */
 export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   url: urls,
   targets: listOf('a list of targets', objectOf('an object with a url', TARGET, ['url'])),
@@ -74,7 +74,7 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
     [value].flat().every((text) => typeof text === 'string'),
   ),
   expect: shape("a status, or text such as '2xx', or a list of them", (value) =>
-    [value].flat().every((it) => typeof it === 'string' || typeof it === 'number'),
+    [value].flat().every((item) => typeof item === 'string' || typeof item === 'number'),
   ),
   pid: shape('a process id, or false', (value) => value === false || typeof value === 'number'),
   signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),

@@ -1,6 +1,6 @@
 import type { Duration } from '../units.js';
 
-/** A part of the schedule of an open run: the rate changes linearly to `rate` within `duration`. */
+/** A stage of an open run's schedule: the rate changes linearly to `rate` within `duration`. */
 export interface Stage {
   duration: Duration;
   /** Arrivals per second at the stage's end. */
@@ -21,7 +21,7 @@ export interface Target {
 export interface LoadOptions {
   /** `http://`, `https://` or `unix:/path/to.sock:/target`; the scheme may be omitted. Several are requested in turn. */
   url?: string | string[];
-  /** Several requests, in turn or by weight. Those whose URL begins with `/` go to the host of `url` or of `command`. */
+  /** Several requests, in turn or by weight. A URL that begins with `/` goes to the host of `url` or of `command`. */
   targets?: Target[];
   /** A file of targets in vegeta's text or JSON form. */
   targetsFile?: string;
@@ -31,7 +31,7 @@ export interface LoadOptions {
   connectTo?: string[];
   /** Connects to this Unix socket instead of the URLs' hosts. */
   socketPath?: string;
-  /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or with one that begins with `/`, the port it listens on is found, debuggers apart. */
+  /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or if it begins with `/`, Millrace finds the port that the server listens on (a debugger's port does not count). */
   command?: string[];
 
   method?: string;
@@ -55,9 +55,9 @@ export interface LoadOptions {
 
   /** Arrivals per second over all threads: makes the run open. */
   rate?: number | string;
-  /** How arrivals are spaced. Default `'constant'`. */
+  /** Spacing of the arrivals: equal, or random as in a Poisson process. Default `'constant'`. */
   arrivals?: 'constant' | 'poisson';
-  /** A changing rate: makes the run open. Starts at `rate`, or 0. */
+  /** A rate that changes: makes the run open. It starts at `rate`, or at 0. */
   stages?: Stage[];
   /** Maximum number of arrivals that wait or are in flight in an open run; arrivals beyond it are counted and not sent. Default 100 000. */
   maxPending?: number | string;
@@ -69,7 +69,7 @@ export interface LoadOptions {
   /** Load before the measurement, in an open run at `rate`; not part of the statistics. Default 0. */
   warmup?: Duration;
 
-  /** Default `'keep-alive'`. `'close'`: a new connection for each request. */
+  /** Whether connections are reused. `'close'`: a new connection for each request. Default `'keep-alive'`. */
   connection?: 'keep-alive' | 'close';
   /** `'keep-alive'`: one handshake per connection; `'resume'`, `'full'`: a new connection for each request, with a resumed or a full handshake. */
   tls?: 'keep-alive' | 'resume' | 'full';
@@ -77,8 +77,9 @@ export interface LoadOptions {
   insecure?: boolean;
   /** Certificate authorities (PEM or DER file) to trust instead of the system's. */
   ca?: string;
-  /** Client certificate and its key: files in PEM or DER, or one of PKCS #12 or PEM that holds both. */
+  /** Client certificate: a file in PEM, DER or PKCS #12. */
   cert?: string;
+  /** The certificate's private key, unless the file of `cert` contains both. */
   key?: string;
   /** Passphrase of an encrypted key or PKCS #12 file. */
   passphrase?: string;

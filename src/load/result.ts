@@ -19,18 +19,18 @@ export interface Distribution {
   /** Samples in all, the censored ones included. */
   count: number;
   /**
-   * Samples of requests that timed out, failed, were in flight at the end, or (of `latencyMs`) still waited for a
-   * connection then: of these only the age is known, the truth is at least that.
+   * Samples of requests that timed out, failed, were in flight at the end, or (in `latencyMs`) still waited for a
+   * connection at the end. Only their age is known; the true time is at least that.
    */
   censored: number;
   /**
-   * Figures of which only a bound is known, as censored samples are older than all that ended: the truth is at least as
-   * given. `mean` and `stdev` are restricted then: what is longer than `max` counts as `max`.
+   * Figures that are lower bounds, because censored samples are older than all completed ones. `mean` and `stdev` are
+   * restricted then: a time longer than `max` counts as `max`.
    */
   atLeast: { [statistic in Statistic]?: true };
-  /** Percentiles that fewer than ten samples lie above: chance decides what they are. */
+  /** Percentiles with fewer than ten samples above them: they are subject to chance. */
   imprecise: { [statistic in Statistic]?: true };
-  /** Of the uncensored samples. */
+  /** The shortest uncensored sample. */
   min: number | null;
   mean: number | null;
   stdev: number | null;
@@ -41,11 +41,11 @@ export interface Distribution {
   p99: number | null;
   p99_9: number | null;
   p99_99: number | null;
-  /** The longest that was seen, ended or not. */
+  /** The longest sample, censored or not. */
   max: number | null;
 }
 
-/** A figure of a distribution that is a time. */
+/** The name of a figure of a distribution, but for `min`. */
 export type Statistic =
   | 'mean'
   | 'stdev'
@@ -58,18 +58,18 @@ export type Statistic =
   | 'p99_99'
   | 'max';
 
-/** The effective settings, every default spelled out. Durations in milliseconds, rates per second. */
+/** The settings of the run, defaults included. Durations in milliseconds, rates per second. */
 export interface PlanSummary {
   model: 'closed' | 'open';
   /** The requests of the mix, before placeholders are filled in. */
   targets: { method: string; url: string; weight: number | null; bodyBytes: number }[];
   order: 'in-turn' | 'weighted';
   connections: number;
-  /** Opened before the clock starts; fewer than `connections` only in an open run. */
+  /** Connections that are opened before the clock starts; fewer than `connections` only in an open run. */
   initialConnections: number;
   threads: number;
   pipelining: number;
-  /** Redirections of one request that are followed at most. */
+  /** Maximum number of redirections of one request that are followed. */
   follow: number;
   thinkTimeMs: number;
   /** Arrivals per second at the start of an open run, else `null`. */
@@ -85,32 +85,32 @@ export interface PlanSummary {
   verifyCertificate: boolean | null;
   timeoutMs: number;
   connectTimeoutMs: number;
-  /** Statuses of a success: statuses, classes (`2xx`) and ranges. */
+  /** Statuses that count as a success: statuses, classes (`2xx`) and ranges. */
   expect: string[];
-  /** The addresses in use, `host:port` or a socket's path. */
+  /** The addresses that were loaded, `host:port` or a socket's path. */
   addresses: string[];
   command: string[] | null;
 }
 
-/** A response that was no success, as it came. */
+/** A response that was not a success, as it arrived. */
 export interface FailingResponse {
-  /** Of a complete response, else `null`. */
+  /** The status of a complete response, else `null`. */
   status: number | null;
-  /** What broke the response off, else `null`. */
+  /** The error that cut the response short, else `null`. */
   error: ErrorKind | null;
   /** The request that it answers, before placeholders are filled in. */
   request: { method: string; url: string };
-  /** Status line and header fields; empty where what came is no HTTP. */
+  /** Status line and header fields; empty if the bytes are not HTTP. */
   head: string;
-  /** The first 1024 bytes of the content as text, chunks put together; what is no text is only counted. */
+  /** The first 1024 bytes of the content as text, decoded from chunks. Content that is not text is only counted. */
   body: string;
-  /** There was more. */
+  /** Whether the content is longer than `body`. */
   bodyTruncated: boolean;
 }
 
 /** The requests of a run that have one name. */
 export interface NamedResult {
-  /** Of `--targets` or `--name`, otherwise the method and the path with `:id` in place of what varies. */
+  /** The name from `--targets` or `--name`, otherwise the method and the path with `:id` in place of the parts that vary. */
   name: string;
   /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd. */
   requests: {
@@ -121,18 +121,18 @@ export interface NamedResult {
     timeouts: number;
     inFlightAtEnd: number;
   };
-  /** Responses per second, those of the warm-up's requests not included. */
+  /** Responses per second, without those to requests of the warm-up. */
   throughput: number;
   /** Share of the sum of all service times, from 0 to 1; `null` without a request. */
   timeShare: number | null;
   latencyMs: Distribution;
   serviceTimeMs: Distribution;
   statusCodes: Record<string, number>;
-  /** By kind, most frequent first, of requests that were sent. */
+  /** Errors of requests that were sent, by kind, the most frequent first. */
   errors: { kind: ErrorKind; count: number }[];
-  /** Bytes of HTTP of the requests that were sent and of the responses that ended. */
+  /** Bytes of HTTP of the requests that were sent and of the completed responses. */
   bytes: { sent: number; received: number };
-  /** The first response that was no success, or was broken off. */
+  /** The first response that was not a success, or that an error cut short. */
   failingResponse: FailingResponse | null;
   histograms: LatencyHistograms;
 }
@@ -146,7 +146,7 @@ export interface LatencyHistograms {
   serviceTimeCensored: string;
 }
 
-/** One window of the series: 100 ms, the last one may be shorter. */
+/** One window of the series: 100 ms; the last one may be shorter. */
 export interface Window {
   /** Start of the window, from the start of the measurement. */
   tMs: number;
@@ -166,35 +166,35 @@ export interface ServerSample {
   rssMb: number;
 }
 
-/** The server as seen from `/proc`, when its pid is known. */
+/** CPU and memory of the server's processes from `/proc`, if its pid is known. */
 export interface ServerResult {
   pid: number;
   /** The command line, shortened. */
   command: string;
-  /** How the pid was known. */
+  /** How the pid was found. */
   source: 'command' | 'pid' | 'port-owner';
   /** Number of processes sampled: the pid and its descendants. */
   processes: number;
-  /** Mean CPU in cores over the measurement per group of threads; `main` is the main threads' (JavaScript in Node). */
+  /** Mean CPU in cores over the measurement per group of threads; `main` are the main threads (JavaScript in Node). */
   threads: { group: string; threads: number; cpu: number }[];
   cpuMean: number;
   rssMaxMb: number;
   series: ServerSample[];
 }
 
-/** Something that makes the measurement doubtful, with advice. */
+/** A reason to doubt the measurement, with advice. */
 export interface Warning {
   id: string;
   message: string;
 }
 
-/** A condition that a run was to hold. */
+/** A condition of `--fail-on` and whether the run fulfilled it. */
 export interface ConditionResult {
-  /** As given, such as `p99<50ms`. */
+  /** The condition as the user wrote it, such as `p99<50ms`. */
   condition: string;
-  /** Milliseconds, a number, a share from 0 to 1, or responses per second; `null` without a sample. */
+  /** The measured value in milliseconds, as a number, as a share from 0 to 1, or in responses per second; `null` without a sample. */
   value: number | null;
-  /** Whether it holds; not where `value` is only a lower bound, as its `atLeast` says. */
+  /** Whether the condition holds. A maximum does not hold if `value` is only a lower bound (`atLeast`). */
   holds: boolean;
 }
 
@@ -205,39 +205,39 @@ export interface LoadResult {
   plan: PlanSummary;
   /** When the measurement started (after set-up and warm-up), ISO 8601. */
   startedAt: string;
-  /** Of the measurement. */
+  /** Length of the measurement. */
   durationMs: number;
-  /** Time to open the first connections, before the clock. */
+  /** Time to open the first connections, before the clock starts. */
   setupMs: number;
-  /** Ended early by the caller: its signal, Ctrl-C. */
+  /** Whether the caller ended the run early: by its signal or Ctrl-C. */
   interrupted: boolean;
-  /** The condition of `abortOnFail` that ended the run: it could not hold any more. Absent where none did. */
+  /** The condition of `abortOnFail` that could no longer hold and ended the run. Absent if none did. */
   abortedBy?: string;
-  /** The conditions of `--fail-on`, in the order given. Absent without them, and of `load()`. */
+  /** The conditions of `--fail-on`, in the user's order. Absent without them, and from the result of `load()`. */
   conditions?: ConditionResult[];
   /** Load before the measurement, as long as planned unless the run ended in it. */
   warmup: {
     durationMs: number;
     requests: number;
-    /** Responses to them that came in the measurement: part of `throughput` and `series`, and of nothing else. */
+    /** Responses to requests of the warm-up that arrived in the measurement: part of `throughput` and `series` only. */
     completedLater: number;
   };
-  /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd; what was due but never sent is in `notSent`. */
+  /** sent = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd; `notSent` counts requests that were due but never sent. */
   requests: {
     sent: number;
-    /** Redirections that were followed (`follow`), on top of those. */
+    /** Requests that followed a redirection (`follow`); not part of `sent`. */
     followed: number;
-    /** A status of `plan.expect`; 100-399 unless told otherwise. */
+    /** Responses with a status of `plan.expect`; by default 100-399. */
     ok: number;
-    /** Another status. */
+    /** Responses with another status. */
     statusErrors: number;
     transportErrors: number;
     timeouts: number;
     inFlightAtEnd: number;
     notSent: {
-      /** Arrivals over the bound of an open run. */
+      /** Arrivals beyond `maxPending` of an open run. */
       overflow: number;
-      /** Arrivals still waiting for a connection at the end. */
+      /** Arrivals that still waited for a connection at the end. */
       queuedAtEnd: number;
       /** Requests that were due on a connection that could not be opened. */
       connectFailed: number;
@@ -248,58 +248,61 @@ export interface LoadResult {
   latencyMs: Distribution;
   serviceTimeMs: Distribution;
   /**
-   * First byte of a response to its last, of the responses that did not arrive in one read; interim responses (1xx) are
-   * part of the one that follows. `count` is the number of those responses, `censored` of those that broke off.
+   * Time from the first byte of a response to its last, of the responses that did not arrive in one read. An interim
+   * response (1xx) is part of the final response that follows it. `count` is the number of these responses, `censored` the
+   * number of those that were cut short.
    */
   gapMs: Distribution;
   connectMs: Distribution;
   tlsMs: Distribution;
   connections: {
     opened: number;
-    /** Requests that were sent on a connection that had carried one before. */
+    /** Requests that were sent on a connection that had already carried a request. */
     reused: number;
     tlsFull: number;
     tlsResumed: number;
-    /** Attempts that failed. */
+    /** Attempts to connect that failed. */
     failed: number;
-    /** Failed while no request was under way on them: bytes after a complete response, a TLS alert. */
+    /** Connections that failed while no request was in flight on them: bytes after a complete response, a TLS alert. */
     broken: number;
-    /** Were to be kept, and the server ended them, with or without a request under way. */
+    /** Kept connections that the server closed, with or without a request in flight. */
     closedByServer: number;
   };
   statusCodes: Record<string, number>;
-  /** By kind, most frequent first. Failed connects and broken connections count here and in `connections`, not in `requests`. */
+  /** Errors by kind, the most frequent first. Failed connects and broken connections count here and in `connections`, not in `requests`. */
   errors: {
     kind: ErrorKind;
-    count: number /** One of the system's own messages. */;
+    count: number;
+    /** The message of one of these errors, as the system wrote it. */
     example: string | null;
   }[];
   /**
-   * The first response of each status that is no success, and what had come of the first one that each kind of error broke
-   * off. Secrets are masked.
+   * The first response of each status that is not a success, and for each kind of error the first response that it cut
+   * short, as far as it arrived. Secrets are masked.
    */
   failingResponses: FailingResponse[];
   bytes: { sent: number; received: number };
   generator: {
     /** Share of the measurement in which the busiest worker was not waiting. */
     busy: number;
-    /** Share in which the most starved worker was ready to run and was not given a core; `null` where the system does not tell. */
+    /** Share in which the most starved worker was ready to run and had no core; `null` where the system does not report it. */
     starved: number | null;
-    /** Intended time to the generator's own attempt to send; `null` in a closed run without think time. */
+    /** Time from the intended time to the generator's attempt to send; `null` in a closed run without think time. */
     latenessMs: { p50: number; p99: number; max: number } | null;
-    /** |N - X·R| / N; `null` where it has no meaning. */
+    /** Deviation from Little's law, |N - X·R| / N; `null` where it does not apply. */
     littleResidual: number | null;
     clientBound: boolean;
-    /** Why, in words; empty if not client-bound. */
+    /** Why the generator was the limit, in words; empty if it was not. */
     reasons: string[];
     workers: { busy: number; starved: number | null; requests: number }[];
   };
-  /** Mean number of requests in flight, measured. */
+  /** Mean number of requests in flight, as measured. */
   meanInFlight: number;
   series: Window[];
   /**
-   * HdrHistogram V2 compressed, base64; values in nanoseconds, 3 significant digits. `latency` and `serviceTime` hold all
-   * samples, the censored ones at their age; the other two hold these alone. Those of several runs may be added up.
+   * Histograms in HdrHistogram's V2 compressed form, base64; values in nanoseconds, 3 significant digits. `latency` and
+   * `serviceTime` contain all samples, the censored ones at their age; the other two contain the censored ones alone.
+   * Histograms of several runs can be added up.
    */
   histograms: {
     unit: 'ns';
@@ -308,40 +311,40 @@ export interface LoadResult {
     serviceTime: string;
     serviceTimeCensored: string;
   };
-  /** Points of the estimated distributions on the percentile axis, for plots: [percentile, ms]. They end where the estimate does. */
+  /** Points of the estimated distributions for plots over the percentile: [percentile, ms]. They end where the estimate ends. */
   percentiles: {
     latency: [percentile: number, ms: number][];
     serviceTime: [percentile: number, ms: number][];
   };
-  /** By name, those with the largest share of the time first. */
+  /** Results by request name, the largest share of the time first. */
   byName?: NamedResult[];
   server?: ServerResult;
-  /** Absent where the system does not tell. */
+  /** Absent where the system does not report it. */
   machine?: MachineResult;
   warnings: Warning[];
 }
 
-/** The CPU of this machine over the measurement, in cores, all that ran on it. */
+/** CPU of this machine over the measurement, of all its processes, in cores. */
 export interface MachineResult {
-  /** Used, or it would have been. */
+  /** CPU that was used, plus the stolen part. */
   wantedCores: number;
-  /** Of that what the machine's host kept for others (steal). */
+  /** The part that the machine's host gave to other machines (steal). */
   stolenCores: number;
 }
 
-/** The state of a run in progress; ten a second. */
+/** The state of a run in progress; there are ten a second. */
 export interface Snapshot {
   phase: 'setup' | 'warmup' | 'measure';
-  /** Since the start of the phase. */
+  /** Time since the start of the phase. */
   elapsedMs: number;
   /** Responses with any status; in the warm-up, requests sent. */
   completed: number;
   /** Status errors, transport errors and timeouts of the measurement. */
   errors: number;
   inFlight: number;
-  /** Over the last second of the measurement; 0 before it. */
+  /** Responses per second over the last second of the measurement; 0 before it. */
   throughput: number;
-  /** Of the measurement so far; `null` without a sample. */
+  /** Latency of the measurement so far; `null` without a sample. */
   p50Ms: number | null;
   p99Ms: number | null;
 }

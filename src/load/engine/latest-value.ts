@@ -1,6 +1,6 @@
 /**
- * Something that changes, for any number of readers. A reader that is slower than the changes misses some: it is always
- * given the newest, and nothing is kept for it.
+ * A value that changes, for any number of readers. A reader that is slower than the changes skips values: it always gets
+ * the newest, and nothing is queued for it.
  */
 export class LatestValue<T> implements AsyncIterable<T> {
   #newest: T[] = [];
@@ -12,19 +12,19 @@ export class LatestValue<T> implements AsyncIterable<T> {
   push(value: T): void {
     this.#newest = [value];
     this.#count += 1;
-    this.#tell();
+    this.#notify();
   }
 
   end(): void {
     this.#ended = true;
-    this.#tell();
+    this.#notify();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, void> {
-    let seen = this.#count;
+    let readCount = this.#count;
     for (;;) {
-      if (seen < this.#count) {
-        seen = this.#count;
+      if (readCount < this.#count) {
+        readCount = this.#count;
         yield* this.#newest;
       } else if (this.#ended) {
         return;
@@ -34,11 +34,11 @@ export class LatestValue<T> implements AsyncIterable<T> {
     }
   }
 
-  /** The promise, which is iterable too: over what changes until it is settled. */
+  /** Makes the promise iterable: over the values until the promise is settled. */
   follow<Result>(result: Promise<Result>): Promise<Result> & AsyncIterable<T> {
     const changes = this;
     async function* iterate(): AsyncGenerator<T, void, void> {
-      // The reader gets the error below, however late it comes.
+      // The reader gets the error below; until then a rejection must not count as unhandled.
       result.catch(() => {});
       yield* changes;
       await result;
@@ -46,7 +46,7 @@ export class LatestValue<T> implements AsyncIterable<T> {
     return Object.assign(result, { [Symbol.asyncIterator]: iterate });
   }
 
-  #tell(): void {
+  #notify(): void {
     const wake = this.#wake;
     this.#change = this.#nextChange();
     wake();

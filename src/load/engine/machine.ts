@@ -3,20 +3,20 @@ import { ProcFile } from '../../process/procfs/proc-file.js';
 import { Counter } from '../../process/sampling/counter.js';
 import type { MachineResult } from '../result.js';
 
-/** Reads the CPU of this machine when a measurement begins and when it has ended. */
+/** Measures the CPU of this machine from the start to the end of a measurement. */
 export class MachineReading {
-  // Open from the start: the run may take all descriptors that there are.
+  // Opened before the run, which may use up all file descriptors.
   readonly #file = new ProcFile('/proc/stat');
   readonly #wanted = new Counter();
   readonly #stolen = new Counter();
   #fromMs: number | null = null;
 
-  /** The first call counts. */
+  /** Begins the measurement; later calls do nothing. */
   begin(): void {
     this.#fromMs ??= this.#read();
   }
 
-  /** What it came to; `null` if it did not begin, or the system does not tell. */
+  /** Ends the measurement; `null` if it did not begin, or the system does not report its CPU. */
   end(): MachineResult | null {
     const [fromMs, toMs] = [this.#fromMs, this.#read()];
     this.#file.close();
@@ -25,7 +25,7 @@ export class MachineReading {
     return { wantedCores: cores(this.#wanted), stolenCores: cores(this.#stolen) };
   }
 
-  /** When that was; `null` where the system does not tell. */
+  /** Reads the counters and returns the time; `null` where the system does not report them. */
   #read(): number | null {
     const cpu = parseMachineCpu(this.#file.read() ?? '');
     if (!cpu) return null;

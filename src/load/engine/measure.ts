@@ -13,31 +13,31 @@ import type { Snapshots } from './snapshots.js';
 import { addTlsHint } from './tls-hint.js';
 import { findUnreachedTargets } from './unreached-targets.js';
 
-/** One run of the engine. */
+/** What one run of the engine needs. */
 export interface RunInput {
   options: LoadOptions;
   plan: Plan;
-  /** The server that was started for it. */
+  /** The server that was started for the run. */
   command: ServerProcess | null;
   /** Receives the run's progress. */
   snapshots: Snapshots;
 }
 
-/** The result, and when the measurement began and ended on the clock of `performance.now()`. */
+/** The result, and the start and end of the measurement on the clock of `performance.now()`. */
 export interface TimedResult {
   result: LoadResult;
   fromMs: number;
   toMs: number;
-  /** Responses that came in the measurement, to requests of the warm-up too. */
+  /** Responses that arrived in the measurement, to requests of the warm-up too. */
   completed: number;
 }
 
-/** Why the engine was told to stop; what came first ended the run. */
-type Stop = Pick<RunData, 'interrupted' | 'serverEnded' | 'abortedBy'>;
+/** Why the engine was stopped; the first cause ended the run. */
+type StopCause = Pick<RunData, 'interrupted' | 'serverEnded' | 'abortedBy'>;
 
-const NO_STOP: Stop = { interrupted: false, serverEnded: null, abortedBy: null };
+const NO_STOP: StopCause = { interrupted: false, serverEnded: null, abortedBy: null };
 
-/** Runs the engine, with the server's processes sampled, to the result. */
+/** Runs the engine, samples the server's processes, and builds the result. */
 export async function measure({
   options,
   plan,
@@ -45,7 +45,7 @@ export async function measure({
   snapshots,
 }: RunInput): Promise<TimedResult> {
   const { signal, pid } = options;
-  // Everything is loaded before the start: the run may take all descriptors that there are.
+  // All modules are loaded before the start: the run may use up all file descriptors.
   const { NativeRun } = loadNative();
   const [{ findServer, sampleServer }, { buildResult }] = await Promise.all([
     import('./server.js'),
@@ -53,46 +53,46 @@ export async function measure({
   ]);
   signal?.throwIfAborted();
 
-  const lookUp = () => findServer(pid, command?.pid ?? null, plan.native.origins);
-  // It takes milliseconds of a core: a closed run does not wait for it, but it must not make a schedule late.
-  const foundBefore = plan.native.startRate === undefined ? undefined : lookUp();
+  const lookUpServer = () => findServer(pid, command?.pid ?? null, plan.native.origins);
+  // The search takes milliseconds of CPU. An open run does it first, so that no request is late; a closed run does not wait.
+  const foundBefore = plan.native.startRate === undefined ? undefined : lookUpServer();
 
   const clock = new RunClock();
   const machine = new MachineReading();
-  const stops: Stop[] = [];
-  const conditions = new AbortWatch(readAbortOnFail(options), plan.summary);
+  const stops: StopCause[] = [];
+  const abortWatch = new AbortWatch(readAbortOnFail(options), plan.summary);
   const engine = NativeRun.start(plan.native, (snapshot) => {
-    clock.saw(snapshot);
+    clock.addSnapshot(snapshot);
     if (snapshot.phase === 'measure') machine.begin();
-    // A run that is told to stop goes through the phases that it has not reached: that is no progress.
+    // A stopped run still passes through the remaining phases; these snapshots are not progress.
     if (stops.length > 0) return;
     snapshots.push(snapshot);
-    const abortedBy = conditions.findLost(snapshot);
+    const abortedBy = abortWatch.findViolated(snapshot);
     if (abortedBy !== null) stop({ ...NO_STOP, abortedBy });
   });
-  const stop = (why: Stop) => {
-    stops.push(why);
-    clock.stopped();
+  const stop = (cause: StopCause) => {
+    stops.push(cause);
+    clock.markStopped();
     engine.stop();
   };
   const interrupt = () => stop({ ...NO_STOP, interrupted: true });
   signal?.addEventListener('abort', interrupt, { once: true });
   command?.exited.then((how) => stop({ ...NO_STOP, serverEnded: how }));
-  const known = foundBefore === undefined ? lookUp() : foundBefore;
-  const readServer = known && sampleServer(known);
+  const foundServer = foundBefore === undefined ? lookUpServer() : foundBefore;
+  const readServer = foundServer && sampleServer(foundServer);
   try {
     const outcome = await awaitOutcome(engine);
-    const used = machine.end();
+    const machineCpu = machine.end();
     await addTlsHint(outcome, plan.native.origins);
-    const [why = NO_STOP] = outcome.interrupted ? stops : [];
-    if (why.interrupted && hasSentNothing(outcome)) throw signal?.reason;
-    const phases = clock.phasesOf(outcome);
+    const [cause = NO_STOP] = outcome.interrupted ? stops : [];
+    if (cause.interrupted && hasSentNothing(outcome)) throw signal?.reason;
+    const phases = clock.computePhases(outcome);
     const server = readServer ? readServer(phases.from, phases.to) : null;
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
     const unreachedTargets = await findUnreachedTargets(outcome, plan);
     const result = buildResult({
-      ...{ plan, outcome, phases, server, machine: used },
-      ...why,
+      ...{ plan, outcome, phases, server, machine: machineCpu },
+      ...cause,
       otherPorts,
       unreachedTargets,
     });
@@ -108,12 +108,12 @@ export async function measure({
   }
 }
 
-/** Whether the run ended in set-up, or before anything was due. */
+/** Whether no request was sent: the run ended in set-up, or before a request was due. */
 function hasSentNothing({ requests, warmup }: NativeOutcome): boolean {
   return requests.sent === 0 && warmup.requests === 0;
 }
 
-/** The engine's outcome; its errors carry the codes of `MillraceError`. */
+/** Waits for the engine's outcome; turns its errors into `MillraceError`. */
 async function awaitOutcome(engine: {
   finished(): Promise<NativeOutcome>;
 }): Promise<NativeOutcome> {

@@ -1,8 +1,8 @@
 import type { NativeOutcome, NativeSnapshot } from '../../native.js';
 
-/** When the phases of a run were, on the clock of `performance.now()`. */
+/** Times of a run's phases on the clock of `performance.now()`. */
 export interface Phases {
-  /** Of the warm-up: as planned, unless the run ended in it. */
+  /** Length of the warm-up: as planned, unless the run ended in it. */
   warmupMs: number;
   /** Start and end of the measurement. */
   from: number;
@@ -11,35 +11,37 @@ export interface Phases {
 }
 
 /**
- * Places the engine's phases on the clock of `performance.now()`. The engine tells how long a phase has lasted; the
- * telling is always late by some, so the earliest start that follows from it is the truest.
+ * Places the engine's phases on the clock of `performance.now()`. A snapshot says how long a phase has lasted. Snapshots
+ * arrive late by different times, so the earliest start that follows from one is the most accurate.
  */
 export class RunClock {
-  readonly #begun = performance.now();
-  #warmup = Number.POSITIVE_INFINITY;
-  #measurement = Number.POSITIVE_INFINITY;
-  #stopped: number | null = null;
+  readonly #startMs = performance.now();
+  #warmupStartMs = Number.POSITIVE_INFINITY;
+  #measurementStartMs = Number.POSITIVE_INFINITY;
+  #stoppedMs: number | null = null;
 
-  saw({ phase, elapsedMs }: Pick<NativeSnapshot, 'phase' | 'elapsedMs'>): void {
+  addSnapshot({ phase, elapsedMs }: Pick<NativeSnapshot, 'phase' | 'elapsedMs'>): void {
     const start = performance.now() - elapsedMs;
-    if (phase === 'measure') this.#measurement = Math.min(this.#measurement, start);
-    // After a stop the last window counts as a whole one.
-    else if (phase === 'warmup' && this.#stopped === null) {
-      this.#warmup = Math.min(this.#warmup, start);
+    if (phase === 'measure') this.#measurementStartMs = Math.min(this.#measurementStartMs, start);
+    // After a stop the engine counts the last window as a whole one.
+    else if (phase === 'warmup' && this.#stoppedMs === null) {
+      this.#warmupStartMs = Math.min(this.#warmupStartMs, start);
     }
   }
 
-  /** Notes that the engine was told to stop. */
-  stopped(): void {
-    this.#stopped ??= performance.now();
+  /** Records when the engine was stopped; the first call counts. */
+  markStopped(): void {
+    this.#stoppedMs ??= performance.now();
   }
 
-  /** The phases of a run that has just ended. */
-  phasesOf({ durationMs, setupMs, warmup }: NativeOutcome): Phases {
-    this.saw({ phase: 'measure', elapsedMs: durationMs });
-    const from = this.#measurement;
-    const began = Number.isFinite(this.#warmup) ? this.#warmup : this.#begun + setupMs;
-    const lastedMs = Math.max(0, (this.#stopped ?? performance.now()) - began);
+  /** Computes the phases of a run that has just ended. */
+  computePhases({ durationMs, setupMs, warmup }: NativeOutcome): Phases {
+    this.addSnapshot({ phase: 'measure', elapsedMs: durationMs });
+    const from = this.#measurementStartMs;
+    const began = Number.isFinite(this.#warmupStartMs)
+      ? this.#warmupStartMs
+      : this.#startMs + setupMs;
+    const lastedMs = Math.max(0, (this.#stoppedMs ?? performance.now()) - began);
     return {
       warmupMs: durationMs > 0 ? warmup.durationMs : Math.min(lastedMs, warmup.durationMs),
       from,

@@ -10,17 +10,17 @@ import { buildPlan, buildTrialRequest, type Plan } from '../plan/plan.js';
 import { measure, type TimedResult } from './measure.js';
 import { Snapshots } from './snapshots.js';
 
-/** What a run may be told beyond the options of `load()`. */
+/** Settings of a run that are not options of `load()`. */
 export interface RunSettings {
   /** Receives the run's progress. */
   snapshots?: Snapshots;
   /**
-   * An experiment of `explain`: an empty line is sent when the first part of a response has arrived and the rest has not. It
-   * carries the acknowledgement that a server with Nagle's algorithm waits for. Default `false`; refused where connections
-   * are not kept.
+   * An experiment of `explain`: the engine sends an empty line when the first part of a response has arrived and the rest
+   * has not. The line carries the acknowledgement that a server with Nagle's algorithm waits for. Default `false`; refused
+   * if connections are not kept.
    */
   earlyAckProbe?: boolean;
-  /** Another server of the same kind: half of the connections go there, with the same requests. */
+  /** Another server of the same kind: half of the connections send the same requests there. */
   secondEndpoint?: Endpoint;
   /** Seed of the schedule, of the mix and of the placeholders: below 2^53. Default: random. */
   seed?: number;
@@ -28,7 +28,7 @@ export interface RunSettings {
   process?: Pick<CommandOptions, 'env' | 'cwd'>;
 }
 
-/** Carries a run out, its command's server included; rejects as `load()` does. */
+/** Runs a load, and starts and stops its command's server; rejects as `load()` does. */
 export function runLoad(options: LoadOptions, settings: RunSettings = {}): Promise<TimedResult> {
   const { snapshots = new Snapshots() } = settings;
   return withServer(options, settings, (plan, command) =>
@@ -48,7 +48,7 @@ export async function withServer<Result>(
   const planFor = async (server?: string) => adjustPlan(await buildPlan(options, server), settings);
   if (!command) return use(await planFor(), null);
 
-  // What cannot be run is refused before anything is started, though the port may not be known yet.
+  // Options that cannot be run are refused before the server starts, when its port may not be known yet.
   const draft = await planFor('http://localhost');
   const { startCommand } = await import('../../process/command/start-command.js');
   const server = await startCommand(command, {
@@ -72,11 +72,14 @@ function adjustPlan(
   return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
 }
 
-/** Each request once more for the other server; what it says of its host stays. */
+/** Adds each request a second time for the other server, with the same Host header. */
 function addSecondEndpoint(plan: Plan, { host, port }: Endpoint): Plan {
   const { origins, requests } = plan.native;
   const others = origins.map(({ unixPath, ...origin }) => ({ ...origin, host, port }));
-  const shifted = requests.map((it) => ({ ...it, origin: it.origin + origins.length }));
+  const shifted = requests.map((request) => ({
+    ...request,
+    origin: request.origin + origins.length,
+  }));
   return {
     ...plan,
     native: {

@@ -4,13 +4,13 @@ import { sampleProcesses } from '../../process/sampling/process-tree-sampler.js'
 import type { LoadOptions } from '../options.js';
 import type { ServerResult } from '../result.js';
 
-/** The server's process, and how it was known. */
+/** The server's process, and how it was found. */
 export interface KnownServer {
   pid: number;
   source: ServerResult['source'];
 }
 
-/** The server's process: given, the command's, or the local owner of the targets' ports; else `null`. */
+/** Finds the server's process: the pid of the options, the command's, or the local owner of the targets' ports; else `null`. */
 export function findServer(
   pid: LoadOptions['pid'],
   commandPid: number | null,
@@ -20,7 +20,7 @@ export function findServer(
   if (pid !== undefined) return { pid, source: 'pid' };
   if (commandPid !== null) return { pid: commandPid, source: 'command' };
   const [owner, ...others] = new Set(origins.map(findOwner));
-  // Of several servers one would be read for all; one in this process is not told from the generator.
+  // Of several servers only one would be sampled; a server in this process cannot be separated from the generator.
   const isOne = others.length === 0 && owner !== process.pid;
   return isOne && owner ? { pid: owner, source: 'port-owner' } : null;
 }
@@ -29,7 +29,7 @@ function findOwner({ host, port, unixPath }: NativeOrigin): number | null {
   return unixPath === undefined ? findPortOwner(port, host) : null;
 }
 
-/** Samples the server until the returned function is called with the measurement's start and end, by `performance.now()`. */
+/** Samples the server until the returned function is called with the measurement's start and end on the clock of `performance.now()`. */
 export function sampleServer({
   pid,
   source,

@@ -2,7 +2,7 @@ import type { NativeSnapshot } from '../../native.js';
 import type { Snapshot } from '../result.js';
 import { LatestValue } from './latest-value.js';
 
-/** The snapshots of one run for any number of readers. */
+/** The snapshots of one run, for any number of readers. */
 export class Snapshots implements AsyncIterable<Snapshot> {
   readonly #newest = new LatestValue<Snapshot>();
 
@@ -19,7 +19,7 @@ export class Snapshots implements AsyncIterable<Snapshot> {
     this.#newest.end();
   }
 
-  /** See `Newest.follow`. */
+  /** Makes the promise of the result iterable; see `LatestValue.follow`. */
   follow<Result>(result: Promise<Result>): Promise<Result> & AsyncIterable<Snapshot> {
     return this.#newest.follow(result);
   }

@@ -3,23 +3,23 @@ import { isIP, isIPv6 } from 'node:net';
 import type { NativeOrigin, NativeOutcome } from '../../native.js';
 import type { Plan } from '../plan/plan.js';
 
-/** Targets of one server to which no connection could be opened while others were reached. */
+/** Targets of one server that could not be connected to, while others could. */
 export interface UnreachedTargets {
-  /** As in `GET http://localhost:3001/b`. */
+  /** Method and URL, as in `GET http://localhost:3001/b`. */
   targets: string[];
-  /** The server's addresses that were tried. */
+  /** The server's addresses, all tried. */
   addresses: string[];
-  /** The first error, with its address; `null` if it was not kept. */
+  /** The message of the first error, with its address; `null` if it was not kept. */
   reason: string | null;
 }
 
-/** Finds the servers of a run with several that were not reached in set-up. */
+/** Finds the servers that were not reached in set-up, in a run with several. */
 export async function findUnreachedTargets(
   { addresses, refusedAddresses, errors }: NativeOutcome,
   { native, summary }: Plan,
 ): Promise<UnreachedTargets[]> {
   const { origins, requests } = native;
-  // With a second server of explain each target is there twice.
+  // With a second server of explain each target occurs twice.
   const isEachOnce = requests.length === summary.targets.length;
   if (refusedAddresses.length === 0 || origins.length < 2 || !isEachOnce) return [];
   const refusedOf = await Promise.all(
@@ -41,7 +41,7 @@ export async function findUnreachedTargets(
   });
 }
 
-/** All addresses of a server, as the engine writes them. */
+/** Resolves all addresses of a server, in the engine's notation. */
 async function resolveOrigin(origin: NativeOrigin): Promise<string[]> {
   const { host, otherHosts = [], port, unixPath } = origin;
   if (unixPath !== undefined) return [`unix:${unixPath}`];
@@ -54,6 +54,6 @@ async function resolveHost(host: string): Promise<string[]> {
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);
   } catch {
-    return []; // The engine's resolver knew it a moment ago: nothing can be said.
+    return []; // The engine resolved the name a moment ago; without its addresses nothing can be compared.
   }
 }

@@ -4,25 +4,25 @@ import { readInput } from './file.js';
 import { isPkcs12, type Pkcs12, readPkcs12 } from './pkcs12.js';
 import { detectUtf16 } from './text.js';
 
-/** The client's certificate and what goes with it, as files. */
+/** The files of a client's certificate and key, and their passphrase. */
 export interface IdentityFiles {
   cert?: string | undefined;
   key?: string | undefined;
   passphrase?: string | undefined;
 }
 
-/** Certificates, the client's own first, and its key, all PEM. */
+/** A client's certificates, its own first, and its key; both PEM. */
 export interface Identity {
   cert: Buffer;
   key: Buffer;
 }
 
-/** More than all authorities of a system. */
+/** Maximum size of a file; the authorities of a system take less than 1 MiB. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 
-/** The certificates of authorities, from PEM or DER, as PEM. */
+/** Reads the certificates of authorities from PEM, DER or PKCS #12; returns PEM. */
 export function readAuthorities(path: string, passphrase?: string): Buffer {
   const file = new CertificateFile(path, 'ca file');
   const certificates = file.readCertificates(passphrase);
@@ -30,7 +30,7 @@ export function readAuthorities(path: string, passphrase?: string): Buffer {
   return toPem(certificates);
 }
 
-/** The client's certificate and key, from PEM, DER or PKCS #12. A file may hold both. */
+/** Reads the client's certificate and key from PEM, DER or PKCS #12. One file may contain both. */
 export function readIdentity({ cert, key, passphrase }: IdentityFiles): Identity | null {
   if (cert === undefined && key === undefined) return null;
   if (cert === undefined)
@@ -44,30 +44,30 @@ export function readIdentity({ cert, key, passphrase }: IdentityFiles): Identity
     );
   }
   if (!privateKey) throw keyFile.refuse('contains no private key');
-  checkKind(privateKey, keyFile);
+  checkKeyType(privateKey, keyFile);
   const certificates = certFile.readCertificates(passphrase);
   const own = certificates.findIndex((certificate) => certificate.checkPrivateKey(privateKey));
   if (certificates.length === 0) throw certFile.refuse('contains no certificate');
   if (own < 0) throw keyFile.refuse(`does not belong to the certificate in '${cert}'`);
-  checkCertificate(certificates[own] as X509Certificate, certFile);
+  checkIdentityCertificate(certificates[own] as X509Certificate, certFile);
   const chain = [...certificates.splice(own, 1), ...certificates];
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   return { cert: toPem(chain), key: Buffer.from(pem) };
 }
 
-/** The file whose passphrase is needed and not given. */
+/** Finds the file that needs a passphrase if none was given; else `null`. */
 export function findEncryptedFile({ cert, key, passphrase }: IdentityFiles): string | null {
   const path = key ?? cert;
   if (path === undefined || passphrase !== undefined) return null;
   return new CertificateFile(path, 'key file').isEncrypted() ? path : null;
 }
 
-/** A file with certificates or a key or both. */
+/** A file with certificates, a key, or both. */
 class CertificateFile {
   readonly #path: string;
   readonly #what: string;
   readonly #bytes: Buffer;
-  /** Labels and texts. */
+  /** The blocks of PEM. */
   readonly #blocks: [label: string, pem: string][];
   #container: Pkcs12 | null = null;
 
@@ -76,8 +76,10 @@ class CertificateFile {
     this.#what = what;
     this.#bytes = readInput(path, what);
     if (this.#bytes.length > MAX_BYTES) throw this.refuse('is too long for certificates and keys');
-    const wide = detectUtf16(this.#bytes);
-    const text = wide ? new TextDecoder(wide).decode(this.#bytes) : this.#bytes.toString('latin1');
+    const utf16 = detectUtf16(this.#bytes);
+    const text = utf16
+      ? new TextDecoder(utf16).decode(this.#bytes)
+      : this.#bytes.toString('latin1');
     this.#blocks = [...text.matchAll(PEM)].map(([pem, label = '']) => [label, pem]);
   }
 
@@ -101,11 +103,11 @@ class CertificateFile {
     if (this.#blocks.length > 0) {
       return this.#blocks
         .filter(([label]) => /^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label))
-        .map(([, pem]) => this.#certificate(pem));
+        .map(([, pem]) => this.#parseCertificate(pem));
     }
     if (isPkcs12(this.#bytes))
-      return this.#openContainer(passphrase).certificates.map(this.#certificate);
-    return [this.#certificate(this.#bytes)];
+      return this.#openContainer(passphrase).certificates.map(this.#parseCertificate);
+    return [this.#parseCertificate(this.#bytes)];
   }
 
   readKey(passphrase: string | undefined): KeyObject | null {
@@ -116,18 +118,18 @@ class CertificateFile {
           "is in OpenSSH's own form; convert a copy with ssh-keygen -p -m PEM -f FILE",
         );
       }
-      const locked = label === 'ENCRYPTED PRIVATE KEY' || pem.includes('ENCRYPTED');
-      return this.#decryptKey(locked, passphrase, { key: pem, format: 'pem' });
+      const isEncrypted = label === 'ENCRYPTED PRIVATE KEY' || pem.includes('ENCRYPTED');
+      return this.#decryptKey(isEncrypted, passphrase, { key: pem, format: 'pem' });
     }
     if (this.#blocks.length > 0) return null;
     if (isPkcs12(this.#bytes)) {
       const { key } = this.#openContainer(passphrase);
       return key;
     }
-    return this.#derKey(passphrase);
+    return this.#readDerKey(passphrase);
   }
 
-  #derKey(passphrase: string | undefined): KeyObject | null {
+  #readDerKey(passphrase: string | undefined): KeyObject | null {
     for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const) {
       try {
         return createPrivateKey({ key: this.#bytes, format: 'der', type });
@@ -140,21 +142,21 @@ class CertificateFile {
         });
       }
     }
-    // A certificate in DER has no key beside it.
+    // A file with a certificate in DER contains no key.
     if (isCertificate(this.#bytes)) return null;
     throw this.#describeUnknown();
   }
 
   #decryptKey(
-    locked: boolean,
+    isEncrypted: boolean,
     passphrase: string | undefined,
     input: { key: string | Buffer; format: 'pem' | 'der'; type?: 'pkcs8' },
   ): KeyObject {
-    if (locked && passphrase === undefined) throw this.#needsPassphrase();
+    if (isEncrypted && passphrase === undefined) throw this.#requirePassphrase();
     try {
-      return createPrivateKey({ ...input, ...(locked && { passphrase: passphrase ?? '' }) });
+      return createPrivateKey({ ...input, ...(isEncrypted && { passphrase: passphrase ?? '' }) });
     } catch (error) {
-      if (locked)
+      if (isEncrypted)
         throw this.refuse(
           'cannot be decrypted: the passphrase is wrong, or its cipher is obsolete',
         );
@@ -168,17 +170,17 @@ class CertificateFile {
       return this.#container;
     } catch (error) {
       if (passphrase === undefined && /passphrase/.test((error as Error).message)) {
-        throw this.#needsPassphrase();
+        throw this.#requirePassphrase();
       }
       throw this.refuse(`cannot be opened: ${(error as Error).message}`);
     }
   }
 
-  #needsPassphrase(): Error {
+  #requirePassphrase(): Error {
     return this.refuse('is encrypted: give its passphrase with --passphrase (option passphrase)');
   }
 
-  readonly #certificate = (bytes: string | Buffer): X509Certificate => {
+  readonly #parseCertificate = (bytes: string | Buffer): X509Certificate => {
     try {
       return new X509Certificate(bytes);
     } catch {
@@ -211,14 +213,14 @@ function isCertificate(bytes: Buffer): boolean {
   }
 }
 
-/** The sizes of keys that the engine's TLS (rustls with AWS-LC) can sign with. */
+/** Range of the RSA keys that the engine's TLS (rustls with AWS-LC) can sign with. */
 const MIN_RSA_BITS = 2048;
 const MAX_RSA_BITS = 8192;
 
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /** Refuses keys that the engine cannot sign with. */
-function checkKind(key: KeyObject, file: CertificateFile): void {
+function checkKeyType(key: KeyObject, file: CertificateFile): void {
   const kind = key.asymmetricKeyType ?? 'unknown';
   const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   const accepted = 'use RSA from 2048 to 8192 bits, Ed25519, or EC on P-256, P-384 or P-521';
@@ -231,18 +233,18 @@ function checkKind(key: KeyObject, file: CertificateFile): void {
   throw file.refuse(`contains a key of kind ${kind}${curve}; ${accepted}`);
 }
 
-/** prime-field (1.2.840.10045.1.1), which only the explicit parameters of a curve contain. */
+/** The OID prime-field (1.2.840.10045.1.1), which only explicit curve parameters contain. */
 const PRIME_FIELD = Buffer.from('06072a8648ce3d0101', 'hex');
 
 /** Refuses client certificates that the engine and servers do not accept. */
-function checkCertificate(certificate: X509Certificate, file: CertificateFile): void {
+function checkIdentityCertificate(certificate: X509Certificate, file: CertificateFile): void {
   // RFC 5280, 4.1.2.1: version 1 has no extensions.
   if (!hasVersion(certificate.raw)) {
     throw file.refuse(
       'contains a certificate of X.509 version 1; use version 3, as openssl req -x509 and openssl x509 -extfile write it',
     );
   }
-  // RFC 5480, 2.1.1, forbids them.
+  // RFC 5480, 2.1.1, forbids explicit curve parameters.
   if (certificate.raw.includes(PRIME_FIELD)) {
     throw file.refuse(
       'contains a certificate whose EC key has explicit curve parameters; use a named curve (openssl ec -param_enc named_curve, and a new certificate)',
@@ -250,14 +252,14 @@ function checkCertificate(certificate: X509Certificate, file: CertificateFile): 
   }
 }
 
-/** Whether a certificate in DER names its version: one of version 1 leaves it out. */
+/** Whether a certificate in DER contains its version; one of version 1 leaves it out. */
 function hasVersion(der: Buffer): boolean {
   const EXPLICIT_0 = 0xa0;
   const outer = findContent(der, 0);
   return der[findContent(der, outer)] === EXPLICIT_0;
 }
 
-/** Where the content of an element of DER begins. */
+/** Finds the offset of a DER element's content. */
 function findContent(der: Buffer, element: number): number {
   const length = der[element + 1] ?? 0;
   return element + 2 + (length > 0x80 ? length - 0x80 : 0);

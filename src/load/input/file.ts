@@ -4,17 +4,17 @@ import { fileErrorReason } from '../../file-errors.js';
 
 const STDIN = 0;
 
-/** What came through pipes, which give it once: a plan may be made a second time, when a command's port is known. */
-const fromPipes = new Map<string, Buffer>();
+/** The bytes of pipes, which can be read only once: a plan is built a second time when a command's port is known. */
+const pipeContents = new Map<string, Buffer>();
 
-/** The bytes of a file that the user named, `-` for standard input; `what` says in a message what the file is for. */
+/** Reads a file of the user, `-` for standard input; `what` names its purpose in an error message. */
 export function readInput(path: string, what: string): Buffer {
   try {
-    const known = fromPipes.get(path);
+    const known = pipeContents.get(path);
     if (known) return known;
     const isStdin = path === '-';
     const bytes = readFileSync(isStdin ? STDIN : path);
-    if (isStdin || statSync(path).isFIFO()) fromPipes.set(path, bytes);
+    if (isStdin || statSync(path).isFIFO()) pipeContents.set(path, bytes);
     return bytes;
   } catch (error) {
     throw usageError(`${what} '${path}' cannot be read: ${fileErrorReason(error)}`);

@@ -1,4 +1,4 @@
-// PKCS #12 (RFC 7292), as far as browsers, OpenSSL and key stores write it: certificates and one key, locked by a password.
+// Reads PKCS #12 (RFC 7292) as browsers, OpenSSL and key stores write it: certificates and one key, encrypted by a password.
 import {
   createDecipheriv,
   createHash,
@@ -7,10 +7,10 @@ import {
   pbkdf2Sync,
 } from 'node:crypto';
 
-/** What a container holds. */
+/** The contents of a container. */
 export interface Pkcs12 {
   key: KeyObject | null;
-  /** DER. */
+  /** The certificates in DER. */
   certificates: Buffer[];
 }
 
@@ -39,7 +39,7 @@ const CIPHERS: Record<string, [name: string, keyBytes: number]> = {
   '2a864886f70d0307': ['des-ede3-cbc', 24],
 };
 
-/** Whether bytes look like a container: version 3, then content of type data. */
+/** Whether bytes look like a container: version 3, then a sequence. */
 export function isPkcs12(bytes: Buffer): boolean {
   try {
     const [version, content] = readChildren(readElement(bytes, 0));
@@ -49,28 +49,28 @@ export function isPkcs12(bytes: Buffer): boolean {
   }
 }
 
-/** Opens a container; throws an error whose message says why it cannot be. */
+/** Opens a container; throws an error whose message says why it cannot be opened. */
 export function readPkcs12(bytes: Buffer, password: string): Pkcs12 {
   const [, content] = readChildren(readElement(bytes, 0));
   const safe = readElement(readOctets(readContent(requireElement(content), DATA)), 0);
   const found: Pkcs12 = { key: null, certificates: [] };
   for (const part of readChildren(safe)) {
     const [type, body] = readChildren(part);
-    const isLocked = requireElement(type).value.toString('hex') === ENCRYPTED_DATA;
-    const bytes = isLocked
+    const isEncrypted = requireElement(type).value.toString('hex') === ENCRYPTED_DATA;
+    const bytes = isEncrypted
       ? decryptData(requireElement(body), password)
       : readOctets(readContent(part, DATA));
-    for (const bag of readBags(bytes, isLocked)) readBag(bag, password, found);
+    for (const bag of readBags(bytes, isEncrypted)) readBag(bag, password, found);
   }
   return found;
 }
 
-function readBags(bytes: Buffer, unlocked: boolean): Element[] {
+function readBags(bytes: Buffer, wasEncrypted: boolean): Element[] {
   try {
     return readChildren(readElement(bytes, 0));
   } catch (error) {
-    // By chance, one wrong key in 256 leaves a good end.
-    throw unlocked ? new Error('the passphrase is wrong') : error;
+    // One wrong key in 256 leaves a valid padding by chance.
+    throw wasEncrypted ? new Error('the passphrase is wrong') : error;
   }
 }
 
@@ -96,7 +96,7 @@ function decryptKey(raw: Buffer, passphrase: string): KeyObject {
   try {
     return createPrivateKey({ key: raw, format: 'der', type: 'pkcs8', passphrase });
   } catch {
-    throw new Error('the passphrase is wrong, or its cipher is out of use');
+    throw new Error('the passphrase is wrong, or its cipher is obsolete');
   }
 }
 
@@ -143,11 +143,11 @@ function deriveSecrets(name: Element, parameters: Element, password: string): De
   }
   if (algorithm === PBES2) return deriveSecretsPbes2(parameters, password);
   throw new Error(
-    'its certificates are locked by a cipher out of use (RC2); write it anew with openssl pkcs12 -legacy and -export',
+    'its certificates are encrypted with an obsolete cipher (RC2); rewrite it with openssl pkcs12 -legacy and -export',
   );
 }
 
-/** RFC 8018, section 6.2. */
+/** Derives the key of PBES2 (RFC 8018, section 6.2). */
 function deriveSecretsPbes2(parameters: Element, password: string): DecryptionKey {
   const [derivation, scheme] = readChildren(parameters);
   const [salt, rounds, ...more] = readChildren(
@@ -161,7 +161,7 @@ function deriveSecretsPbes2(parameters: Element, password: string): DecryptionKe
   const digest = DIGESTS[prfName];
   const [cipher, keyBytes] = CIPHERS[requireElement(cipherName).value.toString('hex')] ?? [];
   if (digest === undefined || cipher === undefined || keyBytes === undefined) {
-    throw new Error('its certificates are locked by a cipher that is not known');
+    throw new Error('its certificates are encrypted with an unknown cipher');
   }
   const key = pbkdf2Sync(
     password,
@@ -173,7 +173,7 @@ function deriveSecretsPbes2(parameters: Element, password: string): DecryptionKe
   return { cipher, key, iv: requireElement(iv).value };
 }
 
-/** RFC 7292, appendix B.2, with SHA-1. */
+/** Derives a key as in RFC 7292, appendix B.2, with SHA-1. */
 function deriveKeyPkcs12(
   password: string,
   salt: Buffer,
@@ -184,8 +184,8 @@ function deriveKeyPkcs12(
   const block = 64;
   const repeated = (text: Buffer) =>
     Buffer.alloc(Math.ceil(text.length / block) * block, text.length > 0 ? text : undefined);
-  const wide = Buffer.from(`${password}\0`, 'utf16le').swap16();
-  const input = Buffer.concat([repeated(salt), repeated(wide)]);
+  const utf16 = Buffer.from(`${password}\0`, 'utf16le').swap16();
+  const input = Buffer.concat([repeated(salt), repeated(utf16)]);
   const parts: Buffer[] = [];
   for (let done = 0; done < bytes; done += 20) {
     let hash = createHash('sha1').update(Buffer.alloc(block, purpose)).update(input).digest();
@@ -197,7 +197,7 @@ function deriveKeyPkcs12(
   return Buffer.concat(parts).subarray(0, bytes);
 }
 
-/** Adds a number and 1 to another, in place; both are as long, the highest byte first. */
+/** Adds `addend` and 1 to a big-endian number of the same length, in place. */
 function addOne(number: Buffer, addend: Buffer): void {
   let carry = 1;
   for (let at = number.length - 1; at >= 0; at--) {
@@ -207,22 +207,22 @@ function addOne(number: Buffer, addend: Buffer): void {
   }
 }
 
-/** One element of DER, or of BER with lengths that are known only at the end. */
+/** One element of DER, or of BER with an indefinite length. */
 interface Element {
   tag: number;
   value: Buffer;
-  /** With its tag and length. */
+  /** The whole element, with tag and length. */
   raw: Buffer;
 }
 
 function readElement(bytes: Buffer, at: number): Element {
   const tag = bytes.readUInt8(at);
   const first = bytes.readUInt8(at + 1);
-  if (first === 0x80) return endlessAt(bytes, at, tag);
+  if (first === 0x80) return readIndefiniteLength(bytes, at, tag);
   const digits = first & 0x80 ? first & 0x7f : 0;
   const start = at + 2 + digits;
   const length = digits > 0 ? bytes.readUIntBE(at + 2, digits) : first;
-  if (start + length > bytes.length) throw new Error('it is cut short');
+  if (start + length > bytes.length) throw new Error('it is truncated');
   return {
     tag,
     value: bytes.subarray(start, start + length),
@@ -230,7 +230,7 @@ function readElement(bytes: Buffer, at: number): Element {
   };
 }
 
-function endlessAt(bytes: Buffer, at: number, tag: number): Element {
+function readIndefiniteLength(bytes: Buffer, at: number, tag: number): Element {
   let end = at + 2;
   while (bytes.readUInt16BE(end) !== 0) end += readElement(bytes, end).raw.length;
   return { tag, value: bytes.subarray(at + 2, end), raw: bytes.subarray(at, end + 2) };
@@ -246,7 +246,7 @@ function readChildren({ value }: Element): Element[] {
   return children;
 }
 
-/** What a ContentInfo of this type holds. */
+/** Returns the content of a ContentInfo of this type. */
 function readContent(info: Element, type: string): Element {
   const [oid, explicit] = readChildren(info);
   if (oid?.tag !== OID || oid.value.toString('hex') !== type || explicit?.tag !== EXPLICIT) {
@@ -255,10 +255,10 @@ function readContent(info: Element, type: string): Element {
   return requireElement(readChildren(explicit)[0]);
 }
 
-/** The bytes of an octet string, which BER may cut into several. */
+/** Returns the bytes of an octet string, which BER may split into several. */
 function readOctets(element: Element): Buffer {
-  const isCut = (element.tag & 0x20) !== 0;
-  return isCut ? Buffer.concat(readChildren(element).map(readOctets)) : element.value;
+  const isConstructed = (element.tag & 0x20) !== 0;
+  return isConstructed ? Buffer.concat(readChildren(element).map(readOctets)) : element.value;
 }
 
 function readNumber({ value }: Element): number {

@@ -3,15 +3,15 @@ import { statSync } from 'node:fs';
 import { usageError } from '../../errors.js';
 import { readInput } from './file.js';
 
-/** The text of a file that the user named, `-` for standard input; `what` says in a message what the file is for. */
+/** Reads a text file of the user, `-` for standard input; `what` names its purpose in an error message. */
 export function readText(path: string, what: string): string {
   const name = `${what} '${path}'`;
   // A file that is too long is refused before it is read.
-  if (readSize(path) > MAX_BYTES) throw tooLong(name);
+  if (readSize(path) > MAX_BYTES) throw tooLongError(name);
   return decodeText(readInput(path, what), name);
 }
 
-/** The size of a file; 0 where there is none: reading it says why. */
+/** Returns the size of a file; 0 if it cannot be found: reading it gives the error. */
 function readSize(path: string): number {
   try {
     return statSync(path).size;
@@ -20,25 +20,25 @@ function readSize(path: string): number {
   }
 }
 
-/** The length of text that JavaScript can hold. */
+/** Maximum length of a JavaScript string. */
 const MAX_BYTES = constants.MAX_STRING_LENGTH;
 
-function tooLong(what: string): Error {
+function tooLongError(what: string): Error {
   return usageError(`${what} is too long for a text file: at most ${MAX_BYTES >> 20} MiB`);
 }
 
-/** Text as editors and shells write it: UTF-8 with or without a byte order mark, or UTF-16. */
+/** Decodes text as editors and shells write it: UTF-8 with or without a byte order mark, or UTF-16. */
 export function decodeText(bytes: Buffer, what: string): string {
-  if (bytes.length > MAX_BYTES) throw tooLong(what);
-  const wide = detectUtf16(bytes);
-  if (wide) return new TextDecoder(wide).decode(bytes);
+  if (bytes.length > MAX_BYTES) throw tooLongError(what);
+  const utf16 = detectUtf16(bytes);
+  if (utf16) return new TextDecoder(utf16).decode(bytes);
   if (!isUtf8(bytes)) {
     throw usageError(`${what} must be UTF-8 or UTF-16 (line ${findFaultyLine(bytes)} is neither)`);
   }
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }
 
-/** The byte order of UTF-16, by its mark or by the zero in its first character. */
+/** Detects UTF-16 and its byte order, by the mark or by the zero byte in the first character; `null` for other text. */
 export function detectUtf16(bytes: Buffer): 'utf-16le' | 'utf-16be' | null {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return null;
@@ -47,7 +47,7 @@ export function detectUtf16(bytes: Buffer): 'utf-16le' | 'utf-16be' | null {
   return null;
 }
 
-/** The lines of a text, without their ends: CRLF, LF or CR. */
+/** Splits a text at its line ends: CRLF, LF or CR. */
 export function splitLines(text: string): string[] {
   return text.split(/\r\n|\n|\r/);
 }

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 
-const TRUST = 'trust it by --ca FILE, or accept any with -k';
+const TRUST = 'trust it with --ca FILE, or accept any certificate with -k';
 
 /**
- * What the engine says of a server's certificate, in plain words and with what to do; `null` if the message is about
+ * Puts the engine's message about a server's certificate into plain words and adds advice; `null` if the message is about
  * something else.
  */
 export function adviseOnCertificate(message: string): string | null {
   if (!/certificate/.test(message) || /client certificate/.test(message)) return null;
-  // Those that openssl makes are authorities unless told otherwise.
+  // By default openssl creates certificates that are authorities.
   const selfSigned = /the server's certificate is one of an authority$/;
   if (selfSigned.test(message)) {
     return message.replace(selfSigned, `the server's certificate is self-signed: ${TRUST}`);
@@ -21,8 +21,8 @@ export function adviseOnCertificate(message: string): string | null {
   if (untrusted !== undefined) {
     return `${prefix}the server's certificate is not from a trusted authority (${untrusted}): ${TRUST}`;
   }
-  // Trusted or not, its time is over, or has not begun.
-  if (/expired|not valid yet/.test(reason)) return `${message}; accept any with -k`;
+  // Trust does not help outside the certificate's period of validity.
+  if (/expired|not valid yet/.test(reason)) return `${message}; accept any certificate with -k`;
   return `${message}; ${TRUST}`;
 }
 
@@ -34,10 +34,10 @@ function adviseOnName(reason: string): string | null {
   if (asked === undefined) return null;
   if (names === undefined) {
     const entry = `${isIP(asked) ? 'IP' : 'DNS'}:${asked}`;
-    return `the server's certificate has no name (it was made without subjectAltName): make it anew with -addext subjectAltName=${entry}, or accept any with -k`;
+    return `the server's certificate has no name (no subjectAltName): create it with -addext subjectAltName=${entry}, or accept any certificate with -k`;
   }
   const dnsNames = [...names.matchAll(/DnsName\("([^"]*)"\)/g)].map(([, name]) => name);
   const all = names.replace(/\w+\("?([^")]*)"?\)/g, '$1');
   const sni = dnsNames.find((name) => name && !name.includes('*')) ?? 'NAME';
-  return `the server's certificate is for ${all}, not for ${asked}: load that name, check it by --sni ${sni}, or accept any with -k`;
+  return `the server's certificate is for ${all}, not for ${asked}: load that name, verify it as --sni ${sni}, or accept any certificate with -k`;
 }

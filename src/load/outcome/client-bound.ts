@@ -5,16 +5,16 @@ type Generator = Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
 
 type Latency = Pick<LoadResult['latencyMs'], 'p50' | 'p99'>;
 
-/** The share of the time from which on the generator itself limits the run. */
+/** The smallest share of busy time at which the generator counts as the limit. */
 export const MIN_BUSY = 0.9;
 const MIN_STARVED = 0.2;
-const LATENESS_MS = 1;
-const LATENESS_OF_LATENCY = 0.1;
+const MIN_LATENESS_MS = 1;
+const MIN_LATENESS_SHARE = 0.1;
 
 /**
- * Why the generator was the limit, in words; empty if it was not. The one rule of CLIENT-BOUND: the busiest worker was
- * busy at least 90 % of the time, or the most starved one was ready and got no core at least 20 % of it, or sends left
- * more than 1 ms behind the schedule and made up more than 10 % of the latency (both at the median, or both at p99).
+ * Finds why the generator was the limit, in words; empty if it was not. The rule of CLIENT-BOUND: the busiest worker was
+ * busy at least 90 % of the time; or the most starved worker was ready and had no core at least 20 % of the time; or
+ * requests were sent more than 1 ms late and this was more than 10 % of the latency (both at the median, or both at p99).
  */
 export function findClientBoundReasons(generator: Generator, latency: Latency): string[] {
   const { busy, starved, latenessMs } = generator;
@@ -27,8 +27,11 @@ export function findClientBoundReasons(generator: Generator, latency: Latency): 
   }
   for (const percentile of ['p50', 'p99'] as const) {
     const late = latenessMs?.[percentile] ?? 0;
-    if (late <= LATENESS_MS || late <= LATENESS_OF_LATENCY * (latency[percentile] ?? 0)) continue;
-    reasons.push(`requests left late: ${time(late)} after their time at ${percentile}`);
+    if (late <= MIN_LATENESS_MS || late <= MIN_LATENESS_SHARE * (latency[percentile] ?? 0))
+      continue;
+    reasons.push(
+      `requests were sent late: ${time(late)} after their intended time at ${percentile}`,
+    );
     break;
   }
   return reasons;

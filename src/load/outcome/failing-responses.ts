@@ -5,10 +5,10 @@ import { isExpected } from '../plan/expect.js';
 import type { Plan } from '../plan/plan.js';
 import type { ErrorKind, FailingResponse } from '../result.js';
 
-/** Bytes of a body that are shown. */
+/** Maximum number of a body's bytes in the result. */
 const MAX_BODY_BYTES = 1024;
 
-/** The first response of each status that is no success, and what had come of those that errors broke off. */
+/** Builds the failing responses: the first of each status that is not a success, and those that an error cut short. */
 export function buildFailingResponses(kept: NativeKeptResponse[], plan: Plan): FailingResponse[] {
   const failing = kept.filter(
     ({ status }) => status === undefined || !isExpected(plan.summary, status),
@@ -24,12 +24,12 @@ export function buildFailingResponses(kept: NativeKeptResponse[], plan: Plan): F
 }
 
 function findRequest({ summary }: Plan, index: number): FailingResponse['request'] {
-  // A second server has each request of the mix once more.
+  // With a second server each request occurs twice.
   const target = summary.targets[index % summary.targets.length];
   return { method: target?.method ?? '', url: target?.url ?? '' };
 }
 
-/** Collects what the requests contain that must not be printed. */
+/** Collects the secrets of the requests, which must not be printed. */
 export function collectSecrets({ requests, csv }: NativePlan): Secrets {
   const secrets = new Secrets(csv);
   for (const { headers, target, body } of requests) {
@@ -40,9 +40,9 @@ export function collectSecrets({ requests, csv }: NativePlan): Secrets {
   return secrets;
 }
 
-type Shown = Pick<FailingResponse, 'head' | 'body' | 'bodyTruncated'>;
+type ResponseText = Pick<FailingResponse, 'head' | 'body' | 'bodyTruncated'>;
 
-function describeResponse(bytes: Buffer, secrets: Secrets): Shown {
+function describeResponse(bytes: Buffer, secrets: Secrets): ResponseText {
   const { head, content } = splitResponse(bytes);
   const isChunked = /^transfer-encoding:.*chunked/im.test(head);
   const body = isChunked ? decodeChunks(content) : content;
@@ -63,16 +63,16 @@ function maskLine(line: string, secrets: Secrets): string {
   return `${name}${space}${secrets.mask(maskHeader(name, value))}`;
 }
 
-/** Bytes that are no text are counted. */
+/** Decodes a body to text, without secrets; bytes that are not text are counted. */
 function decodeBody(body: Buffer, head: string, secrets: Secrets): string {
   const isCoded = /^content-encoding:(?!\s*identity)/im.test(head);
-  // A character that the cut went through is left out.
+  // The end of the body may be the first bytes of a character: they are left out.
   const text = body.toString('utf8').replace(/\uFFFD{1,3}$/, '');
   const isText = !isCoded && !/[\0\uFFFD]/.test(text);
-  return isText ? secrets.mask(text) : `(${body.length} bytes that are no text)`;
+  return isText ? secrets.mask(text) : `(${body.length} bytes that are not text)`;
 }
 
-/** The head of the final response without its line ends, and the bytes behind it. What is no response is all content. */
+/** Splits off the head of the final response, without its last line ends. Bytes that are not a response are content. */
 export function splitResponse(bytes: Buffer): { head: string; content: Buffer } {
   let rest = bytes;
   for (;;) {
@@ -86,7 +86,7 @@ export function splitResponse(bytes: Buffer): { head: string; content: Buffer } 
   }
 }
 
-/** The content of the chunks as far as they have come. */
+/** Decodes the content of the chunks that have arrived. */
 function decodeChunks(bytes: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
@@ -96,7 +96,7 @@ function decodeChunks(bytes: Buffer): Buffer {
     const size = Number.parseInt(bytes.toString('latin1', at, end), 16);
     if (!(size > 0)) break;
     parts.push(bytes.subarray(end + 1, end + 1 + size));
-    // The line end behind the chunk is part of it.
+    // The line end after the data is part of the chunk.
     const next = bytes.indexOf('\n', end + 1 + size);
     at = next < 0 ? bytes.length : next + 1;
   }

@@ -16,7 +16,7 @@ import { buildFailingResponses } from './failing-responses.js';
 import { findRedirections } from './redirections.js';
 import { findWarnings } from './warnings.js';
 
-/** What the result of a run is made of. */
+/** The parts of a run's result. */
 export interface RunData {
   plan: Plan;
   outcome: NativeOutcome;
@@ -27,7 +27,7 @@ export interface RunData {
   interrupted: boolean;
   /** How the command's server ended, if that ended the run. */
   serverEnded: string | null;
-  /** The condition that could not hold any more, if that ended the run. */
+  /** The condition that could no longer hold, if that ended the run. */
   abortedBy: string | null;
   /** Ports of the command's server that were not loaded. */
   otherPorts: number[];
@@ -35,8 +35,8 @@ export interface RunData {
   unreachedTargets: UnreachedTargets[];
 }
 
-/** Completes the engine's outcome to the public result: plan, verdict, warnings and the server's readings. */
-export function buildResult(finished: RunData): LoadResult {
+/** Builds the public result: the engine's outcome with the plan, the verdict, warnings and the server's series. */
+export function buildResult(run: RunData): LoadResult {
   const {
     plan,
     outcome,
@@ -48,7 +48,7 @@ export function buildResult(finished: RunData): LoadResult {
     abortedBy,
     otherPorts,
     unreachedTargets,
-  } = finished;
+  } = run;
   const measured = convertOutcome(outcome);
   const reasons = findClientBoundReasons(measured.generator, measured.latencyMs);
   const result: LoadResult = {
@@ -95,7 +95,7 @@ type Measured = Omit<LoadResult, Added> & {
   generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
 };
 
-// Field by field, so that what the addon adds or drops does not compile until it is mapped.
+// Each field by name: a field that the addon adds or drops is a compile error until it is mapped.
 function convertOutcome(outcome: NativeOutcome): Measured {
   const { generator, throughput, histograms, percentiles } = outcome;
   return {
@@ -169,16 +169,16 @@ const PERCENTILES = {
   p99_99: 0.9999,
 } as const;
 
-/** Shares that are sums and products of fractions are equal if they are as close as this. */
+/** Tolerance for rounding errors of shares. */
 const TOLERANCE = 1e-12;
 
-/** What lies beyond the share up to which the times are known. */
+/** Finds the figures beyond the share up to which times are known: they are lower bounds. */
 function findBounds({ count, known }: NativeDistribution): Distribution['atLeast'] {
   if (count === 0 || known === 1) return {};
   return { ...selectPercentilesAbove(known), mean: true, stdev: true, max: true };
 }
 
-/** Percentiles that are known, and not by enough samples. */
+/** Finds the percentiles that are known, but from too few samples. */
 function findImprecise({ count, known, supported }: NativeDistribution): Distribution['imprecise'] {
   if (count === 0) return {};
   const bounds = selectPercentilesAbove(known);

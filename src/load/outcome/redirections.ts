@@ -4,13 +4,13 @@ import { collectSecrets, splitResponse } from './failing-responses.js';
 
 /** The first response of a redirection status. */
 export interface Redirection {
-  /** Its Location, without secrets; `null` without one. */
+  /** Its Location, without secrets; `null` if it has none. */
   location: string | null;
-  /** Why --follow did not follow it, in words. */
+  /** Why `follow` did not follow it, in words. */
   obstacle: string;
 }
 
-/** Finds where the first redirections went, by status. */
+/** Finds the first redirection of each status. */
 export function findRedirections(kept: NativeKeptResponse[], plan: Plan): Map<number, Redirection> {
   const secrets = collectSecrets(plan.native);
   const found = kept.flatMap(({ status, bytes, request }): [number, Redirection][] => {

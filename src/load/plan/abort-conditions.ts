@@ -4,12 +4,12 @@ import type { PlanSummary } from '../result.js';
 import { type Condition, parseCondition } from './condition.js';
 import { countArrivals } from './schedule.js';
 
-/** The conditions that end a run as soon as one of them cannot hold any more. */
+/** Reads the conditions that end a run as soon as one of them can no longer hold. */
 export function readAbortOnFail({ abortOnFail = [] }: Pick<LoadOptions, 'abortOnFail'>) {
   return [abortOnFail].flat().map((text) => parseCondition(text, 'abortOnFail'));
 }
 
-/** The bounds that the engine counts samples against during the run, one for each condition. */
+/** Builds the bounds for the engine, one for each condition: it counts the samples above each during the run. */
 export function readBounds(conditions: readonly Condition[]): NativeBound[] {
   return conditions.map(({ boundMs, ofServiceTime }) => ({
     serviceTime: ofServiceTime,
@@ -25,7 +25,7 @@ type RunLength = Pick<
 /** Maximum speed of the rest of a closed run, relative to its fastest second. */
 const MAX_SPEED_UP = 2;
 
-/** Time before the fastest second of a run is known. */
+/** Time from the start until the fastest second of a run is known. */
 const FIRST_SECOND_MS = 1000;
 
 /** Length of a window of the engine's series. */
@@ -46,32 +46,32 @@ export class AbortWatch {
   }
 
   /** Finds a condition that can no longer hold, and returns its text; `null` if there is none. */
-  findLost(snapshot: NativeSnapshot): string | null {
+  findViolated(snapshot: NativeSnapshot): string | null {
     if (snapshot.phase !== 'measure') return null;
     this.#fastest = Math.max(this.#fastest, snapshot.throughput);
     const rest = Math.max(0, this.#countRemaining(snapshot));
     const shortestMs = this.#findShortestLength(snapshot);
-    const lost = this.#conditions.find(({ isLost }, index) =>
-      isLost({ ...snapshot, above: snapshot.above[index] ?? 0, rest, shortestMs }),
+    const violated = this.#conditions.find(({ isViolated }, index) =>
+      isViolated({ ...snapshot, above: snapshot.above[index] ?? 0, rest, shortestMs }),
     );
-    return lost?.text ?? null;
+    return violated?.text ?? null;
   }
 
-  /** The shortest length that the run may come to: a number of requests may end it before its planned duration. */
+  /** Finds the shortest length that the run may have: the number of requests may end it before its planned duration. */
   #findShortestLength({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
     const { model, requests, durationMs } = this.#plan;
     const planned = durationMs ?? Number.POSITIVE_INFINITY;
     if (requests === null) return planned;
-    // The newest window of the series may be a part of one.
-    const lasted = Math.max(0, elapsedMs - WINDOW_MS);
-    if (model === 'open') return Math.min(planned, Math.max(lasted, this.#findEarliestEnd()));
+    // The newest window of the series may be incomplete.
+    const minLastedMs = Math.max(0, elapsedMs - WINDOW_MS);
+    if (model === 'open') return Math.min(planned, Math.max(minLastedMs, this.#findEarliestEnd()));
     const unsent = Math.max(0, requests - sent - connectFailed - inFlight);
-    if (elapsedMs < FIRST_SECOND_MS || unsent === 0) return Math.min(planned, lasted);
+    if (elapsedMs < FIRST_SECOND_MS || unsent === 0) return Math.min(planned, minLastedMs);
     const perMs = (MAX_SPEED_UP * this.#fastest) / 1000;
-    return Math.min(planned, lasted + unsent / perMs);
+    return Math.min(planned, minLastedMs + unsent / perMs);
   }
 
-  /** When the last of a number of arrivals may be due at the earliest; infinite if it is due at no time. */
+  /** Finds the earliest time at which the last of the planned arrivals may be due; infinite if it is never due. */
   #findEarliestEnd(): number {
     const { requests, durationMs } = this.#plan;
     let [early, late] = [0, durationMs ?? MAX_RUN_MS];
@@ -84,7 +84,7 @@ export class AbortWatch {
     return early;
   }
 
-  /** Estimates the maximum number of requests that are still to come. */
+  /** Estimates the maximum number of requests that may still be sent. */
   #countRemaining({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
     const { model, requests, durationMs } = this.#plan;
     const due = sent + connectFailed;
@@ -96,7 +96,7 @@ export class AbortWatch {
     return Math.min(byNumber, inFlight + perMs * (durationMs - elapsedMs));
   }
 
-  /** Computes the maximum number of arrivals within a time; of a random schedule with six standard deviations. */
+  /** Computes the maximum number of arrivals within a time; for a random schedule the mean plus six standard deviations. */
   #countArrivals(durationMs: number): number {
     const mean = countArrivals(this.#plan, durationMs);
     return mean + 1 + (this.#plan.arrivals === 'poisson' ? 6 * Math.sqrt(mean) : 0);

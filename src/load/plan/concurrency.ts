@@ -6,13 +6,13 @@ import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
 import { countArrivals, type Schedule } from './schedule.js';
 
-/** How much runs at once. */
+/** The numbers of connections, threads and requests that are in use at the same time. */
 export type Concurrency = Pick<
   PlanSummary,
   'connections' | 'initialConnections' | 'threads' | 'pipelining' | 'follow'
 >;
 
-/** Reads how many connections, threads and pipelined requests the options ask for. */
+/** Reads the numbers of connections, threads and pipelined requests from the options. */
 export function readConcurrency(
   options: LoadOptions,
   schedule: Schedule,
@@ -25,8 +25,10 @@ export function readConcurrency(
   const threads = parseCount(options.threads ?? DEFAULTS.threads, 'threads', LIMITS.threads);
   const min = threads * origins;
   if (asked < min) {
-    const many = `${plural(threads, 'thread')}${origins === 1 ? '' : ` and ${origins} servers`}`;
-    throw usageError(`connections must be at least ${min}, one for each of ${many} (got ${asked})`);
+    const parts = `${plural(threads, 'thread')}${origins === 1 ? '' : ` and ${origins} servers`}`;
+    throw usageError(
+      `connections must be at least ${min}, one for each of ${parts} (got ${asked})`,
+    );
   }
   const pipelining = parseCount(
     options.pipelining ?? DEFAULTS.pipelining,
@@ -52,7 +54,7 @@ export function readConcurrency(
   };
 }
 
-/** The next request goes where the redirection came from, and no other request is between. */
+/** Refuses redirections where another request may come between: they are followed on the same connection. */
 function refuseToFollow(
   follow: number,
   pipelining: number,
@@ -65,6 +67,7 @@ function refuseToFollow(
   );
 }
 
+/** Refuses a number of pipelined requests that the run cannot reach. */
 function refuseUnreachableDepth(
   pipelining: number,
   schedule: Schedule,

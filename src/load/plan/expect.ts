@@ -7,7 +7,7 @@ const MIN_STATUS = 100;
 const MAX_STATUS = 999;
 const ACCEPTED = "statuses, classes or ranges, such as '2xx' or '200-204,3xx,404'";
 
-/** Reads which statuses count as a success: each a status (`404`), a class (`2xx`) or a range (`200-204`). */
+/** Reads the statuses that count as a success: statuses (`404`), classes (`2xx`) and ranges (`200-204`). */
 export function readExpect(value: LoadOptions['expect'], name = 'expect'): string[] {
   if (value === undefined) return [...DEFAULTS.expect];
   const words = [value].flat().flatMap((word) => String(word).split(','));
@@ -19,7 +19,7 @@ export function readExpect(value: LoadOptions['expect'], name = 'expect'): strin
   });
 }
 
-/** Every status that these patterns name. */
+/** Lists the statuses that the patterns contain. */
 export function listExpectedStatuses(patterns: readonly string[]): number[] {
   const statuses = new Set<number>();
   for (const pattern of patterns) {
@@ -29,7 +29,7 @@ export function listExpectedStatuses(patterns: readonly string[]): number[] {
   return [...statuses];
 }
 
-/** Whether a status is one of a success; a result of an older version names no patterns. */
+/** Whether a status counts as a success; without patterns, as in results of older versions, by default. */
 export function isExpected(
   { expect = [...DEFAULTS.expect] }: { expect?: string[] },
   status: number,
@@ -40,7 +40,7 @@ export function isExpected(
   });
 }
 
-/** Whether nothing else was asked for than that statuses from 400 on are errors. */
+/** Whether the patterns are the default ones: statuses from 400 on are errors. */
 export function isDefaultExpect({ expect = [...DEFAULTS.expect] }: { expect?: string[] }): boolean {
   return expect.join() === DEFAULTS.expect.join();
 }

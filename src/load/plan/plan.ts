@@ -16,12 +16,12 @@ import { listExpectedStatuses, readExpect } from './expect.js';
 import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { readTransport } from './transport.js';
 
-/** What the engine is told, and what the result says was told. */
+/** The engine's plan of a run, and its description in the result. */
 export interface Plan {
   native: NativePlan;
-  /** Without the addresses: they are known after the run. */
+  /** The description, without the addresses: they are known after the run. */
   summary: Omit<PlanSummary, 'addresses'>;
-  /** Whether requests go to the command's server without naming its port. */
+  /** Whether some requests go to the command's server by a URL without host and port. */
   toCommand: boolean;
 }
 
@@ -38,8 +38,8 @@ type NativeSchedule = Pick<
 >;
 
 /**
- * Reads the options, completes them with the defaults and refuses what cannot be run.
- * `command` is where a command's server listens, as a URL without path. Rejects with `ERR_MILLRACE_USAGE`.
+ * Reads the options, completes them with the defaults and refuses those that cannot be run, with `ERR_MILLRACE_USAGE`.
+ * `command` is the URL of a command's server, without path.
  */
 export async function buildPlan(options: LoadOptions, command?: string): Promise<Plan> {
   checkCommand(options);
@@ -94,7 +94,7 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
   };
 }
 
-/** The request by which the ports of a command are tried: the first, without what only the load is to send. */
+/** Builds the request that tries the ports of a command: the first one of the mix, as GET or HEAD and without placeholders. */
 export function buildTrialRequest({ native }: Plan): TrialRequest {
   const { method, target } = native.requests[0] ?? { method: 'GET', target: '/' };
   return {

@@ -4,7 +4,7 @@ import { DEFAULTS, LIMITS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
 
-/** When requests are due, and when the run ends. */
+/** The times at which requests are due, and the end of the run. */
 export type Schedule = Pick<
   PlanSummary,
   | 'model'
@@ -18,7 +18,7 @@ export type Schedule = Pick<
   | 'thinkTimeMs'
 >;
 
-/** Reads what the options say about time; a rate or stages make the run open. */
+/** Reads the schedule from the options; a rate or stages make the run open. */
 export function readSchedule(options: LoadOptions): Schedule {
   const warmupMs = parseDuration(options.warmup ?? DEFAULTS.warmupMs, 'warmup');
   const requests =
@@ -35,8 +35,8 @@ export function readSchedule(options: LoadOptions): Schedule {
 }
 
 /**
- * Arrivals that are due within the first `ms` of an open run's measurement: the area under the rate.
- * After the last stage its rate holds.
+ * Counts the arrivals that are due within the first `ms` of an open run's measurement: the area under the rate.
+ * The rate of the last stage continues after its end.
  */
 export function countArrivals(
   { rate, stages }: Pick<Schedule, 'rate' | 'stages'>,

@@ -6,15 +6,15 @@ import type { LoadOptions } from '../options.js';
 import type { RequestMix } from '../requests/request-mix.js';
 import type { PlanSummary } from '../result.js';
 
-/** How long a connection lives, and how it is secured. */
+/** The use of connections, and their TLS. */
 export interface Transport {
   connection: PlanSummary['connection'];
-  /** `null` where no target is `https`. */
+  /** How TLS connections are used; `null` if no target is `https`. */
   tls: PlanSummary['tls'];
   native: NativeTls;
 }
 
-/** Reads what the options say about connections' lives and TLS. */
+/** Reads the use of connections and TLS from the options. */
 export function readTransport(options: LoadOptions, mix: RequestMix): Transport {
   const secure = mix.origins.some(({ tls }) => tls);
   refuseTlsWithoutHttps(options, secure);
@@ -46,8 +46,8 @@ function refuseTlsWithoutHttps(options: LoadOptions, secure: boolean): void {
   if (secure) return;
   for (const option of ['tls', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const) {
     if (options[option] === undefined) continue;
-    const shown = option === 'passphrase' ? '***' : options[option];
-    throw usageError(`${option} needs an https:// URL (got '${shown}' and none)`);
+    const value = option === 'passphrase' ? '***' : options[option];
+    throw usageError(`${option} needs an https:// URL, and there is none (got '${value}')`);
   }
 }
 

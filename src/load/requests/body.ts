@@ -2,7 +2,7 @@ import { usageError } from '../../errors.js';
 import { readInput } from '../input/file.js';
 import type { LoadOptions } from '../options.js';
 
-/** The body that requests without one of their own carry. */
+/** Reads the body of the requests that have none of their own. */
 export function readSharedBody({ body, bodyFile }: LoadOptions): Buffer | undefined {
   if (body !== undefined && bodyFile !== undefined) {
     throw usageError('body cannot be combined with bodyFile');
@@ -10,7 +10,7 @@ export function readSharedBody({ body, bodyFile }: LoadOptions): Buffer | undefi
   return bodyFile === undefined ? toBytes(body) : readInput(bodyFile, 'body file');
 }
 
-/** The bytes of a body; text becomes UTF-8. */
+/** Returns the bytes of a body; text is encoded as UTF-8. */
 export function toBytes(body: string | Uint8Array | undefined): Buffer | undefined {
   if (body === undefined) return undefined;
   if (typeof body === 'string') return Buffer.from(body);

@@ -3,56 +3,55 @@ import { usageError } from '../../errors.js';
 import { mustBe } from '../../validation/shape.js';
 import type { LoadOptions } from '../options.js';
 
-/** Where connections for a host and port really go. */
+/** The server to connect to for a host and port. */
 export interface Destination {
-  /** Names or addresses, tried in turn. */
+  /** Names or addresses, tried one after the other. */
   hosts: [string, ...string[]];
   port: number;
 }
 
 interface Override {
-  fits: (host: string, port: number) => boolean;
-  to: (host: string, port: number) => Destination;
+  matches: (host: string, port: number) => boolean;
+  resolve: (host: string, port: number) => Destination;
 }
 
 const HOST = '(\\[[^\\]]+\\]|[^:\\[\\]]*)';
 const RESOLVE = new RegExp(`^\\+?${HOST}:(\\d+):(.+)$`);
 const CONNECT_TO = new RegExp(`^${HOST}:(\\d*):${HOST}:(\\d*)$`);
 
-/** What `connectTo` and `resolve` say about where connections go; as in curl, `connectTo` is read first. */
+/** The overrides of `connectTo` and `resolve`; as in curl, `connectTo` is applied first. */
 export class ConnectionOverrides {
   readonly #connectTo: Override[];
   readonly #resolve: Override[];
-  readonly #given: string[];
+  readonly #texts: string[];
   #used = false;
 
   constructor({ connectTo = [], resolve = [] }: LoadOptions) {
     this.#connectTo = connectTo.map(readConnectTo);
-    // A later one wins, and one for every host comes last.
+    // A later override takes precedence; one for every host comes last.
     const isWild = (text: string) => /^\+?\*:/.test(text);
     const inOrder = [...resolve.filter(isWild), ...resolve.filter((text) => !isWild(text))];
     this.#resolve = inOrder.reverse().map(readResolve);
-    this.#given = [...connectTo, ...resolve];
+    this.#texts = [...connectTo, ...resolve];
   }
 
+  /** Finds the server to connect to for a URL's host and port. */
   findDestination(host: string, port: number): Destination {
     let destination: Destination = { hosts: [host], port };
-    for (const redirections of [this.#connectTo, this.#resolve]) {
+    for (const overrides of [this.#connectTo, this.#resolve]) {
       const { hosts, port } = destination;
-      const redirection = redirections.find(({ fits }) => fits(hosts[0], port));
-      if (!redirection) continue;
-      destination = redirection.to(hosts[0], port);
+      const override = overrides.find(({ matches }) => matches(hosts[0], port));
+      if (!override) continue;
+      destination = override.resolve(hosts[0], port);
       this.#used = true;
     }
     return destination;
   }
 
-  /** Refuses to load servers that were to be replaced by others. */
+  /** Refuses overrides that match no target: the wrong server would be loaded. */
   checkUsed(): void {
-    if (this.#used || this.#given.length === 0) return;
-    throw usageError(
-      `'${this.#given[0]}' fits no target: its host and port are not those of a URL`,
-    );
+    if (this.#used || this.#texts.length === 0) return;
+    throw usageError(`'${this.#texts[0]}' matches no target: use the host and port of a URL`);
   }
 }
 
@@ -62,12 +61,12 @@ function readConnectTo(text: string): Override {
     throw mustBe('connectTo', 'HOST1:PORT1:HOST2:PORT2', text);
   }
   return {
-    fits: (ofHost, ofPort) =>
-      (host === '' || isSameHost(stripBrackets(host), ofHost)) &&
-      (port === '' || readPort(port, text) === ofPort),
-    to: (ofHost, ofPort) => ({
-      hosts: [toHost === '' ? ofHost : stripBrackets(toHost)],
-      port: toPort === '' ? ofPort : readPort(toPort, text),
+    matches: (urlHost, urlPort) =>
+      (host === '' || isSameHost(stripBrackets(host), urlHost)) &&
+      (port === '' || readPort(port, text) === urlPort),
+    resolve: (urlHost, urlPort) => ({
+      hosts: [toHost === '' ? urlHost : stripBrackets(toHost)],
+      port: toPort === '' ? urlPort : readPort(toPort, text),
     }),
   };
 }
@@ -80,9 +79,9 @@ function readResolve(text: string): Override {
   }
   const from = readPort(port, text);
   return {
-    fits: (ofHost, ofPort) =>
-      (host === '*' || isSameHost(stripBrackets(host), ofHost)) && from === ofPort,
-    to: (_, port) => ({ hosts: [first, ...more], port }),
+    matches: (urlHost, urlPort) =>
+      (host === '*' || isSameHost(stripBrackets(host), urlHost)) && from === urlPort,
+    resolve: (_, port) => ({ hosts: [first, ...more], port }),
   };
 }
 

@@ -7,7 +7,7 @@ export interface Csv {
   rows: string[][];
 }
 
-/** Reads CSV by RFC 4180: the first record names the columns, each other one has as many fields. */
+/** Parses CSV (RFC 4180): the first record names the columns, all records have the same number of fields. */
 export function parseCsv(text: string, file: string): Csv {
   const records = readRecords(text.replace(/^\uFEFF/, ''), file);
   const [header, ...rows] = records;
@@ -27,12 +27,12 @@ export function parseCsv(text: string, file: string): Csv {
 
 interface CsvRecord {
   fields: string[];
-  /** Of its beginning, from 1. */
+  /** The number of its first line, from 1. */
   line: number;
 }
 
-/** The end of a plain field, or a quote in it, which is an error. */
-const PLAIN_END = /[",\r\n]/g;
+/** The end of an unquoted field, or a quote inside it, which is an error. */
+const UNQUOTED_END = /[",\r\n]/g;
 
 function readRecords(text: string, file: string): CsvRecord[] {
   const records: CsvRecord[] = [];
@@ -42,11 +42,13 @@ function readRecords(text: string, file: string): CsvRecord[] {
     let isBlank = true;
     for (let isLast = false; !isLast; ) {
       const isQuoted = text[index] === '"';
-      const end = isQuoted ? findClosingQuote(text, index) : findPlainEnd(text, index);
+      const end = isQuoted ? findClosingQuote(text, index) : findUnquotedEnd(text, index);
       const field = text.slice(index + (isQuoted ? 1 : 0), end);
       index = isQuoted ? end + 1 : end;
       if (end < 0 || !/^(?:,|\r\n?|\n|$)/.test(text.slice(index, index + 2))) {
-        throw usageError(`${file}:${line}: a quote that is not closed or stands inside a field`);
+        throw usageError(
+          `${file}:${line}: a quoted field must end with a quote, and an unquoted field must not contain one`,
+        );
       }
       record.fields.push(isQuoted ? field.replaceAll('""', '"') : field);
       isBlank &&= !isQuoted && field.trim() === '';
@@ -60,19 +62,19 @@ function readRecords(text: string, file: string): CsvRecord[] {
   return records;
 }
 
-function findPlainEnd(text: string, from: number): number {
-  PLAIN_END.lastIndex = from;
-  return PLAIN_END.exec(text)?.index ?? text.length;
+function findUnquotedEnd(text: string, from: number): number {
+  UNQUOTED_END.lastIndex = from;
+  return UNQUOTED_END.exec(text)?.index ?? text.length;
 }
 
-/** The quote that closes the field which begins with one at `from`: two in a row stand for one. -1: there is none. */
+/** Finds the quote that closes the quoted field at `from`; two quotes in a row are one of its characters. -1 if there is none. */
 function findClosingQuote(text: string, from: number): number {
   let end = text.indexOf('"', from + 1);
   while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
   return end;
 }
 
-/** Line feeds, pairs of carriage return and line feed, and single carriage returns, as old tables have them. */
+/** Counts line ends: LF, CRLF, and single CR as in old files. */
 function countLineEnds(text: string): number {
   return text.match(/\r\n?|\n/g)?.length ?? 0;
 }

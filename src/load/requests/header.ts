@@ -6,7 +6,7 @@ import { readText, splitLines } from '../input/text.js';
 import type { LoadOptions } from '../options.js';
 import type { Location } from './url.js';
 
-/** The headers of a request as sent, but for those that the engine adds. */
+/** The headers of a request, without those that the engine adds. */
 export interface HeaderSection {
   headers: NativeHeader[];
   /** Whether a header asks for `Connection: close`. */
@@ -15,7 +15,7 @@ export interface HeaderSection {
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Reads the headers that a user gave, in their order. */
+/** Reads the headers of an option, in their order. */
 export function readHeaders(headers: LoadOptions['headers'], where: string): NativeHeader[] {
   if (headers === undefined) return [];
   const entries = Array.isArray(headers) ? headers : Object.entries(headers);
@@ -24,27 +24,27 @@ export function readHeaders(headers: LoadOptions['headers'], where: string): Nat
   );
 }
 
-/** Splits `Name: value`. */
+/** Splits `Name: value` at the colon. */
 export function splitHeader(line: string, where: string): [name: string, value: string] {
   const colon = line.indexOf(':');
   if (colon < 0) throw usageError(`${where} must be 'Name: value' (got '${line}')`);
   return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
 }
 
-/** Reads a file with a header a line; blank lines and those that begin with `#` are passed over. */
+/** Reads a file with one header per line; blank lines and lines that begin with `#` are skipped. */
 export function readHeaderFile(path: string): [name: string, value: string][] {
   return splitLines(readText(path, 'header file')).flatMap((line, index) =>
     /^\s*(#|$)/.test(line) ? [] : [splitHeader(line, `${path}:${index + 1}`)],
   );
 }
 
-/** Completes a request's own headers with the run's and the defaults; the nearer to the request wins. */
+/** Completes a request's own headers with the run's and the defaults; its own take precedence, then the run's. */
 export function completeHeaders(
   own: NativeHeader[],
   shared: NativeHeader[],
   location: Location,
 ): NativeHeader[] {
-  const given = [...own, ...shared.filter(({ name }) => !hasHeader(own, name))];
+  const specified = [...own, ...shared.filter(({ name }) => !hasHeader(own, name))];
   const { authority, authorization } = location;
   const defaults: NativeHeader[] = [
     { name: 'Host', value: authority },
@@ -52,10 +52,10 @@ export function completeHeaders(
     { name: 'Accept', value: '*/*' },
   ];
   if (authorization !== undefined) defaults.push({ name: 'Authorization', value: authorization });
-  return [...defaults.filter(({ name }) => !hasHeader(given, name)), ...given];
+  return [...defaults.filter(({ name }) => !hasHeader(specified, name)), ...specified];
 }
 
-/** Takes out the headers that belong to the engine, and refuses what contradicts it. */
+/** Removes the headers that the engine sets itself, and refuses those that contradict it. */
 export function frameHeaders(
   headers: NativeHeader[],
   bodyBytes: number,
@@ -70,18 +70,18 @@ export function frameHeaders(
       case 'content-length':
         if (Number(value) === bodyBytes) return false;
         throw usageError(
-          `${where}: Content-Length: ${value} with a body of ${bodyBytes} bytes; leave it out, it is set from the body`,
+          `${where}: Content-Length must be ${bodyBytes}, the length of the body (got ${value}): leave it out, it is set automatically`,
         );
       case 'transfer-encoding':
         throw usageError(
-          `${where}: Transfer-Encoding: ${value} cannot be sent; bodies go out with a Content-Length`,
+          `${where}: Transfer-Encoding is not supported (got ${value}): leave it out, bodies are sent with a Content-Length`,
         );
       default:
         return true;
     }
   });
   if (kept.filter(({ name }) => name.toLowerCase() === 'host').length > 1) {
-    throw usageError(`${where}: the header Host must be given once`);
+    throw usageError(`${where}: the header Host must occur once`);
   }
   return { headers: kept, close };
 }
@@ -95,7 +95,7 @@ function readHeader(name: unknown, value: unknown, where: string): NativeHeader 
   if (typeof value !== 'string') {
     throw mustBe(`${where}: ${name}`, 'text', value);
   }
-  // Tab, visible characters and beyond ASCII: RFC 9110, 5.5.
+  // RFC 9110, 5.5: tabs, visible ASCII characters, spaces and obs-text.
   if (/[^\t\x20-\x7e\u0080-\uffff]/.test(value)) {
     throw usageError(
       `${where}: the value of ${name} contains a character that a header cannot contain`,

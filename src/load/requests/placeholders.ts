@@ -22,16 +22,17 @@ function listTemplates({ target, headers, body }: NativeRequest): Buffer[] {
     .filter((text) => text.includes(OPENING))
     .map((text) => Buffer.from(text));
   if (body?.includes(OPENING)) templates.push(body);
-  if (body) refuseWidePlaceholders(body);
+  if (body) refuseUtf16Placeholders(body);
   return templates;
 }
 
-// They would go out as they are: bytes that are not UTF-8 are not looked at.
-function refuseWidePlaceholders(body: Buffer): void {
-  const wide = detectUtf16(body);
-  if (!wide || !/\{\{\s*(?:seq|uuid|random:|csv:)/.test(new TextDecoder(wide).decode(body))) return;
+// The engine would send them unchanged: it fills in placeholders only in UTF-8.
+function refuseUtf16Placeholders(body: Buffer): void {
+  const utf16 = detectUtf16(body);
+  if (!utf16 || !/\{\{\s*(?:seq|uuid|random:|csv:)/.test(new TextDecoder(utf16).decode(body)))
+    return;
   throw usageError(
-    'body: placeholders in UTF-16 are not filled in; save the file as UTF-8, or send it as it is with --no-placeholders',
+    'body: placeholders are not supported in UTF-16: save the file as UTF-8, or send it unchanged with --no-placeholders',
   );
 }
 

@@ -9,19 +9,19 @@ import { completeHeaders, frameHeaders, readHeaders } from './header.js';
 import { type LocatedTarget, readTargetsFile } from './targets-file.js';
 import { formatUrl, type Location, parseUrl } from './url.js';
 
-/** The requests of a run, completed, and where they go. */
+/** The complete requests of a run and their servers. */
 export interface RequestMix {
   origins: NativeOrigin[];
   requests: NativeRequest[];
   weighted: boolean;
   /** Whether the requests' headers ask for `Connection: close`. */
   close: boolean;
-  /** Whether some go to the command's server by a URL without a host. */
+  /** Whether some requests go to the command's server by a URL without a host. */
   toCommand: boolean;
   summary: PlanSummary['targets'];
 }
 
-/** Reads what the options say about requests; `command` is where a command's server listens. */
+/** Reads the requests from the options; `command` is the location of a command's server. */
 export function readRequestMix(options: LoadOptions, command: Location | null): RequestMix {
   const { targets, base } = readTargets(options, command);
   const weighted = targets.some(({ weight }) => weight !== undefined);
@@ -40,12 +40,21 @@ export function readRequestMix(options: LoadOptions, command: Location | null): 
     toCommand,
     summary: [],
   };
-  let closing = 0;
+  let closeCount = 0;
   for (const target of targets) {
-    const location = connectTo(parseUrl(target.url, target.where, base), options, target.where);
-    const { request, close } = completeRequest(target, shared, location, origins.indexOf(location));
+    const location = applySocketPath(
+      parseUrl(target.url, target.where, base),
+      options,
+      target.where,
+    );
+    const { request, close } = completeRequest(
+      target,
+      shared,
+      location,
+      origins.findOrAdd(location),
+    );
     mix.requests.push(request);
-    closing += close ? 1 : 0;
+    closeCount += close ? 1 : 0;
     mix.summary.push({
       method: request.method,
       url: maskUrl(formatUrl(location)),
@@ -53,19 +62,19 @@ export function readRequestMix(options: LoadOptions, command: Location | null): 
       bodyBytes: request.body?.length ?? 0,
     });
   }
-  origins.redirections.checkUsed();
-  if (closing > 0 && closing < targets.length) {
+  origins.overrides.checkUsed();
+  if (closeCount > 0 && closeCount < targets.length) {
     throw usageError(
-      `Connection: close must be in all targets or in none (got ${closing} of ${targets.length})`,
+      `Connection: close must be in all targets or in none (got ${closeCount} of ${targets.length})`,
     );
   }
-  mix.close = closing > 0;
+  mix.close = closeCount > 0;
   return mix;
 }
 
 interface TargetSource {
   targets: LocatedTarget[];
-  /** Where a target goes that begins with `/`. */
+  /** The server of targets that begin with `/`. */
   base?: Location;
 }
 
@@ -93,7 +102,7 @@ function readTargets(options: LoadOptions, command: Location | null): TargetSour
   throw usageError('url, targets, targetsFile or command is needed: there is nothing to load');
 }
 
-// Beside targets, a URL is the base of those that name no host.
+// With targets, a URL is the server of the targets without a host.
 function readBase(urls: LocatedTarget[], targets: LocatedTarget[]): { base?: Location } {
   const [url, ...more] = urls;
   if (!url) return {};
@@ -107,7 +116,7 @@ function readBase(urls: LocatedTarget[], targets: LocatedTarget[]): { base?: Loc
   if (base?.target === '/') return { base };
   const server = base ? ` ${formatUrl({ ...base, target: '/' })} is the server` : ' leave it out';
   throw usageError(
-    `URL '${url.url}' has a path, with targets that have theirs:${server}, or put the path into the targets`,
+    `URL '${url.url}' must have no path, as the targets have their own:${server}, or put the path into the targets`,
   );
 }
 
@@ -115,14 +124,15 @@ function isRelative({ url }: LocatedTarget): boolean {
   return url.startsWith('/');
 }
 
-function connectTo(location: Location, { socketPath }: LoadOptions, where: string): Location {
+/** Completes a location with the Unix socket of the options. */
+function applySocketPath(location: Location, { socketPath }: LoadOptions, where: string): Location {
   checkSocketPath(socketPath ?? location.unixPath ?? '');
   if (socketPath === undefined) return location;
   if (location.unixPath === undefined) return { ...location, unixPath: socketPath };
   throw usageError(`${where}: a unix: URL cannot be combined with socketPath`);
 }
 
-/** The longest path of a Unix socket, in bytes: `sun_path` of unix(7), without the zero at its end. */
+/** Maximum length of a Unix socket's path, in bytes: `sun_path` of unix(7), without the final zero. */
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
 
 function checkSocketPath(path: string): void {
@@ -133,7 +143,8 @@ function checkSocketPath(path: string): void {
   );
 }
 
-interface Shared {
+/** What all requests have unless their target says otherwise. */
+interface SharedRequest {
   headers: NativeHeader[];
   body: Buffer | undefined;
   method: string | undefined;
@@ -143,17 +154,17 @@ const EXPECTS_CONTENT = new Set(['POST', 'PUT', 'PATCH']);
 
 function completeRequest(
   target: LocatedTarget,
-  shared: Shared,
+  shared: SharedRequest,
   location: Location,
   origin: number,
 ): { request: NativeRequest; close: boolean } {
   const { where, weight = 1 } = target;
   const content = toBytes(target.body) ?? shared.body;
   const method = readMethod(target.method ?? shared.method ?? (content ? 'POST' : 'GET'), where);
-  // A server may expect content with these: RFC 9110, 8.6, has them say that there is none.
+  // RFC 9110, 8.6: a request with one of these methods and no content is sent with Content-Length: 0.
   const body = content ?? (EXPECTS_CONTENT.has(method) ? Buffer.alloc(0) : undefined);
-  const given = readHeaders(target.headers, where);
-  const complete = completeHeaders(given, shared.headers, location);
+  const own = readHeaders(target.headers, where);
+  const complete = completeHeaders(own, shared.headers, location);
   const { headers, close } = frameHeaders(complete, body?.length ?? 0, where);
   if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
     throw usageError(`${where}: weight must be a number above 0 (got ${weight})`);
@@ -165,39 +176,40 @@ function completeRequest(
 function readMethod(method: string, where: string): string {
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(method) || method.toUpperCase() === 'CONNECT') {
     throw usageError(
-      `${where}: method must be GET, POST or another name of a method but CONNECT (got '${method}')`,
+      `${where}: method must be the name of a method such as GET or POST, but not CONNECT (got '${method}')`,
     );
   }
   return method.toUpperCase();
 }
 
-/** Each origin once. */
+/** The origins of the requests, each once. */
 class Origins {
   readonly list: NativeOrigin[] = [];
   readonly #indexes = new Map<string, number>();
   readonly #sni: string | undefined;
-  readonly redirections: ConnectionOverrides;
+  readonly overrides: ConnectionOverrides;
 
   constructor(options: LoadOptions) {
     this.#sni = options.sni;
-    this.redirections = new ConnectionOverrides(options);
+    this.overrides = new ConnectionOverrides(options);
   }
 
-  indexOf({ tls, host, port, unixPath }: Location): number {
+  /** Returns the index of an origin; adds it if it is new. */
+  findOrAdd({ tls, host, port, unixPath }: Location): number {
     const key = `${tls} ${unixPath ?? ''} ${host} ${port}`;
     const known = this.#indexes.get(key);
     if (known !== undefined) return known;
     const origin: NativeOrigin = { host, port, tls };
     if (unixPath !== undefined) origin.unixPath = unixPath;
-    else Object.assign(origin, this.#redirected(host, port));
-    // Neither a zone nor the dot of the root is part of the name (RFC 6066, section 3).
+    else Object.assign(origin, this.#applyOverrides(host, port));
+    // RFC 6066, section 3: the server name has neither a zone nor a trailing dot.
     if (tls) origin.serverName = this.#sni ?? host.replace(/%.*$|\.$/, '');
     this.#indexes.set(key, this.list.length);
     return this.list.push(origin) - 1;
   }
 
-  #redirected(host: string, port: number): Pick<NativeOrigin, 'host' | 'otherHosts' | 'port'> {
-    const destination = this.redirections.findDestination(host, port);
+  #applyOverrides(host: string, port: number): Pick<NativeOrigin, 'host' | 'otherHosts' | 'port'> {
+    const destination = this.overrides.findDestination(host, port);
     const [first, ...otherHosts] = destination.hosts;
     return {
       host: first,

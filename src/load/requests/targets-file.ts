@@ -5,12 +5,12 @@ import { readText, splitLines } from '../input/text.js';
 import type { Target } from '../options.js';
 import { splitHeader } from './header.js';
 
-/** A request of the mix, and where it was given: `targets.txt:3`. */
+/** A request of the mix, with its place for error messages: `targets.txt:3`. */
 export interface LocatedTarget extends Target {
   where: string;
 }
 
-/** Reads a file of targets in vegeta's text form or in its JSON form, one object per line. */
+/** Reads a file of targets in vegeta's text format or in its JSON format, one object per line. */
 export function readTargetsFile(path: string): LocatedTarget[] {
   const lines = splitLines(readText(path, 'targets file'));
   const first = lines.find((line) => !isBlankOrComment(line));
@@ -63,7 +63,7 @@ function readJsonTargets(lines: string[], path: string): LocatedTarget[] {
 function readJsonTarget(line: string, where: string): LocatedTarget {
   const { method, url, header, body, weight, ...unknown } = parseObject(line, where);
   for (const name of Object.keys(unknown)) {
-    throw usageError(`${where}: unknown field '${name}': use method, url, header, body and weight`);
+    throw usageError(`${where}: unknown field '${name}': use method, url, header, body or weight`);
   }
   if (typeof method !== 'string' || typeof url !== 'string') {
     throw usageError(`${where} must have a method and a url, both text`);
@@ -85,7 +85,7 @@ function parseObject(line: string, where: string): Record<string, unknown> {
     const value: unknown = JSON.parse(line);
     if (isObject(value)) return value as Record<string, unknown>;
   } catch {
-    // The message below says it.
+    // The error is thrown below.
   }
   throw usageError(`${where} must be one JSON object, such as {"method":"GET","url":"http://..."}`);
 }

@@ -1,18 +1,18 @@
 import { isIPv6 } from 'node:net';
 import { usageError } from '../../errors.js';
 
-/** Where a request goes, and what of the URL is sent. */
+/** A URL to load: its server, and the parts that are sent. */
 export interface Location {
   tls: boolean;
   /** Name or address, without brackets. */
   host: string;
   port: number;
   unixPath?: string;
-  /** Value of the Host header. */
+  /** The value of the Host header. */
   authority: string;
-  /** The request-target; may hold placeholders. */
+  /** The request-target; may contain placeholders. */
   target: string;
-  /** Value of an Authorization header, from the URL's user and password. */
+  /** The value of the Authorization header, from the URL's user and password. */
   authorization?: string;
 }
 
@@ -20,12 +20,12 @@ const ACCEPTED = 'use http://host/, https://host/ or unix:/path/to.sock:/target'
 const DEFAULT_PORT = { 'http:': 80, 'https:': 443 } as const;
 
 /**
- * Reads a URL; without a scheme it is `http`. One that begins with `/` goes to `base`.
- * The target is kept as written, but for characters that no request line may hold.
+ * Parses a URL; `http` without a scheme. A URL that begins with `/` is one of `base`. The target is kept as written;
+ * only characters that a request line cannot contain are escaped.
  */
-export function parseUrl(given: string, where: string, base?: Location): Location {
-  const text = typeof given === 'string' ? given.trim() : '';
-  if (text === '') throw badUrl(where, given, 'it is empty');
+export function parseUrl(input: string, where: string, base?: Location): Location {
+  const text = typeof input === 'string' ? input.trim() : '';
+  if (text === '') throw badUrl(where, input, 'it is empty');
   if (text.startsWith('/')) {
     if (base) return { ...base, target: buildTarget(text) };
     throw badUrl(where, text, 'it names no host');
@@ -42,17 +42,25 @@ export function parseUrl(given: string, where: string, base?: Location): Locatio
   const rest = text.slice(scheme?.[0].length ?? 0);
   const end = rest.search(/[/?#]/);
   const authority = end < 0 ? rest : rest.slice(0, end);
-  // A bare number is an address to the URL standard, and the value of some unknown flag to its writer; so is a dash.
+  // The URL standard reads a bare number as an address; here it is more likely the value of an unknown flag, as is a dash.
   const isValue = /^(?:\d+|-|https?:)$/i.test(authority);
   if (authority.includes('{{')) {
-    throw badUrl(where, text, 'placeholders are filled in behind the host, and in headers (-H)');
+    throw badUrl(
+      where,
+      text,
+      'placeholders are supported after the host and in headers (-H), not in the host',
+    );
   }
   const { authority: plain, zone } = readHost(authority, where, text);
   const url = isValue ? null : parseAuthority(protocol, plain);
   if (!url) {
     const [, digits] = /:(\d+)$/.exec(authority) ?? [];
-    const beyond = digits !== undefined && Number(digits) > 65_535;
-    throw badUrl(where, text, beyond ? `${digits} is no port` : `'${authority}' is not a host`);
+    const isBeyondPorts = digits !== undefined && Number(digits) > 65_535;
+    throw badUrl(
+      where,
+      text,
+      isBeyondPorts ? `${digits} is not a port` : `'${authority}' is not a host`,
+    );
   }
 
   const port = url.port === '' ? DEFAULT_PORT[protocol] : Number(url.port);
@@ -67,13 +75,13 @@ export function parseUrl(given: string, where: string, base?: Location): Locatio
   return url.username || url.password ? { ...location, authorization: encodeBasic(url) } : location;
 }
 
-/** The location as a URL, without user and password. */
+/** Formats the location as a URL, without user and password. */
 export function formatUrl({ tls, unixPath, authority, target }: Location): string {
   if (unixPath !== undefined && !tls) return `unix:${unixPath}:${target}`;
   return `${tls ? 'https' : 'http'}://${authority}${target}`;
 }
 
-// unix:PATH:TARGET, with // or http:// before it, and http+unix://PATH-IN-PERCENT/TARGET, as other clients write it.
+// unix:PATH:TARGET, unix://PATH:TARGET, http://unix:PATH:TARGET, and http+unix://PERCENT-ENCODED-PATH/TARGET as in other clients.
 function parseUnixUrl(text: string): Location | null {
   const plain = /^(?:(https?):\/\/unix:(?=\/)|unix:(?:\/\/)?)([^:]+)(?::(\/.*)?)?$/i.exec(text);
   const encoded = /^(https?)\+unix:\/\/(%2f[^/?#]*)(.*)$/i.exec(text);
@@ -91,8 +99,8 @@ function parseUnixUrl(text: string): Location | null {
 }
 
 /**
- * Gives a host the form of the URL standard: a port alone is one of this host, IPv6 is in brackets, and its zone (RFC 6874)
- * is no part of it.
+ * Turns a host into the form of the URL standard: a port alone is one of localhost, IPv6 is in brackets, and its zone
+ * (RFC 6874) is separate.
  */
 function readHost(
   authority: string,
@@ -117,14 +125,14 @@ function readHost(
 function parseAuthority(protocol: string, authority: string): URL | null {
   try {
     const url = new URL(`${protocol}//${authority}`);
-    // A backslash would have begun a path.
+    // A path other than / means that the authority contained a backslash.
     return url.pathname === '/' && url.hostname !== '' ? url : null;
   } catch {
     return null;
   }
 }
 
-// The fragment stays at home (RFC 9110, 4.1). Placeholders stay as they are, whatever they hold.
+// RFC 9110, 4.1: the fragment is not sent. Placeholders are kept unchanged.
 function buildTarget(text: string): string {
   let target = '';
   for (const [index, part] of text.split(/(\{\{.*?\}\})/).entries()) {

@@ -90,7 +90,7 @@ const BAD_INPUT = [
     ['htp://h'],
     /^millrace: URL: 'htp:\/\/h' is not a URL to load: the scheme htp:\/\/ is not known; use/,
   ],
-  [['http://h:99999'], /'http:\/\/h:99999' is not a URL to load: 99999 is no port/],
+  [['http://h:99999'], /'http:\/\/h:99999' is not a URL to load: 99999 is not a port/],
   [['lab', '--frob'], /unknown flag '--frob'; run millrace lab --help for the list/],
   [['explain', '--frob', 'h'], /unknown flag '--frob'; run millrace explain --help for the list/],
   [['lod'], /'lod' given; did you mean load\? A host of that name is http:\/\/lod\/$/],

@@ -29,7 +29,7 @@ test('a run ends when a condition is lost, with the reason, exit 99', async (t) 
     assert.ok(result.durationMs < 30_000, `${condition}: ${result.durationMs}`);
     assertAddsUp(result);
     const { message } = result.warnings.find(({ id }) => id === 'aborted');
-    assert.match(message, /^Ended after .* by --abort-on-fail: .* could not hold any more\.$/);
+    assert.match(message, /^Ended after .* by --abort-on-fail: .* could no longer hold\.$/);
     assert.ok(stderr.includes(`millrace: --fail-on '${condition}' failed: it is `), stderr);
     assert.equal(code, 99);
   });

@@ -61,7 +61,7 @@ test('--expect: a login page instead of the page fails the run', async (t) => {
   assert.equal(expected.code, 3, 'no request succeeded');
   assert.match(
     warning(expected.result, 'status-errors'),
-    /another status than expected: 302 \(40\)/,
+    /a status that was not expected: 302 \(40\)/,
   );
   assert.match(warning(expected.result, 'redirected'), /login/);
   assert.equal(expected.result.failingResponses[0].status, 302);
@@ -121,7 +121,7 @@ test('the first response of each status and error is kept: in one read, in parts
       true,
     ],
     [404, 'HTTP/1.1 404 Not Found\nTransfer-Encoding: chunked', 'no such thing', false],
-    [400, 'HTTP/1.1 400 Word\nContent-Length: 4', '(4 bytes that are no text)', false],
+    [400, 'HTTP/1.1 400 Word\nContent-Length: 4', '(4 bytes that are not text)', false],
     ['closed-early', 'HTTP/1.1 200 OK\nContent-Length: 9', 'half', false],
     ['protocol', 'HTTP/1.1 200 OK\nContent-Length: nine', 'protocol', false],
     ['timeout', 'HTTP/1.1 200 OK\nContent-', '', false],

@@ -19,7 +19,7 @@ const START = {
 
 function lost(condition, plan, snapshot) {
   const watch = new AbortWatch(readAbortOnFail({ abortOnFail: condition }), plan);
-  return watch.findLost({ ...START, ...snapshot }) !== null;
+  return watch.findViolated({ ...START, ...snapshot }) !== null;
 }
 
 const LATE = { elapsedMs: 1000, sent: 500 };
@@ -79,6 +79,6 @@ const rows = [
     true,
   ],
 ];
-for (const [name, condition, plan, snapshot, isLost] of rows) {
-  test(`${condition}: ${name}`, () => assert.equal(lost(condition, plan, snapshot), isLost));
+for (const [name, condition, plan, snapshot, isViolated] of rows) {
+  test(`${condition}: ${name}`, () => assert.equal(lost(condition, plan, snapshot), isViolated));
 }

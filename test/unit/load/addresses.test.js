@@ -37,8 +37,8 @@ describe('URLs', () => {
   for (const [text, message] of [
     ['http://::1:8080/', /IPv6 needs brackets, as in \[::1\]:8080 or \[::1:8080\]/],
     ['http:/a.example/', /'http:' is not a host/],
-    ['http://{{seq}}.example/', /placeholders are filled in behind the host/],
-    ['http://{{uuid}}:x@a.example/', /placeholders are filled in behind the host, and in headers/],
+    ['http://{{seq}}.example/', /placeholders are supported after the host/],
+    ['http://{{uuid}}:x@a.example/', /placeholders are supported after the host and in headers/],
     ['unix:', /names no socket/],
     [' ', /it is empty/],
   ]) {
@@ -100,7 +100,7 @@ describe('other addresses', () => {
     [{ resolve: ['a.test:80:b.test'] }, /must be HOST:PORT:ADDRESS/],
     [{ resolve: ['a.test:0:127.0.0.1'] }, /must be from 1 to 65535 \(got 0\)/],
     [{ connectTo: ['a.test:80'] }, /must be HOST1:PORT1:HOST2:PORT2/],
-    [{ resolve: ['a.test:443:127.0.0.1'] }, /'a.test:443:127.0.0.1' fits no target/],
+    [{ resolve: ['a.test:443:127.0.0.1'] }, /'a.test:443:127.0.0.1' matches no target/],
   ]) {
     test(`refused: ${JSON.stringify(options)}`, async () => {
       const plan = buildPlan({ url: 'http://a.test', ...options });

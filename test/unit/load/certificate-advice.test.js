@@ -1,4 +1,4 @@
-// What is advised on a server's certificate: on the engine's messages.
+// The advice on a server's certificate, by the engine's message.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adviseOnCertificate } from '../../../dist/load/outcome/certificate-advice.js';
@@ -9,29 +9,29 @@ const PEER = `${AT}invalid peer certificate: `;
 for (const [message, advised] of [
   [
     `${AT}the server's certificate is one of an authority`,
-    `${AT}the server's certificate is self-signed: trust it by --ca FILE, or accept any with -k`,
+    `${AT}the server's certificate is self-signed: trust it with --ca FILE, or accept any certificate with -k`,
   ],
   [
     `${PEER}UnknownIssuer`,
-    `${AT}the server's certificate is not from a trusted authority (UnknownIssuer): trust it by --ca FILE, or accept any with -k`,
+    `${AT}the server's certificate is not from a trusted authority (UnknownIssuer): trust it with --ca FILE, or accept any certificate with -k`,
   ],
   [
     `${PEER}certificate not valid for name "localhost"; certificate is not valid for any names (according to its subjectAltName extension)`,
-    `${AT}the server's certificate has no name (it was made without subjectAltName): make it anew with -addext subjectAltName=DNS:localhost, or accept any with -k`,
+    `${AT}the server's certificate has no name (no subjectAltName): create it with -addext subjectAltName=DNS:localhost, or accept any certificate with -k`,
   ],
   [
     `${PEER}certificate not valid for name "::1"; certificate is not valid for any names (according to its subjectAltName extension)`,
-    /subjectAltName=IP:::1, or accept any with -k$/,
+    /subjectAltName=IP:::1, or accept any certificate with -k$/,
   ],
   [
     `${PEER}certificate not valid for name "127.0.0.1"; certificate is only valid for DnsName("*.a.test") or DnsName("a.test")`,
-    `${AT}the server's certificate is for *.a.test or a.test, not for 127.0.0.1: load that name, check it by --sni a.test, or accept any with -k`,
+    `${AT}the server's certificate is for *.a.test or a.test, not for 127.0.0.1: load that name, verify it as --sni a.test, or accept any certificate with -k`,
   ],
-  [`${PEER}certificate expired: verified at time 5 (UNIX)`, /; accept any with -k$/],
+  [`${PEER}certificate expired: verified at time 5 (UNIX)`, /; accept any certificate with -k$/],
   [`${AT}the server asks for a client certificate: --cert and --key`, null],
   [`${AT}connection refused`, null],
 ]) {
-  test(`advice on: ${message.slice(AT.length, AT.length + 70)}`, () => {
+  test(`the message about a certificate gets its advice: ${message.slice(AT.length, AT.length + 70)}`, () => {
     const found = adviseOnCertificate(message);
     if (advised instanceof RegExp) assert.match(found, advised);
     else assert.equal(found, advised);

@@ -465,8 +465,8 @@ const REFUSED = [
   [{ url, body: 'a', bodyFile: 'b' }, /body cannot be combined with bodyFile/],
   [{ url, bodyFile: '/no/such/file' }, /body file '.*' cannot be read: no such file/],
   [{ url, bodyFile: folder }, /body file '.*' cannot be read: is a directory/],
-  [{ url, method: 'GET IT' }, /method must be GET, .* \(got 'GET IT'\)/],
-  [{ url, method: 'CONNECT' }, /method must be GET, .* but CONNECT \(got 'CONNECT'\)/],
+  [{ url, method: 'GET IT' }, /method must be the name of a method .* \(got 'GET IT'\)/],
+  [{ url, method: 'CONNECT' }, /method must be .* not CONNECT \(got 'CONNECT'\)/],
   [{ url, headers: { 'a b': 'c' } }, /the name of a header must consist of .* \(got 'a b'\)/],
   [
     { url, headers: { a: 'b\r\nc: d' } },
@@ -474,11 +474,11 @@ const REFUSED = [
   ],
   [
     { url, headers: { 'Transfer-Encoding': 'chunked' } },
-    /Transfer-Encoding: chunked cannot be sent/,
+    /Transfer-Encoding is not supported \(got chunked\)/,
   ],
   [
     { url, body: 'abc', headers: { 'Content-Length': '5' } },
-    /Content-Length: 5 with a body of 3 bytes/,
+    /Content-Length must be 3, .* \(got 5\)/,
   ],
   [
     { url, headers: { Connection: 'upgrade' } },
@@ -492,7 +492,7 @@ const REFUSED = [
         ['host', 'b'],
       ],
     },
-    /the header Host must be given once/,
+    /the header Host must occur once/,
   ],
   [
     { url, connection: 'keep-alive', headers: { Connection: 'close' } },
@@ -504,11 +504,11 @@ const REFUSED = [
   [{ url, targets: [{ url }] }, /cannot be combined with these targets: one URL is the server/],
   [
     { url: 'localhost:3000/api', targets: [{ url: '/x' }] },
-    /^URL 'localhost:3000\/api' has a path, .*: http:\/\/localhost:3000\/ is the server, or put the path into the targets$/,
+    /^URL 'localhost:3000\/api' must have no path, .*: http:\/\/localhost:3000\/ is the server, or put the path into the targets$/,
   ],
   [
     { url: '/api', targets: [{ url: '/x' }], command: ['node'] },
-    /^URL '\/api' has a path, .*: leave it out, or put the path into the targets$/,
+    /^URL '\/api' must have no path, .*: leave it out, or put the path into the targets$/,
   ],
   [{ targets: [{ url }], targetsFile: 'x' }, /targets cannot be combined with targetsFile/],
   [{ targetsFile: '/no/such/file' }, /targets file '.*' cannot be read/],

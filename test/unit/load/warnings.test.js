@@ -224,7 +224,7 @@ const CASES = [
 ];
 
 for (const [name, change, ids] of CASES) {
-  test(`warnings: ${name}`, () => {
+  test(`the warnings are ${ids.join(', ') || 'none'} for ${name}`, () => {
     const warnings = findWarnings(resultWith(change), calm);
     assert.deepEqual(
       warnings.map(({ id }) => id),
@@ -234,7 +234,7 @@ for (const [name, change, ids] of CASES) {
   });
 }
 
-test('warnings: what the result does not hold', () => {
+test('the warnings name how the server ended, its other ports and the addresses that were left out', () => {
   const [ended, several, leftOut] = findWarnings(resultWith(), {
     refusedAddresses: ['[::1]:80'],
     serverEnded: 'ended with exit code 1',
@@ -246,11 +246,11 @@ test('warnings: what the result does not hold', () => {
     ended.message,
     'The server ended with exit code 1, which ended the run after 10.0 s.',
   );
-  assert.match(several.message, /port 3001, 3002 too: what was loaded is 127.0.0.1:8080/);
+  assert.match(several.message, /also listens on port 3001, 3002; the load went to 127.0.0.1:8080/);
   assert.match(leftOut.message, /\[::1\]:80/);
 });
 
-test('warnings: a target that was not reached is named, and its address is not one left out', () => {
+test('a target that was not reached has its own warning, and its address is not among those left out', () => {
   const dead = {
     targets: ['GET http://localhost:3001/b'],
     addresses: ['127.0.0.1:3001'],
@@ -262,12 +262,12 @@ test('warnings: a target that was not reached is named, and its address is not o
     {
       id: 'target-not-reached',
       message:
-        'Targets not reached, and not measured: GET http://localhost:3001/b (127.0.0.1:3001: connection refused). The figures are those of the other targets.',
+        'These targets could not be reached and were not measured: GET http://localhost:3001/b (127.0.0.1:3001: connection refused). The figures are those of the other targets.',
     },
   ]);
 });
 
-test('requests without an answer: idempotent or not is said', () => {
+test('the advice on requests without a response depends on whether their methods are idempotent', () => {
   const withMethods = (...methods) =>
     findWarnings(
       resultWith(({ plan, requests, errors }) => {
@@ -281,7 +281,7 @@ test('requests without an answer: idempotent or not is said', () => {
   assert.match(withMethods('GET', 'POST'), /POST is not idempotent/);
 });
 
-test('errors of kind tls: a message that says what to do gets no other advice', () => {
+test('a TLS error whose message contains advice gets no further advice', () => {
   const withExample = (example) =>
     findWarnings(
       resultWith(({ requests, errors }) => {
@@ -294,25 +294,25 @@ test('errors of kind tls: a message that says what to do gets no other advice', 
   assert.equal(withExample(asks), `1 error of kind tls (${asks}).`);
   assert.match(
     withExample('h:1: invalid peer certificate: UnknownIssuer'),
-    /trust it by --ca FILE/,
+    /trust it with --ca FILE/,
   );
-  assert.match(withExample('handshake failure'), /: see the certificate/);
+  assert.match(withExample('handshake failure'), /: check the certificate/);
 });
 
-test('client-bound: the warning says what the report says', () => {
+test('the client-bound warning has the same words as the report', () => {
   const change = ({ generator }) => Object.assign(generator, { clientBound: true, reasons: ['x'] });
   const [{ message }] = findWarnings(resultWith(change), calm);
   const { title, meaning } = clientBound;
   assert.equal(message, `${title}: x. ${meaning} ${adviseOnClientBound({ busy: 0.1 })}`);
 });
 
-test('client-bound: threads are advised only where the generator was busy', () => {
+test('more threads are advised only if the generator was busy', () => {
   assert.match(adviseOnClientBound({ busy: 0.9 }), /more threads \(-t\)/);
   assert.match(adviseOnClientBound({ busy: 0.89 }), /^Another process took its core/);
   assert.doesNotMatch(adviseOnClientBound({ busy: 0.89 }), /threads/);
 });
 
-test('figures that are bounds: the warning names the percentile, and what the longest time is made of', () => {
+test('the warning of lower bounds names the first percentile and the parts of the longest time', () => {
   const late = (result) => {
     open(result);
     Object.assign(result.plan, { timeoutMs: 300 });
@@ -323,7 +323,7 @@ test('figures that are bounds: the warning names the percentile, and what the lo
   const { message } = findWarnings(resultWith(late), calm).find(({ id }) => id === 'censored');
   assert.match(
     message,
-    /^32 % of the requests did not finish, so p75 and above are lower bounds \("at least"\): none was watched for more than 349 ms, the timeout of 300 ms and up to 49\.0 ms that requests were sent late\./,
+    /^32 % of the requests did not finish, so p75 and above are lower bounds \("at least"\): no request was observed for longer than 349 ms, the timeout of 300 ms and up to 49\.0 ms that requests were sent late\./,
   );
 });
 
@@ -331,18 +331,20 @@ for (const [obstacle, first] of [
   ['it leads to another server', { location: 'https://id.test/' }],
   ['it has no Location', { location: null }],
 ]) {
-  test(`redirections that were not followed: the first says why: ${obstacle}`, () => {
+  test(`the warning of redirections that were not followed says why: ${obstacle}`, () => {
     const redirecting = (result) => {
       result.plan.follow = 2;
       result.statusCodes = { 302: 10_000 };
     };
     const circumstances = { ...calm, redirections: new Map([[302, { ...first, obstacle }]]) };
     const { message } = findWarnings(resultWith(redirecting), circumstances)[0];
-    assert.ok(message.includes(`which were not followed (of the first: ${obstacle}): what was`));
+    assert.ok(
+      message.includes(`which were not followed (of the first: ${obstacle}): the figures are`),
+    );
   });
 }
 
-test('client-bound: the rule at its bounds', () => {
+test('the rule of client-bound holds at its bounds', () => {
   const bound = (generator, p50 = 5) =>
     findClientBoundReasons(
       { busy: 0, starved: null, latenessMs: null, ...generator },
