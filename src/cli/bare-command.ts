@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../errors.js';
 
-/** What starts servers; a host may have such a name, too. */
+/** Programs that start servers. A host may have such a name, too. */
 const PROGRAMS = new Set(
   'node npm npx pnpm yarn bun bunx deno tsx ts-node nodemon cross-env env sh bash python python3 ruby php java go cargo dotnet docker'.split(
     ' ',
@@ -19,17 +19,17 @@ export function refuseBody(operand: string): void {
 /** Commands of other tools. */
 const FOREIGN_COMMANDS = new Set('run attack bench benchmark report plot test start'.split(' '));
 
-/** Refuses the command of another tool, as in `millrace run script.js`; `rest` is what follows it. */
+/** Refuses the command of another tool, as in `millrace run script.js`; `rest` are the arguments after it. */
 export function refuseForeignCommand(first: string, rest: string[], commands: string[]): void {
   const [next = ''] = rest;
-  const isFollowed = /^[^-]/.test(next) && first !== 'localhost' && !PROGRAMS.has(first);
-  if (!/^[a-z][a-z_-]*$/.test(first) || !(isFollowed || FOREIGN_COMMANDS.has(first))) return;
+  const hasOperand = /^[^-]/.test(next) && first !== 'localhost' && !PROGRAMS.has(first);
+  if (!/^[a-z][a-z_-]*$/.test(first) || !(hasOperand || FOREIGN_COMMANDS.has(first))) return;
   throw usageError(
     `'${first}' is no command of millrace: ${commands.join(', ')}; a host of that name is http://${first}/`,
   );
 }
 
-/** Refuses a command that was typed without `--`, as in `millrace node server.js`; `rest` is what follows its first word. */
+/** Refuses a command that was typed without `--`, as in `millrace node server.js`; `rest` are the arguments after its first word. */
 export function refuseBareCommand(first: string, rest: string[]): void {
   const [next = ''] = rest;
   const isProgram = PROGRAMS.has(first) && next !== '' && !/^(\/|-|\w+:\/\/)/.test(next);
@@ -38,8 +38,8 @@ export function refuseBareCommand(first: string, rest: string[]): void {
   if (!isProgram && !isAssignment && !isScript) return;
   const end = rest.findIndex((word) => word.startsWith('-'));
   const words = [first, ...rest.slice(0, end < 0 ? rest.length : end)];
-  const typed = [...(isScript ? ['node'] : []), ...words].join(' ');
+  const corrected = [...(isScript ? ['node'] : []), ...words].join(' ');
   throw usageError(
-    `'${words.join(' ')}' given where a URL is taken; a command follows --, as in -- ${typed}`,
+    `'${words.join(' ')}' given where a URL is taken; a command follows --, as in -- ${corrected}`,
   );
 }

@@ -1,7 +1,7 @@
 import { MillraceError } from '../errors.js';
 import type { LoadResult } from '../index.js';
 
-/** The exit codes of the command line; what they mean is in `EXIT_CODES`. */
+/** The exit codes of the command line; `EXIT_CODES` has their meanings. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -13,7 +13,7 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** What each exit code means; the first that applies is taken. For help and reference page. */
+/** The meanings of the exit codes for the help and the reference page, in the order in which they are tried. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [EXIT.usage, 'usage: a line says how'],
   [
@@ -30,27 +30,28 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.ok, 'none of these'],
 ];
 
-/** The exit code of a run that has a result. */
+/** Derives the exit code of a run that has a result. */
 export function exitCode(
   result: LoadResult,
   gate: { strict: boolean; conditions: number; failedConditions: number },
 ): number {
-  const warned = (id: string) => result.warnings.some((warning) => warning.id === id);
+  const hasWarning = (id: string) => result.warnings.some((warning) => warning.id === id);
   const { ok, sent, inFlightAtEnd } = result.requests;
   if (result.interrupted && sent === 0) return EXIT.interrupted;
-  // Requests that are still under way when a short run ends have not failed.
+  // Requests in flight at the end of a short run have not failed.
   const allFailed = ok === 0 && (sent === 0 || sent > inFlightAtEnd);
-  if (allFailed || warned('server-ended') || warned('target-not-reached')) return EXIT.unreachable;
+  if (allFailed || hasWarning('server-ended') || hasWarning('target-not-reached'))
+    return EXIT.unreachable;
   if (gate.failedConditions > 0) return EXIT.failOn;
-  // A gate that saw a part of its run has not passed.
+  // A part of a run does not fulfil a condition.
   if (result.interrupted && (gate.strict || gate.conditions > 0)) return EXIT.interrupted;
-  if ((gate.strict && result.generator.clientBound) || warned('rate-not-reached')) {
+  if ((gate.strict && result.generator.clientBound) || hasWarning('rate-not-reached')) {
     return EXIT.notMeasured;
   }
   return EXIT.ok;
 }
 
-/** The exit code of a run that has no result. */
+/** Derives the exit code of a run that failed. */
 export function toExitCode(error: unknown): number {
   if (!(error instanceof MillraceError)) return EXIT.failure;
   switch (error.code) {

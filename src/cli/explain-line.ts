@@ -1,41 +1,49 @@
 import { maskArguments } from '../masking/text.js';
 import { shellQuote } from '../process/command/shell-quote.js';
-import { EXPLAIN_FLAGS } from './flags/explain-flags.js';
+import { acceptedFlags } from './flags/command-flags.js';
+import { EXPLAIN } from './flags/explain-flags.js';
 import type { Flag } from './flags/flag.js';
-import { UNSUPPORTED_FLAGS } from './flags/foreign-flags.js';
-import { isBody, LOAD_FLAGS, RESULT } from './flags/load-flags.js';
+import { isBody } from './flags/load/body.js';
+import { LOAD, LOAD_FLAGS } from './flags/load/load-flags.js';
+import { RESULT_FLAGS } from './flags/load/result-flags.js';
 import { parseArguments } from './flags/parse.js';
 
 /**
- * The command line that explains the load which these arguments of `millrace load` ask for, as it is typed in a shell;
- * `null` where `explain` does not take such a load. Secrets are masked.
+ * Returns the command line, quoted for a shell, that explains the load of these arguments of `millrace load`; `null` where
+ * `explain` does not support such a load. Secrets are masked.
  */
 export function explainLine(args: string[]): string | null {
   const words: string[] = [];
-  const { positional, command } = parseArguments(args, RECORDING, words, UNSUPPORTED_FLAGS);
+  const { positional, command } = parseArguments(args, words, {
+    command: 'load',
+    flags: RECORDING_FLAGS,
+    ...(LOAD.unsupported && { unsupported: LOAD.unsupported }),
+  });
   // A rate that changes has no one limit.
   if (words.includes('--stage')) return null;
   const all = [...words, ...positional, ...(command ? ['--', ...command] : [])];
   return ['npx millrace explain', ...maskArguments(all).map(shellQuote)].join(' ');
 }
 
-/** Times of a load are none that explain needs to be given. */
-const CHOSEN = ['duration', 'warmup'];
+/** Times of a load, which explain chooses by itself. */
+const TIMES = ['duration', 'warmup'];
 
-/** What is set is written down as it was given, if it belongs to the load and `explain` takes it. */
-const RECORDING: Flag<string[]>[] = LOAD_FLAGS.map(({ bare, ...flag }) => {
-  const isTaken =
-    flag.group !== RESULT &&
-    !CHOSEN.includes(flag.name) &&
-    EXPLAIN_FLAGS.some(({ name }) => name === flag.name);
+const EXPLAIN_NAMES = new Set(acceptedFlags(EXPLAIN).map(({ name }) => name));
+
+/** The flags of the load, which write themselves down as they were typed if they belong to the load and explain has them. */
+const RECORDING_FLAGS: Flag<string[]>[] = LOAD_FLAGS.map(({ bare, ...flag }) => {
+  const isKept =
+    !RESULT_FLAGS.some(({ name }) => name === flag.name) &&
+    !TIMES.includes(flag.name) &&
+    EXPLAIN_NAMES.has(flag.name);
   return {
     ...flag,
-    set(words, value, given) {
-      const shown = flag.name === 'passphrase' ? '***' : value;
-      if (isTaken) words.push(given, ...(flag.value === undefined ? [] : [shown]));
+    set(words, value, typed) {
+      const text = flag.name === 'passphrase' ? '***' : value;
+      if (isKept) words.push(typed, ...(flag.value === undefined ? [] : [text]));
       else if (flag.name === 'duration' && isBody(value)) words.push('-b', value);
     },
-    // Without a value it is a habit from another tool, and no part of the load.
+    // Without a value the flag has its meaning in another tool, which does not concern the load.
     ...(bare && { bare: { unless: bare.unless, set() {} } }),
   };
 });

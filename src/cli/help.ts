@@ -1,112 +1,66 @@
 import { usageError } from '../errors.js';
 import { findNearest } from '../validation/nearest.js';
-import { CACHE_FLAGS } from './commands/cache.js';
-import { TEST_SERVER_FLAGS } from './commands/testserver.js';
+import { COMMANDS, type Command, LOAD, USAGE, type Usage } from './command-table.js';
 import { EXIT_CODES } from './exit.js';
-import { CAPACITY_FLAGS, CAPACITY_OWN_FLAGS } from './flags/capacity-flags.js';
-import { EXPLAIN_FLAGS, OWN_FLAGS } from './flags/explain-flags.js';
+import { acceptedFlags, ownFlags } from './flags/command-flags.js';
 import { dashed, type Flag, listNames, signature } from './flags/flag.js';
-import { LAB_FLAGS } from './flags/lab-flags.js';
-import { LOAD_FLAGS } from './flags/load-flags.js';
 
-const CAPACITY_USAGE = form('millrace capacity URL | -- COMMAND', 'how much can it take?');
-const EXPLAIN_USAGE = form('millrace explain URL | -- COMMAND', 'what limits the throughput?');
-const TEST_SERVER_USAGE = form('millrace testserver [flags]', 'a server to load, until Ctrl-C');
-
-const LAB_USAGE = form('millrace lab [STUDY...] [flags]', 'known studies, repeated here');
-const CACHE_USAGE = form('millrace cache [PID] [flags]', 'output caches of running processes');
-
-/** The forms of the command line, a line each; for help and reference page. */
-export const USAGE = [
-  form('millrace [load] [flags] URL...', 'load a server and measure it'),
-  form('millrace [load] [flags] -- COMMAND...', 'start a server, load it, stop it'),
-  EXPLAIN_USAGE,
-  CAPACITY_USAGE,
-  TEST_SERVER_USAGE,
-  LAB_USAGE,
-  CACHE_USAGE,
-  form('millrace', 'a demo of both'),
-  form('millrace help FLAG', 'all about one flag'),
-];
-
-function form(words: string, meaning: string): string {
-  return `${words.padEnd(37)}  ${meaning}`;
+/** Formats forms of the command line with their meanings, a line each. */
+export function usageLines(forms: readonly Usage[]): string[] {
+  return forms.map(([words, meaning]) => `${words.padEnd(37)}  ${meaning}`);
 }
 
-function usage(forms: string[]): string {
-  return `Usage: ${forms.join('\n       ')}\n`;
-}
-
-/** What `millrace --help` prints: a screen. */
-export function helpText(): string {
-  const rows = LOAD_FLAGS.filter((flag) => flag.common).map(row);
-  const others = LOAD_FLAGS.filter((flag) => !flag.common).map(({ name }) => dashed(name));
+/** Returns the text of `millrace --help`, which fits a screen. */
+export async function overview(): Promise<string> {
+  const flags = acceptedFlags(await LOAD.flags());
+  const rows = flags.filter((flag) => flag.common).map(row);
+  const others = flags.filter((flag) => !flag.common);
+  const codes = EXIT_CODES.map(([code, meaning]) => `${code} ${meaning}`);
   return [
     usage(USAGE),
     ...rows,
-    ...wrap(`Also: ${others.join(' ')}`),
-    ...wrap(`Exit codes: ${EXIT_CODES.map(([code, meaning]) => `${code} ${meaning}`).join('; ')}.`),
+    ...wrap(`Also: ${listDashed(others)}`),
+    ...wrap(`Exit codes: ${codes.join('; ')}.`),
   ].join('\n');
 }
 
-/** What `millrace explain --help` prints. */
-export function explainHelpText(): string {
-  return subcommandHelp([EXPLAIN_USAGE], OWN_FLAGS, EXPLAIN_FLAGS);
-}
-
-/** What `millrace capacity --help` prints. */
-export function capacityHelpText(): string {
-  return subcommandHelp([CAPACITY_USAGE], CAPACITY_OWN_FLAGS, CAPACITY_FLAGS);
-}
-
-function subcommandHelp<Own extends Flag<never>>(forms: string[], own: Own[], all: Own[]): string {
-  const others = all.filter((flag) => !own.includes(flag));
+/** Returns the text of `millrace COMMAND --help`. */
+export async function commandHelp(command: Command): Promise<string> {
+  if (command === LOAD) return overview();
+  const table = await command.flags();
+  const { shared, epilogue } = table;
   return [
-    usage(forms),
-    ...own.map(row),
-    '',
-    ...wrap(`As in millrace load: ${others.map(({ name }) => dashed(name)).join(' ')}`),
+    usage(command.usage),
+    ...ownFlags(table).map(row),
+    ...(shared ? ['', ...wrap(`As in millrace load: ${listDashed(shared)}`)] : []),
+    ...(epilogue ? ['', epilogue] : []),
   ].join('\n');
 }
 
-/** What `millrace testserver --help` prints. */
-export function testServerHelpText(): string {
-  return [usage([TEST_SERVER_USAGE]), ...TEST_SERVER_FLAGS.map(row)].join('\n');
-}
-
-/** What `millrace lab --help` prints. */
-export function labHelpText(): string {
-  return [usage([LAB_USAGE]), ...LAB_FLAGS.map(row), '', 'millrace lab lists the studies.'].join(
-    '\n',
-  );
-}
-
-/** What `millrace cache --help` prints. */
-export function cacheHelpText(): string {
-  return [usage([CACHE_USAGE]), ...CACHE_FLAGS.map(row)].join('\n');
-}
-
-/** All about the flag of that name, with or without dashes. */
-export function flagHelp(given: string): string {
-  const own: Flag<never>[] = [...OWN_FLAGS, ...CAPACITY_OWN_FLAGS];
-  const flags: Flag<never>[] = [
-    ...LOAD_FLAGS,
-    ...own,
-    ...TEST_SERVER_FLAGS,
-    ...LAB_FLAGS,
-    ...CACHE_FLAGS,
-  ];
-  const name = given.replace(/^--?/, '');
-  const found = flags.filter((flag) => listNames(flag).includes(name));
+/** Returns the text of `millrace help FLAG`: all flags of that name, which may have dashes. */
+export async function flagHelp(flag: string): Promise<string> {
+  const tables = await Promise.all(COMMANDS.map(({ flags }) => flags()));
+  // Commands share flags.
+  const flags = [...new Set(tables.flatMap(ownFlags))];
+  const name = flag.replace(/^--?/, '');
+  const found = flags.filter((known) => listNames(known).includes(name));
   if (found.length > 0) return found.map(describe).join('\n\n');
   const near = findNearest(name, flags.flatMap(listNames));
   throw usageError(
-    `help: there is no flag '${given}'${near ? `; did you mean ${dashed(near)}?` : ''}`,
+    `help: there is no flag '${flag}'${near ? `; did you mean ${dashed(near)}?` : ''}`,
   );
 }
 
 const WIDTH = 80;
 const NAMES_WIDTH = 26;
+
+function usage(forms: readonly Usage[]): string {
+  return `Usage: ${usageLines(forms).join('\n       ')}\n`;
+}
+
+function listDashed(flags: readonly Flag<never>[]): string {
+  return flags.map(({ name }) => dashed(name)).join(' ');
+}
 
 function row(flag: Flag<never>): string {
   const names = `${flag.short ? '' : '    '}${signature(flag)}`;
@@ -116,16 +70,28 @@ function row(flag: Flag<never>): string {
 }
 
 function describe(flag: Flag<never>): string {
-  const others = listNames(flag).filter((name) => name !== flag.name && name !== flag.short);
-  const facts = [
-    flag.fallback !== undefined && `Default: ${flag.fallback}.`,
-    flag.repeatable && 'May be given several times.',
-    others.length > 0 && `Also: ${others.map(dashed).join(', ')}.`,
-  ].filter((fact) => typeof fact === 'string');
-  const help = `${flag.help.charAt(0).toUpperCase()}${flag.help.slice(1)}.`;
-  const paragraphs = [`${help}${flag.details ? ` ${flag.details}` : ''}`, facts.join(' ')];
-  const lines = paragraphs.filter((text) => text !== '').flatMap((text) => wrap(text, '  '));
+  const { sentences, facts } = describeFlag(flag, dashed);
+  const lines = [sentences, facts]
+    .filter((texts) => texts.length > 0)
+    .flatMap((texts) => wrap(texts.join(' '), '  '));
   return [signature(flag), ...lines].join('\n');
+}
+
+/** The help of a flag in sentences, and its default, repetition and further names; `format` formats a name. */
+export function describeFlag(
+  flag: Flag<never>,
+  format: (name: string) => string,
+): { sentences: string[]; facts: string[] } {
+  const others = listNames(flag).filter((name) => name !== flag.name && name !== flag.short);
+  const help = `${flag.help.charAt(0).toUpperCase()}${flag.help.slice(1)}.`;
+  return {
+    sentences: [help, ...(flag.details ? [flag.details] : [])],
+    facts: [
+      ...(flag.fallback === undefined ? [] : [`Default: ${flag.fallback}.`]),
+      ...(flag.repeatable ? ['May be given several times.'] : []),
+      ...(others.length > 0 ? [`Also: ${others.map(format).join(', ')}.`] : []),
+    ],
+  };
 }
 
 function wrap(text: string, indent = ''): string[] {

@@ -4,18 +4,39 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Calls `first` at the first Ctrl-C (or SIGTERM, SIGHUP); the second ends this process at once.
- * Returns how to listen no longer.
+ * Returns a function that removes the listeners.
  */
 export function onInterrupt(first: () => void): () => void {
-  let seen = false;
+  let isInterrupted = false;
   const onSignal = () => {
     // Not by the signal: the exit handlers kill the server that was started.
-    if (seen) process.exit(EXIT.interrupted);
-    seen = true;
+    if (isInterrupted) process.exit(EXIT.interrupted);
+    isInterrupted = true;
     first();
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   return () => {
     for (const signal of SIGNALS) process.off(signal, onSignal);
   };
+}
+
+/**
+ * Runs `run`, whose signal aborts at the first interrupt, and resolves with the exit code. A run that has no result by then
+ * fails with the signal's reason: `before` names what had not happened yet.
+ */
+export async function runInterruptible(
+  before: string,
+  run: (signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  const abort = new AbortController();
+  const removeListeners = onInterrupt(() => abort.abort());
+  try {
+    return await run(abort.signal);
+  } catch (error) {
+    if (error !== abort.signal.reason) throw error;
+    console.error(`millrace: interrupted before ${before}`);
+    return EXIT.interrupted;
+  } finally {
+    removeListeners();
+  }
 }

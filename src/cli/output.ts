@@ -12,41 +12,66 @@ import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../file-errors.js';
 import { maskText } from '../masking/text.js';
 import type { TextOptions } from '../report/text.js';
+import type { OutputOptions } from './flags/output-flags.js';
 
-/** How a report is written on this stdout. */
-export function textOptions(notes: string[]): TextOptions {
+/** Returns the options for a report on this stdout. */
+export function textOptions(notes: string[] = []): TextOptions {
   const { isTTY, columns = 80 } = process.stdout;
   const color = isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
   return { color, width: columns, notes: notes.map(maskText) };
 }
 
-/** What could not be written, a line each. */
+/** Prints the notes to stderr where stdout is for the JSON, which has no place for them. */
+export function printNotes({ json, notes }: { json: boolean; notes: string[] }): void {
+  if (json) for (const note of notes) console.error(`note: ${maskText(note)}`);
+}
+
+/** Errors of writing, a line each. */
 const outputErrors: string[] = [];
 
-/** Writes to pipes that have not ended. */
+/** Writes to pipes, which end later. */
 const pendingWrites: Promise<void>[] = [];
 
-/** From now on output that is lost is noticed. A reader that went away, as in `millrace ... | head`, is no error. */
+/** Begins to record output that fails. A reader that went away, as in `millrace ... | head`, is not an error. */
 export function watchOutput(): void {
   process.stdout.on('error', (error) => addOutputError('standard output', error));
-  // Where it should be told there is nothing left to tell it on.
+  // There is no stream left to report it on.
   process.stderr.on('error', () => {});
 }
 
-/** What could not be written, when all output has been handed over. */
+/** Waits until all output has been written, and returns the errors. */
 export async function collectOutputErrors(): Promise<readonly string[]> {
   await new Promise((resolve) => process.stdout.write('', resolve));
   await Promise.all(pendingWrites);
   return outputErrors;
 }
 
-function addOutputError(what: string, error: unknown): void {
+function addOutputError(name: string, error: unknown): void {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
-  outputErrors.push(`${what} cannot be written: ${fileErrorReason(error)}`);
+  outputErrors.push(`${name} cannot be written: ${fileErrorReason(error)}`);
 }
 
-/** Writes a result where the user wants it. What fails is among `outputErrors`: the rest is still written. */
-export function writeResult(path: string, text: string): void {
+/**
+ * Writes a result: as JSON or as a report to stdout, as JSON and as a page to the files of the flags. `formats` import the
+ * formatters only when they are needed.
+ */
+export async function writeResult<Result>(
+  result: Result,
+  { json, output, html }: OutputOptions,
+  formats: {
+    text(result: Result): Promise<string>;
+    page(result: Result): Promise<string>;
+  },
+): Promise<void> {
+  const asJson = `${JSON.stringify(result, null, 2)}\n`;
+  if (json) process.stdout.write(asJson);
+  else console.log(await formats.text(result));
+  if (output !== undefined) writeTo(output, asJson);
+  if (html !== undefined) writeTo(html, await formats.page(result));
+}
+
+/** Writes to a file, a pipe or a stream. An error is recorded, so that other output is still written. */
+function writeTo(path: string, text: string): void {
   const stream = findStream(path);
   if (stream !== null) {
     stream.write(text);
@@ -61,8 +86,8 @@ export function writeResult(path: string, text: string): void {
 }
 
 /**
- * Writes to a named pipe that a process reads, and fails if none does: a blocking open would wait for one for ever.
- * The pipe is opened once, as its reader takes the end of a first writer for the end of the file.
+ * Writes to a named pipe; fails if no process reads it, where a blocking open would wait for ever. The pipe is opened once,
+ * as its reader takes the end of a first writer for the end of the file.
  */
 function writePipe(path: string, text: string): void {
   const pipe = new Socket({ fd: openPipe(path), readable: false });
@@ -76,14 +101,14 @@ function openPipe(path: string): number {
     return openSync(path, files.O_WRONLY | files.O_NONBLOCK);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
-    // A pipe of the shell, as of >(head -1), has lost its reader: that is no error.
+    // A pipe of the shell, as in >(head -1), whose reader has ended, is not an error.
     const code = path.startsWith('/dev/fd/') ? 'EPIPE' : 'ENXIO';
     throw Object.assign(new Error('no process reads this pipe'), { code });
   }
 }
 
-/** Refuses files that cannot be written before the run, not after it, and one file for both the JSON and the page. */
-export function checkOutputs(output: string | undefined, html: string | undefined): void {
+/** Refuses, before the run, files that cannot be written, and one file for both the JSON and the page. */
+export function checkOutputs({ output, html }: OutputOptions): void {
   for (const path of [output, html]) if (path !== undefined) checkWritable(path);
   if (output === undefined || html === undefined || findStream(output) !== null) return;
   if (!isSameFile(output, html)) return;
@@ -117,7 +142,7 @@ function checkWritable(path: string): void {
   }
 }
 
-/** The stream that a path stands for. To open a file anew that has been printed to would truncate it. */
+/** Finds the stream that a path stands for. Opening the file of a redirected stream again would truncate it. */
 function findStream(path: string): NodeJS.WriteStream | null {
   if (path === '-') return process.stdout;
   const [, name] = /^(?:\/dev\/(?:fd\/)?|\/proc\/self\/fd\/)(stdout|stderr|1|2)$/.exec(path) ?? [];

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import type { LoadOptions } from '../index.js';
 
-/** Asks at the terminal for the passphrase of a key that is encrypted, if none is given and there is a terminal. */
+/** Asks at the terminal, if there is one, for the passphrase of an encrypted key that has none in the options. */
 export async function askPassphrase(options: LoadOptions): Promise<void> {
   const { cert, key, passphrase } = options;
   if (cert === undefined || passphrase !== undefined || !process.stderr.isTTY) return;
@@ -12,7 +12,7 @@ export async function askPassphrase(options: LoadOptions): Promise<void> {
   if (typed !== null) options.passphrase = typed;
 }
 
-/** Reads a line from the terminal itself, as standard input may hold a body, without showing it; `null`: there is none. */
+/** Reads a line without showing it. It reads the terminal itself, as stdin may be a body; returns `null` without a terminal. */
 function readHidden(question: string): string | null {
   const terminal = openTerminal();
   if (terminal === null) return null;
@@ -32,7 +32,7 @@ function readHidden(question: string): string | null {
   }
 }
 
-/** `null` for a process without a controlling terminal. */
+/** Returns `null` for a process without a controlling terminal. */
 function openTerminal(): number | null {
   try {
     return openSync('/dev/tty', 'r+');

@@ -8,11 +8,11 @@ const CLEAR_LINE = '\r\x1b[K';
 export async function showProgress(run: LoadRun): Promise<void> {
   const { stderr } = process;
   if (!stderr.isTTY) return;
-  let drawn = Number.NEGATIVE_INFINITY;
+  let drawnAt = Number.NEGATIVE_INFINITY;
   try {
     for await (const snapshot of run) {
-      if (performance.now() - drawn < REDRAW_MS) continue;
-      drawn = performance.now();
+      if (performance.now() - drawnAt < REDRAW_MS) continue;
+      drawnAt = performance.now();
       stderr.write(`${CLEAR_LINE}${paint(progressLine(snapshot).slice(0, stderr.columns - 1))}`);
     }
   } finally {
@@ -20,23 +20,27 @@ export async function showProgress(run: LoadRun): Promise<void> {
   }
 }
 
-/** The step of an explanation, in one line on stderr; nothing if that is not a terminal. */
-export class StepLine {
-  readonly #shown: boolean;
+/** A step of a run that takes many, as the progress line shows it. */
+type Step = ExplainProgress | CapacityProgress;
 
-  constructor(wanted: boolean) {
-    this.#shown = wanted && process.stderr.isTTY === true;
-  }
-
-  show({ step, elapsedMs, budgetMs }: ExplainProgress | CapacityProgress): void {
-    if (!this.#shown) return;
-    const { stderr } = process;
-    const line = `${Math.round(elapsedMs / 1000)} of ${Math.round(budgetMs / 1000)} s  ${step}`;
-    stderr.write(`${CLEAR_LINE}${paint(line.slice(0, stderr.columns - 1))}`);
-  }
-
-  clear(): void {
-    if (this.#shown) process.stderr.write(CLEAR_LINE);
+/** Shows the steps of a run in one line on stderr until it ends; nothing if that is not a terminal. Returns the result. */
+export async function showSteps<Progress, Result>(
+  run: AsyncIterable<Progress> & PromiseLike<Result>,
+  isWanted: boolean,
+  toStep: (progress: Progress) => Step,
+): Promise<Result> {
+  const { stderr } = process;
+  const isShown = isWanted && stderr.isTTY === true;
+  try {
+    for await (const progress of run) {
+      if (!isShown) continue;
+      const { step, elapsedMs, budgetMs } = toStep(progress);
+      const line = `${Math.round(elapsedMs / 1000)} of ${Math.round(budgetMs / 1000)} s  ${step}`;
+      stderr.write(`${CLEAR_LINE}${paint(line.slice(0, stderr.columns - 1))}`);
+    }
+    return await run;
+  } finally {
+    if (isShown) stderr.write(CLEAR_LINE);
   }
 }
 

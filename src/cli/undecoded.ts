@@ -1,7 +1,4 @@
-/**
- * A note on each argument before `--` whose bytes are not UTF-8: the system hands such bytes on, and Node.js replaces them
- * by U+FFFD before this program sees them.
- */
+/** Returns a note for each argument before `--` with bytes that are not UTF-8. Node.js has replaced them by U+FFFD. */
 export function noteUndecoded(args: readonly string[]): string[] {
   const end = args.indexOf('--');
   const own = end < 0 ? args : args.slice(0, end);

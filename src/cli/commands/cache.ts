@@ -11,95 +11,26 @@ import {
   controlDirectories,
 } from '../../http/cache/control-protocol.js';
 import type { CacheSelection } from '../../http/cache/server-cache.js';
-import { mustBe } from '../../validation/shape.js';
 import { EXIT } from '../exit.js';
-import type { Flag } from '../flags/flag.js';
-import { parseArguments } from '../flags/parse.js';
+import type { CacheInvocation } from '../flags/cache-flags.js';
 
-const GROUP = 'Cache';
-
-interface CacheCommand {
-  entries?: boolean;
-  clear?: boolean;
-  path?: string;
-  prefix?: string;
-  json?: boolean;
-}
-
-export const CACHE_FLAGS: Flag<CacheCommand>[] = [
-  {
-    name: 'entries',
-    group: GROUP,
-    help: 'stored entries, most used first',
-    set(command) {
-      command.entries = true;
-    },
-  },
-  {
-    name: 'delete',
-    value: 'PATH',
-    group: GROUP,
-    help: 'remove what is stored for this path, with its query',
-    set(command, value, given) {
-      command.path = aPath(value, given);
-    },
-  },
-  {
-    name: 'delete-prefix',
-    value: 'PATH',
-    group: GROUP,
-    help: 'remove what is stored for all paths that begin so',
-    set(command, value, given) {
-      command.prefix = aPath(value, given);
-    },
-  },
-  {
-    name: 'clear',
-    group: GROUP,
-    help: 'remove everything',
-    set(command) {
-      command.clear = true;
-    },
-  },
-  {
-    name: 'json',
-    group: GROUP,
-    help: 'print JSON',
-    set(command) {
-      command.json = true;
-    },
-  },
-];
-
-function aPath(value: string, given: string): string {
-  if (value.startsWith('/')) return value;
-  throw mustBe(given, 'a path such as /news?page=2', value);
-}
-
-/** Looks at the output caches of this user's processes, or removes what they hold. */
-export async function cacheCommand(args: string[]): Promise<number> {
-  const command: CacheCommand = {};
-  const { positional, command: rest } = parseArguments(args, CACHE_FLAGS, command, {}, 'cache');
-  const [pid, ...more] = [...positional, ...(rest ?? [])];
-  if (more.length > 0) throw usageError(`cache takes one process id (got '${more[0]}' as well)`);
-  if (pid !== undefined && !/^[1-9]\d*$/.test(pid)) {
-    throw usageError(`cache takes a process id (got '${pid}')`);
-  }
-  const only = pid === undefined ? null : Number(pid);
-  const answers = await ask(only, buildRequest(command));
-  if (only !== null && answers.length === 0) {
+/** Shows the output caches of this user's processes, or removes entries. */
+export async function cacheCommand(invocation: CacheInvocation): Promise<number> {
+  const { pid, json } = invocation;
+  const answers = await askProcesses(pid, buildRequest(invocation));
+  if (pid !== undefined && answers.length === 0) {
     throw new MillraceError(
       'ERR_MILLRACE_UNREACHABLE',
-      `no process ${only} of this user has an output cache (millrace cache lists those that have)`,
+      `no process ${pid} of this user has an output cache (millrace cache lists those that have)`,
     );
   }
-  console.log(command.json ? JSON.stringify(answers, null, 2) : render(answers));
+  console.log(json ? JSON.stringify(answers, null, 2) : render(answers));
   return EXIT.ok;
 }
 
-function buildRequest({ entries, clear, path, prefix }: CacheCommand): ControlRequest {
-  const asked = [entries, clear, path, prefix].filter((it) => it !== undefined);
-  if (asked.length > 1) {
+function buildRequest({ entries, clear, path, prefix }: CacheInvocation): ControlRequest {
+  const actions = [entries, clear, path, prefix].filter((it) => it !== undefined);
+  if (actions.length > 1) {
     throw usageError('cache: one of --entries, --delete, --delete-prefix and --clear at a time');
   }
   const selection: CacheSelection = {
@@ -110,30 +41,33 @@ function buildRequest({ entries, clear, path, prefix }: CacheCommand): ControlRe
   return { do: clear ? 'clear' : entries ? 'entries' : 'show' };
 }
 
-/** What the processes answer; those that are gone do not. */
-async function ask(only: number | null, request: ControlRequest): Promise<ControlAnswer[]> {
-  // Beside the processes' sockets there may be what those who share ports know of each other.
+/** Sends the request to one process, or to all of this user, and returns the answers. Processes that have ended give none. */
+async function askProcesses(
+  pid: number | undefined,
+  request: ControlRequest,
+): Promise<ControlAnswer[]> {
+  // The directories also contain the state of processes that share ports.
   const sockets = controlDirectories().flatMap((directory) =>
     readdirSync(directory)
       .filter((name) => /^\d+\./.test(name))
-      .filter((name) => only === null || name.split('.')[0] === String(only))
+      .filter((name) => pid === undefined || name.split('.')[0] === String(pid))
       .map((name) => join(directory, name)),
   );
-  const answers = await Promise.all(sockets.map((path) => askOne(path, request)));
+  const answers = await Promise.all(sockets.map((path) => askProcess(path, request)));
   return answers.filter((answer) => answer !== null).sort((a, b) => a.pid - b.pid);
 }
 
-/** `null`: it is gone, or does not answer. */
-async function askOne(path: string, request: ControlRequest): Promise<ControlAnswer | null> {
+/** Sends the request to the process of a socket; returns `null` if it has ended or does not answer. */
+async function askProcess(path: string, request: ControlRequest): Promise<ControlAnswer | null> {
   const socket = net.connect(path);
-  // A process whose event loop is busy answers later, one that is stopped never.
+  // A busy event loop answers later, a stopped process never.
   socket.setTimeout(5000, () => socket.destroy(new Error('no answer')));
   socket.end(JSON.stringify(request));
   try {
     const answer = JSON.parse(await text(socket));
     return 'servers' in answer ? answer : null;
   } catch (error) {
-    // A process that was killed leaves its socket behind.
+    // A process that was killed has left its socket.
     if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') rmSync(path, { force: true });
     return null;
   }
@@ -149,8 +83,8 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
   const lines = [`${pid}  ${address}`];
   if (removed !== undefined) return `${lines[0]}  ${count(removed)} removed`;
   if (stats) {
-    const asked = stats.hits + stats.misses;
-    const rate = asked > 0 ? ` (${share(stats.hits / asked)} of what can be stored)` : '';
+    const lookups = stats.hits + stats.misses;
+    const rate = lookups > 0 ? ` (${share(stats.hits / lookups)} of what can be stored)` : '';
     const waiting = stats.waiting > 0 ? `, ${count(stats.waiting)} wait` : '';
     lines.push(
       `  ${plural(stats.hits, 'hit')}${rate}, ${plural(stats.misses, 'miss', 'misses')}${waiting}`,
@@ -160,8 +94,8 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
       ...prefixed('past it', stats.passes),
       ...prefixed('not stored', stats.notStored),
     };
-    const told = Object.entries(reasons).map(([why, times]) => `${why} ${count(times)}`);
-    if (told.length > 0) lines.push(`  ${told.join(', ')}`);
+    const counts = Object.entries(reasons).map(([reason, times]) => `${reason} ${count(times)}`);
+    if (counts.length > 0) lines.push(`  ${counts.join(', ')}`);
   }
   for (const entry of entries?.toSorted((a, b) => b.hits - a.hits) ?? []) {
     const url = `${entry.secure ? 'https' : 'http'}://${entry.host}${entry.target}`;
@@ -175,6 +109,6 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
 
 function prefixed(prefix: string, counts: Record<string, number>): Record<string, number> {
   return Object.fromEntries(
-    Object.entries(counts).map(([why, times]) => [`${prefix} (${why})`, times]),
+    Object.entries(counts).map(([reason, times]) => [`${prefix} (${reason})`, times]),
   );
 }

@@ -1,98 +1,37 @@
-import { usageError } from '../../errors.js';
-import { type CapacityResult, type CapacityRun, capacity } from '../../index.js';
-import { maskText } from '../../masking/text.js';
+import { type CapacityResult, capacity } from '../../index.js';
 import { EXIT } from '../exit.js';
-import {
-  CAPACITY_FLAGS,
-  CAPACITY_UNSUPPORTED_FLAGS,
-  type CapacityInvocation,
-  newCapacityInvocation,
-} from '../flags/capacity-flags.js';
-import { addUrl } from '../flags/load-flags.js';
-import { parseArguments, type TypedFlag } from '../flags/parse.js';
-import { onInterrupt } from '../interrupt.js';
-import { checkOutputs, textOptions, writeResult } from '../output.js';
+import type { CapacityInvocation } from '../flags/capacity-flags.js';
+import { runInterruptible } from '../interrupt.js';
+import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
-import { StepLine } from '../progress.js';
-import { hasTarget, refuseUrlAsFile } from '../target.js';
-import { noteUndecoded } from '../undecoded.js';
+import { showSteps } from '../progress.js';
+import { requireTarget } from '../target.js';
 
-/** Finds out how much the server that the command line names can take. */
-export async function capacityCommand(args: string[]): Promise<number> {
-  const { invocation, flags } = readInvocation(args);
-  await askPassphrase(invocation.options);
-  if (!hasTarget(invocation.options)) {
-    refuseUrlAsFile(flags);
-    throw usageError(
-      "capacity needs a server: millrace capacity [--slo 'p99<50ms'] URL, or millrace capacity -- COMMAND",
-    );
-  }
-  if (invocation.json)
-    for (const note of invocation.notes) console.error(`note: ${maskText(note)}`);
-  const { output, html } = invocation;
-  checkOutputs(output, html);
-  return runAndReport(invocation);
-}
-
-function readInvocation(args: string[]): { invocation: CapacityInvocation; flags: TypedFlag[] } {
-  const invocation = newCapacityInvocation();
-  const parsed = parseArguments(
-    args,
-    CAPACITY_FLAGS,
+/** Measures the capacity of the server that the command line names. */
+export async function capacityCommand(invocation: CapacityInvocation): Promise<number> {
+  const { options, own, slo, progress, notes } = invocation;
+  await askPassphrase(options);
+  requireTarget(
     invocation,
-    CAPACITY_UNSUPPORTED_FLAGS,
-    'capacity',
+    "capacity needs a server: millrace capacity [--slo 'p99<50ms'] URL, or millrace capacity -- COMMAND",
   );
-  for (const url of parsed.positional) addUrl(invocation, url);
-  invocation.notes.push(...noteUndecoded(args));
-  if (parsed.command?.length === 0) throw usageError('-- given without a command after it');
-  if (parsed.command) invocation.options.command = parsed.command;
-  return { invocation, flags: parsed.flags };
-}
-
-async function runAndReport(invocation: CapacityInvocation): Promise<number> {
-  const { options, own, slo, progress } = invocation;
-  const abort = new AbortController();
-  const listenNoLonger = onInterrupt(() => abort.abort());
-  try {
+  printNotes(invocation);
+  checkOutputs(invocation);
+  return runInterruptible('anything was measured', async (signal) => {
     const objective = slo.length > 0 ? { slo } : {};
-    const run = capacity({ ...options, ...own, ...objective, signal: abort.signal });
-    const result = await showAndAwait(run, progress);
-    await report(result, invocation);
+    const run = capacity({ ...options, ...own, ...objective, signal });
+    const result = await showSteps(run, progress, (step) => step);
+    await writeResult(result, invocation, {
+      text: async (result) =>
+        (await import('../../report/capacity/text.js')).formatCapacityText(
+          result,
+          textOptions(notes),
+        ),
+      page: async (result) =>
+        (await import('../../report/capacity/html.js')).renderCapacityPage(result),
+    });
     return exitCode(result);
-  } catch (error) {
-    if (error !== abort.signal.reason) throw error;
-    console.error('millrace: interrupted before anything was measured');
-    return EXIT.interrupted;
-  } finally {
-    listenNoLonger();
-  }
-}
-
-async function showAndAwait(run: CapacityRun, wanted: boolean): Promise<CapacityResult> {
-  const line = new StepLine(wanted);
-  try {
-    for await (const progress of run) line.show(progress);
-    return await run;
-  } finally {
-    line.clear();
-  }
-}
-
-async function report(
-  result: CapacityResult,
-  { json, output, html, notes }: CapacityInvocation,
-): Promise<void> {
-  const asJson = `${JSON.stringify(result, null, 2)}\n`;
-  if (json) process.stdout.write(asJson);
-  else {
-    const { formatCapacityText } = await import('../../report/capacity/text.js');
-    console.log(formatCapacityText(result, textOptions(notes)));
-  }
-  if (output !== undefined) writeResult(output, asJson);
-  if (html === undefined) return;
-  const { renderCapacityPage } = await import('../../report/capacity/html.js');
-  writeResult(html, renderCapacityPage(result));
+  });
 }
 
 function exitCode({ sweep, search, warnings }: CapacityResult): number {

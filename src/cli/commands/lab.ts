@@ -1,75 +1,46 @@
-import { usageError } from '../../errors.js';
-import { type LabResult, lab, labStudies, type StudyName } from '../../index.js';
+import { lab, labStudies, type StudyName, type StudySummary } from '../../index.js';
 import { EXIT } from '../exit.js';
-import { LAB_FLAGS, type LabInvocation, newLabInvocation } from '../flags/lab-flags.js';
-import { parseArguments } from '../flags/parse.js';
-import { onInterrupt } from '../interrupt.js';
+import type { LabInvocation } from '../flags/lab-flags.js';
+import { runInterruptible } from '../interrupt.js';
 import { checkOutputs, textOptions, writeResult } from '../output.js';
-import { StepLine } from '../progress.js';
+import { showSteps } from '../progress.js';
 
-/** Repeats the studies that the command line names, or lists them. */
-export async function labCommand(args: string[]): Promise<number> {
-  const invocation = newLabInvocation();
-  const { positional, command } = parseArguments(args, LAB_FLAGS, invocation, {}, 'lab');
-  if (command) throw usageError('-- given; lab starts the services of its studies itself');
+/** Repeats the studies that the command line names, or lists all. */
+export async function labCommand(invocation: LabInvocation): Promise<number> {
+  const { quick, progress } = invocation;
   const studies = await labStudies();
-  if (positional.length === 0) {
+  if (invocation.studies.length === 0) {
     const { formatLabList } = await import('../../report/lab/list.js');
-    console.log(formatLabList(studies, textOptions([])));
+    console.log(formatLabList(studies, textOptions()));
     return EXIT.ok;
   }
   const all = studies.map(({ name }) => name);
-  const names = [...new Set(positional.flatMap((given) => (given === 'all' ? all : given)))];
-  invocation.studies = names as StudyName[];
-  const { output, html, quick } = invocation;
-  checkOutputs(output, html);
-  const chosen = studies.filter(({ name }) => names.includes(name));
-  const seconds = chosen.reduce((sum, it) => sum + (quick ? it.seconds.quick : it.seconds.full), 0);
-  const hint = quick ? '' : ' (--quick: less than a minute for each)';
-  const length =
-    chosen.length > 0 ? `${names.join(', ')}: about ${inMinutes(seconds)}${hint}` : null;
-  return repeatAndReport(invocation, length);
-}
-
-/** `length` is told first: how long it will take. */
-async function repeatAndReport(invocation: LabInvocation, length: string | null): Promise<number> {
-  const abort = new AbortController();
-  const listenNoLonger = onInterrupt(() => abort.abort());
-  if (length !== null) console.error(length);
-  const line = new StepLine(invocation.progress);
-  try {
-    const { studies: study, quick } = invocation;
-    const run = lab({ study, quick, signal: abort.signal });
-    for await (const { study, step, ...times } of run) {
-      line.show({ ...times, step: `${study}: ${step}` });
-    }
-    const result = await run;
-    line.clear();
-    await report(result, invocation);
+  const words = invocation.studies.flatMap((word) => (word === 'all' ? all : word));
+  // The lab refuses a study that it does not know.
+  const study = [...new Set(words)] as StudyName[];
+  checkOutputs(invocation);
+  const chosen = studies.filter(({ name }) => study.includes(name));
+  if (chosen.length > 0) console.error(`${study.join(', ')}: ${estimateTime(chosen, quick)}`);
+  return runInterruptible('a study was complete', async (signal) => {
+    const run = lab({ study, quick, signal });
+    const result = await showSteps(run, progress, ({ study, step, ...times }) => ({
+      ...times,
+      step: `${study}: ${step}`,
+    }));
+    await writeResult(result, invocation, {
+      text: async (result) =>
+        (await import('../../report/lab/text.js')).formatLabText(result, textOptions()),
+      page: async (result) => (await import('../../report/lab/html.js')).renderLabPage(result),
+    });
     return result.failed.length > 0 ? EXIT.failure : EXIT.ok;
-  } catch (error) {
-    line.clear();
-    if (error !== abort.signal.reason) throw error;
-    console.error('millrace: interrupted before a study was complete');
-    return EXIT.interrupted;
-  } finally {
-    listenNoLonger();
-  }
+  });
 }
 
-async function report(result: LabResult, { json, output, html }: LabInvocation): Promise<void> {
-  const asJson = `${JSON.stringify(result, null, 2)}\n`;
-  if (json) process.stdout.write(asJson);
-  else {
-    const { formatLabText } = await import('../../report/lab/text.js');
-    console.log(formatLabText(result, textOptions([])));
-  }
-  if (output !== undefined) writeResult(output, asJson);
-  if (html === undefined) return;
-  const { renderLabPage } = await import('../../report/lab/html.js');
-  writeResult(html, renderLabPage(result));
-}
-
-function inMinutes(seconds: number): string {
-  return seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+function estimateTime(studies: StudySummary[], isQuick: boolean): string {
+  const seconds = studies.reduce(
+    (sum, it) => sum + (isQuick ? it.seconds.quick : it.seconds.full),
+    0,
+  );
+  const time = seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+  return `about ${time}${isQuick ? '' : ' (--quick: less than a minute for each)'}`;
 }

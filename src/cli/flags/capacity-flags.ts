@@ -1,28 +1,22 @@
-// The flags of `millrace capacity`: its own, and those of the load that apply.
 import type { CapacityOptions } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
-import { parseFlagDuration } from '../../units.js';
+import type { CommandFlags } from './command-flags.js';
 import type { Flag } from './flag.js';
-import { UNSUPPORTED_FLAGS } from './foreign-flags.js';
-import { type Invocation, newInvocation } from './invocation.js';
-import { LOAD_FLAGS, unsupportedFlags } from './load-flags.js';
+import { storeIn } from './kinds.js';
+import { type Invocation, newInvocation } from './load/invocation.js';
+import { shareLoadFlags } from './load/shared-flags.js';
 import type { UnsupportedFlags } from './parse.js';
 
-/** What a command line of `millrace capacity` asks for. */
+/** What the flags and operands of `millrace capacity` stand for. */
 export interface CapacityInvocation extends Invocation {
   own: Pick<CapacityOptions, 'budget' | 'arrivals'>;
   slo: string[];
 }
 
-/** Nothing asked for yet. */
-export function newCapacityInvocation(): CapacityInvocation {
-  return { ...newInvocation(), own: {}, slo: [] };
-}
-
 const MANY = 'capacity runs many short loads; the time for all is --budget 60s';
 
-/** Flags of the load that capacity chooses by itself or has no use for, and what to do instead. */
-const NOT_TAKEN: UnsupportedFlags = {
+/** Flags of the load that capacity chooses by itself or has no use for. */
+const UNSUPPORTED: UnsupportedFlags = {
   duration: MANY,
   requests: MANY,
   warmup: 'capacity warms up by itself',
@@ -37,55 +31,36 @@ const NOT_TAKEN: UnsupportedFlags = {
   latency: 'the report of a load shows it',
 };
 
-export const CAPACITY_UNSUPPORTED_FLAGS: UnsupportedFlags = {
-  ...UNSUPPORTED_FLAGS,
-  ...unsupportedFlags(NOT_TAKEN),
-};
+const { duration, toggle } = storeIn(({ own }: CapacityInvocation) => own);
 
-const CAPACITY = 'Capacity';
-
-/** The flags that only capacity has, or means otherwise. */
-export const CAPACITY_OWN_FLAGS: Flag<CapacityInvocation>[] = [
+const OWN: Flag<CapacityInvocation>[] = [
   {
     name: 'slo',
     value: 'CONDITION',
     repeatable: true,
-    group: CAPACITY,
-    common: true,
     help: "look for the highest rate that holds this: 'p99<50ms'",
     details:
       'A condition as of --fail-on, but for the throughput. Latency counts from when a request was due. Unless a condition is about errors or timeouts, less than 1 % of the requests may fail. Without the flag throughput over connections is measured.',
-    set(invocation, value, given) {
-      parseCondition(value, given);
-      invocation.slo.push(value);
+    set({ slo }, value, flag) {
+      parseCondition(value, flag);
+      slo.push(value);
     },
   },
-  {
-    name: 'budget',
-    value: 'TIME',
-    group: CAPACITY,
-    common: true,
+  duration('budget', 'budget', {
     fallback: '60s',
     help: 'time for everything',
     details: 'At least 5 s. More time makes intervals narrower.',
-    set({ own }, value, given) {
-      own.budget = parseFlagDuration(value, given);
-    },
-  },
-  {
-    name: 'even',
-    group: CAPACITY,
-    common: true,
+  }),
+  toggle('even', 'arrivals', 'constant', {
     help: 'space the arrivals of a rate evenly',
     details:
       'With --slo. Without it they are random, as of clients that do not know of each other.',
-    set({ own }) {
-      own.arrivals = 'constant';
-    },
-  },
+  }),
 ];
 
-export const CAPACITY_FLAGS: Flag<CapacityInvocation>[] = [
-  ...CAPACITY_OWN_FLAGS,
-  ...LOAD_FLAGS.filter(({ name }) => !(name in NOT_TAKEN)),
-];
+/** The flags of `millrace capacity`. */
+export const CAPACITY: CommandFlags<CapacityInvocation> = {
+  groups: [{ title: 'millrace capacity', flags: OWN }],
+  ...shareLoadFlags(OWN, UNSUPPORTED),
+  create: () => ({ ...newInvocation(), own: {}, slo: [] }),
+};

@@ -1,37 +1,43 @@
-/** One flag of a command: all that parser, help and reference page know of it. */
+/** A flag of a command: everything that the parser, the help and the reference page know about it. */
 export interface Flag<Into> {
-  /** Without dashes, as the aliases. */
+  /** Without dashes, like the aliases. */
   name: string;
   short?: string;
-  /** Further names, short and long: other tools' habits. */
+  /** Further names, short and long, as other tools have them. */
   aliases?: string[];
-  /** What stands for the value in the help; without it the flag is a switch. */
+  /** The placeholder of the value in the help. A flag without one is a switch. */
   value?: string;
   repeatable?: boolean;
-  group: string;
-  /** Listed in `--help` with its line; the others by name only. */
+  /** Whether `millrace --help` describes the flag in a line. It lists the others by name. */
   common?: boolean;
+  /** The default in words. */
   fallback?: string;
   help: string;
-  /** Further sentences, for `help FLAG` and the reference page. */
+  /** Further sentences for `help FLAG` and the reference page. */
   details?: string;
-  /** Takes the value ('' of a switch); `given` is the flag as it was typed, for messages. */
-  set(into: Into, value: string, given: string): void;
-  /** What the flag means without a value, if the next argument does not fit. */
+  /** Stores the value (`''` of a switch). `flag` is the flag as it was typed, for messages. */
+  set(into: Into, value: string, flag: string): void;
+  /** The meaning of the short flag without a value: it has none if `unless` rejects the next argument. */
   bare?: { unless(next: string): boolean; set(into: Into): void };
 }
 
-/** All names of a flag, without dashes. */
+/** Flags under a heading of the reference page. */
+export interface FlagGroup<Into> {
+  title: string;
+  flags: readonly Flag<Into>[];
+}
+
+/** Lists all names of a flag, without dashes. */
 export function listNames({ name, short, aliases = [] }: Flag<never>): string[] {
   return [...(short ? [short] : []), name, ...aliases];
 }
 
-/** A name as it is typed: `-c`, `--connections`. */
+/** Adds the dashes to a name: `-c`, `--connections`. */
 export function dashed(name: string): string {
   return name.length === 1 ? `-${name}` : `--${name}`;
 }
 
-/** A flag as the help shows it: `-c, --connections N`. */
+/** Formats a flag as the help shows it: `-c, --connections N`. */
 export function signature({ name, short, value }: Flag<never>): string {
   const names = short ? `${dashed(short)}, ${dashed(name)}` : dashed(name);
   return value === undefined ? names : `${names} ${value}`;

@@ -109,7 +109,7 @@ const K6_VEGETA_WRK: UnsupportedFlags = {
 };
 
 /** Other tools' flags: name to what to do instead. */
-export const UNSUPPORTED_FLAGS: UnsupportedFlags = {
+export const FOREIGN_FLAGS: UnsupportedFlags = {
   ...CURL,
   ...AUTOCANNON,
   ...HEY_AND_OHA,

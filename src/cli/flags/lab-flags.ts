@@ -1,75 +1,38 @@
-import type { StudyName } from '../../index.js';
-import { mustBe } from '../../validation/shape.js';
-import type { Flag } from './flag.js';
+import { usageError } from '../../errors.js';
+import type { CommandFlags } from './command-flags.js';
+import { storeIn } from './kinds.js';
+import { NO_PROGRESS, newOutputOptions, OUTPUT_FLAGS, type OutputOptions } from './output-flags.js';
 
-/** What a command line of `millrace lab` asks for. */
-export interface LabInvocation {
-  studies: StudyName[];
+/** What the flags and operands of `millrace lab` stand for. */
+export interface LabInvocation extends OutputOptions {
+  /** Names of studies, or `all`. */
+  studies: string[];
   quick: boolean;
-  json: boolean;
-  output?: string;
-  html?: string;
-  progress: boolean;
 }
 
-/** Nothing asked for yet. */
-export function newLabInvocation(): LabInvocation {
-  return { studies: [], quick: false, json: false, progress: true };
-}
+const { toggle } = storeIn((invocation: LabInvocation) => invocation);
 
-const LAB = 'Lab';
-
-export const LAB_FLAGS: Flag<LabInvocation>[] = [
-  {
-    name: 'quick',
-    short: 'q',
-    group: LAB,
-    common: true,
-    help: 'less than a minute for each study',
-    details: 'Shorter runs, and fewer of them: their figures swing more.',
-    set(invocation) {
-      invocation.quick = true;
+/** The flags of `millrace lab`. */
+export const LAB: CommandFlags<LabInvocation> = {
+  groups: [
+    {
+      title: 'millrace lab',
+      flags: [
+        toggle('quick', 'quick', true, {
+          short: 'q',
+          help: 'less than a minute for each study',
+          details: 'Shorter runs, and fewer of them: their figures swing more.',
+        }),
+        ...OUTPUT_FLAGS,
+        NO_PROGRESS,
+      ],
     },
+  ],
+  alternatives: { duration: 'less time is --quick', budget: 'less time is --quick' },
+  epilogue: 'millrace lab lists the studies.',
+  create: () => ({ ...newOutputOptions(), studies: [], quick: false }),
+  setOperands(invocation, { positional, command }) {
+    if (command) throw usageError('-- given; lab starts the services of its studies itself');
+    invocation.studies = positional;
   },
-  {
-    name: 'json',
-    group: LAB,
-    common: true,
-    help: 'print the result as JSON',
-    set(invocation) {
-      invocation.json = true;
-    },
-  },
-  {
-    name: 'output',
-    short: 'o',
-    value: 'FILE',
-    group: LAB,
-    common: true,
-    help: 'write the result as JSON to a file',
-    details: 'Beside the report. - is standard output: the same as --json.',
-    set(invocation, value) {
-      if (value === '-') invocation.json = true;
-      else invocation.output = value;
-    },
-  },
-  {
-    name: 'html',
-    value: 'FILE',
-    group: LAB,
-    common: true,
-    help: 'write a page with plots to a file',
-    set(invocation, value, given) {
-      if (value === '-') throw mustBe(given, 'the name of a file', value);
-      invocation.html = value;
-    },
-  },
-  {
-    name: 'no-progress',
-    group: LAB,
-    help: 'no progress on stderr',
-    set(invocation) {
-      invocation.progress = false;
-    },
-  },
-];
+};

@@ -1,101 +1,97 @@
 import { MillraceError, usageError } from '../../errors.js';
 import { findNearest } from '../../validation/nearest.js';
-import { refuseBareCommand, refuseBody } from '../bare-command.js';
 import { dashed, type Flag, listNames } from './flag.js';
 
-/** What is left when the flags are taken out. */
+/** What remains of a command line without its flags, and the flags as they were typed. */
 export interface Operands {
   positional: string[];
-  /** What follows `--`; `null` without one. */
+  /** The arguments after `--`; `null` without it. */
   command: string[] | null;
-  /** The flags, in the order in which they were typed. */
+  /** The flags, in the order of the command line. */
   flags: TypedFlag[];
+  /** All arguments. */
+  args: string[];
 }
 
 /** A flag of a command line. */
 export interface TypedFlag {
-  /** The flag's name in the table, without dashes. */
+  /** The flag's main name, without dashes. */
   name: string;
   /** The flag as it was typed. */
-  given: string;
-  /** What stands for the value in the help; `undefined` for a switch. */
+  flag: string;
+  /** The placeholder of its value in the help; `undefined` for a switch. */
   placeholder: string | undefined;
   /** The value, where it was an argument of its own. */
   separateValue: string | undefined;
 }
 
-/** Other tools' flags that are not taken: name to what to do instead. */
+/** Flags that are not supported: by their name without dashes what to do instead. */
 export type UnsupportedFlags = Record<string, string>;
 
-/** A flag that a command does not have: another one may. */
+/** What the parser has to know about a command. */
+export interface Grammar<Into> {
+  /** The command's name, as `explain`. */
+  command: string;
+  flags: readonly Flag<Into>[];
+  unsupported?: UnsupportedFlags;
+  /** Refuses an operand, before the arguments after it are read. */
+  checkOperand?(operand: string, rest: string[], isFirst: boolean): void;
+}
+
+/** The error for a flag that a command does not know. Another command may know it. */
 export class UnknownFlag extends MillraceError {
-  /** As it was typed. */
-  readonly given: string;
-  /** Without dashes. */
+  /** The flag as it was typed. */
   readonly flag: string;
-  /** Of millrace, as `explain`. */
+  /** Its name, without dashes. */
+  readonly flagName: string;
+  /** The command, as `explain`. */
   readonly command: string;
 
-  constructor(given: string, flag: string, command: string, advice: string) {
-    super('ERR_MILLRACE_USAGE', `unknown flag '${given}'; ${advice}`);
-    this.given = given;
+  constructor(flag: string, flagName: string, command: string, advice: string) {
+    super('ERR_MILLRACE_USAGE', `unknown flag '${flag}'; ${advice}`);
     this.flag = flag;
+    this.flagName = flagName;
     this.command = command;
   }
 }
 
 /**
- * Sets the flags of a command line in `into`. Knows `-c 400`, `-c400`, `-kj`, `--flag value`, `--flag=value`, and long
- * names with one dash. `topic`: whose help lists the flags.
+ * Stores the flags of a command line in `into` and returns the rest. Accepts `-c 400`, `-c400`, `-kj`, `--flag value`,
+ * `--flag=value`, and long names with one dash.
  */
-export function parseArguments<Into>(
-  args: string[],
-  flags: Flag<Into>[],
-  into: Into,
-  unsupported: UnsupportedFlags = {},
-  topic?: string,
-): Operands {
-  const parser = new Parser(args, flags, into, unsupported, topic);
-  return parser.parse();
+export function parseArguments<Into>(args: string[], into: Into, grammar: Grammar<Into>): Operands {
+  return new Parser(args, into, grammar).parse();
 }
 
 class Parser<Into> {
   readonly #args: string[];
   readonly #into: Into;
+  readonly #grammar: Grammar<Into>;
   readonly #flags = new Map<string, Flag<Into>>();
-  readonly #unsupported: UnsupportedFlags;
-  readonly #topic: string | undefined;
   readonly #typed: TypedFlag[] = [];
   #index = 0;
 
-  constructor(
-    args: string[],
-    flags: Flag<Into>[],
-    into: Into,
-    refusals: UnsupportedFlags,
-    topic: string | undefined,
-  ) {
+  constructor(args: string[], into: Into, grammar: Grammar<Into>) {
     this.#args = args;
     this.#into = into;
-    this.#unsupported = refusals;
-    this.#topic = topic;
-    for (const flag of flags) for (const name of listNames(flag)) this.#flags.set(name, flag);
+    this.#grammar = grammar;
+    for (const flag of grammar.flags) {
+      for (const name of listNames(flag)) this.#flags.set(name, flag);
+    }
   }
 
   parse(): Operands {
     const positional: string[] = [];
+    const rest = { positional, flags: this.#typed, args: this.#args };
     for (;;) {
       const arg = this.#next();
-      if (arg === undefined) return { positional, command: null, flags: this.#typed };
-      if (arg === '--') {
-        return { positional, command: this.#args.slice(this.#index), flags: this.#typed };
-      }
-      if (arg.startsWith('-') && arg !== '-') this.#flag(arg);
-      else {
-        const takesUrls = this.#flags.has('url');
-        if (takesUrls && positional.length === 0)
-          refuseBareCommand(arg, this.#args.slice(this.#index));
-        if (takesUrls) refuseBody(arg);
+      if (arg === undefined) return { ...rest, command: null };
+      if (arg === '--') return { ...rest, command: this.#args.slice(this.#index) };
+      if (arg.startsWith('-') && arg !== '-') {
+        this.#flag(arg);
+      } else {
+        const isFirst = positional.length === 0;
+        this.#grammar.checkOperand?.(arg, this.#args.slice(this.#index), isFirst);
         positional.push(arg);
       }
     }
@@ -109,74 +105,78 @@ class Parser<Into> {
 
   #flag(arg: string): void {
     const [, dashes = '', name = '', value] = /^(--?)([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
-    // With one dash it is a long name only if there is such a flag: vegeta's and hey's habit.
-    const isKnown = this.#flags.has(name) || Object.hasOwn(this.#unsupported, name);
+    // With one dash it is a long name only if there is such a flag, as in vegeta and hey.
+    const isKnown = this.#flags.has(name) || this.#findAdvice(name) !== undefined;
     if (dashes === '--' || (name.length > 1 && isKnown)) this.#long(arg, name, value);
     else this.#short(arg.slice(1));
   }
 
   #long(arg: string, name: string, value: string | undefined): void {
     const flag = name.length > 1 ? this.#flags.get(name) : undefined;
-    const given = value === undefined ? arg : arg.slice(0, -value.length - 1);
-    if (!flag) throw this.#unknown(given, name);
-    if (flag.value !== undefined) this.#set(flag, given, value);
-    else if (value === undefined) this.#switchOn(flag, given);
-    else throw usageError(`${given} takes no value (got '${value}')`);
+    const typed = value === undefined ? arg : arg.slice(0, -value.length - 1);
+    if (!flag) throw this.#unknown(typed, name);
+    if (flag.value !== undefined) this.#setValue(flag, typed, value);
+    else if (value === undefined) this.#set(flag, typed, '');
+    else throw usageError(`${typed} takes no value (got '${value}')`);
   }
 
   #short(letters: string): void {
     const [letter = '', ...more] = letters;
     const flag = this.#flags.get(letter);
-    // A long name of another tool with one dash, as vegeta's -max-workers: no method is written like that.
+    // A long name of another tool with one dash, as vegeta's -max-workers; no request method looks like that.
     if (/^m[a-z]*-[a-z-]+(=|$)/.test(letters)) throw this.#unknown(`-${letters}`, letters);
-    const given = `-${letter}`;
-    if (!flag) throw this.#unknown(given, letter);
+    const typed = `-${letter}`;
+    if (!flag) throw this.#unknown(typed, letter);
     const rest = more.join('');
     if (flag.value !== undefined) {
-      this.#set(flag, given, rest === '' ? undefined : rest.replace(/^=/, ''));
+      this.#setValue(flag, typed, rest === '' ? undefined : rest.replace(/^=/, ''));
       return;
     }
-    this.#switchOn(flag, given);
+    this.#set(flag, typed, '');
     if (rest !== '') this.#short(rest);
   }
 
-  #switchOn(flag: Flag<Into>, given: string): void {
-    this.#record(flag, given);
-    flag.set(this.#into, '', given);
-  }
-
-  #record({ name, value: placeholder }: Flag<Into>, given: string, separateValue?: string): void {
-    this.#typed.push({ name, given, placeholder, separateValue });
-  }
-
-  #set(flag: Flag<Into>, given: string, attached: string | undefined): void {
+  /** Sets a flag that has a value: the attached one, or the next argument. */
+  #setValue(flag: Flag<Into>, typed: string, attached: string | undefined): void {
     if (attached !== undefined) {
-      this.#record(flag, given);
-      flag.set(this.#into, attached, given);
+      this.#set(flag, typed, attached);
       return;
     }
     const next = this.#args[this.#index];
-    if (flag.bare && given === `-${flag.short}` && (next === undefined || flag.bare.unless(next))) {
-      this.#record(flag, given);
+    const isShort = typed === `-${flag.short}`;
+    if (flag.bare && isShort && (next === undefined || flag.bare.unless(next))) {
+      this.#record(flag, typed);
       flag.bare.set(this.#into);
       return;
     }
     const value = this.#next();
-    if (value === undefined) throw usageError(`${given} needs a value: ${given} ${flag.value}`);
-    this.#record(flag, given, value);
-    flag.set(this.#into, value, given);
+    if (value === undefined) throw usageError(`${typed} needs a value: ${typed} ${flag.value}`);
+    this.#set(flag, typed, value, value);
   }
 
-  #unknown(given: string, name: string): Error {
-    const alternative = Object.hasOwn(this.#unsupported, name)
-      ? this.#unsupported[name]
-      : undefined;
-    if (alternative !== undefined) return usageError(`${given} is not supported: ${alternative}`);
-    // A letter or two are near to too much.
+  #set(flag: Flag<Into>, typed: string, value: string, separateValue?: string): void {
+    this.#record(flag, typed, separateValue);
+    flag.set(this.#into, value, typed);
+  }
+
+  #record({ name, value: placeholder }: Flag<Into>, flag: string, separateValue?: string): void {
+    this.#typed.push({ name, flag, placeholder, separateValue });
+  }
+
+  #findAdvice(name: string): string | undefined {
+    const { unsupported = {} } = this.#grammar;
+    return Object.hasOwn(unsupported, name) ? unsupported[name] : undefined;
+  }
+
+  #unknown(typed: string, name: string): Error {
+    const { command } = this.#grammar;
+    const alternative = this.#findAdvice(name);
+    if (alternative !== undefined) return usageError(`${typed} is not supported: ${alternative}`);
+    // A name of one or two letters is near to too many others.
     const longNames = [...this.#flags.keys()].filter((known) => known.length > 1);
     const near = name.length > 2 ? findNearest(name, longNames) : undefined;
-    const help = this.#topic ? `millrace ${this.#topic} --help` : 'millrace --help';
+    const help = command === 'load' ? 'millrace --help' : `millrace ${command} --help`;
     const advice = near ? `did you mean ${dashed(near)}?` : `run ${help} for the list of flags`;
-    return new UnknownFlag(given, name, this.#topic ?? 'load', advice);
+    return new UnknownFlag(typed, name, command, advice);
   }
 }

@@ -5,82 +5,86 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { refuseBareCommand, refuseForeignCommand } from '../../../dist/cli/bare-command.js';
+import { COMMANDS } from '../../../dist/cli/command-table.js';
 import { explainLine } from '../../../dist/cli/explain-line.js';
-import { CAPACITY_UNSUPPORTED_FLAGS } from '../../../dist/cli/flags/capacity-flags.js';
-import {
-  EXPLAIN_UNSUPPORTED_FLAGS,
-  newExplainInvocation,
-} from '../../../dist/cli/flags/explain-flags.js';
+import { acceptedFlags, parseInvocation } from '../../../dist/cli/flags/command-flags.js';
+import { EXPLAIN } from '../../../dist/cli/flags/explain-flags.js';
 import { listNames } from '../../../dist/cli/flags/flag.js';
-import { UNSUPPORTED_FLAGS } from '../../../dist/cli/flags/foreign-flags.js';
-import { newInvocation } from '../../../dist/cli/flags/invocation.js';
-import { parseArguments, UnknownFlag } from '../../../dist/cli/flags/parse.js';
-import { FLAGS_OF, siblingAdvice } from '../../../dist/cli/flags/siblings.js';
+import { FOREIGN_FLAGS } from '../../../dist/cli/flags/foreign-flags.js';
+import { LOAD, LOAD_FLAGS } from '../../../dist/cli/flags/load/load-flags.js';
+import { UnknownFlag } from '../../../dist/cli/flags/parse.js';
+import { siblingAdvice } from '../../../dist/cli/sibling-advice.js';
 
-const REFUSALS_OF = {
-  load: UNSUPPORTED_FLAGS,
-  explain: EXPLAIN_UNSUPPORTED_FLAGS,
-  capacity: CAPACITY_UNSUPPORTED_FLAGS,
-};
-
-/** What a command line of `millrace load` asks for. */
+/** What the arguments of `millrace load` stand for. */
 function parseLoad(...args) {
-  const invocation = newInvocation();
-  return { ...parseArguments(args, FLAGS_OF.load, invocation, UNSUPPORTED_FLAGS), invocation };
+  return parseInvocation('load', LOAD, args);
 }
 
-for (const [command, flags] of Object.entries(FLAGS_OF)) {
-  test(`millrace ${command} takes each flag of the other commands, or says what to do`, () => {
-    const own = new Set(flags.flatMap(listNames));
-    for (const name of Object.values(FLAGS_OF).flat().flatMap(listNames)) {
+const TABLES = await Promise.all(COMMANDS.map(({ flags }) => flags()));
+const NAMES = TABLES.flatMap(acceptedFlags).flatMap(listNames);
+
+for (const [index, { name: command }] of COMMANDS.entries()) {
+  const flags = TABLES[index];
+  test(`millrace ${command} takes each flag of the other commands, or says what to do`, async () => {
+    const own = new Set(acceptedFlags(flags).flatMap(listNames));
+    for (const name of NAMES) {
       if (own.has(name)) continue;
-      const given = name.length === 1 ? `-${name}` : `--${name}`;
+      const flag = name.length === 1 ? `-${name}` : `--${name}`;
+      let error;
       assert.throws(
-        () => parseArguments([given], flags, {}, REFUSALS_OF[command], command),
-        (error) =>
-          error instanceof UnknownFlag
-            ? /^it is a flag of millrace \w+/.test(siblingAdvice(error.command, error.flag))
-            : /^--?[\w-]+ is not supported: ./.test(error.message),
-        `${command} ${given}`,
+        () => parseInvocation(command, flags, [flag]),
+        (thrown) => {
+          error = thrown;
+          return true;
+        },
+        `${command} ${flag}`,
       );
+      if (error instanceof UnknownFlag) {
+        assert.match(await siblingAdvice(command, error.flagName), /^it is a flag of millrace \w+/);
+      } else {
+        assert.match(error.message, /^--?[\w-]+ is not supported: ./);
+      }
     }
   });
 }
 
-test('what no command knows gets no advice', () => {
-  assert.equal(siblingAdvice('load', 'frob'), null);
+test('what no command knows gets no advice', async () => {
+  assert.equal(await siblingAdvice('load', 'frob'), null);
   assert.equal(
-    siblingAdvice('load', 'budget'),
+    await siblingAdvice('load', 'budget'),
     'it is a flag of millrace explain, millrace capacity; here the time of a load is -d 60s',
   );
 });
 
+test('each command has its name, its usage and its titles to itself', () => {
+  for (const names of [
+    COMMANDS.map(({ name }) => name),
+    COMMANDS.flatMap(({ usage }) => usage.map(([words]) => words)),
+    TABLES.flatMap(({ groups }) => groups.map(({ title }) => title)),
+    ...TABLES.map((table) => acceptedFlags(table).flatMap(listNames)),
+  ]) {
+    assert.deepEqual(names, [...new Set(names)]);
+  }
+});
+
 describe('the time of a load, given to explain,', () => {
-  for (const [args, budgetMs, warmupMs, note] of [
+  for (const [args, budget, warmup, note] of [
     [['-d', '40s'], 40_000, undefined, /^-d 40s is taken as --budget 40s/],
     [['-d', '5'], 15_000, undefined, /^-d 5 is taken as --budget 15s.*at least 15s$/],
     [['--duration=1m'], 60_000, undefined, /^--duration 1m is taken as --budget 60s/],
     [['--warmup', '5s'], undefined, 5000, /^--warmup 5s is part of --budget/],
   ]) {
     test(`is understood: ${args.join(' ')}`, () => {
-      const invocation = newExplainInvocation();
-      parseArguments(args, FLAGS_OF.explain, invocation, EXPLAIN_UNSUPPORTED_FLAGS, 'explain');
-      assert.equal(invocation.budgetMs, budgetMs);
-      assert.equal(invocation.warmupMs, warmupMs);
-      assert.match(invocation.notes.join('\n'), note);
+      const { own, notes } = parseInvocation('explain', EXPLAIN, args);
+      assert.equal(own.budget, budget);
+      assert.equal(own.warmup, warmup);
+      assert.match(notes.join('\n'), note);
     });
   }
 
   test('may be a body', () => {
-    const invocation = newExplainInvocation();
-    parseArguments(
-      ['-d', '{"a":1}'],
-      FLAGS_OF.explain,
-      invocation,
-      EXPLAIN_UNSUPPORTED_FLAGS,
-      'explain',
-    );
-    assert.deepEqual([invocation.options.body, invocation.budgetMs], ['{"a":1}', undefined]);
+    const { options, own } = parseInvocation('explain', EXPLAIN, ['-d', '{"a":1}']);
+    assert.deepEqual([options.body, own.budget], ['{"a":1}', undefined]);
   });
 });
 
@@ -117,13 +121,13 @@ describe('a command without -- before it', () => {
 });
 
 test('flags of other tools: each name is refused with what to type, and is none of the load', () => {
-  const own = new Set(FLAGS_OF.load.flatMap(listNames));
-  for (const [name, advice] of Object.entries(UNSUPPORTED_FLAGS)) {
+  const own = new Set(LOAD_FLAGS.flatMap(listNames));
+  for (const [name, advice] of Object.entries(FOREIGN_FLAGS)) {
     assert.ok(!own.has(name), `${name} is a flag of millrace load`);
-    const given = name.length === 1 ? `-${name}` : `--${name}`;
-    assert.throws(() => parseLoad(given, 'value'), {
+    const flag = name.length === 1 ? `-${name}` : `--${name}`;
+    assert.throws(() => parseLoad(flag, 'value'), {
       code: 'ERR_MILLRACE_USAGE',
-      message: `${given} is not supported: ${advice}`,
+      message: `${flag} is not supported: ${advice}`,
     });
   }
 });
@@ -159,12 +163,12 @@ for (const [args, message] of [
 }
 
 test("habits from other tools that are taken: curl's -d @FILE, progress switched off", () => {
-  const { invocation } = parseLoad('-d', '@body.json', '--no-tui', '-b', 'sid=1', '[::1]:80');
+  const invocation = parseLoad('-d', '@body.json', '--no-tui', '-b', 'sid=1', '[::1]:80');
   assert.equal(invocation.options.bodyFile, 'body.json');
   assert.equal(invocation.options.duration, undefined);
   assert.match(invocation.notes[0], /^-d '@body.json' is taken as --body/);
   assert.equal(invocation.progress, false);
-  assert.equal(parseLoad('--no-progress').invocation.progress, false);
+  assert.equal(parseLoad('--no-progress').progress, false);
 });
 
 test('commands of other tools are none of millrace', () => {

@@ -1,0 +1,87 @@
+// The commands: dispatch, help, advice about flags and the reference page derive from this table. Modules of a command are
+// imported when it is run or described, so that the start of the others does not wait for them.
+import { type CommandFlags, type FlagTable, parseInvocation } from './flags/command-flags.js';
+
+/** A form of the command line, and in a few words what it does. */
+export type Usage = readonly [words: string, meaning: string];
+
+/** A command of millrace. */
+export interface Command {
+  name: string;
+  usage: readonly Usage[];
+  /** Imports the command's flags. */
+  flags(): Promise<FlagTable<never>>;
+  /** Runs the command and resolves with the exit code. */
+  run(args: string[]): Promise<number>;
+}
+
+/** The command of a command line that names none. */
+export const LOAD: Command = define({
+  name: 'load',
+  usage: [
+    ['millrace [load] [flags] URL...', 'load a server and measure it'],
+    ['millrace [load] [flags] -- COMMAND...', 'start a server, load it, stop it'],
+  ],
+  flags: async () => (await import('./flags/load/load-flags.js')).LOAD,
+  action: async () => (await import('./commands/load.js')).loadCommand,
+});
+
+export const COMMANDS: readonly Command[] = [
+  LOAD,
+  define({
+    name: 'explain',
+    usage: [['millrace explain URL | -- COMMAND', 'what limits the throughput?']],
+    flags: async () => (await import('./flags/explain-flags.js')).EXPLAIN,
+    action: async () => (await import('./commands/explain.js')).explainCommand,
+  }),
+  define({
+    name: 'capacity',
+    usage: [['millrace capacity URL | -- COMMAND', 'how much can it take?']],
+    flags: async () => (await import('./flags/capacity-flags.js')).CAPACITY,
+    action: async () => (await import('./commands/capacity.js')).capacityCommand,
+  }),
+  define({
+    name: 'testserver',
+    usage: [['millrace testserver [flags]', 'a server to load, until Ctrl-C']],
+    flags: async () => (await import('./flags/testserver-flags.js')).TESTSERVER,
+    action: async () => (await import('./commands/testserver.js')).testServerCommand,
+  }),
+  define({
+    name: 'lab',
+    usage: [['millrace lab [STUDY...] [flags]', 'known studies, repeated here']],
+    flags: async () => (await import('./flags/lab-flags.js')).LAB,
+    action: async () => (await import('./commands/lab.js')).labCommand,
+  }),
+  define({
+    name: 'cache',
+    usage: [['millrace cache [PID] [flags]', 'output caches of running processes']],
+    flags: async () => (await import('./flags/cache-flags.js')).CACHE,
+    action: async () => (await import('./commands/cache.js')).cacheCommand,
+  }),
+];
+
+/** All forms of the command line. */
+export const USAGE: readonly Usage[] = [
+  ...COMMANDS.flatMap(({ usage }) => usage),
+  ['millrace', 'a demo of both'],
+  ['millrace help FLAG', 'all about one flag'],
+];
+
+/** Finds a command by its name. */
+export function findCommand(name: string): Command | undefined {
+  return COMMANDS.find((command) => command.name === name);
+}
+
+/** A command whose flags become an invocation of this type, which `action` runs. */
+interface Definition<Into> extends Pick<Command, 'name' | 'usage'> {
+  flags(): Promise<CommandFlags<Into>>;
+  action(): Promise<(invocation: Into) => Promise<number>>;
+}
+
+function define<Into>({ name, usage, flags, action }: Definition<Into>): Command {
+  const run = async (args: string[]): Promise<number> => {
+    const [table, start] = await Promise.all([flags(), action()]);
+    return start(parseInvocation(name, table, args));
+  };
+  return { name, usage, flags, run };
+}

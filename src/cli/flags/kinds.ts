@@ -1,0 +1,102 @@
+import { parseCount, parseFlagDuration, parseRate, type Range } from '../../units.js';
+import { listAlternatives, mustBe } from '../../validation/shape.js';
+import type { Flag } from './flag.js';
+
+/** What is said about a flag, beside its name and how its value is stored. */
+type Description = Omit<Flag<never>, 'name' | 'set' | 'bare'>;
+
+/** The fields of `Target` that can store a value of this type. */
+type FieldsFor<Target, Value> = {
+  [Field in keyof Target]-?: Value extends Target[Field] ? Field : never;
+}[keyof Target];
+
+/** Builders of flags that do no more than store their value in a field, one builder for each kind of value. */
+export interface FlagKinds<Into, Target> {
+  /** A switch, which stores `stored`. */
+  toggle<Field extends keyof Target>(
+    name: string,
+    field: Field,
+    stored: Target[Field],
+    description: Description,
+  ): Flag<Into>;
+  /** Text, stored unchanged. */
+  text(
+    name: string,
+    field: FieldsFor<Target, string>,
+    description: Description & { value: string },
+  ): Flag<Into>;
+  /** Text of a flag that may be repeated, stored as a list. */
+  list(
+    name: string,
+    field: FieldsFor<Target, string[]>,
+    description: Description & { value: string },
+  ): Flag<Into>;
+  /** One of several words. */
+  choice<Field extends keyof Target>(
+    name: string,
+    field: Field,
+    choices: readonly (Target[Field] & string)[],
+    description: Description,
+  ): Flag<Into>;
+  /** A duration, stored in milliseconds. */
+  duration(name: string, field: FieldsFor<Target, number>, description: Description): Flag<Into>;
+  /** A whole number within a range. */
+  count(
+    name: string,
+    field: FieldsFor<Target, number>,
+    range: Range,
+    description: Description,
+  ): Flag<Into>;
+  /** A rate, stored per second. */
+  rate(
+    name: string,
+    field: FieldsFor<Target, number>,
+    range: Range,
+    description: Description,
+  ): Flag<Into>;
+}
+
+/** Returns the builders of flags that store their value in the object that `select` finds in an invocation. */
+export function storeIn<Into, Target extends object>(
+  select: (into: Into) => Target,
+): FlagKinds<Into, Target> {
+  const store = (
+    name: string,
+    field: PropertyKey,
+    description: Description,
+    parse: (value: string, flag: string, target: Target) => unknown,
+  ): Flag<Into> => ({
+    name,
+    ...description,
+    set(into, value, flag) {
+      const target = select(into);
+      Object.assign(target, { [field]: parse(value, flag, target) });
+    },
+  });
+  return {
+    toggle: (name, field, stored, description) => store(name, field, description, () => stored),
+    text: (name, field, description) => store(name, field, description, (value) => value),
+    list: (name, field, description) =>
+      store(name, field, { repeatable: true, ...description }, (value, _, target) => [
+        ...((target[field] as string[] | undefined) ?? []),
+        value,
+      ]),
+    choice: (name, field, choices, description) =>
+      store(name, field, { value: 'MODE', ...description }, (value, flag) => {
+        if (!choices.some((choice) => choice === value)) {
+          throw mustBe(flag, listAlternatives(choices), value);
+        }
+        return value;
+      }),
+    duration: (name, field, description) =>
+      store(name, field, { value: 'TIME', ...description }, parseFlagDuration),
+    count: (name, field, range, description) =>
+      store(name, field, { value: 'N', ...description }, (value, flag) =>
+        parseCount(value, flag, range),
+      ),
+    rate: (name, field, range, description) =>
+      store(name, field, { value: 'RATE', ...description }, (value, flag) =>
+        parseRate(value, flag, range),
+      ),
+  };
+}

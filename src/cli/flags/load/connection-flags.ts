@@ -1,0 +1,57 @@
+// How connections are opened and reused, and their time limits.
+import { DEFAULTS } from '../../../load/defaults.js';
+import { parseFlagDuration } from '../../../units.js';
+import type { Flag } from '../flag.js';
+import { storeIn } from '../kinds.js';
+import { addHeaders } from './headers.js';
+import type { Invocation } from './invocation.js';
+
+const { choice, duration, list, text } = storeIn(({ options }: Invocation) => options);
+
+export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
+  choice('connection', 'connection', ['keep-alive', 'close'], {
+    common: true,
+    fallback: DEFAULTS.connection,
+    help: 'keep-alive, or close: a connection per request',
+    details: 'close: a new connection for each request, which sends Connection: close.',
+  }),
+  {
+    name: 'timeout',
+    short: 'T',
+    value: 'TIME',
+    common: true,
+    fallback: `${DEFAULTS.timeoutMs / 1000}s`,
+    help: 'time limit of a request, to the end of its response',
+    details:
+      'From the first byte sent. A request that exceeds it counts as longer than the limit, and its connection is closed. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
+    set({ options, notes }, value, flag) {
+      if (flag === '-T' && /^[a-z]+\/[\w.+-]+/i.test(value)) {
+        addHeaders(options, [['Content-Type', value]]);
+        notes.push(`-T ${value} is taken as -H 'Content-Type: ${value}'; a timeout is -T 10s`);
+      } else {
+        options.timeout = parseFlagDuration(value, flag);
+      }
+    },
+  },
+  duration('connect-timeout', 'connectTimeout', {
+    fallback: `${DEFAULTS.connectTimeoutMs / 1000}s`,
+    help: 'time limit of the connect, and of the handshake',
+  }),
+  list('resolve', 'resolve', {
+    value: 'HOST:PORT:ADDRESS',
+    help: 'the addresses of a host, as in curl',
+    details:
+      'Several addresses, separated by commas, are used in turn. * is every host. The Host header and the server name remain those of the URL.',
+  }),
+  list('connect-to', 'connectTo', {
+    value: 'HOST1:PORT1:HOST2:PORT2',
+    help: 'connect to another host and port, as in curl',
+    details: 'An empty HOST1 or PORT1 matches all; an empty HOST2 or PORT2 keeps the value.',
+  }),
+  text('socketPath', 'socketPath', {
+    short: 'S',
+    aliases: ['socket-path', 'unix-socket'],
+    value: 'PATH',
+    help: "connect to this Unix socket instead of the URL's host",
+  }),
+];

@@ -1,0 +1,35 @@
+import type { LoadOptions } from '../../../index.js';
+import type { Condition } from '../../../load/plan/condition.js';
+import { newOutputOptions, type OutputOptions } from '../output-flags.js';
+import type { TypedFlag } from '../parse.js';
+
+/** What the flags and operands of `millrace load`, `explain` and `capacity` stand for. */
+export interface Invocation extends OutputOptions {
+  options: LoadOptions;
+  strict: boolean;
+  failOn: Condition[];
+  abortOnFail: boolean;
+  /** Whether the target is the server of the demo. */
+  demo: boolean;
+  /** The arguments of the command. */
+  args: string[];
+  /** The flags among the arguments. */
+  typed: TypedFlag[];
+  /** One line for each value that has another meaning in another tool: how it was understood. */
+  notes: string[];
+}
+
+/** Returns the invocation of a command line without arguments. */
+export function newInvocation(): Invocation {
+  return {
+    ...newOutputOptions(),
+    options: {},
+    strict: false,
+    failOn: [],
+    abortOnFail: false,
+    demo: false,
+    args: [],
+    typed: [],
+    notes: [],
+  };
+}

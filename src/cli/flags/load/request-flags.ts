@@ -1,0 +1,100 @@
+// What is requested, and which responses count as ok.
+import { existsSync } from 'node:fs';
+import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
+import { readExpect } from '../../../load/plan/expect.js';
+import { readHeaderFile, splitHeader } from '../../../load/requests/header.js';
+import type { Flag } from '../flag.js';
+import { storeIn } from '../kinds.js';
+import { setBody } from './body.js';
+import { addHeaders } from './headers.js';
+import type { Invocation } from './invocation.js';
+import { addUrl } from './target.js';
+
+const { count, text, toggle } = storeIn(({ options }: Invocation) => options);
+
+export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
+  text('method', 'method', {
+    short: 'm',
+    aliases: ['X'],
+    value: 'METHOD',
+    common: true,
+    fallback: 'GET, with a body POST',
+    help: 'request method',
+  }),
+  {
+    name: 'header',
+    short: 'H',
+    aliases: ['headers'],
+    value: "'NAME: VALUE'|@FILE",
+    repeatable: true,
+    common: true,
+    help: 'a header, or a file of them; repeatable',
+    details:
+      "Replaces millrace's own Host, User-Agent and Accept. Connection: close means --connection close; Content-Length is set from the body. Values may contain placeholders.",
+    set({ options }, value, flag) {
+      const isFile = value.startsWith('@');
+      addHeaders(options, isFile ? readHeaderFile(value.slice(1)) : [splitHeader(value, flag)]);
+    },
+  },
+  {
+    name: 'body',
+    short: 'b',
+    value: 'TEXT|@FILE',
+    common: true,
+    help: 'request body, or @ and the file that contains it',
+    details:
+      'Text may contain placeholders. Content of a file that is not UTF-8 is sent unchanged. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
+    set({ options, notes }, value, flag) {
+      if (flag === '-body' && existsSync(value)) {
+        options.bodyFile = value;
+        notes.push(`-body ${value} is taken as --body @${value}; a text is --body TEXT`);
+      } else setBody(options, value);
+    },
+  },
+  text('input', 'bodyFile', {
+    short: 'i',
+    value: 'FILE',
+    help: 'file that contains the request body',
+    details: 'The same as --body @FILE. - is standard input.',
+  }),
+  {
+    name: 'url',
+    value: 'URL',
+    repeatable: true,
+    help: 'a URL; the same as one without the flag',
+    details:
+      'http://, https:// or unix:/path/to.sock:/target; the scheme may be omitted, and the host before a port. Several URLs are requested in turn. With -- COMMAND a URL may begin with /. Beside --targets it is one, without a path: the server of those targets that begin with /.',
+    set(invocation, value) {
+      addUrl(invocation, value);
+    },
+  },
+  text('targets', 'targetsFile', {
+    value: 'FILE',
+    common: true,
+    help: "requests in vegeta's text or JSON form",
+    details:
+      'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. UTF-8 or UTF-16. Targets are requested in turn, or by weight. - is standard input.',
+  }),
+  count('follow', 'follow', LIMITS.follow, {
+    fallback: String(DEFAULTS.follow),
+    help: 'follow up to N redirections of a request',
+    details:
+      'Statuses 301, 302, 303, 307 and 308 that lead to the same server. A request with its redirections is one request: its status is that of the last response, its latency the time to that. 303 continues with GET, and so do 301 and 302 after POST. Cookies that a redirection sets are not kept. One that leads to another server, ends its connection or is one too many counts as it is. Not with --pipelining or --connection close.',
+  }),
+  toggle('no-placeholders', 'placeholders', false, {
+    help: 'send {{...}} unchanged',
+    details:
+      'Without the flag these are replaced in URL, headers and body for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
+  }),
+  {
+    name: 'expect',
+    value: 'STATUSES',
+    fallback: 'all below 400',
+    help: 'statuses that count as ok: 2xx, or 200,201,3xx,404',
+    details:
+      'Statuses, classes and ranges (200-204), separated by commas. A response with another status is a status error: it counts in errors of --fail-on, and the report shows the first response of each such status.',
+    set({ options }, value, flag) {
+      options.expect = readExpect(value, flag);
+    },
+  },
+];

@@ -1,0 +1,54 @@
+// What is done with the result, and which results fail the run.
+import { parseCondition } from '../../../load/plan/condition.js';
+import { parseCount } from '../../../units.js';
+import type { Flag } from '../flag.js';
+import { storeIn } from '../kinds.js';
+import { NO_PROGRESS, OUTPUT_FLAGS } from '../output-flags.js';
+import type { Invocation } from './invocation.js';
+
+const { toggle } = storeIn((invocation: Invocation) => invocation);
+
+export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
+  ...OUTPUT_FLAGS,
+  toggle('strict', 'strict', true, {
+    common: true,
+    help: 'exit 4 if the generator was the limit',
+  }),
+  {
+    name: 'fail-on',
+    value: 'CONDITION',
+    repeatable: true,
+    common: true,
+    help: "exit 99 unless this holds: 'p99<50ms'",
+    details:
+      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or of another distribution with the prefix service., connect. or tls., as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. A condition without a sample does not hold.",
+    set({ failOn }, value, flag) {
+      failOn.push(parseCondition(value, flag));
+    },
+  },
+  toggle('abort-on-fail', 'abortOnFail', true, {
+    help: 'end the run as soon as a --fail-on can no longer hold',
+    details:
+      'With --fail-on. Checked ten times a second: numbers and shares of errors and timeouts, max and percentiles of latency and service time, throughput; other conditions at the end only. A share or a percentile can no longer hold if the remaining requests cannot change that: all of -n or of the schedule, in a run of a given time without a rate as much as twice its fastest second would bring.',
+  }),
+  {
+    name: 'pid',
+    value: 'N|none',
+    fallback: "the command's, or the local owner of the port",
+    help: 'process to sample CPU and memory of',
+    details: 'Its descendants are sampled with it. none: no process.',
+    set({ options }, value, flag) {
+      const range = { min: 1, max: 2 ** 31 - 1 };
+      options.pid = value === 'none' ? false : parseCount(value, flag, range);
+    },
+  },
+  NO_PROGRESS,
+  {
+    name: 'latency',
+    short: 'L',
+    aliases: ['l'],
+    help: 'accepted and without effect',
+    details: 'The distribution of the latencies is always shown.',
+    set() {},
+  },
+];

@@ -1,0 +1,144 @@
+// How much load is sent, how it is timed, and for how long.
+import { usageError } from '../../../errors.js';
+import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
+import {
+  hasDurationUnit,
+  isCount,
+  parseCount,
+  parseFlagDuration,
+  parseRate,
+} from '../../../units.js';
+import type { Flag } from '../flag.js';
+import { storeIn } from '../kinds.js';
+import { isBody, refuseForm, setBody } from './body.js';
+import type { Invocation } from './invocation.js';
+
+const { count, duration, rate, toggle } = storeIn(({ options }: Invocation) => options);
+
+export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
+  count('connections', 'connections', LIMITS.connections, {
+    short: 'c',
+    common: true,
+    fallback: `${DEFAULTS.connections}; with a rate up to ${DEFAULTS.openConnections}`,
+    help: 'connections',
+    details:
+      'Without a rate all connections are opened before the clock starts. With a rate some are opened before (all if the flag is given), the others when an arrival finds no free connection. At least one per thread, and no more than -n requests.',
+  }),
+  {
+    name: 'threads',
+    short: 't',
+    aliases: ['w', 'workers'],
+    value: 'N',
+    common: true,
+    fallback: String(DEFAULTS.threads),
+    help: 'sending threads',
+    details:
+      'The threads share the connections and the rate. One is enough for most servers; otherwise the report says CLIENT-BOUND. A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
+    set({ options, notes }, value, flag) {
+      if (flag === '-t' && hasDurationUnit(value) && !isCount(value)) {
+        options.timeout = parseFlagDuration(value, flag);
+        notes.push(`-t ${value} is taken as --timeout ${value}; threads are -t N`);
+      } else {
+        options.threads = parseCount(value, flag, LIMITS.threads);
+      }
+    },
+  },
+  {
+    name: 'duration',
+    short: 'd',
+    aliases: ['z'],
+    value: 'TIME',
+    common: true,
+    fallback: `${DEFAULTS.durationMs / 1000}s`,
+    help: 'how long to measure: 10, 500ms, 1m30s',
+    details:
+      'The warm-up is not included. Without the flag a run with stages lasts as long as the stages, and a run with -n until the last request is done. Digits are seconds. A value that begins with {, [ or @, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
+    set({ options, notes }, value, flag) {
+      if (isBody(value)) {
+        setBody(options, value);
+        notes.push(`${flag} '${value}' is taken as --body; a duration is ${flag} 10s`);
+      } else {
+        refuseForm(value, flag);
+        options.duration = parseFlagDuration(value, flag);
+      }
+    },
+  },
+  {
+    ...count('requests', 'requests', LIMITS.requests, {
+      short: 'n',
+      aliases: ['a', 'amount'],
+      common: true,
+      help: 'end after exactly N requests: 200, 10k, 1M',
+      details:
+        'The warm-up does not count. With -d the run ends by whichever limit is reached first. -n without a number is taken as "no progress line", as in autocannon, and the report says so.',
+    }),
+    bare: {
+      unless: (next) => !isCount(next) && /^-|[./:]|^localhost$/.test(next),
+      set(invocation) {
+        invocation.progress = false;
+        invocation.notes.push('-n without a number is taken as "no progress"; a count is -n 10k');
+      },
+    },
+  },
+  rate('rate', 'rate', LIMITS.rate, {
+    short: 'R',
+    aliases: ['q', 'rps'],
+    common: true,
+    help: 'requests per second in all: 1000, 10k, 50/1s',
+    details:
+      'Makes the run open: requests are due at this rate whatever the server does, and latency counts from when a request was due. The rate is the total over all threads and connections. With --stage it is the start of the first stage.',
+  }),
+  {
+    name: 'stage',
+    value: 'TIME:RATE',
+    repeatable: true,
+    common: true,
+    help: 'change the rate to RATE within TIME: 30s:100',
+    details:
+      'Stages follow each other, each linearly from the rate before it, the first from --rate or 0. Without -d the run ends with the last stage.',
+    set({ options }, value, flag) {
+      if (value.includes(',')) {
+        const flags = value.split(',').map((stage) => `${flag} ${stage.trim()}`);
+        throw usageError(`${flag} takes one stage and may be repeated: ${flags.join(' ')}`);
+      }
+      const [, time, rate] = /^([^:]+):([^:]+)$/.exec(value) ?? [];
+      if (time === undefined || rate === undefined) {
+        throw usageError(`${flag} must be TIME:RATE, such as 30s:100 (got ${value})`);
+      }
+      const duration = parseFlagDuration(time, flag);
+      options.stages = [
+        ...(options.stages ?? []),
+        { duration, rate: parseRate(rate, flag, LIMITS.rate) },
+      ];
+    },
+  },
+  toggle('poisson', 'arrivals', 'poisson', {
+    help: 'space the arrivals of a rate at random',
+    details:
+      'Exponential times between arrivals, as of many independent clients. Without the flag arrivals are evenly spaced.',
+  }),
+  count('max-pending', 'maxPending', LIMITS.maxPending, {
+    fallback: String(DEFAULTS.maxPending),
+    help: 'maximum number of arrivals waiting or in flight',
+    details:
+      'With a rate. Arrivals beyond the maximum are counted and not sent, and the report warns.',
+  }),
+  count('pipelining', 'pipelining', LIMITS.pipelining, {
+    short: 'p',
+    common: true,
+    fallback: String(DEFAULTS.pipelining),
+    help: 'requests in flight per connection',
+    details: 'Not with --connection close or --tls resume|full.',
+  }),
+  duration('think-time', 'thinkTime', {
+    fallback: '0',
+    help: 'wait between a response and the next request',
+    details: 'Not with a rate.',
+  }),
+  duration('warmup', 'warmup', {
+    common: true,
+    fallback: '0',
+    help: 'load before the measurement, not in the statistics',
+    details: 'At the rate of -R, also if stages follow.',
+  }),
+];

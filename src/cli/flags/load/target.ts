@@ -1,0 +1,27 @@
+import { usageError } from '../../../errors.js';
+import { refuseBareCommand, refuseBody } from '../../bare-command.js';
+import { noteUndecoded } from '../../undecoded.js';
+import type { Operands } from '../parse.js';
+import type { Invocation } from './invocation.js';
+
+/** Adds a URL to the targets. */
+export function addUrl({ options }: Invocation, url: string): void {
+  options.url = [...[options.url ?? []].flat(), url];
+}
+
+/** Refuses an operand that is not a URL: a command without `--` before it, or a body. */
+export function checkUrlOperand(operand: string, rest: string[], isFirst: boolean): void {
+  if (isFirst) refuseBareCommand(operand, rest);
+  refuseBody(operand);
+}
+
+/** Stores URLs and the command as the target, and what else the invocation keeps of the command line. */
+export function setTarget(invocation: Invocation, operands: Operands): void {
+  const { positional, command, flags, args } = operands;
+  invocation.args = args;
+  invocation.typed = flags;
+  for (const url of positional) addUrl(invocation, url);
+  invocation.notes.push(...noteUndecoded(args));
+  if (command?.length === 0) throw usageError('-- given without a command after it');
+  if (command) invocation.options.command = command;
+}

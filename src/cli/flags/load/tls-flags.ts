@@ -1,0 +1,48 @@
+// Handshakes, and which certificates are accepted and presented.
+import { DEFAULTS } from '../../../load/defaults.js';
+import type { Flag } from '../flag.js';
+import { storeIn } from '../kinds.js';
+import type { Invocation } from './invocation.js';
+
+const { choice, text, toggle } = storeIn(({ options }: Invocation) => options);
+
+export const TLS_FLAGS: readonly Flag<Invocation>[] = [
+  choice('tls', 'tls', ['keep-alive', 'resume', 'full'], {
+    common: true,
+    fallback: `${DEFAULTS.tls[0]}, with --connection close ${DEFAULTS.tls[1]}`,
+    help: 'keep-alive, or for each request: resume, full',
+    details:
+      'keep-alive: one handshake per connection; resume: a new connection for each request, which resumes a session; full: the same with a full handshake. Only for https:// URLs.',
+  }),
+  toggle('insecure', 'insecure', true, {
+    short: 'k',
+    common: true,
+    help: 'accept any certificate',
+    details: 'Without the flag the certificate is verified. The report says if it was not.',
+  }),
+  text('ca', 'ca', {
+    aliases: ['cacert'],
+    value: 'FILE',
+    help: "trust these authorities instead of the system's (PEM, DER)",
+  }),
+  text('cert', 'cert', {
+    value: 'FILE',
+    help: 'client certificate (PEM, DER, PKCS #12)',
+    details: 'With --key, unless the file also contains the key.',
+  }),
+  text('key', 'key', {
+    value: 'FILE',
+    help: "the client certificate's key (PEM, DER)",
+  }),
+  text('passphrase', 'passphrase', {
+    aliases: ['pass'],
+    value: 'TEXT',
+    help: 'passphrase of an encrypted key',
+    details:
+      'Without the flag millrace asks for it at a terminal. It also opens a PKCS #12 file of --ca.',
+  }),
+  text('sni', 'sni', {
+    value: 'NAME',
+    help: "server name for TLS instead of the URL's host",
+  }),
+];
