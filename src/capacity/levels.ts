@@ -113,8 +113,8 @@ function computeInterval(
 }
 
 function computeMeanCpu(results: readonly LoadResult[]): number | null {
-  const seen = results.flatMap(({ server }) => (server ? [server.cpuMean] : []));
-  return seen.length > 0 ? mean(seen) : null;
+  const cpuMeans = results.flatMap(({ server }) => (server ? [server.cpuMean] : []));
+  return cpuMeans.length > 0 ? mean(cpuMeans) : null;
 }
 /** The blocks of each number of connections, in the order in which they ran. */
 export type BlocksByLevel = Map<number, LoadResult[]>;

@@ -28,8 +28,8 @@ export async function run(
   onProgress: (progress: CapacityProgress) => void,
 ): Promise<CapacityResult> {
   checkOptions(options, CAPACITY_OPTIONS);
-  const { slo, budget: given = DEFAULT_BUDGET_MS, ...load } = options;
-  const budgetMs = readBudget(given);
+  const { slo, budget: budgetOption = DEFAULT_BUDGET_MS, ...load } = options;
+  const budgetMs = readBudget(budgetOption);
   const conditions = readObjective(slo);
   const maxConnections = readConnections(load.connections, conditions.length > 0);
   const startedAt = new Date();
@@ -82,11 +82,11 @@ function selectWarnings({ warnings }: LoadResult): CapacityResult['warnings'] {
   return warnings.filter(({ id }) => lasting.includes(id));
 }
 
-function readBudget(given: number | string): number {
-  const ms = parseDuration(given, 'budget');
+function readBudget(value: number | string): number {
+  const ms = parseDuration(value, 'budget');
   if (ms >= MIN_BUDGET_MS) return ms;
   throw usageError(
-    `budget must be at least ${MIN_BUDGET_MS / 1000}s (got ${typeof given === 'number' ? `${given}ms` : given})`,
+    `budget must be at least ${MIN_BUDGET_MS / 1000}s (got ${typeof value === 'number' ? `${value}ms` : value})`,
   );
 }
 
@@ -106,7 +106,7 @@ function readObjective(slo: CapacityOptions['slo']): Condition[] {
   return conditions;
 }
 
-function readConnections(given: CapacityOptions['connections'], open: boolean): number {
+function readConnections(value: CapacityOptions['connections'], open: boolean): number {
   const fallback = open ? DEFAULTS.openConnections : MAX_SWEEP_CONNECTIONS;
-  return parseCount(given ?? fallback, 'connections', LIMITS.connections);
+  return parseCount(value ?? fallback, 'connections', LIMITS.connections);
 }

@@ -46,10 +46,10 @@ export function estimateThreshold(trials: readonly RateOutcome[]): Threshold {
   );
   const all = posterior.reduce((sum, weight) => sum + weight, 0);
   const quantile = (share: number) => {
-    let seen = 0;
+    let cumulative = 0;
     const index = posterior.findIndex((weight) => {
-      seen += weight;
-      return seen >= share * all;
+      cumulative += weight;
+      return cumulative >= share * all;
     });
     return Math.exp(grid[Math.max(0, index)] ?? high);
   };

@@ -130,7 +130,7 @@ export interface NamedResult {
   statusCodes: Record<string, number>;
   /** Errors of requests that were sent, by kind, the most frequent first. */
   errors: { kind: ErrorKind; count: number }[];
-  /** Bytes of HTTP of the requests that were sent and of the completed responses. */
+  /** Bytes of HTTP of the requests that were sent and of the responses that ended. */
   bytes: { sent: number; received: number };
   /** The first response that was not a success, or that an error cut short. */
   failingResponse: FailingResponse | null;

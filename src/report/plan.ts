@@ -64,14 +64,14 @@ export function describeConnections(plan: PlanSummary): string[] {
 
 /** Describes the targets: `GET http://127.0.0.1:8080/`, or their number and the first of them. */
 export function describeTargets(plan: PlanSummary): string {
-  const shown = plan.targets.slice(0, MAX_SHOWN_TARGETS).map((target) => {
+  const listed = plan.targets.slice(0, MAX_SHOWN_TARGETS).map((target) => {
     const body = target.bodyBytes > 0 ? ` (${bytes(target.bodyBytes)} body)` : '';
     const weight = plan.order === 'weighted' ? ` (weight ${target.weight ?? 1})` : '';
     return `${target.method} ${target.url}${body}${weight}`;
   });
-  if (plan.targets.length === 1) return shown.join('');
-  const more = plan.targets.length - shown.length;
-  if (more > 0) shown.push(`${count(more)} more`);
+  if (plan.targets.length === 1) return listed.join('');
+  const more = plan.targets.length - listed.length;
+  if (more > 0) listed.push(`${count(more)} more`);
   const order = plan.order === 'weighted' ? 'by weight' : 'in turn';
-  return `${plural(plan.targets.length, 'target')} ${order}: ${shown.join(', ')}`;
+  return `${plural(plan.targets.length, 'target')} ${order}: ${listed.join(', ')}`;
 }

@@ -73,15 +73,15 @@ export function applyCacheOption(server: http.Server, options: unknown): void {
 /** Values of the option `cache`: `true` stands for all defaults, `false` turns the cache off. */
 export type CacheOption = boolean | Partial<CacheOptions>;
 
-function read(given: unknown): CacheOptions | null {
-  if (given === false) return null;
+function read(input: unknown): CacheOptions | null {
+  if (input === false) return null;
   const base = environmentOptions ?? DEFAULTS;
-  if (given === true) return base;
-  if (typeof given !== 'object' || given === null) {
-    throw mustBe('cache', 'true, false or an object', given);
+  if (input === true) return base;
+  if (typeof input !== 'object' || input === null) {
+    throw mustBe('cache', 'true, false or an object', input);
   }
   const options: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(given)) {
+  for (const [key, value] of Object.entries(input)) {
     if (!Object.hasOwn(CACHE_SETTINGS, key)) {
       const near = findNearest(key, KEYS);
       const hint = near ? `did you mean ${near}?` : `the settings are ${KEYS.join(', ')}`;
@@ -203,18 +203,18 @@ function toSelection(what: string | URL | CacheSelection): CacheSelection {
     return { path: url.pathname + url.search, host: url.host, secure: url.protocol === 'https:' };
   }
   const entries = typeof what === 'object' && what !== null ? Object.entries(what) : [];
-  const given = entries.filter(([, value]) => value !== undefined);
+  const specified = entries.filter(([, value]) => value !== undefined);
   // A mistyped selection must not be taken for "all".
-  if (given.length === 0 || given.some(([key]) => !SELECTING.includes(key))) {
+  if (specified.length === 0 || specified.some(([key]) => !SELECTING.includes(key))) {
     const requirement = `a path, a URL, or an object with some of ${SELECTING.join(', ')}`;
     throw usageError(`${DELETE} must be ${requirement} (got ${JSON.stringify(what)})`);
   }
-  const wrong = given.find(([key, value]) => typeof value !== SELECTING_BY[key as Selecting]);
+  const wrong = specified.find(([key, value]) => typeof value !== SELECTING_BY[key as Selecting]);
   if (wrong) {
     const [key, value] = wrong;
     throw mustBe(`${key} in ${DELETE}`, `a ${SELECTING_BY[key as Selecting]}`, value);
   }
-  return Object.fromEntries(given);
+  return Object.fromEntries(specified);
 }
 
 type Selecting = keyof CacheSelection;

@@ -14,36 +14,36 @@ import { MISDIRECTED, owns } from '../sharing/ownership.js';
 import { attachParser, type Carried, carry, restore } from './carried-state.js';
 import { inPackets } from './node-parser.js';
 
-/** Bytes that start a request; `packet` is what was read last, which ends with them. */
+/** Bytes that start a request; `packet` is the last read, which ends with them. */
 export interface Bytes {
   bytes: Buffer;
   packet: Buffer;
 }
 
 /**
- * Gives a connection to Node's own code: the very socket object becomes an ordinary `net.Socket` on the same
- * descriptor, and what the reactor has read is the first that Node's parser sees: `bytes`, or else `made`, which the
- * application has made up, and what no event was taken of.
+ * Hands a connection to Node's own code. The socket object itself becomes an ordinary `net.Socket` on the same descriptor.
+ * Node's parser first gets what the reactor has read: `bytes`, or else `injected`, which the application pushed into the
+ * socket itself, and the bytes without an event.
  */
 export function fallBackToNode(
   nativeServer: NativeServer,
   socket: ServerSocket,
   bytes: Bytes | null,
   reason: string,
-  made: Buffer = NOTHING,
+  injected: Buffer = NOTHING,
 ): void {
   if (!hasAllLeft(nativeServer, socket)) {
-    socket.afterWrite(() => fallBackToNode(nativeServer, socket, bytes, reason, made));
+    socket.afterWrite(() => fallBackToNode(nativeServer, socket, bytes, reason, injected));
     return;
   }
-  // Node would read later what no request has come of.
+  // Bytes without a request: Node would read them later.
   const from = unreadOffset(socket.nativeId);
   if (from === null) return;
   const later = from >= 0 || (bytes === null && socket.requestIndex === 0);
   const carried = carry(nativeServer, socket, bytes !== null);
   socket.nativeContext.runInAsyncScope(() => {
     const [ordinary, rest] = release(nativeServer, socket, from, reason, carried);
-    const unread = bytes?.bytes ?? Buffer.concat([made, rest]);
+    const unread = bytes?.bytes ?? Buffer.concat([injected, rest]);
     attachParser(
       socket,
       ordinary,
@@ -147,7 +147,7 @@ export function leavesHttp(reason: string, bytes: Buffer | undefined): boolean {
 
 const CONNECT = 'CONNECT ';
 
-/** Node's parser, which tells what it made of the bytes that it reads off the handle. */
+/** Node's parser, which reports how it parsed the bytes of the handle. */
 interface Parser {
   constructor: { kOnExecute?: number };
   execute(this: Parser, bytes: Buffer): number | ParseError;

@@ -13,9 +13,9 @@ export const offBecause = isTurnedOff ? 'MILLRACE_STACK=node turns it off' : lac
 export const isOff = offBecause !== null;
 
 function wantsNodes(): boolean {
-  const given = process.env.MILLRACE_STACK ?? '';
-  if (given === '' || given === 'node') return given === 'node';
-  throw usageError(`MILLRACE_STACK must be node, which turns the stack off (got '${given}')`);
+  const value = process.env.MILLRACE_STACK ?? '';
+  if (value === '' || value === 'node') return value === 'node';
+  throw usageError(`MILLRACE_STACK must be node, which turns the stack off (got '${value}')`);
 }
 
 function lackOfAddon(): string | null {

@@ -40,7 +40,7 @@ interface ServerModule {
   createServer(options?: unknown, listener?: unknown): http.Server;
 }
 
-/** Servers of this module may have settings of the stack among their options, however they are made. */
+/** Lets the options of this module's servers contain settings of the stack, both with `createServer` and with `Server`. */
 function applyOptionsIn(module: object): void {
   const target = module as ServerModule;
   const { createServer } = target;
@@ -50,16 +50,16 @@ function applyOptionsIn(module: object): void {
     return server;
   };
   Object.defineProperty(target.createServer, 'name', { value: 'createServer' });
-  // The same object to look at, so that `instanceof`, `extends` and what others keep on it go on.
+  // A proxy, so that `instanceof`, `extends` and properties that others set on the class work as before.
   target.Server = new Proxy(target.Server, {
-    construct(made, args, newTarget) {
-      const server: http.Server = Reflect.construct(made, args, newTarget);
+    construct(Server, args, newTarget) {
+      const server: http.Server = Reflect.construct(Server, args, newTarget);
       applyOptions(server, args[0]);
       return server;
     },
-    // Without `new`: it gives a server, or makes one of its receiver, as classes of the old kind want.
-    apply(made, receiver, args) {
-      const server: http.Server | undefined = Reflect.apply(made as never, receiver, args);
+    // Without `new` it returns a server, or turns its receiver into one, as function constructors expect.
+    apply(Server, receiver, args) {
+      const server: http.Server | undefined = Reflect.apply(Server as never, receiver, args);
       applyOptions(server ?? receiver, args[0]);
       return server;
     },

@@ -52,6 +52,6 @@ export function installPrefixes(prototype: object): void {
 }
 
 /** Takes what among a server's options is the stack's. */
-export function applyOptions(server: http.Server, given: unknown): void {
-  getInstallation().applyOptions(server, given);
+export function applyOptions(server: http.Server, options: unknown): void {
+  getInstallation().applyOptions(server, options);
 }

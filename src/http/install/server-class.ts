@@ -12,20 +12,20 @@ export interface ServerClass<S, O> {
 
 type Options<O> = (O & StackOptions) | http.RequestListener;
 
-/** A class of servers like Node's own `base`, on the native stack; its options may hold those of the stack. */
+/** Creates a class of servers like Node's `base` on the native stack; its options may contain those of the stack. */
 export function serverClass<S extends object, O>(
   base: object,
   install: (prototype: object) => void,
 ): ServerClass<S, O> {
   const construct = base as unknown as (this: S, ...args: unknown[]) => void;
   function Server(this: S, options?: Options<O>, listener?: http.RequestListener): S {
-    if (!(this instanceof Server)) return new made(options, listener);
+    if (!(this instanceof Server)) return new StackServer(options, listener);
     construct.call(this, options, listener);
     applyOptions(this as unknown as http.Server, options);
     return this;
   }
-  const made = Server as unknown as ServerClass<S, O>;
+  const StackServer = Server as unknown as ServerClass<S, O>;
   inherits(Server, base as never);
-  install(made.prototype);
-  return made;
+  install(StackServer.prototype);
+  return StackServer;
 }

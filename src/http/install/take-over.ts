@@ -61,23 +61,23 @@ function listenNatively(
     throw error;
   }
   let listener = native.stackListen(nativeServer.id, handle.fd);
-  let shown: Handle;
+  let publicHandle: Handle;
   try {
-    shown = listeningHandle(native.stackDuplicate(handle.fd), handle);
+    publicHandle = listeningHandle(native.stackDuplicate(handle.fd), handle);
   } catch (error) {
     native.stackCloseListener(listener);
     throw error;
   }
   handle.close();
-  learnFrom(shown);
+  learnFrom(publicHandle);
   reference(1);
-  const { close, ref, unref } = shown;
+  const { close, ref, unref } = publicHandle;
   let referenced = true;
   const refer = (alive: boolean) => {
     if (referenced !== alive && listener >= 0) reference(alive ? 1 : -1);
     referenced = alive;
   };
-  return Object.assign(shown, {
+  return Object.assign(publicHandle, {
     [kListens]: true,
     close(this: Handle, callback?: () => void) {
       if (listener >= 0) {

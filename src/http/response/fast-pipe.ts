@@ -6,7 +6,7 @@ import { isObserved, pipes, pipesAsNode } from '../install/node-methods.js';
 
 type Pipe = (this: unknown, destination: unknown, options?: unknown) => unknown;
 
-type Listener = (...given: unknown[]) => void;
+type Listener = (...args: unknown[]) => void;
 
 /** A request whose body goes to its own response. */
 interface Piping {

@@ -82,9 +82,9 @@ export function installLimits(prototype: object, changed: (server: http.Server) 
 /** Sets the limits that a server's options contain. */
 export function applyLimits(server: http.Server, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
-  const given = options as Partial<StackLimits>;
+  const limits = options as Partial<StackLimits>;
   for (const name of NAMES) {
-    if (given[name] !== undefined) setLimit(server, name, given[name]);
+    if (limits[name] !== undefined) setLimit(server, name, limits[name]);
   }
 }
 

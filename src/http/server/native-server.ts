@@ -82,7 +82,7 @@ export class NativeServer {
   /** Requests without a body are no streams (option `optimizeEmptyRequests`, Node 24). */
   readonly optimizeEmpty: boolean;
   #settings = '';
-  #screened = false;
+  #configuredAdmission = false;
   /** What went with the server's earlier numbers in the reactor. */
   #cached = 0;
   #counted = { lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 };
@@ -167,7 +167,7 @@ export class NativeServer {
         keepAliveSeconds: Math.floor(server.keepAliveTimeout / 1000),
       }),
       countsRequests: positive(server.maxRequestsPerSocket) > 0,
-      screens: this.screens,
+      screens: this.requiresAdmission,
       maxInFlight: Math.min(this.limits.maxRequestsInFlight, 0xffff_ffff),
       responseMs: this.limits.responseTimeout,
       responseStatus: this.limits.responseTimeoutStatus,
@@ -210,7 +210,7 @@ export class NativeServer {
   }
 
   /** The application decides about connections when they have been accepted. */
-  protected get screens(): boolean {
+  protected get requiresAdmission(): boolean {
     const { server } = this;
     if (!this.stands('connection')) return true;
     return server.maxConnections != null || server.listenerCount('connection') > 1;
@@ -226,7 +226,7 @@ export class NativeServer {
     const cache = getCacheOptions(this.server);
     this.caches = cache !== null;
     this.reportsCacheStatus = cache?.status === true;
-    this.#screened = this.screens;
+    this.#configuredAdmission = this.requiresAdmission;
     if (this.id < 0) return;
     const { responseTimeout, maxRequestsInFlight } = this.limits;
     const before = this.isWatched;
@@ -362,7 +362,7 @@ export class NativeServer {
 
   open(id: number): ServerSocket | null {
     const { server } = this;
-    if (this.caches && this.screens !== this.#screened) this.configure();
+    if (this.caches && this.requiresAdmission !== this.#configuredAdmission) this.configure();
     const socket = this.create(id);
     if (this.#isFull()) {
       native.stackClose(id, false);
@@ -633,8 +633,8 @@ export class NativeServer {
     }
   }
 
-  fallBack(socket: ServerSocket, bytes: Bytes | null, reason: string, made?: Buffer): void {
-    fallBackToNode(this, socket, bytes, reason, made);
+  fallBack(socket: ServerSocket, bytes: Bytes | null, reason: string, injected?: Buffer): void {
+    fallBackToNode(this, socket, bytes, reason, injected);
   }
 
   countFallback(reason: string): void {
@@ -700,10 +700,10 @@ export class NativeServer {
    * Somebody listens for the connection's bytes, or makes some up: Node's own code does that. In the midst of a request it
    * does only if the application has taken the connection away from Node. Gives whether it is Node's now.
    */
-  wantsBytes(socket: ServerSocket, made?: Buffer): boolean {
+  wantsBytes(socket: ServerSocket, injected?: Buffer): boolean {
     if (socket.nativeId < 0 || socket.receiving !== null) return false;
     if (socket.incoming.length > 0 && !isTakenOver(socket)) return false;
-    this.fallBack(socket, null, 'bytes wanted', made);
+    this.fallBack(socket, null, 'bytes wanted', injected);
     return socket.nativeId < 0;
   }
 }

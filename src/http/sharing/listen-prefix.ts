@@ -170,8 +170,8 @@ export function isJoining(server: http.Server): boolean {
 
 /** Where those who share ports meet: `MILLRACE_PORTS`, or a directory of the user's own. */
 function portsDirectory(): string {
-  const given = process.env.MILLRACE_PORTS;
-  if (given) return given;
+  const configured = process.env.MILLRACE_PORTS;
+  if (configured) return configured;
   const directory = meetingDirectory();
   if (directory === null) {
     throw new Error(

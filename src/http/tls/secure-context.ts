@@ -111,10 +111,10 @@ function convert(options: ContextOptions, side: ServerSide): NativeContext | str
   const tls13 = highest === 'TLSv1.3' && !(secureOptions & constants.SSL_OP_NO_TLSv1_3);
   if (!tls12 && !tls13) return 'TLS option maxVersion';
 
-  const given = options.ca ? certificatesOf(options.ca) : null;
-  const identities = pair(options, given ?? []);
+  const configured = options.ca ? certificatesOf(options.ca) : null;
+  const identities = pair(options, configured ?? []);
   if (identities.length === 0) return 'TLS without a certificate';
-  const authorities = side.requestCert ? (given ?? defaultAuthorities()) : [];
+  const authorities = side.requestCert ? (configured ?? defaultAuthorities()) : [];
   const context = new native.NativeSecureContext({
     identities: identities.map(({ chain, key }) => ({
       chain: chain.map(raw),
@@ -135,7 +135,7 @@ function convert(options: ContextOptions, side: ServerSide): NativeContext | str
         required: side.rejectUnauthorized,
         roots: authorities.filter(isSelfSigned).map(raw),
         intermediates: authorities.filter((one) => !isSelfSigned(one)).map(raw),
-        hint: given !== null,
+        hint: configured !== null,
       },
     }),
   });

@@ -88,13 +88,14 @@ export class SecureServer extends NativeServer {
     this.#offerContext();
   }
 
-  /** What handshakes are answered with while the event loop is busy, if nobody else has a say in them. */
+  /** Sets the context for handshakes while the event loop is busy, unless JavaScript takes part in them. */
   #offerContext(): void {
     if (this.id < 0) return;
     const { server } = this;
-    const othersSay = this.#foreign() || this.#isWatched() || this.screens || server.requestCert;
+    const needsJavaScript =
+      this.#foreign() || this.#isWatched() || this.requiresAdmission || server.requestCert;
     const chooses = server[kSniCallback] || server._contexts.length > 0;
-    const context = othersSay || chooses ? null : this.#native(server._sharedCreds.context);
+    const context = needsJavaScript || chooses ? null : this.#native(server._sharedCreds.context);
     this.#offered = typeof context === 'string' ? null : context;
     native.stackSetContext(this.id, this.#offered?.context);
   }
@@ -107,7 +108,7 @@ export class SecureServer extends NativeServer {
     return new SecureSocket(id, this);
   }
 
-  /** Contexts are made anew: ticket keys have changed. */
+  /** Contexts are created again, as ticket keys have changed. */
   forgetContexts(): void {
     this.#contexts = new WeakMap();
     this.#offerContext();
@@ -338,18 +339,18 @@ export class SecureServer extends NativeServer {
     else this.inListenContext(announce, server, ordinary);
   }
 
-  /** The socket that 'connection' listeners have seen, if they have, becomes an ordinary one. */
+  /** Turns the socket that 'connection' listeners got into an ordinary one; creates one if there were none. */
   #ordinary(socket: SecureSocket, options: object): OrdinarySocket {
-    const seen = socket.underlying as object | null;
-    if (!seen) return new net.Socket(options as net.SocketConstructorOpts) as OrdinarySocket;
+    const publicSocket = socket.underlying as object | null;
+    if (!publicSocket) return new net.Socket(options as net.SocketConstructorOpts) as OrdinarySocket;
     for (const key of Object.keys(new ServerSocket(-1, this))) {
       if (!key.startsWith('_events') && key !== '_maxListeners') {
-        delete (seen as Record<string, unknown>)[key];
+        delete (publicSocket as Record<string, unknown>)[key];
       }
     }
-    Object.setPrototypeOf(seen, net.Socket.prototype);
-    (net.Socket as unknown as (this: object, options: object) => void).call(seen, options);
-    return seen as OrdinarySocket;
+    Object.setPrototypeOf(publicSocket, net.Socket.prototype);
+    (net.Socket as unknown as (this: object, options: object) => void).call(publicSocket, options);
+    return publicSocket as OrdinarySocket;
   }
 
   /** After an upgrade, or for a request that is not judged here: only the text can go. */

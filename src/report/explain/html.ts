@@ -52,9 +52,9 @@ function listDoubts({ interrupted, load }: Explanation): string[] {
 }
 
 function renderResolution({ noise, probeCost }: Explanation): Markup {
-  const lost = (ratio: number) => share(Math.max(0, 1 - ratio));
+  const formatLoss = (ratio: number) => share(Math.max(0, 1 - ratio));
   const cost = probeCost
-    ? ` The probe inside the server costs ${lost(probeCost.ratio)} of throughput [${lost(probeCost.high)}, ${lost(probeCost.low)}].`
+    ? ` The probe inside the server costs ${formatLoss(probeCost.ratio)} of throughput [${formatLoss(probeCost.high)}, ${formatLoss(probeCost.low)}].`
     : '';
   return html`<p class="resolution">Differences below ${share(noise)} are noise.${cost}</p>`;
 }

@@ -144,10 +144,10 @@ function formatRuledOut({ ruledOut, experiments }: Explanation, sheet: Sheet): s
     return usual < 0 ? USUAL.length : usual;
   };
   const sorted = [...ruledOut].sort((a, b) => rank(a) - rank(b));
-  const shown = sorted.slice(0, MAX_RULED_OUT);
+  const listed = sorted.slice(0, MAX_RULED_OUT);
   const others = sorted.slice(MAX_RULED_OUT).map(({ limit }) => limit);
   const lines = [
-    ...shown.map(({ limit, why }) => `${limit}: ${why}`),
+    ...listed.map(({ limit, why }) => `${limit}: ${why}`),
     ...(others.length > 0 ? [`and ${others.join(', ')}`] : []),
   ];
   return [sheet.paint('dim', 'ruled out'), ...lines.flatMap((line) => formatIndented(sheet, line))];

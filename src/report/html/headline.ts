@@ -11,7 +11,7 @@ export function renderHeadline(result: LoadResult): Markup {
   const spread = throughput.stdev === null ? '' : `stdev ${rate(throughput.stdev)}`;
   const formatLatency = (key: 'p50' | 'p99' | 'max') =>
     hasResponse(result) ? formatStatistic(latencyMs, key, '≥') : '–';
-  const shown = [
+  const tiles = [
     renderTile('Throughput', rate(throughput.mean), 'req/s', spread),
     renderTile('Latency p50', ...splitUnit(formatLatency('p50')), 'half of the requests'),
     renderTile('Latency p99', ...splitUnit(formatLatency('p99')), '99 of 100 requests'),
@@ -23,8 +23,8 @@ export function renderHeadline(result: LoadResult): Markup {
     ),
   ];
   if (server) {
-    shown.push(renderTile('Server CPU', cores(server.cpuMean), 'cores', 'mean over the run'));
-    shown.push(renderTile('Server memory', ...splitUnit(bytes(server.rssMaxMb * 1e6)), 'at most'));
+    tiles.push(renderTile('Server CPU', cores(server.cpuMean), 'cores', 'mean over the run'));
+    tiles.push(renderTile('Server memory', ...splitUnit(bytes(server.rssMaxMb * 1e6)), 'at most'));
   }
-  return renderTiles(shown);
+  return renderTiles(tiles);
 }

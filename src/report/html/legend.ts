@@ -5,8 +5,8 @@ export type LegendEntry = readonly [drawn: Markup, meaning: string];
 
 /** Renders the legend of a chart; entries that are `false` are left out. */
 export function renderLegend(entries: (LegendEntry | false)[]): Markup {
-  const shown = entries.filter((sign) => sign !== false);
-  return html`<ul class="legend">${shown.map(([drawn, meaning]) => html`<li><svg class="sign" width="24" height="12" aria-hidden="true">${drawn}</svg>${meaning}</li>`)}</ul>`;
+  const visible = entries.filter((sign) => sign !== false);
+  return html`<ul class="legend">${visible.map(([drawn, meaning]) => html`<li><svg class="sign" width="24" height="12" aria-hidden="true">${drawn}</svg>${meaning}</li>`)}</ul>`;
 }
 
 /** Draws the sign of a line. */

@@ -39,8 +39,8 @@ export function buildDistributionPlots({
   if (latency.length === 0) return [];
   const listPercentiles = (points: Points) => points.map(([percentile]) => percentile);
   const all = new Set([0, ...listPercentiles(latency), ...listPercentiles(serviceTime)]);
-  const shown = [...all].sort((a, b) => a - b);
-  const listValues = (points: Points) => shown.map((percentile) => findValue(points, percentile));
+  const axisPercentiles = [...all].sort((a, b) => a - b);
+  const listValues = (points: Points) => axisPercentiles.map((percentile) => findValue(points, percentile));
   const series: Series[] = [
     { ...LINE, label: 'latency', values: listValues(latency), color: 'first' },
   ];
@@ -62,7 +62,7 @@ export function buildDistributionPlots({
       axis: 'percentile',
       unit: 'time',
       log: needsLogScale(series),
-      x: shown.map((percentile) => toNines(percentile, latencyMs.count)),
+      x: axisPercentiles.map((percentile) => toNines(percentile, latencyMs.count)),
       end: toNines(100, latencyMs.count),
       series,
     },

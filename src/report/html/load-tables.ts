@@ -61,8 +61,8 @@ export function renderRequestTable({ plan, requests }: LoadResult): Markup | nul
     ['not sent: no connection', notSent.connectFailed],
   ];
   const beyond: [string, number][] = [['redirections followed', requests.followed]];
-  const shown = [...rows, ...[...missed, ...beyond].filter(([, number]) => number > 0)];
-  return renderTable('Requests', [], shown.map(toCountRow));
+  const visibleRows = [...rows, ...[...missed, ...beyond].filter(([, number]) => number > 0)];
+  return renderTable('Requests', [], visibleRows.map(toCountRow));
 }
 
 /** Renders the number of responses by status. */

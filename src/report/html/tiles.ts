@@ -1,9 +1,9 @@
 import { html, type Markup } from './markup.js';
 
 /** Renders the most important numbers as tiles. */
-export function renderTiles(shown: Markup[]): Markup {
+export function renderTiles(tiles: Markup[]): Markup {
   return html`<dl class="headline">
-${shown}</dl>`;
+${tiles}</dl>`;
 }
 
 /** Renders a tile: its name, value and unit, and a short note. */

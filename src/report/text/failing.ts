@@ -13,11 +13,11 @@ export function formatFailingResponses(
   { failingResponses = [] }: LoadResult,
   sheet: Sheet,
 ): string[] {
-  const shown = failingResponses.slice(0, MAX_RESPONSES).flatMap((it) => formatResponse(it, sheet));
+  const lines = failingResponses.slice(0, MAX_RESPONSES).flatMap((it) => formatResponse(it, sheet));
   const more = failingResponses.length - MAX_RESPONSES;
   return more > 0
-    ? [...shown, ...formatField(sheet, '', `${more} more in the JSON result`, 'dim')]
-    : shown;
+    ? [...lines, ...formatField(sheet, '', `${more} more in the JSON result`, 'dim')]
+    : lines;
 }
 
 function formatResponse(response: FailingResponse, sheet: Sheet): string[] {

@@ -8,7 +8,7 @@ import { formatInterval, hasUpperEnd } from '../answer.js';
 export function renderSweepTiles({ best, model }: Sweep): Markup | null {
   if (!best) return null;
   const { maxThroughput, knee, peak, singleMs } = model ?? {};
-  const shown = [
+  const tiles = [
     renderTile(
       'Best level',
       rate(best.throughput.mean),
@@ -17,16 +17,16 @@ export function renderSweepTiles({ best, model }: Sweep): Markup | null {
     ),
   ];
   if (maxThroughput) {
-    shown.unshift(
+    tiles.unshift(
       renderTile('At most', rate(maxThroughput.value), 'req/s', formatInterval(maxThroughput)),
     );
   }
   if (knee)
-    shown.push(renderTile('Knee', count(knee.value), 'in flight', formatInterval(knee, count)));
+    tiles.push(renderTile('Knee', count(knee.value), 'in flight', formatInterval(knee, count)));
   if (peak)
-    shown.push(renderTile('Peak', count(peak.value), 'connections', formatInterval(peak, count)));
+    tiles.push(renderTile('Peak', count(peak.value), 'connections', formatInterval(peak, count)));
   if (singleMs) {
-    shown.push(
+    tiles.push(
       renderTile(
         'Single request',
         ...splitUnit(time(singleMs.value)),
@@ -34,22 +34,22 @@ export function renderSweepTiles({ best, model }: Sweep): Markup | null {
       ),
     );
   }
-  return renderTiles(shown);
+  return renderTiles(tiles);
 }
 
 /** Renders the most important numbers of a search. */
 export function renderSearchTiles({ rate: found, confirmed, single, trials }: Search): Markup {
-  const held = trials.filter((trial) => trial.held).length;
-  const shown = [
-    renderTile('Rates tried', count(trials.length), '', `${count(held)} held the objective`),
+  const heldCount = trials.filter((trial) => trial.held).length;
+  const tiles = [
+    renderTile('Rates tried', count(trials.length), '', `${count(heldCount)} held the objective`),
     renderTile('Single request', ...splitUnit(time(single.meanMs)), 'mean, one at a time'),
   ];
   if (found) {
     const { value, low, high } = found;
     const checked = confirmed?.held ? 'held in a longer block' : 'the lower end of the interval';
-    shown.unshift(renderTile('Plan with', rate(low), 'req/s', checked));
+    tiles.unshift(renderTile('Plan with', rate(low), 'req/s', checked));
     if (hasUpperEnd(high))
-      shown.unshift(renderTile('Holds up to', rate(value), 'req/s', formatInterval(found)));
+      tiles.unshift(renderTile('Holds up to', rate(value), 'req/s', formatInterval(found)));
   }
-  return renderTiles(shown);
+  return renderTiles(tiles);
 }

@@ -27,11 +27,11 @@ const MIN_SPAN = 6;
 /** Renders the distribution of response times, with the times of TCP timers. */
 export function renderLatency({ load }: Explanation): Markup | null {
   const { latencyMs, histograms } = load;
-  const shown = buildLogBins(estimateLatencies([histograms]), MAX_BINS);
-  const [first, last] = [shown[0], shown.at(-1)];
+  const bins = buildLogBins(estimateLatencies([histograms]), MAX_BINS);
+  const [first, last] = [bins[0], bins.at(-1)];
   if (!first || !last) return null;
   const x = createTimeScale(first.fromMs, last.toMs);
-  const y = createLinearScale(1.08 * Math.max(...shown.map((bin) => bin.share)));
+  const y = createLinearScale(1.08 * Math.max(...bins.map((bin) => bin.share)));
   return renderChart({
     title: 'Distribution of response times',
     caption:
@@ -39,7 +39,7 @@ export function renderLatency({ load }: Explanation): Markup | null {
     summary: `Response times: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, maximum ${formatStatistic(latencyMs, 'max')}.`,
     x: { scale: x, ticks: listDecades(x), label: roundTime },
     y: { scale: y, ticks: listMultiples(y), label: share },
-    content: shown.filter((bin) => bin.share > 0).map((bin) => drawBin(bin, x, y)),
+    content: bins.filter((bin) => bin.share > 0).map((bin) => drawBin(bin, x, y)),
     marks: TIMER_MARKS,
   });
 }
