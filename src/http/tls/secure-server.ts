@@ -342,7 +342,8 @@ export class SecureServer extends NativeServer {
   /** Turns the socket that 'connection' listeners got into an ordinary one; creates one if there were none. */
   #ordinary(socket: SecureSocket, options: object): OrdinarySocket {
     const publicSocket = socket.underlying as object | null;
-    if (!publicSocket) return new net.Socket(options as net.SocketConstructorOpts) as OrdinarySocket;
+    if (!publicSocket)
+      return new net.Socket(options as net.SocketConstructorOpts) as OrdinarySocket;
     for (const key of Object.keys(new ServerSocket(-1, this))) {
       if (!key.startsWith('_events') && key !== '_maxListeners') {
         delete (publicSocket as Record<string, unknown>)[key];

@@ -40,7 +40,8 @@ export function buildDistributionPlots({
   const listPercentiles = (points: Points) => points.map(([percentile]) => percentile);
   const all = new Set([0, ...listPercentiles(latency), ...listPercentiles(serviceTime)]);
   const axisPercentiles = [...all].sort((a, b) => a - b);
-  const listValues = (points: Points) => axisPercentiles.map((percentile) => findValue(points, percentile));
+  const listValues = (points: Points) =>
+    axisPercentiles.map((percentile) => findValue(points, percentile));
   const series: Series[] = [
     { ...LINE, label: 'latency', values: listValues(latency), color: 'first' },
   ];
