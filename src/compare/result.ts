@@ -37,8 +37,8 @@ export type Metric = keyof RunFigures;
 /** One run of one side. */
 export interface ComparedRun {
   side: SideName;
-  /** Pair that it belongs to, from 0: one run of each side, one right after the other. */
-  pair: number;
+  /** Pair that it belongs to, from 0: one run of each side, one right after the other; `null` in stored results. */
+  pair: number | null;
   /** ISO 8601. */
   startedAt: string;
   durationMs: number;
@@ -52,14 +52,15 @@ export interface ComparedRun {
 
 /**
  * What an interval says about B. `better` and `worse`: all of it lies beyond the margin; `no-difference`: all of it lies
- * within the margin.
+ * within the margin, which reaches from 1 / (1 + margin) to 1 + margin. `cannot-tell` also where there is no interval,
+ * and for requests/s and latencies where the load generator was the limit.
  */
 export type ComparisonVerdict = 'better' | 'worse' | 'no-difference' | 'cannot-tell';
 
 /** A ratio of B to A. */
 export interface Ratio {
   estimate: number;
-  /** Ends of the interval; `null` where each side has only one run. */
+  /** Ends of the interval; `null` where a side has only one run or a run whose figure is 0, or it has no bounds. */
   low: number | null;
   high: number | null;
 }
@@ -74,7 +75,10 @@ export interface ComparisonRow {
   b: number | null;
   /** `null` where a side has no figure. */
   ratio: Ratio | null;
-  /** Confidence of the interval: that of the verdict's row is `confidence`, the others' are corrected for their number. */
+  /**
+   * Confidence of the interval. That of the verdict's row is the comparison's; the others' are corrected for their
+   * number (Holm), so that at most one comparison in twenty has any wrong word among them.
+   */
   confidence: number;
   verdict: ComparisonVerdict;
 }

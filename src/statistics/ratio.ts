@@ -7,10 +7,10 @@ import type { MeasuredRatio } from './types.js';
  * Minimum standard deviation of a pair's log ratio for the interval: pairs agree better than 0.5 % only by chance, as a
  * machine varies by that much between two blocks.
  */
-const MIN_SCATTER = 0.005;
+export const MIN_SCATTER = 0.005;
 
 /**
- * Estimates the ratio after / before of paired blocks with its 95 % interval: the Hodges-Lehmann estimate of the log
+ * Estimates the ratio after / before of paired blocks with its interval, of 95 % unless asked otherwise: the Hodges-Lehmann estimate of the log
  * ratios (the median of the means of all pairs of them, which one bad block hardly moves), plus and minus Student's t
  * times their standard error.
  *
@@ -31,6 +31,7 @@ const MIN_SCATTER = 0.005;
  */
 export function estimateRatio(
   pairs: readonly (readonly [before: number, after: number])[],
+  confidence = 0.95,
 ): MeasuredRatio {
   const ratios = pairs.map(([before, after]) => after / before);
   const logs = ratios.map(Math.log);
@@ -42,7 +43,7 @@ export function estimateRatio(
     return { ratio, low: Math.min(...ratios), high: Math.max(...ratios), pairs: pairs.length };
   }
   const scatter = Math.max(MIN_SCATTER, standardDeviation(logs));
-  const half = (studentQuantile(logs.length - 1) * scatter) / Math.sqrt(logs.length);
+  const half = (studentQuantile(logs.length - 1, confidence) * scatter) / Math.sqrt(logs.length);
   return {
     ratio,
     low: Math.exp(centre - half),

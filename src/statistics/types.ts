@@ -1,4 +1,4 @@
-/** A measured ratio with its 95 % interval. The replicates are blocks of load. */
+/** A measured ratio with its interval, of 95 % unless asked otherwise. The replicates are blocks of load. */
 export interface MeasuredRatio extends Range {
   ratio: number;
   /** Number of pairs of blocks. */

@@ -93,11 +93,40 @@ describe('ratio of paired blocks', () => {
   });
 });
 
-test("Student's t is the table's", () => {
-  const known = { 1: 12.7062, 4: 2.7764, 20: 2.086, 21: 2.0796, 30: 2.0423, 120: 1.9799 };
-  for (const [freedom, quantile] of Object.entries(known)) {
-    within(quantile - 0.001, studentQuantile(Number(freedom)), quantile + 0.001, freedom);
+describe("Student's t", () => {
+  // NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2; two-sided.
+  const table = {
+    0.9: { 1: 6.314, 2: 2.92, 3: 2.353, 5: 2.015, 10: 1.812, 30: 1.697, 100: 1.66 },
+    0.95: { 1: 12.706, 2: 4.303, 3: 3.182, 5: 2.571, 10: 2.228, 30: 2.042, 100: 1.984 },
+    0.98: { 1: 31.821, 2: 6.965, 3: 4.541, 5: 3.365, 10: 2.764, 30: 2.457, 100: 2.364 },
+    0.99: { 1: 63.657, 2: 9.925, 3: 5.841, 5: 4.032, 10: 3.169, 30: 2.75, 100: 2.626 },
+    0.998: { 1: 318.313, 2: 22.327, 3: 10.215, 5: 5.893, 10: 4.144, 30: 3.385, 100: 3.174 },
+  };
+
+  for (const [confidence, row] of Object.entries(table)) {
+    test(`is the published table's at a confidence of ${confidence}`, () => {
+      for (const [freedom, quantile] of Object.entries(row)) {
+        const actual = studentQuantile(Number(freedom), Number(confidence));
+        within(quantile * 0.9999 - 5e-4, actual, quantile * 1.0001 + 5e-4, freedom);
+      }
+    });
   }
+
+  test('is exact where there is a formula', () => {
+    for (const confidence of [0.01, 0.5, 0.9, 0.95, 0.999, 0.99999, 0.9999999]) {
+      const one = Math.tan((Math.PI / 2) * confidence);
+      within(one * (1 - 1e-7), studentQuantile(1, confidence), one * (1 + 1e-7), confidence);
+      const two = confidence * Math.sqrt(2 / (1 - confidence ** 2));
+      within(two * (1 - 1e-7), studentQuantile(2, confidence), two * (1 + 1e-7), confidence);
+    }
+  });
+
+  test('becomes the normal distribution, and never falls between whole degrees of freedom', () => {
+    within(1.95996, studentQuantile(1e7), 1.95997, 'normal');
+    within(4.41717, studentQuantile(1e7, 0.99999), 4.41718, 'normal');
+    const quantiles = Array.from({ length: 60 }, (_, i) => studentQuantile(1 + i / 4, 0.99));
+    assert.ok(quantiles.every((value, i) => i === 0 || value < quantiles[i - 1]));
+  });
 });
 
 describe('noise floor', () => {

@@ -1,0 +1,14 @@
+// An HTTP server that computes for a while per request: `node server.js UNITS`. It prints its port.
+import { createServer } from 'node:http';
+
+const units = Number(process.argv[2]);
+
+/** Computes something that takes the same time for each unit and that no compiler removes. */
+function compute() {
+  let value = 1;
+  for (let i = 0; i < units; i++) value = (Math.imul(value, 1664525) + 1013904223) | 0;
+  return value;
+}
+
+const server = createServer((_, response) => response.end(String(compute() & 7)));
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));
