@@ -1,5 +1,6 @@
 import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../load/result.js';
+import { listLoadConditions } from './conditions.js';
 import { explainMarks, hasResponse } from './distribution.js';
 import { renderConditions } from './html/conditions.js';
 import { LOAD_DEFINITIONS, renderDefinitions } from './html/definitions.js';
@@ -33,7 +34,7 @@ export function renderLoadPage(result: LoadResult): string {
     summary: describePlan(result.plan),
     origin: formatOrigin(result.tool, result.startedAt),
     main: [
-      renderConditions(result),
+      renderConditions(listLoadConditions(result)),
       renderAlarm(result),
       renderHeadline(result),
       renderWarnings(listWarnings(result)),

@@ -1,5 +1,5 @@
 import type { ComparisonVerdict, Metric } from '../../compare/result.js';
-import { bytes, rate, time } from '../../format/units.js';
+import { bytes, rate, roundTime, time } from '../../format/units.js';
 
 /** How reports show a metric of a comparison. */
 interface MetricWords {
@@ -10,6 +10,8 @@ interface MetricWords {
   /** Words after a factor: `2.5 times as many requests/s`. */
   times: string;
   format(value: number): string;
+  /** Formats a round value, as on an axis. */
+  formatTick(value: number): string;
 }
 
 /** Metrics in the order of reports. */
@@ -20,24 +22,45 @@ export const METRICS: Record<Metric, MetricWords> = {
     less: 'fewer requests/s',
     times: 'as many requests/s',
     format: rate,
+    formatTick: rate,
   },
-  p50Ms: { name: 'p50', more: 'longer p50', less: 'shorter p50', times: 'the p50', format: time },
-  p99Ms: { name: 'p99', more: 'longer p99', less: 'shorter p99', times: 'the p99', format: time },
+  p50Ms: {
+    name: 'p50',
+    more: 'longer p50',
+    less: 'shorter p50',
+    times: 'the p50',
+    format: time,
+    formatTick: roundTime,
+  },
+  p99Ms: {
+    name: 'p99',
+    more: 'longer p99',
+    less: 'shorter p99',
+    times: 'the p99',
+    format: time,
+    formatTick: roundTime,
+  },
   cpuPerRequestUs: {
     name: 'CPU per request',
     more: 'more CPU per request',
     less: 'less CPU per request',
     times: 'the CPU per request',
     format: (us) => time(us / 1000),
+    formatTick: (us) => roundTime(us / 1000),
   },
   memoryMb: {
     name: 'memory',
     more: 'more memory',
     less: 'less memory',
     times: 'the memory',
-    format: (megabytes) => bytes(megabytes * 1e6),
+    format: formatMegabytes,
+    formatTick: formatMegabytes,
   },
 };
+
+function formatMegabytes(megabytes: number): string {
+  return bytes(megabytes * 1e6);
+}
 
 /** The verdicts as reports print them. */
 export const VERDICT_WORDS: Record<ComparisonVerdict, string> = {

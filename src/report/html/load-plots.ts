@@ -2,12 +2,8 @@ import { bytes, cores, duration, rate } from '../../format/units.js';
 import type { LoadResult, ServerResult } from '../../load/result.js';
 import { computeUnknownShare, formatStatistic, isSameDistribution } from '../distribution.js';
 import { countPerPoint, groupReadableWindows, thinPercentiles, thinSamples } from '../intervals.js';
-import { type Plot, type Series, toNines } from './plot.js';
-
-type Points = readonly (readonly [percentile: number, ms: number])[];
-
-/** Ratio of maximum to median from which on the y axis is logarithmic, as a linear one would show a flat line. */
-const LOG_SCALE_RATIO = 20;
+import { buildPercentilePlot, type PercentileLine } from './percentile-plot.js';
+import { needsLogScale, type Plot, type Series } from './plot.js';
 
 /** Maximum number of points of a plot over time; a screen cannot show more. */
 const MAX_POINTS = 1200;
@@ -37,36 +33,23 @@ export function buildDistributionPlots({
 }: LoadResult): Plot[] {
   const { latency, serviceTime } = percentiles;
   if (latency.length === 0) return [];
-  const listPercentiles = (points: Points) => points.map(([percentile]) => percentile);
-  const all = new Set([0, ...listPercentiles(latency), ...listPercentiles(serviceTime)]);
-  const axisPercentiles = [...all].sort((a, b) => a - b);
-  const listValues = (points: Points) =>
-    axisPercentiles.map((percentile) => findValue(points, percentile));
-  const series: Series[] = [
-    { ...LINE, label: 'latency', values: listValues(latency), color: 'first' },
-  ];
   const unknown =
     computeUnknownShare(latency) > 0
       ? ' A line that ends below 100 % means that unfinished requests were older than all finished ones.'
       : '';
   const same = isSameDistribution(latencyMs, serviceTimeMs);
-  if (!same) {
-    const values = listValues(serviceTime);
-    series.push({ ...LINE, label: 'service time', values, color: 'second', dashed: true });
-  }
+  const second: PercentileLine[] = same
+    ? []
+    : [{ label: 'service time', points: serviceTime, color: 'second', dashed: true }];
   return [
-    {
+    buildPercentilePlot({
       id: 'distribution',
       title: 'Latency by percentile',
       caption: `${same ? 'Service time is the same, as no request waited to be sent.' : BOTH_CLOCKS}${unknown}`,
       summary: `Latency: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, maximum ${formatStatistic(latencyMs, 'max')}.`,
-      axis: 'percentile',
-      unit: 'time',
-      log: needsLogScale(series),
-      x: axisPercentiles.map((percentile) => toNines(percentile, latencyMs.count)),
-      end: toNines(100, latencyMs.count),
-      series,
-    },
+      count: latencyMs.count,
+      lines: [{ label: 'latency', points: latency, color: 'first', dashed: false }, ...second],
+    }),
   ];
 }
 
@@ -167,21 +150,6 @@ function formatTitle(title: string, what: string, ms: number): string {
 /** Repeats the last value, as the last window lasts until the end of the run. */
 function repeatLast(values: (number | null)[]): (number | null)[] {
   return [...values, values.at(-1) ?? null];
-}
-
-function findValue(points: Points, percentile: number): number | null {
-  return points.find((point) => point[0] >= percentile)?.[1] ?? null;
-}
-
-function needsLogScale(series: Series[]): boolean {
-  const values = series.flatMap((one) => one.values).filter((value) => value !== null);
-  const sorted = values.sort((a, b) => a - b);
-  const [lowest = 0, median = 0, highest = 0] = [
-    sorted[0],
-    sorted[sorted.length >> 1],
-    sorted.at(-1),
-  ];
-  return lowest > 0 && highest > LOG_SCALE_RATIO * median;
 }
 
 function toSeconds(ms: number): number {

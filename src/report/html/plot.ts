@@ -40,6 +40,21 @@ export function toNines(percentile: number, count: number): number {
   return -Math.log10(Math.max(1 - percentile / 100, 1 / Math.max(2, count)));
 }
 
+/** Ratio of maximum to median from which on the y axis is logarithmic, as a linear one would show a flat line. */
+const LOG_SCALE_RATIO = 20;
+
+/** Whether the values of some lines are only readable on a logarithmic y axis. */
+export function needsLogScale(series: Series[]): boolean {
+  const values = series.flatMap((one) => one.values).filter((value) => value !== null);
+  const sorted = values.sort((a, b) => a - b);
+  const [lowest = 0, median = 0, highest = 0] = [
+    sorted[0],
+    sorted[sorted.length >> 1],
+    sorted.at(-1),
+  ];
+  return lowest > 0 && highest > LOG_SCALE_RATIO * median;
+}
+
 /** Renders the figure that plots.js draws a plot into. */
 export function renderPlot(plot: Plot): Markup {
   const scale = plot.log ? ' Logarithmic scale.' : '';

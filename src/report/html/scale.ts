@@ -22,7 +22,12 @@ export function createLogScaleAround(values: number[], room: number): Scale {
 
 /** Creates a linear scale from 0. */
 export function createLinearScale(high: number): Scale {
-  return createScale(0, high, (value) => value / high);
+  return createLinearScaleBetween(0, high);
+}
+
+/** Creates a linear scale between two values. */
+export function createLinearScaleBetween(low: number, high: number): Scale {
+  return createScale(low, high, (value) => (value - low) / (high - low));
 }
 
 function createScale(low: number, high: number, share: (value: number) => number): Scale {
@@ -49,13 +54,14 @@ export function listPowersOfTwo({ low, high }: Scale): number[] {
   return all.filter((power) => power % step === 0).map((power) => 2 ** power);
 }
 
-/** Lists about four multiples of 1, 2 or 5 times a power of ten up to the end of a linear scale. */
-export function listMultiples({ high }: Scale): number[] {
-  const wanted = high / 4;
+/** Lists about four multiples of 1, 2 or 5 times a power of ten within a linear scale. */
+export function listMultiples({ low, high }: Scale): number[] {
+  const wanted = (high - low) / 4;
   const decade = 10 ** Math.floor(Math.log10(wanted));
   const step = ([1, 2, 5].find((rung) => rung * decade >= wanted) ?? 10) * decade;
-  return Array.from({ length: Math.floor(high / step) + 1 }, (_, index) =>
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) =>
     // Rounding removes floating-point errors, as in 3 * 0.1.
-    Number((index * step).toPrecision(12)),
+    Number(((first + index) * step).toPrecision(12)),
   );
 }

@@ -1,8 +1,16 @@
 // Reports of comparisons.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { renderComparisonPage } from '../../../dist/report/compare/html.js';
 import { renderComparisonText } from '../../../dist/report/compare/text.js';
-import { faster, judged, row, withNames } from '../../fixtures/report/comparisons.js';
+import {
+  faster,
+  hostile,
+  judged,
+  row,
+  single,
+  withNames,
+} from '../../fixtures/report/comparisons.js';
 
 const print = (result, width = 80, color = false) =>
   renderComparisonText(result, { color, width, notes: [] });
@@ -64,9 +72,7 @@ describe('text of a comparison', () => {
   });
 
   test('a single run of a side has no interval, and the text says so', () => {
-    const result = judged([1.3, null, null], 'cannot-tell', { ended: 'files', width: null });
-    result.rows = result.rows.slice(0, 1);
-    result.runs = result.runs.slice(0, 2);
+    const result = single();
     assert.match(flat(result), /30 % more requests\/s \(no interval, as a side has a single run\)/);
     assert.match(print(result), /^requests\/s +11,420 +14,846 +1\.300 +– {2}cannot tell$/m);
     assert.match(print(result), /^runs +1 of A and 1 of B, from stored results$/m);
@@ -157,5 +163,44 @@ describe('text of a comparison', () => {
       }
     }
     assert.ok(print(faster(), 80, true).includes('\x1b['));
+  });
+});
+
+describe('page of a comparison', () => {
+  const textOf = (page) => page.replace(/<style>.*?<\/style>|<script.*?<\/script>/gs, '');
+
+  for (const [name, make] of Object.entries({ faster, single, hostile })) {
+    test(`${name}: has the result and no number that is none`, () => {
+      const page = renderComparisonPage(make());
+      const [, held] = /<script type="application\/json" id="result">(.*?)<\/script>/.exec(page);
+      assert.deepEqual(JSON.parse(held), make());
+      assert.doesNotMatch(textOf(page), /NaN|undefined|Infinity/);
+    });
+  }
+
+  test('the verdict is first, before the conditions and the figures', () => {
+    const conditions = [{ condition: 'p99 ratio<=1.1', value: 1.12, holds: false }];
+    const page = textOf(renderComparisonPage(faster({ conditions })));
+    const places = ['is faster than A', '1 of 1 conditions do not hold', 'B / A'];
+    const found = places.map((text) => page.indexOf(text));
+    assert.ok(found.every((place) => place > 0));
+    assert.deepEqual(
+      found.toSorted((a, b) => a - b),
+      found,
+    );
+    assert.match(page, /✗ <code>p99 ratio&#60;=1\.1<\/code> does not hold: 1\.120/);
+  });
+
+  test('all request names are on the page, and what differs is open', () => {
+    const page = renderComparisonPage(withNames(30, 2));
+    const [open, folded] = textOf(page).split('<details>');
+    assert.equal(open.match(/GET \/things-\d+\/:id/g).length, 2);
+    assert.equal(new Set(folded.match(/GET \/things-\d+\/:id/g)).size, 30);
+  });
+
+  test('text from outside stays text', () => {
+    const page = renderComparisonPage(hostile());
+    assert.equal(page.match(/<\/script>/g).length, 3);
+    assert.ok(!textOf(page).includes('<img'));
   });
 });
