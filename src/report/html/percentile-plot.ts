@@ -19,11 +19,11 @@ export interface PercentilePlot extends Pick<Plot, 'id' | 'title' | 'caption' | 
 /** Builds a plot of times over percentiles. */
 export function buildPercentilePlot({ count, lines, ...texts }: PercentilePlot): Plot {
   const percentiles = lines.flatMap(({ points }) => points.map(([percentile]) => percentile));
-  const shown = [...new Set([0, ...percentiles])].sort((a, b) => a - b);
+  const axisPercentiles = [...new Set([0, ...percentiles])].sort((a, b) => a - b);
   const series = lines.map(
     ({ label, points, color, dashed }): Series => ({
       label,
-      values: listValues(points, shown),
+      values: listValues(points, axisPercentiles),
       color,
       dashed,
       stepped: false,
@@ -35,7 +35,7 @@ export function buildPercentilePlot({ count, lines, ...texts }: PercentilePlot):
     axis: 'percentile',
     unit: 'time',
     log: needsLogScale(series),
-    x: shown.map((percentile) => toNines(percentile, count)),
+    x: axisPercentiles.map((percentile) => toNines(percentile, count)),
     end: toNines(100, count),
     series,
   };
