@@ -61,7 +61,7 @@ function describeSize(metric: ComparisonRow['metric'], estimate: number): string
 }
 
 function describeInterval({ estimate, low, high }: Ratio, confidence: number): string {
-  if (low === null || high === null) return ' (no interval, as a side has a single run)';
+  if (low === null || high === null) return ' (no interval: it takes several runs of each side)';
   const format = estimate >= MIN_FACTOR ? formatRatio : formatChange;
   return ` (${formatConfidence(confidence)} interval ${format(low)} to ${format(high)})`;
 }
@@ -93,7 +93,7 @@ function describeEnd(result: ComparisonResult): string {
 
 function computeWidth(ratio: Ratio | null): number | null {
   if (!ratio || ratio.low === null || ratio.high === null) return null;
-  return ratio.high - ratio.low;
+  return ratio.high / ratio.low - 1;
 }
 
 /** Describes the confidence of the intervals; `null` if there are none. */

@@ -1,18 +1,21 @@
-import type { JudgedCondition } from '../conditions.js';
+import { chooseSign, describeOutcome, type JudgedCondition } from '../conditions.js';
 import { html, type Markup } from './markup.js';
 
 /** Renders whether the conditions of `--fail-on` hold, with the measured values; `null` without conditions. */
 export function renderConditions(conditions: JudgedCondition[]): Markup | null {
   if (conditions.length === 0) return null;
-  const failed = conditions.filter(({ holds }) => !holds).length;
-  const title = failed === 0 ? 'Passed' : 'Failed';
+  const failed = conditions.filter(({ holds }) => holds === false).length;
+  const unknown = conditions.filter(({ holds }) => holds === null).length;
+  const title = failed > 0 ? 'Failed' : unknown > 0 ? 'Not judged' : 'Passed';
   const summary =
-    failed === 0
-      ? `all ${conditions.length} conditions hold`
-      : `${failed} of ${conditions.length} conditions do not hold`;
+    failed > 0
+      ? `${failed} of ${conditions.length} conditions do not hold`
+      : unknown > 0
+        ? `${unknown} of ${conditions.length} conditions cannot be judged`
+        : `all ${conditions.length} conditions hold`;
   const items = conditions.map(
     ({ condition, holds, measured }) =>
-      html`<li>${holds ? '✓' : '✗'} <code>${condition}</code> ${holds ? 'holds' : 'does not hold'}: ${measured}</li>`,
+      html`<li>${chooseSign(holds)} <code>${condition}</code> ${describeOutcome(holds)}: ${measured}</li>`,
   );
   return html`<div class="${failed === 0 ? 'conditions' : 'conditions failed'}">
 <p><strong>${title}</strong> ${summary}</p>

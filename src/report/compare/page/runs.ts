@@ -72,7 +72,7 @@ function createScaleAround(values: number[]): Scale {
 function drawRun({ run, x, value }: RunPoint, metric: Metric, scale: Scale, y: Scale): Markup {
   const style: MarkerStyle = {
     kind: run.clientBound ? 'left-out' : run.side === 'b' ? 'second' : null,
-    title: `${run.side.toUpperCase()}, pair ${run.pair + 1}: ${formatFigure(metric, value)}${run.clientBound ? ', CLIENT-BOUND' : ''}`,
+    title: `${run.side.toUpperCase()}${run.pair === null ? '' : `, pair ${run.pair + 1}`}: ${formatFigure(metric, value)}${run.clientBound ? ', CLIENT-BOUND' : ''}`,
   };
   const draw = run.side === 'a' ? drawDot : drawSquare;
   return draw(`${scale.at(x)}%`, toPixels(y, value), style);

@@ -1,4 +1,5 @@
 import type { ComparisonResult, ComparisonRow } from '../../../compare/result.js';
+import { toEqualRange } from '../../../compare/words.js';
 import { drawDot } from '../../html/markers.js';
 import { html, type Markup } from '../../html/markup.js';
 import { drawRange } from '../../html/ranges.js';
@@ -80,12 +81,11 @@ function renderRow({ metric, a, b, ratio, verdict }: ComparisonRow, axis: RatioA
 }
 
 function drawRow(ratio: ComparisonRow['ratio'], { scale, lines, margin }: RatioAxis): Markup {
-  const equal = { low: 1 - margin, high: 1 + margin };
   const ground = lines.map((line) => {
     const at = scale.at(line);
     return html`<line class="${line === 1 ? 'one' : 'grid'}" x1="${at}%" x2="${at}%" y1="0" y2="${ROW_HEIGHT}"/>`;
   });
-  return html`<svg height="${ROW_HEIGHT}" aria-hidden="true">${drawRange('equal', equal, scale, { y: 0, height: ROW_HEIGHT })}${ground}${ratio && drawInterval(ratio, scale)}</svg>`;
+  return html`<svg height="${ROW_HEIGHT}" aria-hidden="true">${drawRange('equal', toEqualRange(margin), scale, { y: 0, height: ROW_HEIGHT })}${ground}${ratio && drawInterval(ratio, scale)}</svg>`;
 }
 
 function drawInterval(
