@@ -7,19 +7,19 @@ import { native } from '../reactor/native.js';
 
 /** Settings of a server's output cache, from its options or `MILLRACE_CACHE_DURATION`. */
 export interface CacheOptions {
-  /** Time for which a response is fresh that does not say so itself. 0: only responses are stored that say so, by `res.cacheDuration`, `Cache-Control` or `Expires`. */
+  /** Freshness lifetime of responses that do not set their own. 0: only responses with their own lifetime are stored, set by `res.cacheDuration`, `Cache-Control` or `Expires`. */
   duration: number;
   /** Maximum size of all entries together. The least recently used entries are evicted to make room. */
   maxBytes: number;
-  /** Maximum size of one response, its head included. */
+  /** Maximum size of one response, including its head. */
   maxEntryBytes: number;
-  /** Maximum of responses of one URI that differ by `Vary`. */
+  /** Maximum number of stored responses of one URI that differ by `Vary`. */
   maxVariants: number;
-  /** Time for which a request waits for the response to another request for the same; once that has begun, at most half a second. After it, the request goes to the application. */
+  /** Maximum time for which a request waits for the response to an identical request; once that response has begun, at most half a second. Then the request goes to the application. */
   maxWait: number;
-  /** Whether one request in the last tenth of an entry's life goes to the application and renews it. */
+  /** Whether one request in the last tenth of an entry's lifetime goes to the application to renew the entry. */
   earlyRefresh: boolean;
-  /** Whether `Cache-Control` and `Pragma` of requests count: a client's reload then reaches the application. */
+  /** Whether the cache obeys `Cache-Control` and `Pragma` of requests: a client's reload then reaches the application. */
   obeyRequests: boolean;
   /** Whether responses have a `Cache-Status` field (RFC 9211), which distinguishes hits from misses. */
   status: boolean;
@@ -30,7 +30,7 @@ type Key = keyof CacheOptions;
 interface Setting<T> {
   unit: string;
   fallback: T;
-  /** Minimum of a number. */
+  /** Minimum value of a number. */
   minimum?: number;
 }
 
@@ -70,7 +70,7 @@ export function applyCacheOption(server: http.Server, options: unknown): void {
   set.set(server, read(cache));
 }
 
-/** Values of the option `cache`: `true` stands for all defaults, `false` turns the cache off. */
+/** Values of the option `cache`: `true` for all defaults, `false` for no cache. */
 export type CacheOption = boolean | Partial<CacheOptions>;
 
 function read(input: unknown): CacheOptions | null {
@@ -142,9 +142,9 @@ export type CacheStats = NonNullable<ReturnType<typeof native.stackCacheStatisti
 /** A stored response. */
 export type CacheEntry = ReturnType<typeof native.stackCacheEntries>[number];
 
-/** Entries to be removed: a field that is missing matches all of them. */
+/** A selection of entries to remove; a missing field matches all entries. */
 export interface CacheSelection {
-  /** Path and query, as they were sent. */
+  /** Path and query, as the client sent them. */
   path?: string;
   /** Beginning of path and query. */
   prefix?: string;
@@ -154,7 +154,7 @@ export interface CacheSelection {
   secure?: boolean;
 }
 
-/** The output cache of one server. It is empty where the cache is off or the server does not listen natively. */
+/** The output cache of one server. It is empty if the cache is off or the server does not listen natively. */
 export class ServerCache {
   readonly #id: () => number;
 
@@ -162,7 +162,7 @@ export class ServerCache {
     this.#id = id;
   }
 
-  /** Returns the counters; `null` where there is no cache. */
+  /** Returns the counters; `null` if there is no cache. */
   stats(): CacheStats | null {
     const id = this.#id();
     return id < 0 ? null : (native.stackCacheStatistics(id) ?? null);
@@ -204,7 +204,7 @@ function toSelection(what: string | URL | CacheSelection): CacheSelection {
   }
   const entries = typeof what === 'object' && what !== null ? Object.entries(what) : [];
   const specified = entries.filter(([, value]) => value !== undefined);
-  // A mistyped selection must not be taken for "all".
+  // A misspelled selection must not remove all entries.
   if (specified.length === 0 || specified.some(([key]) => !SELECTING.includes(key))) {
     const requirement = `a path, a URL, or an object with some of ${SELECTING.join(', ')}`;
     throw usageError(`${DELETE} must be ${requirement} (got ${JSON.stringify(what)})`);

@@ -4,32 +4,32 @@ import { usageError } from '../../errors.js';
 import { hasDurationUnit, parseDuration } from '../../units.js';
 import { describeValue } from '../../validation/shape.js';
 
-/** Limits beyond Node's own. They may be read and set at any time, as properties of a server or in its options. */
+/** Limits in addition to Node's own: properties of a server that can be read and set at any time, and options. */
 export interface StackLimits {
-  /** Maximum of requests of one connection that the application has at once. Later ones wait unread until half of them are answered. */
+  /** Maximum number of requests of one connection that the application handles at once. Later requests are not read until half of these are answered. */
   maxPipelinedRequests: number;
-  /** Time for each response, from the head of its request to its last byte. After it, `responseTimeoutStatus` is sent in the response's turn and the connection is closed; a response that has begun is cut off. */
+  /** Time limit of each response, from the head of its request to its last byte. After it, a response with `responseTimeoutStatus` is sent in its turn and the connection is closed; a response that has begun is cut off. */
   responseTimeout: number;
   /** Status of the responses that `responseTimeout` sends. */
   responseTimeoutStatus: number;
-  /** Maximum of requests of the server that the application has at once. Each request beyond it is answered 503 with `Connection: close`, and the server emits `dropRequest`. */
+  /** Maximum number of requests of the server that the application handles at once. Further requests are answered 503 with `Connection: close`, and the server emits `dropRequest`. */
   maxRequestsInFlight: number;
-  /** Minimum rate at which a request's body arrives, on average after five seconds; time in which the application does not read does not count. Below it, the server emits `clientError` (by default: 408) and the connection is closed. */
+  /** Minimum rate at which a request's body must arrive, on average after five seconds. Time in which the application does not read is not counted. Below it, the server emits `clientError` (by default: 408) and the connection is closed. */
   minReceiveRate: number;
-  /** Minimum rate at which a client takes the bytes that wait for it, on average after five seconds; on Linux, bytes in the system's buffers do not count as taken. Below it, the connection is closed. */
+  /** Minimum rate at which a client must receive the bytes that wait for it, on average after five seconds. On Linux, bytes in the system's buffers do not count as received. Below it, the connection is closed. */
   minSendRate: number;
 }
 
 interface Limit {
   unit: string;
   fallback: number;
-  /** What is counted: fractions are not accepted. */
+  /** Units of whole numbers. */
   isWhole?: true;
   /** The minimum, or all accepted values. */
   accepted: number | readonly number[];
 }
 
-/** Accepted values and defaults. Where zero is accepted it means no limit. */
+/** Accepted values and defaults. If 0 is accepted, it means no limit. */
 export const LIMITS: Record<keyof StackLimits, Limit> = {
   maxPipelinedRequests: { unit: 'requests', fallback: 256, accepted: 1, isWhole: true },
   responseTimeout: { unit: 'ms', fallback: 0, accepted: 0 },
@@ -102,7 +102,7 @@ function isAccepted({ accepted, isWhole }: Limit, value: unknown): boolean {
   return value >= accepted && !(isWhole && value !== Infinity && !Number.isInteger(value));
 }
 
-/** What a limit must be, as a part of a sentence. */
+/** The requirement of a limit, as a part of a sentence. */
 function requirement(limit: Limit): string {
   const { accepted, unit, isWhole } = limit;
   if (typeof accepted !== 'number') return acceptedText(limit);

@@ -1,29 +1,29 @@
-/** Counters of a server: what was served natively, what by Node's own code, and why. */
+/** Counters of a server: connections and requests served natively and by Node's own code, with the reasons. */
 export interface StackStats {
   connections: {
-    /** Native connections now. */
+    /** Open native connections. */
     open: number;
-    /** Native connections so far, without those that fell back. */
+    /** Native connections since the start, without those that fell back. */
     native: number;
-    /** Connections so far that fell back to Node's own code. */
+    /** Connections that fell back to Node's own code. */
     fallback: number;
-    /** Connections so far that were accepted and lost: no memory was left, or the system could watch no more. */
+    /** Connections that were accepted and lost, as there was no memory or the system could not watch another descriptor. */
     lost: number;
-    /** On a shared port, connections so far that moved to the process that owns their requests, without those that are relayed. */
+    /** On a shared port: connections that moved to the process that owns their requests, without relayed ones. */
     moved: number;
-    /** On a shared port, TLS connections so far whose text was relayed to the process that owns their requests. */
+    /** On a shared port: TLS connections whose decrypted data was relayed to the process that owns their requests. */
     relayed: number;
   };
   requests: {
-    /** Requests of native connections now that have begun and are not answered to the end. */
+    /** Requests of native connections whose response is not complete. */
     inFlight: number;
-    /** Requests of native connections so far. */
+    /** Requests of native connections. */
     native: number;
-    /** Requests so far that the output cache has answered. */
+    /** Requests that the output cache answered. */
     cached: number;
-    /** Requests so far of connections that fell back to Node's own code. */
+    /** Requests of connections that fell back to Node's own code. */
     fallback: number;
-    /** On a shared port, requests so far that were answered 404 or 503, as no process has their URL. */
+    /** On a shared port: requests that were answered 404 or 503, as no process owns their URL. */
     unowned: number;
   };
   /** Connections that fell back to Node's own code, by reason. */
@@ -36,7 +36,7 @@ export interface StackStats {
   tooSlow: number;
 }
 
-/** Counters that are kept here; the others are computed when they are read. */
+/** The counters that are kept in JavaScript; the others are computed when they are read. */
 export type CountedHere = Omit<StackStats, 'connections' | 'requests'> & {
   connections: Omit<StackStats['connections'], 'open' | 'lost' | 'moved' | 'relayed'>;
   requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached' | 'unowned'>;
