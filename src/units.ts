@@ -125,6 +125,17 @@ function readRate(text: string): number {
   return hasDurationUnit(interval) ? (count * 1000) / readDuration(interval) : Number.NaN;
 }
 
+/** Parses a share: a number such as 0.03, or text such as `3%`. */
+export function parseShare(value: number | string, name: string, { min, max }: Range): number {
+  const share = typeof value === 'number' ? value : readPercentage(value);
+  if (share >= min && share <= max) return share;
+  throw mustBe(name, `a percentage from ${min * 100}% to ${max * 100}%, such as 3%`, value);
+}
+
+function readPercentage(text: string): number {
+  return /^(?:\d+(?:\.\d+)?|\.\d+)%$/.test(text) ? Number(text.slice(0, -1)) / 100 : Number.NaN;
+}
+
 /** Parses bytes from a number or from text: `1000`, `16k`, `64KiB`, `1MB`. */
 export function parseBytes(value: number | string, name: string): number {
   const bytes = typeof value === 'number' ? value : readScaled(value, BYTES, BYTES_PER_UNIT);

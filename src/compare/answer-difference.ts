@@ -1,0 +1,120 @@
+/** What is compared of an answer. */
+export interface Answer {
+  /** `null` where there was no response. */
+  status: number | null;
+  /** What went wrong, else `null`. */
+  error: string | null;
+  contentType: string | null;
+  contentEncoding: string | null;
+  /** Bytes of the content; `null` if not known. */
+  contentBytes: number | null;
+  /** `contentBytes` may include the framing of chunks. */
+  isAbout: boolean;
+  /** The content's beginning; `null` where it is no text. */
+  text: string | null;
+  /** `text` is all of it. */
+  isWhole: boolean;
+}
+
+/** Relative difference up to which the lengths of contents that vary, or that are compressed, count as equal. */
+const MAX_VARIATION = 0.05;
+
+/** Relative difference up to which lengths that are not known exactly count as equal. */
+const MAX_INEXACT = 0.01;
+
+/**
+ * Says how the answers of two sides to one request differ, `null`: they do not. Each side was asked several times: what
+ * differs within a side, such as a date or an id, is not compared.
+ */
+export function describeAnswerDifference(
+  a: readonly Answer[],
+  b: readonly Answer[],
+): string | null {
+  return (
+    findFieldDifference(a, b, describeOutcome) ??
+    findFieldDifference(a, b, ({ contentType }) => `content type ${contentType ?? 'none'}`) ??
+    findFieldDifference(a, b, describeEncoding) ??
+    findTextDifference(a, b) ??
+    findLengthDifference(a, b)
+  );
+}
+
+function describeOutcome({ status, error }: Answer): string {
+  if (error === null) return `status ${status}`;
+  return status === null ? `no response (${error})` : `status ${status}, broken off (${error})`;
+}
+
+function describeEncoding({ contentEncoding }: Answer): string {
+  return `content encoding ${contentEncoding ?? 'none'}`;
+}
+
+function findFieldDifference(
+  a: readonly Answer[],
+  b: readonly Answer[],
+  describe: (answer: Answer) => string,
+): string | null {
+  const [[of, ...more], [other, ...others]] = [new Set(a.map(describe)), new Set(b.map(describe))];
+  if (of === other || more.length > 0 || others.length > 0) return null;
+  return `${of} of A, ${other} of B`;
+}
+
+/** Words and numbers, and what stands between them. */
+const TOKENS = /[\w.+/=-]+|[^\w.+/=-]+/g;
+
+function findTextDifference(a: readonly Answer[], b: readonly Answer[]): string | null {
+  const [tokensOfA, tokensOfB] = [readTokens(a), readTokens(b)];
+  const [of = [], other = []] = [tokensOfA?.[0], tokensOfB?.[0]];
+  // No text, or one whose shape varies: nothing that compares.
+  if (!tokensOfA || !tokensOfB) return null;
+  const isWhole = [...a, ...b].every((answer) => answer.isWhole);
+  const varies = (index: number) =>
+    [tokensOfA, tokensOfB].some((texts) => texts.some((it) => it[index] !== texts[0]?.[index]));
+  // The last token of a beginning may be cut.
+  const length = isWhole
+    ? Math.max(of.length, other.length)
+    : Math.min(of.length, other.length) - 1;
+  for (let index = 0; index < length; index++) {
+    if (of[index] === other[index] || varies(index)) continue;
+    return `content ${excerpt(of, index)} of A, ${excerpt(other, index)} of B`;
+  }
+  return null;
+}
+
+/** The tokens of each answer's text; `null` if one is no text, or if they differ in number. */
+function readTokens(answers: readonly Answer[]): string[][] | null {
+  if (answers.some(({ text }) => text === null)) return null;
+  const texts = answers.map(({ text }) => text?.match(TOKENS) ?? []);
+  const isWhole = answers.every((answer) => answer.isWhole);
+  return isWhole && texts.some(({ length }) => length !== texts[0]?.length) ? null : texts;
+}
+
+const EXCERPT_BEFORE = 20;
+const EXCERPT_LENGTH = 50;
+
+function excerpt(tokens: readonly string[], index: number): string {
+  const before = tokens.slice(0, index).join('').slice(-EXCERPT_BEFORE);
+  const text = `${before}${tokens.slice(index).join('')}`;
+  if (text === '') return 'empty';
+  const line = text.slice(0, EXCERPT_LENGTH).replace(/\s+/g, ' ');
+  return `'${line}'${text.length > EXCERPT_LENGTH ? '...' : ''}`;
+}
+
+function findLengthDifference(a: readonly Answer[], b: readonly Answer[]): string | null {
+  const all = [...a, ...b];
+  // Of text that is known as a whole the comparison says more.
+  if (all.every(({ text, isWhole }) => text !== null && isWhole)) return null;
+  const [of, other] = [a, b].map(readStableLength);
+  if (of == null || other == null || of === other) return null;
+  const isVarying = [a, b].some((answers) => new Set(answers.map(({ text }) => text)).size > 1);
+  const isCompressed = all.some(({ contentEncoding }) => contentEncoding !== null);
+  const inexact = all.some(({ isAbout }) => isAbout) ? MAX_INEXACT : 0;
+  const tolerance = isVarying || isCompressed ? MAX_VARIATION : inexact;
+  if (Math.abs(of - other) <= tolerance * Math.max(of, other)) return null;
+  return `${of} bytes of content of A, ${other} of B`;
+}
+
+/** `null` where it varies or is not known. */
+function readStableLength(answers: readonly Answer[]): number | null {
+  const [first = null, ...more] = new Set(answers.map(({ contentBytes }) => contentBytes));
+  return more.length > 0 ? null : first;
+}

@@ -1,0 +1,71 @@
+import type { PlanSummary } from '../load/result.js';
+import { packageVersion } from '../version.js';
+import { readRun } from './figures.js';
+import { evaluateRatioCondition } from './ratio-condition.js';
+import type { ComparisonResult, Metric } from './result.js';
+import { compareRuns, DEFAULT_CONFIDENCE } from './rows.js';
+import type { CompareSettings } from './settings.js';
+import { describeFailureDifference, type SideResult, summarizeWarnings } from './warnings.js';
+
+/** What a comparison has measured. */
+interface Measured {
+  settings: CompareSettings;
+  startedAt: Date;
+  sides: ComparisonResult['sides'];
+  /** At least one of A, which comes first. */
+  runs: readonly SideResult[];
+  ended: ComparisonResult['ended'];
+  /** How the answers of the sides differ. */
+  differences: readonly string[];
+  stack?: ComparisonResult['stack'];
+}
+
+/** Completes what was measured to the result. */
+export function conclude(measured: Measured): ComparisonResult {
+  const { settings, startedAt, sides, runs, ended, stack } = measured;
+  const { margin, conditions, allowDifference } = settings;
+  const plan = findPlan(runs);
+  const compared = runs.map(({ result, side, pair }) => readRun(result, side, pair));
+  const failures = describeFailureDifference(runs);
+  const { rows, verdict } = compareRuns(compared, { margin, metric: chooseMetric(plan) });
+  const judged = { rows, verdict };
+  if (failures !== null && !allowDifference) {
+    judged.verdict = { ...verdict, word: 'cannot-tell', reason: failures };
+    judged.rows = rows.map((row, index) =>
+      index === 0 ? { ...row, verdict: 'cannot-tell' } : row,
+    );
+  }
+  return {
+    schemaVersion: 1,
+    kind: 'comparison',
+    tool: { name: 'millrace', version: packageVersion() },
+    startedAt: startedAt.toISOString(),
+    durationMs: Date.now() - startedAt.getTime(),
+    plan,
+    sides,
+    margin,
+    width: ended === 'files' ? null : settings.width,
+    confidence: DEFAULT_CONFIDENCE,
+    ended,
+    runs: compared,
+    ...judged,
+    differences: [...measured.differences, ...(failures === null ? [] : [failures])],
+    ...(stack !== undefined && { stack }),
+    ...(conditions.length > 0 && {
+      conditions: conditions.map((condition) => evaluateRatioCondition(condition, rows)),
+    }),
+    warnings: summarizeWarnings(runs),
+  };
+}
+
+/** The plan of A's first run. */
+function findPlan(runs: readonly SideResult[]): PlanSummary {
+  const first = runs.find(({ side }) => side === 'a');
+  if (!first) throw new TypeError('a comparison needs a run of A');
+  return first.result.plan;
+}
+
+/** The verdict's metric: where the rate is given, throughput is the same on both sides. */
+export function chooseMetric({ model }: Pick<PlanSummary, 'model'>): Metric {
+  return model === 'open' ? 'p99Ms' : 'throughput';
+}

@@ -1,0 +1,43 @@
+import type { Distribution, LoadResult } from '../load/result.js';
+import type { ComparedRun, RunFigures, SideName } from './result.js';
+
+/** Takes from the result of a run what is compared of it. */
+export function readRun(result: LoadResult, side: SideName, pair: number): ComparedRun {
+  const { startedAt, durationMs, generator, histograms } = result;
+  const { unit, latency, latencyCensored } = histograms;
+  return {
+    side,
+    pair,
+    startedAt,
+    durationMs,
+    figures: readFigures(result),
+    byName: (result.byName ?? []).map(({ name, throughput, latencyMs }) => ({
+      name,
+      figures: {
+        throughput,
+        p50Ms: readPercentile(latencyMs, 'p50'),
+        p99Ms: readPercentile(latencyMs, 'p99'),
+        cpuPerRequestUs: null,
+        memoryMb: null,
+      },
+    })),
+    clientBound: generator.clientBound,
+    histograms: { unit, latency, latencyCensored },
+  };
+}
+
+function readFigures({ throughput, latencyMs, server }: LoadResult): RunFigures {
+  const { mean } = throughput;
+  return {
+    throughput: mean,
+    p50Ms: readPercentile(latencyMs, 'p50'),
+    p99Ms: readPercentile(latencyMs, 'p99'),
+    cpuPerRequestUs: server && mean > 0 ? (server.cpuMean * 1e6) / mean : null,
+    memoryMb: server?.rssMaxMb ?? null,
+  };
+}
+
+/** Reads a percentile; one of which only a bound is known is no figure. */
+function readPercentile(times: Distribution, name: 'p50' | 'p99'): number | null {
+  return times.atLeast[name] ? null : times[name];
+}

@@ -1,0 +1,43 @@
+import type { LoadOptions } from '../load/options.js';
+import type { LoadResult } from '../load/result.js';
+import type { Duration } from '../units.js';
+
+/** One of the two that are compared: what is its own; the rest are the options of the load, which both have. */
+export interface CompareSide {
+  /** How reports call it. Default: what it does not share with the other side. */
+  label?: string;
+  /** Its server's command, URL or URLs. Default: those of the load. */
+  command?: string[];
+  url?: string | string[];
+  /** Environment variables for its command. */
+  env?: Record<string, string>;
+  /** Folder that its command runs in. */
+  cwd?: string;
+  /** `true`: its command, which must be Node.js, runs on Millrace's HTTP stack; `false`: without it, even if it loads it itself. */
+  stack?: boolean;
+  /** JSON files of earlier results, or patterns with `*` and `?`: these are compared, and nothing is run. */
+  files?: string[];
+  /** Earlier results, in addition to those of `files`. */
+  results?: LoadResult[];
+}
+
+/** Options of `compare()`: those of `load()` that both sides have, and the two sides. */
+export interface CompareOptions extends Omit<LoadOptions, 'abortOnFail' | 'pid'> {
+  /** What B is measured against. */
+  a: CompareSide;
+  b: CompareSide;
+  /** Of each run. Default 3 s, or as of `load()` with `requests` or `stages`. */
+  duration?: Duration;
+  /** Load before the measurement of each run. Default 2 s; 0 with `stages` that start from a rate of 0. */
+  warmup?: Duration;
+  /** Width of the verdict's interval that ends the comparison: 0.03 or `'3%'`, which is the default. */
+  width?: number | string;
+  /** Time after which no further pair of runs begins. Default 3 minutes. */
+  budget?: Duration;
+  /** Relative difference up to which both count as equal: 0.02 or `'2%'`, which is the default. */
+  margin?: number | string;
+  /** Compares servers that answer differently, and results of different plans; the result lists the differences. Default `false`. */
+  allowDifference?: boolean;
+  /** Conditions on ratios of B to A, such as `'throughput ratio>=0.97'` or `'GET /users/:id: p99 ratio<=1.1'`. */
+  failOn?: string | string[];
+}

@@ -1,0 +1,69 @@
+import { usageError } from '../errors.js';
+import type { ComparisonRow, Metric, RatioConditionResult } from './result.js';
+
+/** A condition on a ratio of B to A. */
+export interface RatioCondition {
+  /** As given. */
+  text: string;
+  metric: Metric;
+  /** The request name; `null`: all requests. */
+  name: string | null;
+  comparison: '<=' | '>=';
+  bound: number;
+}
+
+const METRICS: Record<string, Metric> = {
+  throughput: 'throughput',
+  p50: 'p50Ms',
+  p99: 'p99Ms',
+  cpu: 'cpuPerRequestUs',
+  memory: 'memoryMb',
+};
+
+const SYNTAX = /^(?:(.*): )?\s*([a-z0-9]+)\s+ratio\s*([<>]=?)\s*(\d*\.?\d+)$/is;
+const EXAMPLES =
+  "'throughput ratio>=0.97', 'p50 ratio<=1.1', 'p99 ratio<=1.1', 'cpu ratio<=1.05' or 'memory ratio<=1.2'";
+
+/** Reads a condition such as `p99 ratio<=1.1`, or of one request name `list users: p99 ratio<=1.1`. `given` names the flag or option. */
+export function parseRatioCondition(text: string, given: string): RatioCondition {
+  const [, name = null, word = '', comparison = '', bound] = SYNTAX.exec(text.trim()) ?? [];
+  const metric = Object.hasOwn(METRICS, word.toLowerCase())
+    ? METRICS[word.toLowerCase()]
+    : undefined;
+  if (metric === undefined) {
+    throw usageError(
+      `${given} must be a condition on a ratio of B to A: ${EXAMPLES} (got '${text}')`,
+    );
+  }
+  // Of a continuous ratio < and <= are the same.
+  const isMinimum = comparison.startsWith('>');
+  return { text, metric, name, comparison: isMinimum ? '>=' : '<=', bound: Number(bound) };
+}
+
+/** Judges a condition by the interval of its ratio: it fails only where all of that lies beyond the bound. */
+export function evaluateRatioCondition(
+  { text, metric, name, comparison, bound }: RatioCondition,
+  rows: readonly ComparisonRow[],
+): RatioConditionResult {
+  const ratio = rows.find((row) => row.metric === metric && row.name === name)?.ratio ?? null;
+  if (ratio === null || ratio.low === null || ratio.high === null) {
+    return { condition: text, value: ratio?.estimate ?? null, holds: null };
+  }
+  const holds = comparison === '>=' ? ratio.high >= bound : ratio.low <= bound;
+  return { condition: text, value: ratio.estimate, holds };
+}
+
+/** Refuses conditions on request names that no request has. */
+export function checkConditionNames(
+  conditions: readonly RatioCondition[],
+  names: readonly string[],
+): void {
+  const unknown = conditions.find(({ name }) => name !== null && !names.includes(name));
+  if (!unknown) return;
+  const known = names.slice(0, MAX_NAMES_SHOWN).join(', ');
+  const more = names.length > MAX_NAMES_SHOWN ? ` and ${names.length - MAX_NAMES_SHOWN} more` : '';
+  const there = names.length > 0 ? `the names are ${known}${more}` : 'the requests have no names';
+  throw usageError(`'${unknown.text}': no request has the name '${unknown.name}'; ${there}`);
+}
+
+const MAX_NAMES_SHOWN = 10;

@@ -1,0 +1,27 @@
+import { usageError } from '../errors.js';
+import { checkOptions } from '../validation/shape.js';
+import { COMPARE_OPTIONS } from './option-schema.js';
+import type { CompareOptions } from './options.js';
+import type { CompareProgress, ComparisonResult } from './result.js';
+import { compareServers } from './servers.js';
+import { readSettings } from './settings.js';
+import { isStored } from './sides.js';
+import { compareStored } from './stored-comparison.js';
+
+/** Checks the options, and compares what the two sides are. */
+export async function run(
+  options: CompareOptions,
+  onProgress: (progress: CompareProgress) => void,
+): Promise<ComparisonResult> {
+  checkOptions(options, COMPARE_OPTIONS);
+  for (const side of ['a', 'b'] as const) {
+    if (!options[side]) throw usageError(`${side} is needed: compare({ a: {...}, b: {...} })`);
+  }
+  const settings = readSettings(options);
+  const stored = [options.a, options.b].filter(isStored).length;
+  if (stored === 0) return compareServers(options, settings, onProgress);
+  if (stored === 2) return compareStored(options, settings);
+  throw usageError(
+    'stored results can be compared with stored results only: give files for A and for B',
+  );
+}

@@ -1,0 +1,121 @@
+import { statSync } from 'node:fs';
+import { MillraceError, usageError } from '../errors.js';
+import type { LoadOptions } from '../load/options.js';
+import { maskArguments, maskText, maskUrl } from '../masking/text.js';
+import { shellQuote } from '../process/command/shell-quote.js';
+import type { CommandOptions } from '../process/command/spawn.js';
+import type { CompareOptions, CompareSide } from './options.js';
+import type { Side, SideName } from './result.js';
+import { buildStackEnvironment } from './stack.js';
+
+/** A side whose server is loaded. */
+export interface LiveSide {
+  name: SideName;
+  side: Side;
+  load: LoadOptions;
+  /** Of its command. */
+  process: Pick<CommandOptions, 'env' | 'cwd'>;
+}
+
+/** Whether a side is read from stored results. */
+export function isStored({ files, results }: CompareSide): boolean {
+  return files !== undefined || results !== undefined;
+}
+
+/** Completes a side by the load that both have; `statsFile` receives what the stack counts. */
+export function readLiveSide(
+  name: SideName,
+  options: CompareOptions,
+  load: LoadOptions,
+  statsFile: string,
+): LiveSide {
+  const own = options[name];
+  const { command = load.command, url = load.url, env, cwd, stack } = own;
+  for (const option of ['env', 'cwd', 'stack'] as const) {
+    if (own[option] !== undefined && command === undefined) {
+      throw usageError(
+        `${name}.${option} needs a command: a server that runs already keeps its own`,
+      );
+    }
+  }
+  if (cwd !== undefined) checkFolder(cwd, name);
+  const buildEnvironment = (inherited: NodeJS.ProcessEnv) => {
+    const all = { ...inherited, ...env };
+    return stack === undefined ? all : buildStackEnvironment(all, stack ? statsFile : null);
+  };
+  return {
+    name,
+    side: describeSide(name, options),
+    load: { ...load, ...(command && { command }), ...(url !== undefined && { url }) },
+    process: { env: buildEnvironment, ...(cwd !== undefined && { cwd }) },
+  };
+}
+
+function checkFolder(cwd: string, name: SideName): void {
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw usageError(`the folder of ${name.toUpperCase()} must be a directory (got '${cwd}')`);
+}
+
+/** Describes a side, secrets masked. */
+export function describeSide(name: SideName, options: CompareOptions): Side {
+  const { label, command = options.command, env = {}, cwd, stack, files = [] } = options[name];
+  return {
+    label: maskText(label ?? deriveLabel(name, options)),
+    command: command ? maskArguments(command) : null,
+    env: Object.fromEntries(Object.entries(env).map(maskVariable)),
+    cwd: cwd ?? null,
+    stack: stack ?? null,
+    files,
+  };
+}
+
+function maskVariable([variable, value]: [string, string]): [string, string] {
+  const [masked = ''] = maskArguments([`${variable}=${value}`]);
+  return [variable, masked.slice(variable.length + 1)];
+}
+
+/** Names a side by what the other one does not share, or by all that it has if they share everything. */
+function deriveLabel(name: SideName, options: CompareOptions): string {
+  const own = describeParts(options[name], options);
+  const other = describeParts(options[name === 'a' ? 'b' : 'a'], options);
+  const differing = Object.keys(own) as (keyof typeof own)[];
+  const parts = differing.filter((part) => own[part] !== other[part]).map((part) => own[part]);
+  const label = parts.filter((part) => part !== null).join(', ');
+  return label || own.command || own.url || '';
+}
+
+function describeParts(side: CompareSide, shared: CompareOptions) {
+  const { command = shared.command, url = shared.url, env = {}, cwd, stack, files, results } = side;
+  const variables = Object.entries(env).map((entry) => maskVariable(entry).join('='));
+  const stacks = { true: "Millrace's HTTP stack", false: "Node's own HTTP stack" } as const;
+  const urls = [url ?? []].flat().map(maskUrl).join(' ');
+  return {
+    files: files?.join(' ') ?? (results ? 'this run' : null),
+    command: command ? formatCommand(maskArguments(command)) : null,
+    url: urls || null,
+    cwd: cwd ?? 'this folder',
+    env: variables.join(' ') || 'environment as it is',
+    stack: stack === undefined ? null : stacks[`${stack}`],
+  };
+}
+
+/** A command in one word is a line for the shell. */
+function formatCommand(command: readonly string[]): string {
+  const [line = '', ...more] = command;
+  return more.length === 0 ? line : command.map(shellQuote).join(' ');
+}
+
+/** Runs a step of a side; its errors name the side. */
+export async function runOnSide<Result>(
+  { name }: LiveSide,
+  step: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    throw new MillraceError(error.code, `${name.toUpperCase()}: ${error.message}`, {
+      cause: error,
+    });
+  }
+}

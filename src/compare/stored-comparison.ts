@@ -1,0 +1,53 @@
+import { usageError } from '../errors.js';
+import { conclude } from './conclude.js';
+import type { CompareOptions, CompareSide } from './options.js';
+import { findPlanDifference } from './plan-difference.js';
+import { checkConditionNames } from './ratio-condition.js';
+import type { ComparisonResult, SideName } from './result.js';
+import type { CompareSettings } from './settings.js';
+import { describeSide } from './sides.js';
+import { readStoredResults } from './stored.js';
+import type { SideResult } from './warnings.js';
+
+/** Compares stored results; nothing is run. */
+export function compareStored(
+  options: CompareOptions,
+  settings: CompareSettings,
+): ComparisonResult {
+  const startedAt = new Date();
+  const runs = (['a', 'b'] as const).flatMap((side) => readSide(side, options[side]));
+  const [first] = runs;
+  if (!first) throw usageError('a needs at least one result');
+  const difference = findDifference(runs);
+  if (difference !== null && !settings.allowDifference) {
+    throw usageError(
+      `the plans of these results differ: ${difference}; --allow-difference compares them all the same`,
+    );
+  }
+  const names = runs.flatMap(({ result }) => (result.byName ?? []).map(({ name }) => name));
+  checkConditionNames(settings.conditions, [...new Set(names)]);
+  return conclude({
+    settings,
+    startedAt,
+    sides: { a: describeSide('a', options), b: describeSide('b', options) },
+    runs,
+    ended: 'files',
+    differences: difference === null ? [] : [`plans: ${difference}`],
+  });
+}
+
+function readSide(side: SideName, { files = [], results = [] }: CompareSide): SideResult[] {
+  const all = [...readStoredResults(files), ...results];
+  if (all.length === 0) throw usageError(`${side} needs at least one result`);
+  return all.map((result, pair) => ({ side, pair, result }));
+}
+
+/** The first difference of a plan from that of A's first result. */
+function findDifference(runs: readonly SideResult[]): string | null {
+  const [first, ...others] = runs;
+  for (const { result } of others) {
+    const difference = first ? findPlanDifference(first.result.plan, result.plan) : null;
+    if (difference !== null) return difference;
+  }
+  return null;
+}
