@@ -15,6 +15,22 @@ export type {
   Sweep,
   SweepEnd,
 } from './capacity/result.js';
+export { type ComparisonRun, compare } from './compare/compare.js';
+export type { CompareOptions, CompareSide } from './compare/options.js';
+export type {
+  ComparedRun,
+  CompareProgress,
+  ComparisonResult,
+  ComparisonRow,
+  ComparisonVerdict,
+  Metric,
+  Ratio,
+  RatioConditionResult,
+  RunFigures,
+  Side,
+  SideName,
+  StackShare,
+} from './compare/result.js';
 export { type ErrorCode, MillraceError } from './errors.js';
 export { type ExplainRun, explain } from './explain/explain.js';
 export type { LimitId } from './explain/limits/ids.js';

@@ -105,17 +105,17 @@ function formatCommand(command: readonly string[]): string {
   return more.length === 0 ? line : command.map(shellQuote).join(' ');
 }
 
-/** Runs a step of a side; its errors name the side. */
+/** Runs a step of a side; its errors name the side, and end with `note`. */
 export async function runOnSide<Result>(
   { name }: LiveSide,
   step: () => Promise<Result>,
+  note = '',
 ): Promise<Result> {
   try {
     return await step();
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
-    throw new MillraceError(error.code, `${name.toUpperCase()}: ${error.message}`, {
-      cause: error,
-    });
+    const message = `${name.toUpperCase()}: ${error.message}${note}`;
+    throw new MillraceError(error.code, message, { cause: error });
   }
 }
