@@ -55,19 +55,16 @@ function addOutputError(name: string, error: unknown): void {
  * Writes a result: as JSON or as a report to stdout, as JSON and as a page to the files of the flags. `formats` import the
  * formatters only when they are needed.
  */
-export async function writeResult<Result>(
-  result: Result,
+export async function writeResult(
+  result: unknown,
   { json, output, html }: OutputOptions,
-  formats: {
-    text(result: Result): Promise<string>;
-    page(result: Result): Promise<string>;
-  },
+  formats: { text(): Promise<string>; page(): Promise<string> },
 ): Promise<void> {
   const asJson = `${JSON.stringify(result, null, 2)}\n`;
   if (json) process.stdout.write(asJson);
-  else console.log(await formats.text(result));
+  else console.log(await formats.text());
   if (output !== undefined) writeTo(output, asJson);
-  if (html !== undefined) writeTo(html, await formats.page(result));
+  if (html !== undefined) writeTo(html, await formats.page());
 }
 
 /** Writes to a file, a pipe or a stream. An error is recorded, so that other output is still written. */

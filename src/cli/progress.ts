@@ -21,7 +21,7 @@ export async function showProgress(run: LoadRun): Promise<void> {
 }
 
 /** A step of a run that takes many, as the progress line shows it. */
-type Step = ExplainProgress | CapacityProgress;
+export type Step = ExplainProgress | CapacityProgress;
 
 /** Shows the steps of a run in one line on stderr until it ends; nothing if that is not a terminal. Returns the result. */
 export async function showSteps<Progress, Result>(

@@ -1,36 +1,28 @@
 import { type CapacityResult, capacity } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { CapacityInvocation } from '../flags/capacity-flags.js';
-import { runInterruptible } from '../interrupt.js';
-import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
+import { printNotes } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
-import { showSteps } from '../progress.js';
+import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
 
 /** Measures the capacity of the server that the command line names. */
 export async function capacityCommand(invocation: CapacityInvocation): Promise<number> {
-  const { options, own, slo, progress, notes } = invocation;
+  const { options, own, slo } = invocation;
   await askPassphrase(options);
   requireTarget(
     invocation,
     "capacity needs a server: millrace capacity [--slo 'p99<50ms'] URL, or millrace capacity -- COMMAND",
   );
   printNotes(invocation);
-  checkOutputs(invocation);
-  return runInterruptible('anything was measured', async (signal) => {
-    const objective = slo.length > 0 ? { slo } : {};
-    const run = capacity({ ...options, ...own, ...objective, signal });
-    const result = await showSteps(run, progress, (step) => step);
-    await writeResult(result, invocation, {
-      text: async (result) =>
-        (await import('../../report/capacity/text.js')).formatCapacityText(
-          result,
-          textOptions(notes),
-        ),
-      page: async (result) =>
-        (await import('../../report/capacity/html.js')).renderCapacityPage(result),
-    });
-    return exitCode(result);
+  const objective = slo.length > 0 ? { slo } : {};
+  return runAndReport(invocation, {
+    start: (signal) => capacity({ ...options, ...own, ...objective, signal }),
+    before: 'anything was measured',
+    toStep: (progress) => progress,
+    text: async () => (await import('../../report/capacity/text.js')).formatCapacityText,
+    page: async () => (await import('../../report/capacity/html.js')).renderCapacityPage,
+    exitCode,
   });
 }
 

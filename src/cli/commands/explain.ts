@@ -1,15 +1,14 @@
 import { type Explanation, explain } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { ExplainInvocation } from '../flags/explain-flags.js';
-import { runInterruptible } from '../interrupt.js';
-import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
+import { printNotes } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
-import { showSteps } from '../progress.js';
+import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
 
 /** Explains what limits the server that the command line names. */
 export async function explainCommand(invocation: ExplainInvocation): Promise<number> {
-  const { options, own, list, why, progress, notes } = invocation;
+  const { options, own, list, why } = invocation;
   await askPassphrase(options);
   if (list || why !== undefined) return printCatalogue(why);
   requireTarget(
@@ -17,21 +16,15 @@ export async function explainCommand(invocation: ExplainInvocation): Promise<num
     'explain needs a server: millrace explain URL [--pid N], or millrace explain -- COMMAND',
   );
   printNotes(invocation);
-  checkOutputs(invocation);
+  // `--pid` of explain is among its own options.
   const { pid: _, ...load } = options;
-  return runInterruptible('the first measurement', async (signal) => {
-    const run = explain({ ...load, ...own, signal });
-    const explanation = await showSteps(run, progress, (step) => step);
-    await writeResult(explanation, invocation, {
-      text: async (result) =>
-        (await import('../../report/explain/text.js')).formatExplanationText(
-          result,
-          textOptions(notes),
-        ),
-      page: async (result) =>
-        (await import('../../report/explain/html.js')).renderExplanationPage(result),
-    });
-    return exitCode(explanation);
+  return runAndReport(invocation, {
+    start: (signal) => explain({ ...load, ...own, signal }),
+    before: 'the first measurement',
+    toStep: (progress) => progress,
+    text: async () => (await import('../../report/explain/text.js')).formatExplanationText,
+    page: async () => (await import('../../report/explain/html.js')).renderExplanationPage,
+    exitCode,
   });
 }
 

@@ -1,13 +1,12 @@
 import { lab, labStudies, type StudyName, type StudySummary } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { LabInvocation } from '../flags/lab-flags.js';
-import { runInterruptible } from '../interrupt.js';
-import { checkOutputs, textOptions, writeResult } from '../output.js';
-import { showSteps } from '../progress.js';
+import { textOptions } from '../output.js';
+import { runAndReport } from '../run-and-report.js';
 
 /** Repeats the studies that the command line names, or lists all. */
 export async function labCommand(invocation: LabInvocation): Promise<number> {
-  const { quick, progress } = invocation;
+  const { quick } = invocation;
   const studies = await labStudies();
   if (invocation.studies.length === 0) {
     const { formatLabList } = await import('../../report/lab/list.js');
@@ -18,21 +17,17 @@ export async function labCommand(invocation: LabInvocation): Promise<number> {
   const words = invocation.studies.flatMap((word) => (word === 'all' ? all : word));
   // The lab refuses a study that it does not know.
   const study = [...new Set(words)] as StudyName[];
-  checkOutputs(invocation);
   const chosen = studies.filter(({ name }) => study.includes(name));
-  if (chosen.length > 0) console.error(`${study.join(', ')}: ${estimateTime(chosen, quick)}`);
-  return runInterruptible('a study was complete', async (signal) => {
-    const run = lab({ study, quick, signal });
-    const result = await showSteps(run, progress, ({ study, step, ...times }) => ({
-      ...times,
-      step: `${study}: ${step}`,
-    }));
-    await writeResult(result, invocation, {
-      text: async (result) =>
-        (await import('../../report/lab/text.js')).formatLabText(result, textOptions()),
-      page: async (result) => (await import('../../report/lab/html.js')).renderLabPage(result),
-    });
-    return result.failed.length > 0 ? EXIT.failure : EXIT.ok;
+  return runAndReport(invocation, {
+    start(signal) {
+      if (chosen.length > 0) console.error(`${study.join(', ')}: ${estimateTime(chosen, quick)}`);
+      return lab({ study, quick, signal });
+    },
+    before: 'a study was complete',
+    toStep: ({ study, step, ...times }) => ({ ...times, step: `${study}: ${step}` }),
+    text: async () => (await import('../../report/lab/text.js')).formatLabText,
+    page: async () => (await import('../../report/lab/html.js')).renderLabPage,
+    exitCode: ({ failed }) => (failed.length > 0 ? EXIT.failure : EXIT.ok),
   });
 }
 

@@ -40,8 +40,8 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     const conditions = failOn.map((condition) => evaluateCondition(condition, measured));
     const result = conditions.length > 0 ? { ...measured, conditions } : measured;
     await writeResult(result, invocation, {
-      text: (result) => formatText(result, invocation),
-      page: async (result) => (await import('../../report/html.js')).renderLoadPage(result),
+      text: () => formatText(result, invocation),
+      page: async () => (await import('../../report/html.js')).renderLoadPage(result),
     });
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);

@@ -17,26 +17,18 @@ export interface CacheInvocation {
   json?: boolean;
 }
 
-const { toggle } = storeIn((invocation: CacheInvocation) => invocation);
+const { parsed, toggle } = storeIn((invocation: CacheInvocation) => invocation);
 
 const FLAGS: Flag<CacheInvocation>[] = [
   toggle('entries', 'entries', true, { help: 'stored entries, most used first' }),
-  {
-    name: 'delete',
+  parsed('delete', 'path', parsePath, {
     value: 'PATH',
     help: 'remove what is stored for this path, with its query',
-    set(invocation, value, flag) {
-      invocation.path = parsePath(value, flag);
-    },
-  },
-  {
-    name: 'delete-prefix',
+  }),
+  parsed('delete-prefix', 'prefix', parsePath, {
     value: 'PATH',
     help: 'remove what is stored for all paths that begin so',
-    set(invocation, value, flag) {
-      invocation.prefix = parsePath(value, flag);
-    },
-  },
+  }),
   toggle('clear', 'clear', true, { help: 'remove everything' }),
   toggle('json', 'json', true, { help: 'print JSON' }),
 ];

@@ -4,8 +4,9 @@ import { parseFlagDuration } from '../../units.js';
 import type { CommandFlags } from './command-flags.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
-import { isBody, setBody } from './load/body.js';
 import { type Invocation, newInvocation } from './load/invocation.js';
+import { bodyForDuration, reinterpret } from './load/reinterpret.js';
+import { PID_RANGE } from './load/result-flags.js';
 import { shareLoadFlags } from './load/shared-flags.js';
 import type { UnsupportedFlags } from './parse.js';
 
@@ -38,26 +39,24 @@ const OWN: Flag<ExplainInvocation>[] = [
     help: 'time for everything',
     details: 'At least 15 s. What was not tried for want of time is said.',
   }),
-  {
-    name: 'duration',
-    short: 'd',
-    aliases: ['z'],
-    value: 'TIME',
-    help: 'the same as --budget; 15s if it is less',
-    details: 'It is the time of a load elsewhere; the report says how it was understood.',
-    set({ options, own, notes }, value, flag) {
-      if (isBody(value)) {
-        setBody(options, value);
-        notes.push(`${flag} '${value}' is taken as --body; a duration is ${flag} 60s`);
-        return;
-      }
-      const budgetMs = Math.max(parseFlagDuration(value, flag), MIN_BUDGET_MS);
-      own.budget = budgetMs;
-      notes.push(
-        `${flag} ${value} is taken as --budget ${budgetMs / 1000}s, the time for everything; at least 15s`,
-      );
+  reinterpret(
+    {
+      name: 'duration',
+      short: 'd',
+      aliases: ['z'],
+      value: 'TIME',
+      help: 'the same as --budget; 15s if it is less',
+      details: 'It is the time of a load elsewhere; the report says how it was understood.',
+      set({ own, notes }, value, flag) {
+        const budgetMs = Math.max(parseFlagDuration(value, flag), MIN_BUDGET_MS);
+        own.budget = budgetMs;
+        notes.push(
+          `${flag} ${value} is taken as --budget ${budgetMs / 1000}s, the time for everything; at least 15s`,
+        );
+      },
     },
-  },
+    bodyForDuration('60s'),
+  ),
   {
     name: 'warmup',
     value: 'TIME',
@@ -71,15 +70,10 @@ const OWN: Flag<ExplainInvocation>[] = [
       );
     },
   },
-  count(
-    'pid',
-    'pid',
-    { min: 1, max: 2 ** 31 - 1 },
-    {
-      fallback: 'the local owner of the port',
-      help: "the server's process",
-    },
-  ),
+  count('pid', 'pid', PID_RANGE, {
+    fallback: 'the local owner of the port',
+    help: "the server's process",
+  }),
   toggle('attach', 'attach', true, {
     help: 'put the probe into a server that runs already',
     details:

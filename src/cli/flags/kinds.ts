@@ -25,6 +25,13 @@ export interface FlagKinds<Into, Target> {
     field: FieldsFor<Target, string>,
     description: Description & { value: string },
   ): Flag<Into>;
+  /** A value that `parse` reads from the text. */
+  parsed<Field extends keyof Target>(
+    name: string,
+    field: Field,
+    parse: (value: string, flag: string) => NonNullable<Target[Field]>,
+    description: Description & { value: string },
+  ): Flag<Into>;
   /** Text of a flag that may be repeated, stored as a list. */
   list(
     name: string,
@@ -76,6 +83,7 @@ export function storeIn<Into, Target extends object>(
   return {
     toggle: (name, field, stored, description) => store(name, field, description, () => stored),
     text: (name, field, description) => store(name, field, description, (value) => value),
+    parsed: (name, field, parse, description) => store(name, field, description, parse),
     list: (name, field, description) =>
       store(name, field, { repeatable: true, ...description }, (value, _, target) => [
         ...((target[field] as string[] | undefined) ?? []),

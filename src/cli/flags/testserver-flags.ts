@@ -8,7 +8,7 @@ import { storeIn } from './kinds.js';
 
 const DEFAULT_PORT = 8080;
 
-const { count, text, toggle } = storeIn((options: TestServerOptions) => options);
+const { count, parsed, text, toggle } = storeIn((options: TestServerOptions) => options);
 
 const FLAGS: Flag<TestServerOptions>[] = [
   count(
@@ -36,17 +36,13 @@ const FLAGS: Flag<TestServerOptions>[] = [
       help: 'processes that answer',
     },
   ),
-  {
-    name: 'delay',
+  parsed('delay', 'delay', parseDelay, {
     value: 'DELAY',
     fallback: '0',
     help: 'wait before answering: 50ms, 0-1000ms, 1s/10',
     details:
       '50ms: always; 0-1000ms: a random time between the two; 1s/10: every tenth request, the others at once.',
-    set(options, value, flag) {
-      options.delay = parseDelay(value, flag);
-    },
-  },
+  }),
   count(
     'status',
     'status',
@@ -57,26 +53,18 @@ const FLAGS: Flag<TestServerOptions>[] = [
       help: 'status of the responses',
     },
   ),
-  {
-    name: 'size',
+  parsed('size', 'size', parseBytes, {
     value: 'BYTES',
     fallback: 'a short text',
     help: 'bytes in a body: 1000, 16k, 1MB',
-    set(options, value, flag) {
-      options.size = parseBytes(value, flag);
-    },
-  },
+  }),
   toggle('chunked', 'chunked', true, { help: 'send the body in chunks' }),
   toggle('close', 'close', true, { help: 'close the connection after each response' }),
-  {
-    name: 'error-rate',
+  parsed('error-rate', 'errorRate', parseShare, {
     value: 'SHARE',
     fallback: '0',
     help: 'share of the requests answered with 500: 0.1',
-    set(options, value, flag) {
-      options.errorRate = parseShare(value, flag);
-    },
-  },
+  }),
   toggle('tls', 'tls', true, { help: 'HTTPS, with a certificate made on the spot' }),
 ];
 

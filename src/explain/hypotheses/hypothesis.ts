@@ -18,8 +18,8 @@ export interface Hypothesis {
   evidence: Evidence[];
   /** Predicted ratio per experiment. */
   predictions: Partial<Record<ExperimentName, Range>>;
-  /** Prediction for experiments that `predictions` does not list: no change, or none at all. */
-  unlisted: 'unchanged' | 'unknown';
+  /** Whether experiments that `predictions` does not list are predicted to change nothing. Without it nothing is predicted. */
+  unlisted?: 'unchanged';
   remedy: Remedy;
 }
 

@@ -261,14 +261,9 @@ function takeState(socket: ServerSocket, kind: number, detail: number): void {
   }
 }
 
-function onUnparsed(
-  socket: ServerSocket,
-  bytes: Buffer,
-  packet: Buffer,
-  reason: number,
-  prelude: number,
-): void {
-  socket.nativeServer.onUnparsed(socket, bytes, packet, reason, prelude);
+function onUnparsed(...args: Parameters<ServerSocket['nativeServer']['onUnparsed']>): void {
+  const [socket] = args;
+  socket.nativeServer.onUnparsed(...args);
 }
 
 function onRaw(socket: ServerSocket, bytes: Buffer): void {

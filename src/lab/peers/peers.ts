@@ -35,18 +35,21 @@ export interface Peer {
   read(output: string): PeerReport;
 }
 
+/** Creates the command line of a tool whose flags precede the URL. */
+function withFlags(listFlags: (load: PeerLoad) => string[]): Peer['command'] {
+  return (program, load) => [...program, ...listFlags(load), load.url];
+}
+
 const VERSION = /(\d+\.\d+(?:\.\d+)?)/;
 
 const wrk: Peer = {
   name: 'wrk',
   program: 'wrk',
   version: { args: ['-v'], pattern: VERSION },
-  command: (program, { url, connections, seconds, close }) => [
-    ...program,
+  command: withFlags(({ connections, seconds, close }) => [
     ...['-t', '1', '-c', `${connections}`, '-d', `${seconds}s`],
     ...(close ? ['-H', 'Connection: close'] : []),
-    url,
-  ],
+  ]),
   read(output) {
     const sockets = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(
       output,
@@ -65,12 +68,10 @@ const ab: Peer = {
   program: 'ab',
   version: { args: ['-V'], pattern: /Version (\d+\.\d+)/ },
   // -t sets -n to 50,000, so -n has to follow; memory for that many requests is reserved, not used.
-  command: (program, { url, connections, seconds, close }) => [
-    ...program,
+  command: withFlags(({ connections, seconds, close }) => [
     ...['-q', '-d', '-S', '-r', '-t', `${seconds}`, '-n', '2000000', '-c', `${connections}`],
     ...(close ? [] : ['-k']),
-    url,
-  ],
+  ]),
   read: (output) => ({
     rate: readNumber(output, /Requests per second:\s+([\d.]+)/),
     requests: readNumber(output, /Complete requests:\s+(\d+)/),
@@ -84,12 +85,10 @@ const autocannon: Peer = {
   name: 'autocannon',
   program: 'autocannon',
   version: { args: ['--version'], pattern: /autocannon v(\d+\.\d+\.\d+)/ },
-  command: (program, { url, connections, seconds, close }) => [
-    ...program,
+  command: withFlags(({ connections, seconds, close }) => [
     ...['--json', '-c', `${connections}`, '-d', `${seconds}`],
     ...(close ? ['-H', 'Connection: close'] : []),
-    url,
-  ],
+  ]),
   read(output) {
     const report: { requests: { average: number; total: number }; errors: number; non2xx: number } =
       parseJson(output);
@@ -139,12 +138,10 @@ const hey: Peer = {
   name: 'hey',
   program: 'hey',
   version: null,
-  command: (program, { url, connections, seconds, close }) => [
-    ...program,
+  command: withFlags(({ connections, seconds, close }) => [
     ...['-z', `${seconds}s`, '-c', `${connections}`, '-cpus', '1'],
     ...(close ? ['-disable-keepalive'] : []),
-    url,
-  ],
+  ]),
   read(output) {
     const counted = (pattern: RegExp) =>
       [...output.matchAll(pattern)].map(([, what = '', count]) => [what, Number(count)] as const);
@@ -162,13 +159,11 @@ const oha: Peer = {
   name: 'oha',
   program: 'oha',
   version: { args: ['--version'], pattern: VERSION },
-  command: (program, { url, connections, seconds, close }) => [
-    ...program,
+  command: withFlags(({ connections, seconds, close }) => [
     ...['--no-tui', '--output-format', 'json', '--worker-threads', '1'],
     ...['-c', `${connections}`, '-z', `${seconds}s`],
     ...(close ? ['--disable-keepalive'] : []),
-    url,
-  ],
+  ]),
   read(output) {
     const report: {
       summary: { requestsPerSec: number };
@@ -194,12 +189,10 @@ const millrace: Peer = {
   name: 'millrace',
   program: 'millrace',
   version: { args: ['--version'], pattern: VERSION },
-  command: (program, { url, connections, seconds, close }) => [
-    ...program,
+  command: withFlags(({ connections, seconds, close }) => [
     ...['--json', '-t', '1', '-c', `${connections}`, '-d', `${seconds}s`],
     ...(close ? ['--connection', 'close'] : []),
-    url,
-  ],
+  ]),
   read(output) {
     const report: {
       throughput: { mean: number };
@@ -230,13 +223,11 @@ function createLoadtest(name: string, ...more: string[]): Peer {
     name,
     program: 'loadtest',
     version: { args: ['--version'], pattern: VERSION },
-    command: (program, { url, connections, seconds, close }) => [
-      ...program,
+    command: withFlags(({ connections, seconds, close }) => [
       ...['--cores', '1', '-t', `${seconds}`, '-c', `${connections}`],
       ...(close ? [] : ['-k']),
       ...more,
-      url,
-    ],
+    ]),
     read: (output) => ({
       rate: readNumber(output, /Effective rps:\s+(\d+)/),
       requests: readNumber(output, /Completed requests:\s+(\d+)/),

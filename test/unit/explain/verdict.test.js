@@ -8,8 +8,14 @@ const CLOSED = { model: 'closed' };
 const NOISE = 0.03;
 
 function hypothesis(limit, weight, predictions, causeOf) {
-  const unlisted = causeOf || limit === 'event-loop-cpu' ? 'unknown' : 'unchanged';
-  return { limit, weight, predictions, unlisted, ...(causeOf && { causeOf }) };
+  const isUnknown = causeOf !== undefined || limit === 'event-loop-cpu';
+  return {
+    limit,
+    weight,
+    predictions,
+    ...(!isUnknown && { unlisted: 'unchanged' }),
+    ...(causeOf && { causeOf }),
+  };
 }
 
 function experiment(name, ratio, spread = 0.03) {
@@ -138,7 +144,7 @@ test('a sustained rate has no limit, unless something affects the responses', ()
 test('a few errors do not precede a limit that an experiment supports', () => {
   const few = hypothesis('too-few-connections', 0.9, doubled);
   const runs = [experiment('connections x2', 1.98)];
-  const failing = { ...hypothesis('errors', 0, {}), unlisted: 'unknown' };
+  const failing = { ...hypothesis('errors', 0, {}), unlisted: undefined };
   const errors = (weight) => decideVerdict(CLOSED, [{ ...failing, weight }, few], runs, NOISE);
   assert.equal(errors(0.46).chosen, few);
   assert.equal(errors(0.9).chosen.limit, 'errors');
@@ -147,7 +153,7 @@ test('a few errors do not precede a limit that an experiment supports', () => {
 test('a rival that nothing excludes, however weak, keeps the verdict from being confirmed', () => {
   const few = hypothesis('too-few-connections', 0.95, doubled);
   const runs = [experiment('connections x2', 1.98)];
-  const other = { ...hypothesis('bandwidth', 0.5, {}), unlisted: 'unknown' };
+  const other = { ...hypothesis('bandwidth', 0.5, {}), unlisted: undefined };
   assert.equal(decideVerdict(CLOSED, [few, other], runs, NOISE).status, 'likely');
   assert.equal(
     decideVerdict(CLOSED, [few, { ...other, weight: 0.4 }], runs, NOISE).status,
@@ -247,8 +253,8 @@ test('a process that ran out of memory precedes a limit that an experiment suppo
   const loop = hypothesis('event-loop-cpu', 0.9, doubled);
   const tried = [experiment('connections x2', 2)];
   const grown = (weight) => hypothesis('memory-growth', weight, {}, undefined);
-  const full = { ...grown(1), unlisted: 'unknown' };
+  const full = { ...grown(1), unlisted: undefined };
   assert.equal(decideVerdict(CLOSED, [loop, full], tried, NOISE).chosen, full);
-  const soon = { ...grown(0.97), unlisted: 'unknown' };
+  const soon = { ...grown(0.97), unlisted: undefined };
   assert.equal(decideVerdict(CLOSED, [loop, soon], tried, NOISE).chosen, loop);
 });

@@ -1,10 +1,10 @@
 // How connections are opened and reused, and their time limits.
 import { DEFAULTS } from '../../../load/defaults.js';
-import { parseFlagDuration } from '../../../units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { addHeaders } from './headers.js';
 import type { Invocation } from './invocation.js';
+import { reinterpret } from './reinterpret.js';
 
 const { choice, duration, list, text } = storeIn(({ options }: Invocation) => options);
 
@@ -15,24 +15,21 @@ export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
     help: 'keep-alive, or close: a connection per request',
     details: 'close: a new connection for each request, which sends Connection: close.',
   }),
-  {
-    name: 'timeout',
-    short: 'T',
-    value: 'TIME',
-    common: true,
-    fallback: `${DEFAULTS.timeoutMs / 1000}s`,
-    help: 'time limit of a request, to the end of its response',
-    details:
-      'From the first byte sent. A request that exceeds it counts as longer than the limit, and its connection is closed. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
-    set({ options, notes }, value, flag) {
-      if (flag === '-T' && /^[a-z]+\/[\w.+-]+/i.test(value)) {
-        addHeaders(options, [['Content-Type', value]]);
-        notes.push(`-T ${value} is taken as -H 'Content-Type: ${value}'; a timeout is -T 10s`);
-      } else {
-        options.timeout = parseFlagDuration(value, flag);
-      }
+  reinterpret(
+    duration('timeout', 'timeout', {
+      short: 'T',
+      common: true,
+      fallback: `${DEFAULTS.timeoutMs / 1000}s`,
+      help: 'time limit of a request, to the end of its response',
+      details:
+        'From the first byte sent. A request that exceeds it counts as longer than the limit, and its connection is closed. -T with a media type, as in -T application/json, is taken as a Content-Type header, and the report says so.',
+    }),
+    ({ options }, value, flag) => {
+      if (flag !== '-T' || !/^[a-z]+\/[\w.+-]+/i.test(value)) return null;
+      addHeaders(options, [['Content-Type', value]]);
+      return `-T ${value} is taken as -H 'Content-Type: ${value}'; a timeout is -T 10s`;
     },
-  },
+  ),
   duration('connect-timeout', 'connectTimeout', {
     fallback: `${DEFAULTS.connectTimeoutMs / 1000}s`,
     help: 'time limit of the connect, and of the handshake',

@@ -8,9 +8,10 @@ import { storeIn } from '../kinds.js';
 import { setBody } from './body.js';
 import { addHeaders } from './headers.js';
 import type { Invocation } from './invocation.js';
+import { reinterpret } from './reinterpret.js';
 import { addUrl } from './target.js';
 
-const { count, text, toggle } = storeIn(({ options }: Invocation) => options);
+const { count, parsed, text, toggle } = storeIn(({ options }: Invocation) => options);
 
 export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
   text('method', 'method', {
@@ -36,21 +37,25 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
       addHeaders(options, isFile ? readHeaderFile(value.slice(1)) : [splitHeader(value, flag)]);
     },
   },
-  {
-    name: 'body',
-    short: 'b',
-    value: 'TEXT|@FILE',
-    common: true,
-    help: 'request body, or @ and the file that contains it',
-    details:
-      'Text may contain placeholders. Content of a file that is not UTF-8 is sent unchanged. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
-    set({ options, notes }, value, flag) {
-      if (flag === '-body' && existsSync(value)) {
-        options.bodyFile = value;
-        notes.push(`-body ${value} is taken as --body @${value}; a text is --body TEXT`);
-      } else setBody(options, value);
+  reinterpret(
+    {
+      name: 'body',
+      short: 'b',
+      value: 'TEXT|@FILE',
+      common: true,
+      help: 'request body, or @ and the file that contains it',
+      details:
+        'Text may contain placeholders. Content of a file that is not UTF-8 is sent unchanged. No Content-Type is sent unless -H gives one. @- is standard input. -body with one dash and the name of a file is taken as --body @FILE, as in vegeta, and the report says so.',
+      set({ options }, value) {
+        setBody(options, value);
+      },
     },
-  },
+    ({ options }, value, flag) => {
+      if (flag !== '-body' || !existsSync(value)) return null;
+      options.bodyFile = value;
+      return `-body ${value} is taken as --body @${value}; a text is --body TEXT`;
+    },
+  ),
   text('input', 'bodyFile', {
     short: 'i',
     value: 'FILE',
@@ -86,15 +91,11 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
     details:
       'Without the flag these are replaced in URL, headers and body for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
   }),
-  {
-    name: 'expect',
+  parsed('expect', 'expect', readExpect, {
     value: 'STATUSES',
     fallback: 'all below 400',
     help: 'statuses that count as ok: 2xx, or 200,201,3xx,404',
     details:
       'Statuses, classes and ranges (200-204), separated by commas. A response with another status is a status error: it counts in errors of --fail-on, and the report shows the first response of each such status.',
-    set({ options }, value, flag) {
-      options.expect = readExpect(value, flag);
-    },
-  },
+  }),
 ];

@@ -1,10 +1,13 @@
 // What is done with the result, and which results fail the run.
 import { parseCondition } from '../../../load/plan/condition.js';
-import { parseCount } from '../../../units.js';
+import { parseCount, type Range } from '../../../units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { NO_PROGRESS, OUTPUT_FLAGS } from '../output-flags.js';
 import type { Invocation } from './invocation.js';
+
+/** Process ids: positive numbers of the system's `pid_t`. */
+export const PID_RANGE: Range = { min: 1, max: 2 ** 31 - 1 };
 
 const { toggle } = storeIn((invocation: Invocation) => invocation);
 
@@ -38,8 +41,7 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
     help: 'process to sample CPU and memory of',
     details: 'Its descendants are sampled with it. none: no process.',
     set({ options }, value, flag) {
-      const range = { min: 1, max: 2 ** 31 - 1 };
-      options.pid = value === 'none' ? false : parseCount(value, flag, range);
+      options.pid = value === 'none' ? false : parseCount(value, flag, PID_RANGE);
     },
   },
   NO_PROGRESS,

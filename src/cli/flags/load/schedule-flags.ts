@@ -1,19 +1,14 @@
 // How much load is sent, how it is timed, and for how long.
 import { usageError } from '../../../errors.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
-import {
-  hasDurationUnit,
-  isCount,
-  parseCount,
-  parseFlagDuration,
-  parseRate,
-} from '../../../units.js';
+import { hasDurationUnit, isCount, parseFlagDuration, parseRate } from '../../../units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
-import { isBody, refuseForm, setBody } from './body.js';
+import { refuseForm } from './body.js';
 import type { Invocation } from './invocation.js';
+import { bodyForDuration, reinterpret } from './reinterpret.js';
 
-const { count, duration, rate, toggle } = storeIn(({ options }: Invocation) => options);
+const { count, duration, parsed, rate, toggle } = storeIn(({ options }: Invocation) => options);
 
 export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
   count('connections', 'connections', LIMITS.connections, {
@@ -24,45 +19,35 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     details:
       'Without a rate all connections are opened before the clock starts. With a rate some are opened before (all if the flag is given), the others when an arrival finds no free connection. At least one per thread, and no more than -n requests.',
   }),
-  {
-    name: 'threads',
-    short: 't',
-    aliases: ['w', 'workers'],
-    value: 'N',
-    common: true,
-    fallback: String(DEFAULTS.threads),
-    help: 'sending threads',
-    details:
-      'The threads share the connections and the rate. One is enough for most servers; otherwise the report says CLIENT-BOUND. A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
-    set({ options, notes }, value, flag) {
-      if (flag === '-t' && hasDurationUnit(value) && !isCount(value)) {
-        options.timeout = parseFlagDuration(value, flag);
-        notes.push(`-t ${value} is taken as --timeout ${value}; threads are -t N`);
-      } else {
-        options.threads = parseCount(value, flag, LIMITS.threads);
-      }
+  reinterpret(
+    count('threads', 'threads', LIMITS.threads, {
+      short: 't',
+      aliases: ['w', 'workers'],
+      common: true,
+      fallback: String(DEFAULTS.threads),
+      help: 'sending threads',
+      details:
+        'The threads share the connections and the rate. One is enough for most servers; otherwise the report says CLIENT-BOUND. A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
+    }),
+    ({ options }, value, flag) => {
+      if (flag !== '-t' || !hasDurationUnit(value) || isCount(value)) return null;
+      options.timeout = parseFlagDuration(value, flag);
+      return `-t ${value} is taken as --timeout ${value}; threads are -t N`;
     },
-  },
-  {
-    name: 'duration',
-    short: 'd',
-    aliases: ['z'],
-    value: 'TIME',
-    common: true,
-    fallback: `${DEFAULTS.durationMs / 1000}s`,
-    help: 'how long to measure: 10, 500ms, 1m30s',
-    details:
-      'The warm-up is not included. Without the flag a run with stages lasts as long as the stages, and a run with -n until the last request is done. Digits are seconds. A value that begins with {, [ or @, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
-    set({ options, notes }, value, flag) {
-      if (isBody(value)) {
-        setBody(options, value);
-        notes.push(`${flag} '${value}' is taken as --body; a duration is ${flag} 10s`);
-      } else {
-        refuseForm(value, flag);
-        options.duration = parseFlagDuration(value, flag);
-      }
-    },
-  },
+  ),
+  reinterpret(
+    parsed('duration', 'duration', parseTime, {
+      short: 'd',
+      aliases: ['z'],
+      value: 'TIME',
+      common: true,
+      fallback: `${DEFAULTS.durationMs / 1000}s`,
+      help: 'how long to measure: 10, 500ms, 1m30s',
+      details:
+        'The warm-up is not included. Without the flag a run with stages lasts as long as the stages, and a run with -n until the last request is done. Digits are seconds. A value that begins with {, [ or @, as in -d \'{"a":1}\', is taken as --body, and the report says so.',
+    }),
+    bodyForDuration('10s'),
+  ),
   {
     ...count('requests', 'requests', LIMITS.requests, {
       short: 'n',
@@ -142,3 +127,8 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     details: 'At the rate of -R, also if stages follow.',
   }),
 ];
+
+function parseTime(value: string, flag: string): number {
+  refuseForm(value, flag);
+  return parseFlagDuration(value, flag);
+}

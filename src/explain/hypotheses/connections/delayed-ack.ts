@@ -1,11 +1,12 @@
 import { count, rate, share, time } from '../../../format/units.js';
-import { computeHalvedShare, sustainsRate } from '../../metrics/derive.js';
+import { sustainsRate } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
 import { buildLoopEvidence, deriveLoopLimit } from '../event-loop/loop-capacity.js';
 import { describeBusyLoop } from '../event-loop/queue.js';
-import { type Detector, type Hypothesis, scale } from '../hypothesis.js';
+import type { Detector, Hypothesis } from '../hypothesis.js';
 import { predictSlowedByDelay } from '../outbound/calls.js';
+import { predictByConnections } from './connection-count.js';
 
 /** Delayed-acknowledgement timers of kernels in ms: 40 and 200 ms, with their tolerances. */
 const DELAYED_ACK_MS = [
@@ -21,11 +22,8 @@ export function isDelayedAck(gapMs: number): boolean {
 }
 
 /** Predicts throughput in proportion to the connections, as a timer is not a queue. */
-function predictByConnections(metrics: Metrics): Hypothesis['predictions'] {
-  return {
-    'connections x2': { low: 1.6, high: 2.1 },
-    'connections /2': scale({ low: 0.84, high: 1.24 }, computeHalvedShare(metrics)),
-  };
+function predictInProportion(metrics: Metrics): Hypothesis['predictions'] {
+  return predictByConnections(metrics, { low: 1.6, high: 2.1 }, { low: 0.84, high: 1.24 });
 }
 
 export const detectNagleDelayedAck: Detector = (metrics) => {
@@ -63,7 +61,7 @@ export const detectNagleDelayedAck: Detector = (metrics) => {
     ],
     unlisted: 'unchanged',
     predictions: {
-      ...predictByConnections(metrics),
+      ...predictInProportion(metrics),
       // The upper bound is generous: the loop's time per request falls when it serves more of them.
       'early acknowledgement': {
         low: Math.max(1.3, (0.3 * then) / metrics.throughput),
@@ -143,7 +141,7 @@ export const detectOutboundDelayedAck: Detector = (metrics) => {
     ],
     unlisted: 'unchanged',
     predictions: {
-      ...predictByConnections(metrics),
+      ...predictInProportion(metrics),
       'questions at once': {
         low: Math.max(1.3, (0.3 * then) / throughput),
         high: (maxConcurrency * 1000) / 0.05 / throughput,

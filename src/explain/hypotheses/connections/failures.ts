@@ -85,7 +85,6 @@ export const detectErrors: Detector = (metrics) => {
         : []),
     ],
     evidence: [{ what: 'requests that failed', value: errorShare, unit: '1', source: 'load' }],
-    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change: isRateLimited
@@ -144,7 +143,6 @@ export const detectKeepAliveRace: Detector = (metrics) => {
         ? []
         : [{ what: 'Keep-Alive: timeout', value: announcedMs, unit: 'ms', source: 'http' }]),
     ],
-    unlisted: 'unknown',
     predictions: { ...(plan.thinkTimeMs > 0 && { 'shorter pause': { low: 0, high: 0.4 } }) },
     remedy: {
       change:
@@ -203,7 +201,6 @@ export const detectEphemeralPorts: Detector = ({ sockets, base, errorShare, thro
       { what: 'local ports', value: sockets.localPorts, unit: 'ports', source: 'proc' },
       { what: 'requests that failed', value: errorShare, unit: '1', source: 'load' },
     ],
-    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change:

@@ -1,10 +1,6 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import {
-  computeHalvedShare,
-  computeOpeningShare,
-  findMainDependency,
-} from '../../metrics/derive.js';
+import { computeOpeningShare, findMainDependency } from '../../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../../metrics/types.js';
 import {
   buildLoopEvidence,
@@ -14,6 +10,7 @@ import {
 } from '../event-loop/loop-capacity.js';
 import { type Detector, scale, widen } from '../hypothesis.js';
 import { predictSlowedByDelay } from '../outbound/calls.js';
+import { predictByConnections } from './connection-count.js';
 import { estimateRefusedConnections } from './failures.js';
 
 /** Maximum ratio of response times that counts as no queueing. */
@@ -91,8 +88,10 @@ export const detectTooFewConnections: Detector = (metrics) => {
     evidence: buildLoopEvidence(metrics),
     unlisted: 'unchanged',
     predictions: {
-      'connections x2': predictMoreConnections(metrics, 2),
-      'connections /2': scale({ low: 0.94, high: 1.12 }, computeHalvedShare(metrics)),
+      ...predictByConnections(metrics, predictMoreConnections(metrics, 2), {
+        low: 0.94,
+        high: 1.12,
+      }),
       'keep-alive': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
       'tls kept': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
       ...(loop && { 'cpu injection': predictSlowed(cycleMs, computeInjectedMs(metrics)) }),
@@ -214,8 +213,7 @@ export const detectHeadOfLine: Detector = (metrics) => {
     unlisted: 'unchanged',
     predictions: {
       // Other requests share a connection when the number of connections changes.
-      'connections x2': { low: 1.5, high: 2.7 },
-      'connections /2': scale({ low: 0.74, high: 1.33 }, computeHalvedShare(metrics)),
+      ...predictByConnections(metrics, { low: 1.5, high: 2.7 }, { low: 0.74, high: 1.33 }),
       'depth 1': widen(metrics.responseMs / alone, 0.3),
       ...predictSlowedByDelay(metrics),
     },

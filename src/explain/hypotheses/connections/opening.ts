@@ -52,7 +52,6 @@ export const detectConnectionChurn: Detector = (metrics) => {
       { what: 'time to connect', value: connectMs, unit: 'ms', source: 'load' },
       ...buildLoopEvidence(metrics),
     ],
-    unlisted: 'unknown',
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
       ...(byClient && { 'keep-alive': gain }),
@@ -112,7 +111,6 @@ export const detectTlsHandshake: Detector = (metrics) => {
       { what: 'time of a handshake', value: tlsMs.mean ?? 0, unit: 'ms', source: 'load' },
       ...buildLoopEvidence(metrics),
     ],
-    unlisted: 'unknown',
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
       'tls kept': gain,
@@ -156,7 +154,6 @@ export const detectAcceptRate: Detector = (metrics) => {
       { what: 'connections opened', value: opened, unit: '1/s', source: 'load' },
       { what: 'waiting to be accepted', value: queue, unit: 'connections', source: 'sockets' },
     ],
-    unlisted: 'unknown',
     predictions: {
       ...predictBusyLoop(metrics),
       ...(load.plan.connection === 'close' && { 'keep-alive': { low: 1.05, high: 100 } }),
@@ -229,7 +226,6 @@ export const detectOutboundChurn: Detector = (metrics) => {
         : []),
       ...buildLoopEvidence(metrics),
     ],
-    unlisted: 'unknown',
     predictions: predictBusyLoop(metrics),
     remedy: {
       change:

@@ -21,7 +21,6 @@ export const detectFdLimit: Detector = (metrics) => {
           source: 'load',
         },
       ],
-      unlisted: 'unknown',
       predictions: {},
       remedy: {
         change: 'a higher ulimit -n for the load generator',
@@ -53,7 +52,6 @@ export const detectFdLimit: Detector = (metrics) => {
       `${count(full.fileLimit)} - files of its own = about ${count(Math.max(0, full.fileLimit - 20))} connections at once; the load has ${count(load.plan.connections)}`,
     ],
     evidence: [{ what: 'open files', value: full.openFiles ?? 0, unit: 'files', source: 'proc' }],
-    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change: `a higher limit (ulimit -n, LimitNOFILE): at least ${count(load.plan.connections + 50)}`,
@@ -87,7 +85,6 @@ export const detectListenBacklog: Detector = (metrics) => {
       { what: 'connection attempts dropped', value: overflows, unit: '1/s', source: 'proc' },
       { what: 'time to connect, p99', value: connectMs.p99 ?? 0, unit: 'ms', source: 'load' },
     ],
-    unlisted: 'unknown',
     predictions: {
       ...(metrics.base.load.plan.connection === 'close' && {
         'keep-alive': { low: 1.5, high: 1000 },

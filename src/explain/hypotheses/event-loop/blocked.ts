@@ -46,7 +46,6 @@ export const detectEventLoopBlocked: Detector = (metrics) => {
         source: 'probe',
       })),
     ],
-    unlisted: 'unknown',
     predictions: saturated ? predictBusyLoop(metrics) : {},
     remedy: {
       change: `move ${by && by.cause !== NOT_A_REQUEST ? by.cause : 'the work'} to a worker thread, or split it into short pieces`,
@@ -137,7 +136,6 @@ export const detectEventLoopSyncWait: Detector = (metrics) => {
       ...buildLoopEvidence(metrics),
       { what: 'loop busy without a core', value: loop.waiting, unit: '1', source: 'probe, proc' },
     ],
-    unlisted: 'unknown',
     predictions: predictBusyLoop(metrics),
     remedy: {
       change:

@@ -87,7 +87,6 @@ export function createDegradesOverTimeDetector(
         { what: 'CPU per response, first block', value: first.cpuMs, unit: 'ms', source: 'proc' },
         { what: 'CPU per response, last block', value: last.cpuMs, unit: 'ms', source: 'proc' },
       ],
-      unlisted: 'unknown',
       predictions: {
         // A second process is a new one too; how far the first has aged is unknown.
         ...(busy && { ...predicted, 'second process': { low: minGain, high: 1000 } }),

@@ -97,7 +97,6 @@ export const detectEventLoopCpu: Detector = (metrics) => {
       `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)} each, measured ${time(metrics.latencyMs)}: more connections only add latency`,
     ],
     evidence: buildLoopEvidence(metrics),
-    unlisted: 'unknown',
     predictions: predictBusyLoop(metrics),
     remedy: {
       change:
@@ -145,7 +144,6 @@ export const detectIdleWork: Detector = (metrics) => {
     sentence: `background work: without any request the loop uses ${share(idleShare)} of a core.`,
     arithmetic: [`without it: ${rate(throughput)} req/s / (1 - ${share(idleShare)})`],
     evidence: [{ what: 'CPU without load', value: idleShare, unit: 'cores', source: 'proc' }],
-    unlisted: 'unknown',
     predictions: loop && loop.busy >= SATURATED ? predictBusyLoop(metrics) : {},
     remedy: {
       change: 'find the timer or scan (the profile shows it) and run it less often',

@@ -42,7 +42,6 @@ export const detectLogging: Detector = (metrics) => {
       { what: 'writes per request', value: each, unit: 'per request', source: 'probe' },
       ...buildLoopEvidence(metrics),
     ],
-    unlisted: 'unknown',
     predictions: {
       ...predictBusyLoop(metrics),
       'output muted': computeGain(part, 0.6, STREAM_COST_FACTOR),
@@ -73,7 +72,6 @@ function describeBufferedLog(metrics: Metrics, part: number): Hypothesis {
       { what: 'time in the logger', value: part, unit: '1', source: 'profile' },
       ...buildLoopEvidence(metrics),
     ],
-    unlisted: 'unknown',
     predictions: predictBusyLoop(metrics),
     remedy: {
       change: 'log less per request: check the log level before building the message',
@@ -153,7 +151,6 @@ export const detectCompression: Detector = (metrics) => {
       { what: 'body before compression', value: body, unit: 'B', source: 'http' },
       ...buildLoopEvidence(metrics),
     ],
-    unlisted: 'unknown',
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
       ...(metrics.identityBytes !== null && { 'identity encoding': gain }),

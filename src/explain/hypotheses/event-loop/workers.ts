@@ -57,7 +57,6 @@ export const detectWorkerImbalance: Detector = ({ base, throughput }) => {
       unit: '1',
       source: 'proc',
     })),
-    unlisted: 'unknown',
     predictions: {
       'connections x2': { low: 0.9, high: (busiest / mean) * 1.1 },
     },
@@ -96,7 +95,6 @@ export const detectSingleCore: Detector = (metrics) => {
     sentence: `one process on one core: its thread is on a core ${share(loop.run)} of the time${describeSteal(loop)}, ${cpu.idle.toFixed(1)} of ${cpu.cores} cores are idle.`,
     arithmetic: [`at most ${maxProcesses} processes: ${maxProcesses} x ${rate(throughput)} req/s`],
     evidence: [{ what: 'idle cores', value: cpu.idle, unit: 'cores', source: 'proc' }],
-    unlisted: 'unknown',
     predictions: predictBusyLoop(metrics),
     remedy: {
       change: `${maxProcesses} processes (node:cluster)`,

@@ -41,7 +41,6 @@ export const detectManyWrites: Detector = (metrics) => {
       { what: 'responses in parts', value: inParts, unit: '1', source: 'load' },
       ...buildLoopEvidence(metrics),
     ],
-    unlisted: 'unknown',
     predictions: {
       ...predictBusyLoop(metrics),
       'writes corked': computeGain(Math.min(0.9, part), 0.4, 3),

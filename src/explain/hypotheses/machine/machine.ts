@@ -67,7 +67,6 @@ export const detectSharedCores: Detector = (metrics) => {
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
       { what: 'generator', value: cpu.self, unit: 'cores', source: 'proc' },
     ],
-    unlisted: 'unknown',
     predictions: NO_CORE_PREDICTIONS,
     remedy: {
       change: 'separate cores for generator and server (taskset), or another machine for the load',
@@ -106,7 +105,6 @@ export const detectNoisyMachine: Detector = (metrics) => {
       { what: 'other processes', value: cpu.others, unit: 'cores', source: 'proc' },
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
     ],
-    unlisted: 'unknown',
     // Threads share cores equally: two processes get up to twice the share of one.
     predictions: { ...NO_CORE_PREDICTIONS, 'second process': { low: 0.5, high: 2.1 } },
     remedy: {
@@ -154,7 +152,6 @@ function describePossibleSteal({ cpu, loop }: MachineUse): Hypothesis {
       `running ${share(loop.run)} / (1 - ${part}) = share of the time that the server's thread may have wanted`,
     ],
     evidence: [{ what: STEAL_EVIDENCE, value: cpu.steal, unit: 'cores', source: 'proc' }],
-    unlisted: 'unknown',
     // A loop without a core serves no more with more connections, unless the host takes less by then.
     predictions: { 'connections x2': { low: 0.3, high: 1.35 } },
     remedy: { change: DEDICATED_CORES, predictedThroughput: null, nextLimit: null },
@@ -181,7 +178,6 @@ function describeSteal({ cpu, loop }: MachineUse, throughput: number): Hypothesi
       { what: STEAL_EVIDENCE, value: cpu.steal, unit: 'cores', source: 'proc' },
       { what: 'main thread on a core', value: loop.run, unit: '1', source: 'proc' },
     ],
-    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change: DEDICATED_CORES,
@@ -214,7 +210,6 @@ export const detectCpuQuota: Detector = (metrics) => {
       { what: 'periods throttled', value: quota.throttledPeriods, unit: '1', source: 'proc' },
       { what: 'quota', value: quota.cores, unit: 'cores', source: 'proc' },
     ],
-    unlisted: 'unknown',
     predictions: { 'connections x2': widen(1, 0.15) },
     remedy: {
       change: `no quota, or a higher one (cpu.max): each core of it yields ${rate(1000 / cpuMs)} req/s`,

@@ -20,17 +20,11 @@ export const detectGcYoung: Detector = (metrics) => {
     return { limit, why: `collecting young objects takes ${share(part)} of the loop's time` };
   return {
     limit,
-    causeOf: 'event-loop-cpu',
-    loopShare: part,
-    weight: Math.min(1, 0.5 + part),
+    ...describeGcShare(part, metrics),
     sentence: `garbage collection: collecting young objects takes ${share(part)} of the loop's time.`,
-    arithmetic: [
-      `without it: ${rate(metrics.throughput)} req/s / (1 - ${share(part)}) = at most ${rate(metrics.throughput / (1 - part))} req/s`,
-    ],
     evidence: [
       { what: 'collecting young objects', value: inside.gc.young, unit: '1', source: 'probe' },
     ],
-    unlisted: 'unknown',
     predictions: {
       ...predictBusyLoop(metrics),
       'young generation x4': includeFreedCore(computeGain(part, 0.25, 1.15), metrics),
@@ -65,19 +59,13 @@ export const detectGcOld: Detector = (metrics) => {
   }
   return {
     limit,
-    causeOf: 'event-loop-cpu',
-    loopShare: part,
-    weight: Math.min(1, 0.5 + part),
+    ...describeGcShare(part, metrics),
     sentence: `garbage collection: collecting old objects takes ${share(part)} of the loop's time, up to ${time(inside.gc.longestMs)} at once; ${share(full)} of the heap's limit is used.`,
-    arithmetic: [
-      `without it: ${rate(metrics.throughput)} req/s / (1 - ${share(part)}) = at most ${rate(metrics.throughput / (1 - part))} req/s`,
-    ],
     evidence: [
       { what: 'collecting old objects', value: part, unit: '1', source: 'probe, profile' },
       { what: 'longest collection', value: inside.gc.longestMs, unit: 'ms', source: 'probe' },
       { what: 'heap used', value: inside.heap.usedMb, unit: 'MB', source: 'probe' },
     ],
-    unlisted: 'unknown',
     predictions: {
       ...predictBusyLoop(metrics),
       'heap x2': includeFreedCore(computeGain(part, 0.2, 1.1), metrics),
@@ -96,6 +84,21 @@ export const detectGcOld: Detector = (metrics) => {
     },
   };
 };
+
+/** Describes collections that take a share of the loop's busy time, whichever objects they collect. */
+function describeGcShare(
+  part: number,
+  { throughput }: Metrics,
+): Pick<Hypothesis, 'causeOf' | 'loopShare' | 'weight' | 'arithmetic'> {
+  return {
+    causeOf: 'event-loop-cpu',
+    loopShare: part,
+    weight: Math.min(1, 0.5 + part),
+    arithmetic: [
+      `without it: ${rate(throughput)} req/s / (1 - ${share(part)}) = at most ${rate(throughput / (1 - part))} req/s`,
+    ],
+  };
+}
 
 /** Raises the maximum gain, as the threads that occupy the core that the loop waits for may all be the collector's. */
 function includeFreedCore({ low, high }: Range, metrics: Metrics): Range {
@@ -145,7 +148,6 @@ function describeHeapExhaustion({ heapUsedMb, heapLimitMb, requests }: HeapExhau
       { what: 'heap used at the end', value: heapUsedMb, unit: 'MB', source: 'probe' },
       { what: 'limit of the heap', value: heapLimitMb, unit: 'MB', source: 'probe' },
     ],
-    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change: `${FIND_LEAK}; a larger heap (--max-old-space-size) only delays the end`,
@@ -190,7 +192,6 @@ export function createMemoryGrowthDetector(
         { what: 'growth after a full collection', value: grown / 1e6, unit: 'MB', source: 'probe' },
         { what: 'growth per request', value: each, unit: 'B', source: 'probe' },
       ],
-      unlisted: 'unknown',
       predictions: { 'memory after rest': { low: 0.6, high: 1.5 } },
       remedy: {
         change: `${FIND_LEAK}; a cache whose entries live for minutes looks the same until they expire`,

@@ -20,7 +20,6 @@ export const detectPacketLoss: Detector = ({ base, responseMs }) => {
       `${share(lost)} x 200 ms = ${time(lost * 200)} per segment, of a response time of ${time(responseMs)}`,
     ],
     evidence: [{ what: 'segments retransmitted', value: lost, unit: '1', source: 'proc' }],
-    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change: 'fix the network between client and server',

@@ -1,8 +1,9 @@
 import { bytes, count, rate, share, time } from '../../../format/units.js';
 import { computeTruncatedMeanMs, estimateLatencies } from '../../../statistics/durations.js';
-import { computeHalvedShare, findMainDependency } from '../../metrics/derive.js';
+import { findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
+import { predictByConnections } from '../connections/connection-count.js';
 import {
   buildLoopEvidence,
   deriveLoopLimit,
@@ -15,7 +16,7 @@ import {
   parsePort,
   predictQueueing,
 } from '../event-loop/queue.js';
-import { type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
+import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
 import { predictSlowedByDelay } from './calls.js';
 
 /** Minimum E[t^2] / E[t]^2 at which a few slow responses occupy most of the requests in flight. */
@@ -81,8 +82,7 @@ export const detectSlowDependency: Detector = (metrics) => {
     ],
     unlisted: 'unchanged',
     predictions: {
-      'connections x2': { low: 1.5, high: 2.2 },
-      'connections /2': scale({ low: 0.84, high: 1.24 }, computeHalvedShare(metrics)),
+      ...predictByConnections(metrics, { low: 1.5, high: 2.2 }, { low: 0.84, high: 1.24 }),
       'cpu injection': { low: 0.94, high: 1.04 },
       'client deadline': {
         low: (0.8 * minThroughput) / metrics.throughput,
@@ -157,7 +157,6 @@ function describeWaitingMemory(
       { what: 'memory per request in flight', value: eachMb, unit: 'MB', source: 'proc' },
       ...buildLoopEvidence(metrics),
     ],
-    unlisted: 'unknown',
     predictions: {},
     remedy: {
       change: `a time limit on calls to ${origin}, no longer than users wait, and less memory per waiting request`,

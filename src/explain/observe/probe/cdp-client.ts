@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { PendingCalls, parseObject } from './pending-calls.js';
 
 /** RFC 6455, section 1.3. */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -13,11 +14,8 @@ const FINAL = 0x80;
 const MASKED = 0x80;
 /** Maximum size of an incomplete message: ten times the profile of a busy minute. */
 const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
-
-interface PendingCall {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
-}
+/** The error of calls to a debugger that has closed the connection. */
+const CLOSED = 'the debugger has closed the connection';
 
 interface CdpResponse {
   id?: number;
@@ -28,10 +26,9 @@ interface CdpResponse {
 /** A client of the Chrome DevTools Protocol: text messages over a WebSocket (RFC 6455), without extensions. */
 export class CdpClient {
   readonly #socket: Socket;
-  readonly #pending = new Map<number, PendingCall>();
+  readonly #pending = new PendingCalls();
   #received = Buffer.alloc(0);
   #message: Buffer[] = [];
-  #lastId = 0;
 
   /**
    * Connects to a debugger.
@@ -69,12 +66,7 @@ export class CdpClient {
     this.#socket = socket;
     socket.on('data', (bytes) => this.#receive(bytes));
     socket.on('error', () => {});
-    socket.on('close', () => {
-      for (const { reject } of this.#pending.values()) {
-        reject(new Error('the debugger has closed the connection'));
-      }
-      this.#pending.clear();
-    });
+    socket.on('close', () => this.#pending.rejectAll(CLOSED));
     this.#receive(head);
   }
 
@@ -84,13 +76,12 @@ export class CdpClient {
    * @throws {Error} with the debugger's message, or if the connection ends first.
    */
   call(method: string, params: Record<string, unknown>): Promise<unknown> {
-    const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       if (this.#socket.destroyed || this.#socket.writableEnded) {
-        reject(new Error('the debugger has closed the connection'));
+        reject(new Error(CLOSED));
         return;
       }
-      this.#pending.set(id, { resolve, reject });
+      const id = this.#pending.add({ resolve, reject });
       this.#send(TEXT, Buffer.from(JSON.stringify({ id, method, params })));
     });
   }
@@ -139,27 +130,10 @@ export class CdpClient {
     if (!final) return;
     const text = Buffer.concat(this.#message).toString();
     this.#message = [];
-    const answer = parseResponse(text);
-    if (answer) this.#settle(answer);
+    const answer = parseObject<CdpResponse>(text);
     // A WebSocket server that is not a debugger: none of its messages can be a response.
-    else this.#socket.destroy();
-  }
-
-  #settle({ id = 0, result, error }: CdpResponse): void {
-    const waiting = this.#pending.get(id);
-    this.#pending.delete(id);
-    if (error) waiting?.reject(new Error(error.message));
-    else waiting?.resolve(result ?? {});
-  }
-}
-
-/** Parses a message of the protocol; `null` if it is invalid. */
-function parseResponse(text: string): CdpResponse | null {
-  try {
-    const answer: unknown = JSON.parse(text);
-    return typeof answer === 'object' ? (answer as CdpResponse | null) : null;
-  } catch {
-    return null;
+    if (answer === null) this.#socket.destroy();
+    else this.#pending.settle(answer.id ?? 0, answer.error?.message, answer.result ?? {});
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import type {
-  AnswerMessage,
   Answers,
   CommandName,
   Commands,
@@ -8,6 +7,7 @@ import type {
   ProbeMessage,
   ProbeSample,
 } from '../../../probe/protocol.cjs';
+import { PendingCalls, parseObject } from './pending-calls.js';
 
 /** Maximum number of samples: five minutes. */
 const MAX_SAMPLES = 3000;
@@ -15,11 +15,6 @@ const MAX_SAMPLES = 3000;
 interface Listeners {
   onHello(hello: Hello): void;
   onSample(hello: Hello): void;
-}
-
-interface PendingCommand {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
 }
 
 /** A sample on the clock of `performance.now()`, with all unchanged values filled in. */
@@ -39,8 +34,7 @@ export class ProbedProcess {
   readonly samples: FullSample[] = [];
   readonly #socket: Socket;
   readonly #listeners: Listeners;
-  readonly #pending = new Map<number, PendingCommand>();
-  #lastId = 0;
+  readonly #pending = new PendingCalls();
 
   constructor(socket: Socket, listeners: Listeners) {
     this.#socket = socket;
@@ -53,10 +47,7 @@ export class ProbedProcess {
       for (const line of lines) this.#receive(line);
     });
     socket.on('error', () => {});
-    socket.on('close', () => {
-      for (const { reject } of this.#pending.values()) reject(new Error('the process has ended'));
-      this.#pending.clear();
-    });
+    socket.on('close', () => this.#pending.rejectAll('the process has ended'));
   }
 
   get isConnected(): boolean {
@@ -69,15 +60,14 @@ export class ProbedProcess {
   }
 
   command<Name extends CommandName>(name: Name, args: Commands[Name]): Promise<Answers[Name]> {
-    const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       // A loop that is blocked for good never answers.
       const timeoutMs = COMMAND_TIMEOUT_MS + ('ms' in args ? Number(args.ms) : 0);
       const timer = setTimeout(() => {
-        this.#pending.delete(id);
+        this.#pending.remove(id);
         reject(new Error(`no answer within ${timeoutMs / 1000} s`));
       }, timeoutMs).unref();
-      this.#pending.set(id, {
+      const id = this.#pending.add({
         resolve(value: unknown) {
           clearTimeout(timer);
           resolve(value as Answers[Name]);
@@ -92,7 +82,8 @@ export class ProbedProcess {
   }
 
   #receive(line: string): void {
-    const message = parseMessage(line);
+    // Any program of this user may connect.
+    const message = parseObject<ProbeMessage>(line);
     if (message?.type === 'hello') {
       this.hello = message;
       this.#listeners.onHello(message);
@@ -100,7 +91,8 @@ export class ProbedProcess {
       this.#add(message);
       this.#listeners.onSample(this.hello);
     } else if (message?.type === 'answer') {
-      this.#settle(message);
+      const error = 'error' in message ? message.error : undefined;
+      this.#pending.settle(message.id, error, 'value' in message ? message.value : undefined);
     }
   }
 
@@ -119,23 +111,6 @@ export class ProbedProcess {
       ),
     });
     if (this.samples.length > MAX_SAMPLES) this.samples.shift();
-  }
-
-  #settle(message: AnswerMessage): void {
-    const waiting = this.#pending.get(message.id);
-    this.#pending.delete(message.id);
-    if ('error' in message) waiting?.reject(new Error(message.error));
-    else waiting?.resolve(message.value);
-  }
-}
-
-/** Parses a line; `null` if it is not a message. Any program of this user may connect. */
-function parseMessage(line: string): ProbeMessage | null {
-  try {
-    const message: unknown = JSON.parse(line);
-    return typeof message === 'object' ? (message as ProbeMessage | null) : null;
-  } catch {
-    return null;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Counters } from '../../../probe/protocol.cjs';
 import { computeQuantile } from '../../../statistics/histogram.cjs';
 import type { InsideView, OutboundView, RouteView } from '../types.js';
-import type { ProbedProcess } from './process.js';
+import type { FullSample, ProbedProcess } from './process.js';
 import { cutWindow, type SampleWindow, sumByName, sumCounters } from './sample-window.js';
 
 /** A shorter window says nothing. */
@@ -117,83 +117,82 @@ function sumStalls(windows: SampleWindow[]): InsideView['stalls']['byCause'] {
     .sort((a, b) => b.ms - a.ms);
 }
 
+/** What the counters and times of a name say about it; `null` if it was not in use. */
+type ToView<View> = (name: string, counters: Counters, times: Counters) => View | null;
+
+/** Builds a view of each name from the counters and the histogram of times that its parts contain. */
+function buildViews<Part extends { counters: Counters }, View>(
+  windows: SampleWindow[],
+  parts: (sample: FullSample) => Record<string, Part>,
+  times: (part: Part) => Counters,
+  toView: ToView<View>,
+): View[] {
+  const counters = sumByName(windows, parts, (part) => part.counters);
+  const histograms = sumByName(windows, parts, times);
+  return Object.entries(counters).flatMap(
+    ([name, grown]) => toView(name, grown, histograms[name] ?? {}) ?? [],
+  );
+}
+
 function buildRouteViews(windows: SampleWindow[], ms: number): RouteView[] {
-  const counters = sumByName(
-    windows,
-    ({ routes }) => routes,
-    (route) => route.counters,
-  );
-  const times = sumByName(
-    windows,
-    ({ routes }) => routes,
-    (route) => route.handlerTimes,
-  );
-  const view = ([route, grown]: [string, Counters]): RouteView[] => {
-    const { ended = 0, handlerMs = 0, syncMs = 0 } = grown;
-    if (ended === 0) return [];
+  const toView: ToView<RouteView> = (route, counters, times) => {
+    const { ended = 0, handlerMs = 0, syncMs = 0 } = counters;
+    if (ended === 0) return null;
     const syncTimes = windows.flatMap(({ samples }) =>
       samples.map(({ longestSyncMs }) => longestSyncMs[route] ?? 0),
     );
-    return [
-      {
-        route,
-        rate: (ended * 1000) / ms,
-        handlerMs: handlerMs / ended,
-        handlerP50Ms: computeQuantile(times[route] ?? {}, 0.5) ?? 0,
-        handlerP99Ms: computeQuantile(times[route] ?? {}, 0.99) ?? 0,
-        syncMs: syncMs / ended,
-        syncMaxMs: Math.max(0, ...syncTimes),
-        syncShare: syncMs / (ms * windows.length),
-      },
-    ];
+    return {
+      route,
+      rate: (ended * 1000) / ms,
+      handlerMs: handlerMs / ended,
+      handlerP50Ms: computeQuantile(times, 0.5) ?? 0,
+      handlerP99Ms: computeQuantile(times, 0.99) ?? 0,
+      syncMs: syncMs / ended,
+      syncMaxMs: Math.max(0, ...syncTimes),
+      syncShare: syncMs / (ms * windows.length),
+    };
   };
-  return Object.entries(counters)
-    .flatMap(view)
-    .sort((a, b) => b.rate - a.rate);
+  return buildViews(
+    windows,
+    ({ routes }) => routes,
+    ({ handlerTimes }) => handlerTimes,
+    toView,
+  ).sort((a, b) => b.rate - a.rate);
 }
 
 function buildOutboundViews(windows: SampleWindow[], ms: number): OutboundView[] {
-  const counters = sumByName(
-    windows,
-    ({ outbound }) => outbound,
-    (one) => one.counters,
-  );
-  const times = sumByName(
-    windows,
-    ({ outbound }) => outbound,
-    (one) => one.answerTimes,
-  );
-  const view = ([origin, grown]: [string, Counters]): OutboundView[] => {
-    const of = (name: string) => grown[name] ?? 0;
-    if (of('ended') + of('waitingMs') + of('answeringMs') === 0) return [];
-    const median = computeQuantile(times[origin] ?? {}, 0.5);
+  const toView: ToView<OutboundView> = (origin, counters, times) => {
+    const of = (name: string) => counters[name] ?? 0;
+    if (of('ended') + of('waitingMs') + of('answeringMs') === 0) return null;
+    const median = computeQuantile(times, 0.5);
     // Requests of an unknown protocol may include ones that wait for news, such as those of a monitor; the mean would
     // be dominated by them.
     const isHttp = !origin.startsWith(TCP_PREFIX);
     const answerMs = isHttp ? mean(of('answerMs'), of('answered')) : median;
     const square = mean(of('answerSquaredMs'), of('answered'));
     const bounds = windows.flatMap(({ last }) => last.outbound[origin]?.maxSockets ?? []);
-    return [
-      {
-        origin,
-        opened: (of('opened') * 1000) / ms,
-        usesNagle: of('nagleSamples') > 0,
-        rate: (of('ended') * 1000) / ms,
-        failed: of('failed'),
-        waiting: of('waitingMs') / ms,
-        answering: of('answeringMs') / ms,
-        waitMs: mean(of('waitMs'), of('assigned')),
-        answerMs,
-        answerP50Ms: median,
-        answerP99Ms: computeQuantile(times[origin] ?? {}, 0.99),
-        answerSpread: isHttp && answerMs && square ? square / answerMs ** 2 : null,
-        maxSockets: bounds.length > 0 ? Math.max(...bounds) : null,
-      },
-    ];
+    return {
+      origin,
+      opened: (of('opened') * 1000) / ms,
+      usesNagle: of('nagleSamples') > 0,
+      rate: (of('ended') * 1000) / ms,
+      failed: of('failed'),
+      waiting: of('waitingMs') / ms,
+      answering: of('answeringMs') / ms,
+      waitMs: mean(of('waitMs'), of('assigned')),
+      answerMs,
+      answerP50Ms: median,
+      answerP99Ms: computeQuantile(times, 0.99),
+      answerSpread: isHttp && answerMs && square ? square / answerMs ** 2 : null,
+      maxSockets: bounds.length > 0 ? Math.max(...bounds) : null,
+    };
   };
-  return Object.entries(counters)
-    .flatMap(view)
-    .sort((a, b) => b.waiting + b.answering - (a.waiting + a.answering));
+  return buildViews(
+    windows,
+    ({ outbound }) => outbound,
+    ({ answerTimes }) => answerTimes,
+    toView,
+  ).sort((a, b) => b.waiting + b.answering - (a.waiting + a.answering));
 }
 
 function averageResources(windows: SampleWindow[]): Record<string, number> {

@@ -16,10 +16,10 @@ export function renderPopulation({ population }: Explanation): Markup | null {
   const bars = population.map((stage, index) => {
     const [from, wide] = [toPercent(before / total), toPercent(stage.requests / total)];
     before += stage.requests;
-    return html`<rect class="${chooseColor(stage, index)}" x="${from}%" width="${wide}%" height="100%"><title>${stage.stage}: ${amount(stage.requests)}</title></rect>`;
+    return html`<rect fill="var(--${chooseColor(stage, index)})" x="${from}%" width="${wide}%" height="100%"><title>${stage.stage}: ${amount(stage.requests)}</title></rect>`;
   });
   const rows = population.map((stage, index) => [
-    html`<svg class="swatch" width="12" height="12"><rect class="${chooseColor(stage, index)}" width="100%" height="100%"/></svg>${stage.stage}`,
+    html`<svg class="swatch" width="12" height="12"><rect fill="var(--${chooseColor(stage, index)})" width="100%" height="100%"/></svg>${stage.stage}`,
     amount(stage.requests),
     share(stage.requests / total),
   ]);
@@ -30,6 +30,7 @@ export function renderPopulation({ population }: Explanation): Markup | null {
 ${renderTable('Requests by stage', ['stage', 'requests', 'share'], rows)}`;
 }
 
+/** Returns the name of the variable of a stage's colour. The policy of the page does not allow styles in attributes. */
 function chooseColor({ stage }: Stage, index: number): string {
   return stage === 'unexplained' ? 'unexplained' : `stage-${index % COLORS}`;
 }

@@ -1,0 +1,33 @@
+import type { OutputOptions } from './flags/output-flags.js';
+import { runInterruptible } from './interrupt.js';
+import { checkOutputs, textOptions, writeResult } from './output.js';
+import { type Step, showSteps } from './progress.js';
+
+/** A run that takes several steps, and what the command line makes of it. */
+interface ReportedRun<Progress, Result> {
+  start(signal: AbortSignal): AsyncIterable<Progress> & PromiseLike<Result>;
+  /** What has not happened yet if there is no result, as in "interrupted before a study was complete". */
+  before: string;
+  toStep(progress: Progress): Step;
+  /** Imports the formatter of the report. */
+  text(): Promise<(result: Result, options: ReturnType<typeof textOptions>) => string>;
+  /** Imports the formatter of the page. */
+  page(): Promise<(result: Result) => string>;
+  exitCode(result: Result): number;
+}
+
+/** Runs until the end or the first interrupt, shows the progress, writes the result and resolves with the exit code. */
+export function runAndReport<Progress, Result>(
+  output: OutputOptions & { notes?: string[] },
+  { start, before, toStep, text, page, exitCode }: ReportedRun<Progress, Result>,
+): Promise<number> {
+  checkOutputs(output);
+  return runInterruptible(before, async (signal) => {
+    const result = await showSteps(start(signal), output.progress, toStep);
+    await writeResult(result, output, {
+      text: async () => (await text())(result, textOptions(output.notes)),
+      page: async () => (await page())(result),
+    });
+    return exitCode(result);
+  });
+}
