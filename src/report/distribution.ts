@@ -21,7 +21,11 @@ export function isSameDistribution(a: Distribution, b: Distribution): boolean {
 }
 
 /** Whether a run got a response: without one only lower bounds are known of its latency. */
-export function hasResponse({ requests }: Pick<LoadResult, 'requests'>): boolean {
+export function hasResponse({
+  requests,
+}: {
+  requests: Pick<LoadResult['requests'], 'ok' | 'statusErrors'>;
+}): boolean {
   return requests.ok + requests.statusErrors > 0;
 }
 

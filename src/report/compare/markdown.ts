@@ -1,0 +1,86 @@
+import type { ComparisonResult, ComparisonRow, SideName } from '../../compare/result.js';
+import { formatConditions, formatWarnings } from '../markdown/conditions.js';
+import {
+  escapeMarkdown,
+  formatCode,
+  formatItems,
+  formatTable,
+  joinParts,
+} from '../markdown/markup.js';
+import { describePlan } from '../plan.js';
+import { listComparisonConditions } from './conditions.js';
+import {
+  formatFigure,
+  formatRatio,
+  formatRatioInterval,
+  METRICS,
+  VERDICT_WORDS,
+} from './metrics.js';
+import { listOverallRows, selectNames } from './names.js';
+import {
+  describeClientBound,
+  describeConfidence,
+  describeRuns,
+  describeStack,
+  describeVerdict,
+  isShortLabel,
+} from './sentences.js';
+
+/** Renders a comparison as Markdown for a pull request. */
+export function renderComparisonMarkdown(result: ComparisonResult): string {
+  const { shown, rest } = selectNames(result);
+  const bound = describeClientBound(result);
+  return joinParts([
+    `### Comparison: ${VERDICT_WORDS[result.verdict.word]}`,
+    `**${escapeMarkdown(describeVerdict(result))}**`,
+    formatItems((['a', 'b'] as const).flatMap((side) => formatSide(result, side))),
+    formatConditions(listComparisonConditions(result)),
+    formatTable(
+      ['', 'A', 'B', 'B / A', 'interval', ''],
+      listOverallRows(result).map((row) => formatRow(row, [])),
+    ),
+    formatTable(
+      ['request', '', 'A', 'B', 'B / A', 'interval', ''],
+      shown.flatMap(({ name, rows }) =>
+        rows.map((row, index) => formatRow(row, [index === 0 ? formatCode(name) : ''])),
+      ),
+    ),
+    rest === null ? '' : escapeMarkdown(rest),
+    formatItems(listGrounds(result).map(escapeMarkdown)),
+    formatWarnings([
+      ...(bound === null ? [] : [bound]),
+      ...result.differences.map((difference) => `the answers differ: ${difference}`),
+      ...result.warnings.filter(({ id }) => id !== 'client-bound').map(({ message }) => message),
+    ]),
+  ]);
+}
+
+function formatSide({ sides }: ComparisonResult, side: SideName): string[] {
+  const { label } = sides[side];
+  return isShortLabel(label) ? [] : [`${side.toUpperCase()}: ${formatCode(label)}`];
+}
+
+function formatRow(row: ComparisonRow, before: string[]): string[] {
+  const { metric, a, b, ratio, verdict } = row;
+  const word = VERDICT_WORDS[verdict];
+  return [
+    ...before,
+    METRICS[metric].name,
+    formatFigure(metric, a),
+    formatFigure(metric, b),
+    ratio ? formatRatio(ratio.estimate) : '–',
+    formatRatioInterval(ratio?.low ?? null, ratio?.high ?? null),
+    verdict === 'better' || verdict === 'worse' ? `**${word}**` : word,
+  ];
+}
+
+function listGrounds(result: ComparisonResult): string[] {
+  const confidence = describeConfidence(result);
+  const stack = describeStack(result);
+  return [
+    describePlan(result.plan),
+    `runs: ${describeRuns(result)}`,
+    ...(confidence === null ? [] : [`intervals: ${confidence}`]),
+    ...(stack === null ? [] : [`native stack: ${stack}`]),
+  ];
+}

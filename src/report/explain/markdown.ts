@@ -1,0 +1,47 @@
+import type { Explanation } from '../../explain/result.js';
+import { measuredRatio, throughputRange } from '../../format/ratios.js';
+import { rate, share } from '../../format/units.js';
+import { formatStatistic } from '../distribution.js';
+import { capitalize } from '../html/markup.js';
+import { formatWarnings } from '../markdown/conditions.js';
+import {
+  escapeMarkdown,
+  formatCode,
+  formatItems,
+  formatTable,
+  joinParts,
+} from '../markdown/markup.js';
+import { describePlan } from '../plan.js';
+import { listWarnings } from '../warnings.js';
+import { STATUS } from './status.js';
+
+/** Renders an explanation as Markdown for a pull request. */
+export function renderExplanationMarkdown(explanation: Explanation): string {
+  const { verdict, experiments, load, noise } = explanation;
+  const { limit, status, sentence, arithmetic } = verdict;
+  return joinParts([
+    `### Limit: ${STATUS[status].word.toLowerCase()}${limit ? ` ${formatCode(limit)}` : ''}`,
+    `**${escapeMarkdown(capitalize(sentence))}**`,
+    formatItems(arithmetic.map(escapeMarkdown)),
+    formatRemedy(explanation),
+    formatTable(
+      ['experiment', 'measured, after / before'],
+      experiments.map(({ name, change, metric, measured }) => [
+        escapeMarkdown(`${name}: ${change}`),
+        escapeMarkdown(`${metric} ${measuredRatio(measured)}`),
+      ]),
+    ),
+    escapeMarkdown(
+      `${describePlan(load.plan)}. Measured ${rate(load.throughput.mean)} req/s, p50 ${formatStatistic(load.latencyMs, 'p50')}, p99 ${formatStatistic(load.latencyMs, 'p99')}; differences below ${share(noise)} are noise.`,
+    ),
+    formatWarnings(listWarnings(load)),
+  ]);
+}
+
+function formatRemedy({ remedy }: Explanation): string {
+  if (!remedy) return '';
+  const gain = remedy.predictedThroughput
+    ? ` (predicted: ${throughputRange(remedy.predictedThroughput)} req/s)`
+    : '';
+  return `To get more: ${escapeMarkdown(`${remedy.change}${gain}`)}`;
+}
