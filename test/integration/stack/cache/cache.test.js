@@ -18,9 +18,9 @@ import {
 } from '../../../fixtures/stack/caching.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
-describe('what is stored', () => {
+describe('responses that are stored', () => {
   test(
-    'a duration for all: the second request does not reach the application',
+    'with a duration for all responses the second request does not reach the application',
     limits,
     async (t) => {
       const { server, calls } = await serve(t, { duration: 60 });
@@ -43,21 +43,25 @@ describe('what is stored', () => {
     },
   );
 
-  test('duration 0: only what says for how long', limits, async (t) => {
-    const { server, calls } = await serve(t, true, (request, response) => {
-      if (request.url === '/field') response.setHeader('Cache-Control', 'max-age=60');
-      if (request.url === '/code') response.cacheDuration = 60;
-      if (request.url === '/none') response.cacheDuration = 0;
-      response.end('x');
-    });
-    for (const path of ['/', '/field', '/code', '/none']) {
-      await get(server, path);
-      await get(server, path);
-    }
-    assert.deepEqual(calls, ['/', '/', '/field', '/code', '/none', '/none']);
-  });
+  test(
+    'with a duration of 0 only responses with their own lifetime are stored',
+    limits,
+    async (t) => {
+      const { server, calls } = await serve(t, true, (request, response) => {
+        if (request.url === '/field') response.setHeader('Cache-Control', 'max-age=60');
+        if (request.url === '/code') response.cacheDuration = 60;
+        if (request.url === '/none') response.cacheDuration = 0;
+        response.end('x');
+      });
+      for (const path of ['/', '/field', '/code', '/none']) {
+        await get(server, path);
+        await get(server, path);
+      }
+      assert.deepEqual(calls, ['/', '/', '/field', '/code', '/none', '/none']);
+    },
+  );
 
-  test('off: nothing', limits, async (t) => {
+  test('nothing is stored if the cache is off', limits, async (t) => {
     const { server, calls } = await serve(t, false, (_request, response) => {
       response.cacheDuration = 60;
       response.setHeader('Cache-Control', 'max-age=60');
@@ -70,7 +74,7 @@ describe('what is stored', () => {
   });
 
   test(
-    'however it was written: chunks, pipes, late ends, pieces of any size',
+    'a response is stored however it was written: in chunks, by pipes, with a late end, in pieces of any size',
     limits,
     async (t) => {
       const large = 'y'.repeat(100_000);
@@ -129,7 +133,7 @@ describe('what is stored', () => {
       },
     ],
   ]) {
-    test(`never: ${what}`, limits, async (t) => {
+    test(`a response is never stored: ${what}`, limits, async (t) => {
       const { server, calls } = await serve(t, { duration: 60 }, (_request, response) => {
         answer(response);
         response.end('x');
@@ -141,30 +145,34 @@ describe('what is stored', () => {
     });
   }
 
-  test('never: a response that broke off, or whose client went away', limits, async (t) => {
-    const { server, calls } = await serve(t, { duration: 60 }, (request, response, call) => {
-      if (call > 2) {
-        response.end('whole');
-        return;
-      }
-      response.writeHead(200, { 'Content-Length': 100 });
-      response.write('part');
-      if (call === 1) setImmediate(() => response.destroy());
-      else request.socket.once('close', () => response.end('x'.repeat(96)));
-    });
-    await exchange(server, ask('/'));
-    const socket = net.connect(server.address().port, '127.0.0.1', () => socket.write(ask('/')));
-    await once(socket, 'data');
-    socket.resetAndDestroy();
-    await once(socket, 'close');
-    assert.equal((await get(server)).body, 'whole');
-    assert.equal((await get(server)).body, 'whole');
-    assert.equal(calls.length, 3);
-  });
+  test(
+    'a response that ended early, or whose client went away, is never stored',
+    limits,
+    async (t) => {
+      const { server, calls } = await serve(t, { duration: 60 }, (request, response, call) => {
+        if (call > 2) {
+          response.end('whole');
+          return;
+        }
+        response.writeHead(200, { 'Content-Length': 100 });
+        response.write('part');
+        if (call === 1) setImmediate(() => response.destroy());
+        else request.socket.once('close', () => response.end('x'.repeat(96)));
+      });
+      await exchange(server, ask('/'));
+      const socket = net.connect(server.address().port, '127.0.0.1', () => socket.write(ask('/')));
+      await once(socket, 'data');
+      socket.resetAndDestroy();
+      await once(socket, 'close');
+      assert.equal((await get(server)).body, 'whole');
+      assert.equal((await get(server)).body, 'whole');
+      assert.equal(calls.length, 3);
+    },
+  );
 });
 
-describe('whom it answers', () => {
-  test('HEAD and conditional requests from the stored GET', limits, async (t) => {
+describe('requests that the cache answers', () => {
+  test('HEAD and conditional requests are answered from the stored GET', limits, async (t) => {
     const { server, calls } = await serve(t, { duration: 60 }, (_request, response) => {
       response.setHeader('ETag', '"1"');
       response.end('body');
@@ -181,7 +189,7 @@ describe('whom it answers', () => {
     assert.equal(server.cache.stats().notModified, 1);
   });
 
-  test('variants by Vary', limits, async (t) => {
+  test('variants are selected by Vary', limits, async (t) => {
     const { server, calls } = await serve(t, { duration: 60 }, (request, response) => {
       response.setHeader('Vary', 'Accept-Language');
       response.end(request.headers['accept-language'] ?? 'none');
@@ -200,24 +208,33 @@ describe('whom it answers', () => {
     );
   });
 
-  test('not: other hosts, other targets, credentials, ranges', limits, async (t) => {
-    const { server, calls } = await serve(t, { duration: 60 }, (request, response) => {
-      response.end(`${request.headers.host} ${request.url} ${request.headers.authorization ?? ''}`);
-    });
-    await get(server);
-    assert.equal((await get(server, '/', ['Authorization: Basic eDp5'])).body, 'a / Basic eDp5');
-    assert.equal((await get(server, '/?')).body, 'a /? ');
-    const other = await exchange(server, 'GET / HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n');
-    assert.equal(responses(other)[0].body, 'b / ');
-    await get(server, '/', ['Range: bytes=0-0']);
-    await get(server, '/', ['Cookie: a=b']);
-    assert.equal(calls.length, 6);
-    assert.equal((await get(server)).body, 'a / ', 'what others asked for is not what is stored');
-    assert.equal(calls.length, 6);
-  });
+  test(
+    'other hosts, other targets, credentials and ranges are not answered from the cache',
+    limits,
+    async (t) => {
+      const { server, calls } = await serve(t, { duration: 60 }, (request, response) => {
+        response.end(
+          `${request.headers.host} ${request.url} ${request.headers.authorization ?? ''}`,
+        );
+      });
+      await get(server);
+      assert.equal((await get(server, '/', ['Authorization: Basic eDp5'])).body, 'a / Basic eDp5');
+      assert.equal((await get(server, '/?')).body, 'a /? ');
+      const other = await exchange(
+        server,
+        'GET / HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n',
+      );
+      assert.equal(responses(other)[0].body, 'b / ');
+      await get(server, '/', ['Range: bytes=0-0']);
+      await get(server, '/', ['Cookie: a=b']);
+      assert.equal(calls.length, 6);
+      assert.equal((await get(server)).body, 'a / ', 'what others asked for is not what is stored');
+      assert.equal(calls.length, 6);
+    },
+  );
 
   test(
-    'unkeyed fields do not poison: X-Forwarded-Host, __proto__, absolute-form',
+    'fields that are not part of the key do not poison it: X-Forwarded-Host, __proto__, absolute-form',
     limits,
     async (t) => {
       const { server } = await serve(t, { duration: 60 }, (request, response) => {
@@ -239,7 +256,7 @@ describe('whom it answers', () => {
     ],
     ['a part of a head', 'HTTP/1.1 200 OK\r\nEvil: 1\r\nX: '],
   ]) {
-    test(`what is sent beyond the end of a response is none: ${what}`, limits, async (t) => {
+    test(`bytes beyond the end of a response are not a response: ${what}`, limits, async (t) => {
       const { server } = await serve(t, { duration: 60 }, (request, response) => {
         if (request.url !== '/echo') {
           response.end('good');
@@ -268,7 +285,7 @@ describe('whom it answers', () => {
     });
   }
 
-  test('a client that has ended its side gets all of a hit', limits, async (t) => {
+  test('a client that has ended its side gets the whole hit', limits, async (t) => {
     // More than the sockets of both sides take at once.
     const body = 'z'.repeat(20e6);
     const { server } = await serve(
@@ -292,7 +309,7 @@ describe('whom it answers', () => {
   });
 
   test(
-    'maxRequestsPerSocket: each request is counted, so none is answered unseen',
+    'with maxRequestsPerSocket each request is counted, so none is answered from the cache',
     limits,
     async (t) => {
       const { server, calls } = await serve(t, { duration: 60 });
@@ -319,8 +336,8 @@ describe('whom it answers', () => {
   });
 });
 
-describe('in which order', () => {
-  test('hits and misses, pipelined', limits, async (t) => {
+describe('the order of responses', () => {
+  test('pipelined hits and misses are answered in order', limits, async (t) => {
     const { server, calls } = await serve(t, { duration: 60 }, (request, response) => {
       const delay = Number(new URLSearchParams(request.url.split('?')[1]).get('delay') ?? 0);
       setTimeout(() => response.end(request.url), delay);
@@ -336,7 +353,7 @@ describe('in which order', () => {
     assert.deepEqual(calls, ['/hit', '/a?delay=50', '/b', '/c?delay=20', '/d']);
   });
 
-  test('many hits in one segment', limits, async (t) => {
+  test('many hits in one segment are answered', limits, async (t) => {
     const { server, calls } = await serve(t, { duration: 60 }, (_request, response) => {
       response.end('z'.repeat(20_000));
     });
@@ -347,7 +364,7 @@ describe('in which order', () => {
     assert.equal(calls.length, 1);
   });
 
-  test('who does not read is not answered without bound', limits, async (t) => {
+  test('a client that does not read is not answered without bound', limits, async (t) => {
     const { server } = await serve(t, { duration: 60 }, (_request, response) => {
       response.end('z'.repeat(200_000));
     });
@@ -370,7 +387,7 @@ describe('in which order', () => {
   });
 });
 
-test('where the application has ended its side, nothing is answered', limits, async (t) => {
+test('nothing is answered after the application has ended its side', limits, async (t) => {
   const { server } = await serve(t, { duration: 60 });
   await get(server);
   const accepted = once(server, 'connection');
@@ -389,31 +406,37 @@ test('where the application has ended its side, nothing is answered', limits, as
   assert.equal(server.cache.stats().hits, 1);
 });
 
-describe('HTTPS', () => {
-  test('hits; but none for another host than the handshake named', limits, async (t) => {
-    const { authority, server: identity } = makeCertificates();
-    let calls = 0;
-    const options = { ...identity, cache: { duration: 60 } };
-    const server = createSecureServer(options, (_request, response) => response.end(`${++calls}`));
-    t.after(() => server.close());
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const secureGet = async (host) => {
-      const { port } = server.address();
-      const names = { servername: 'localhost', headers: { host } };
-      const request = https.get({ port, ...names, ca: authority.cert, agent: false });
-      const [response] = await once(request, 'response');
-      return text(response);
-    };
-    assert.equal(await secureGet('localhost'), '1');
-    assert.equal(await secureGet('localhost'), '1');
-    assert.equal(await secureGet('other'), '2');
-    assert.equal(await secureGet('other'), '3');
-    assert.equal(server.cache.stats().passes['server-name'], 2);
-    assert.ok(server.cache.entries().every(({ secure }) => secure));
-  });
+describe('the cache over HTTPS', () => {
+  test(
+    'hits are answered, but not for another host than the handshake named',
+    limits,
+    async (t) => {
+      const { authority, server: identity } = makeCertificates();
+      let calls = 0;
+      const options = { ...identity, cache: { duration: 60 } };
+      const server = createSecureServer(options, (_request, response) =>
+        response.end(`${++calls}`),
+      );
+      t.after(() => server.close());
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const secureGet = async (host) => {
+        const { port } = server.address();
+        const names = { servername: 'localhost', headers: { host } };
+        const request = https.get({ port, ...names, ca: authority.cert, agent: false });
+        const [response] = await once(request, 'response');
+        return text(response);
+      };
+      assert.equal(await secureGet('localhost'), '1');
+      assert.equal(await secureGet('localhost'), '1');
+      assert.equal(await secureGet('other'), '2');
+      assert.equal(await secureGet('other'), '3');
+      assert.equal(server.cache.stats().passes['server-name'], 2);
+      assert.ok(server.cache.entries().every(({ secure }) => secure));
+    },
+  );
 
   test(
-    'a change on a connection that was handed over makes what TLS clients get out of date',
+    'a change on a connection that has fallen back invalidates the entries of TLS clients',
     limits,
     async (t) => {
       const { authority, server: identity } = makeCertificates();
@@ -441,8 +464,8 @@ describe('HTTPS', () => {
   );
 });
 
-describe('what makes entries leave', () => {
-  test('unsafe methods that succeed', limits, async (t) => {
+describe('the removal of entries', () => {
+  test('successful unsafe methods remove entries', limits, async (t) => {
     const { server, calls } = await serve(t, { duration: 60 }, (request, response) => {
       response.writeHead(request.url === '/bad' && request.method === 'POST' ? 400 : 200);
       response.end('x');
@@ -456,7 +479,7 @@ describe('what makes entries leave', () => {
     assert.equal(server.cache.stats().invalidations, 1);
   });
 
-  test('delete and clear', limits, async (t) => {
+  test('delete and clear remove entries', limits, async (t) => {
     const { server, calls } = await serve(t, { duration: 60 });
     for (const path of ['/a', '/a?b', '/c/1', '/c/2']) await get(server, path);
     assert.equal(server.cache.delete('/a'), 1);
@@ -472,7 +495,7 @@ describe('what makes entries leave', () => {
     assert.throws(() => server.cache.delete('a'), /must be a path/);
   });
 
-  test('the bound on bytes', limits, async (t) => {
+  test('the bound on bytes removes entries', limits, async (t) => {
     const { server } = await serve(t, { duration: 60, maxBytes: 1e6 }, (_request, response) => {
       response.end('z'.repeat(50_000));
     });
@@ -482,7 +505,7 @@ describe('what makes entries leave', () => {
   });
 
   test(
-    'one request renews what is about to end; the others get what is there',
+    'one request renews an entry that is about to expire, and the others get the entry',
     limits,
     async (t) => {
       const answer = (_request, response, call) => {
@@ -509,7 +532,7 @@ describe('what makes entries leave', () => {
   );
 });
 
-test('Cache-Status tells hits from misses', limits, async (t) => {
+test('Cache-Status distinguishes hits from misses', limits, async (t) => {
   const { server } = await serve(t, { duration: 60, status: true });
   assert.match((await get(server)).head, /\r\nCache-Status: millrace; fwd=miss\r\n/);
   const { head } = await get(server);
@@ -519,7 +542,7 @@ test('Cache-Status tells hits from misses', limits, async (t) => {
   assert.match(post, /\r\nCache-Status: millrace; fwd=bypass\r\n/);
 });
 
-test('a timeout of the connection: answers from the cache are activity', limits, async (t) => {
+test('responses from the cache are activity for the timeout of a connection', limits, async (t) => {
   const { server } = await serve(t, { duration: 60 });
   await get(server);
   server.timeout = 1000;

@@ -23,7 +23,7 @@ import {
 } from '../../../../dist/http/cache/control-protocol.js';
 import { get, limits, serve } from '../../../fixtures/stack/caching.js';
 
-describe('millrace cache', () => {
+describe('the command millrace cache', () => {
   const millrace = new URL('../../../../bin/millrace.js', import.meta.url).pathname;
 
   function cli(...args) {
@@ -41,7 +41,7 @@ describe('millrace cache', () => {
   }
 
   test(
-    'looks at the caches of running processes, and removes what they hold',
+    'millrace cache lists the caches of running processes, and removes their entries',
     limits,
     async (t) => {
       const { server } = await serve(t, { duration: 60 });
@@ -64,17 +64,21 @@ describe('millrace cache', () => {
     },
   );
 
-  test('the directory of shared ports beside the sockets is none of them', limits, async (t) => {
-    const { server } = await serve(t, { duration: 60 });
-    await get(server, '/');
-    // It stays: others may use it by now.
-    mkdirSync(join(controlDirectory(), 'ports'), { recursive: true, mode: 0o700 });
-    const { code, stdout, stderr } = await cli();
-    assert.equal(code, 0, stderr);
-    assert.match(stdout, new RegExp(`^${process.pid}  `, 'm'));
-  });
+  test(
+    'the directory of shared ports next to the sockets is not one of them',
+    limits,
+    async (t) => {
+      const { server } = await serve(t, { duration: 60 });
+      await get(server, '/');
+      // It stays: others may use it by now.
+      mkdirSync(join(controlDirectory(), 'ports'), { recursive: true, mode: 0o700 });
+      const { code, stdout, stderr } = await cli();
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, new RegExp(`^${process.pid}  `, 'm'));
+    },
+  );
 
-  test('it finds what listens in another environment', limits, async (t) => {
+  test('millrace cache finds processes that listen in another environment', limits, async (t) => {
     const { server } = await serve(t, { duration: 60 });
     await get(server, '/');
     const { XDG_RUNTIME_DIR, ...without } = process.env;
@@ -85,7 +89,7 @@ describe('millrace cache', () => {
     }
   });
 
-  test('what it does not accept is one line', limits, async () => {
+  test('unsupported arguments are refused in one line', limits, async () => {
     for (const [args, code, message] of [
       [['1'], 3, /no process 1 /],
       [['x'], 2, /takes a process id \(got 'x'\)/],
@@ -121,7 +125,7 @@ describe('the directory of the sockets', () => {
     return join(folder, `millrace-${uid}`);
   }
 
-  test("is the user's alone, and known to whoever looks", (t) => {
+  test('the directory belongs to the user alone, and each process of the user finds it', (t) => {
     const path = runtime(t, folderFor(t));
     assert.equal(controlDirectory(), path);
     assert.equal(statSync(path).mode & 0o777, 0o700);
@@ -154,7 +158,7 @@ describe('the directory of the sockets', () => {
         ]
       : []),
   ]) {
-    test(`is not what somebody else may have put there: ${what}`, (t) => {
+    test(`a directory that another user may have put there is not used: ${what}`, (t) => {
       const path = runtime(t, folderFor(t));
       plant(t, path);
       assert.notEqual(controlDirectory(), null);
@@ -164,7 +168,7 @@ describe('the directory of the sockets', () => {
     });
   }
 
-  test('is not in a folder that is not there, or left over from another user', {
+  test('the directory is not in a folder that does not exist or belongs to another user', {
     skip: uid !== 0,
   }, (t) => {
     const folder = folderFor(t);

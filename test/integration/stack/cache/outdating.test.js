@@ -17,7 +17,7 @@ import {
 const fallbackRequest = (path, method = 'POST') =>
   ask(`http://a${path}`, ['Content-Length: 0', ...last], method);
 
-describe('on a connection that was handed over', () => {
+describe('invalidation on a connection that has fallen back', () => {
   /** Pages with the number of their call; other methods are answered by `change`. */
   async function site(t, change) {
     const { server, calls } = await serve(t, { duration: 60 }, (request, response, call) => {
@@ -49,34 +49,42 @@ describe('on a connection that was handed over', () => {
       },
     ],
   ]) {
-    test(`what a success makes out of date is removed: ${what}`, limits, async (t) => {
-      const { server, stored } = await site(t, change);
-      assert.equal(await stored('/a'), '1');
-      const [{ status }] = responses(await exchange(server, fallbackRequest(path)));
-      assert.ok(status < 400);
-      assert.equal(server.stats().connections.fallback, 1);
-      assert.equal(await stored('/a'), '3');
-      assert.equal(server.cache.stats().invalidations, 1);
-    });
+    test(
+      `a successful request removes the entries that it invalidates: ${what}`,
+      limits,
+      async (t) => {
+        const { server, stored } = await site(t, change);
+        assert.equal(await stored('/a'), '1');
+        const [{ status }] = responses(await exchange(server, fallbackRequest(path)));
+        assert.ok(status < 400);
+        assert.equal(server.stats().connections.fallback, 1);
+        assert.equal(await stored('/a'), '3');
+        assert.equal(server.cache.stats().invalidations, 1);
+      },
+    );
   }
 
-  test('not by an error, a safe method, or one for another host', limits, async (t) => {
-    const { server, stored } = await site(t, (request, response) => {
-      if (request.method === 'DELETE') response.statusCode = 403;
-      response.end();
-    });
-    assert.equal(await stored('/a'), '1');
-    await exchange(server, fallbackRequest('/a', 'DELETE'));
-    await exchange(server, fallbackRequest('/a', 'OPTIONS'));
-    await exchange(
-      server,
-      fallbackRequest('/a').replaceAll('http://a', 'http://b').replace('Host: a', 'Host: b'),
-    );
-    assert.equal(server.stats().connections.fallback, 3);
-    assert.equal(await stored('/a'), '1');
-  });
+  test(
+    'an error, a safe method or a request for another host invalidates nothing',
+    limits,
+    async (t) => {
+      const { server, stored } = await site(t, (request, response) => {
+        if (request.method === 'DELETE') response.statusCode = 403;
+        response.end();
+      });
+      assert.equal(await stored('/a'), '1');
+      await exchange(server, fallbackRequest('/a', 'DELETE'));
+      await exchange(server, fallbackRequest('/a', 'OPTIONS'));
+      await exchange(
+        server,
+        fallbackRequest('/a').replaceAll('http://a', 'http://b').replace('Host: a', 'Host: b'),
+      );
+      assert.equal(server.stats().connections.fallback, 3);
+      assert.equal(await stored('/a'), '1');
+    },
+  );
 
-  test('nor is stored what was asked for before', limits, async (t) => {
+  test('a response to a request before an invalidation is not stored', limits, async (t) => {
     let respond;
     const { server, calls } = await serve(t, { duration: 60 }, (request, response, call) => {
       if (call === 1) respond = () => response.end('old');
@@ -92,7 +100,7 @@ describe('on a connection that was handed over', () => {
 });
 
 test(
-  'where what leaves is not understood, entries are removed when it comes and when it is answered',
+  'if a response on the connection is not parsed, entries are removed when the request comes and when it is answered',
   limits,
   async (t) => {
     let state = 'old';

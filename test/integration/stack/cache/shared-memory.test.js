@@ -13,7 +13,7 @@ const WRITING = `
   for (let letter = 0; ; letter = (letter + 1) % 26) bytes.fill(97 + letter);
 `;
 
-test('a body in a SharedArrayBuffer', limits, async (t) => {
+test('a body in a SharedArrayBuffer is stored and sent', limits, async (t) => {
   const memory = new SharedArrayBuffer(200_000);
   const worker = new Worker(WRITING, { eval: true, workerData: memory });
   t.after(() => worker.terminate());

@@ -24,12 +24,12 @@ async function until(condition) {
   while (!condition()) await new Promise(setImmediate);
 }
 
-describe('a response that goes on', () => {
+describe('a response that continues', () => {
   for (const [what, type] of [
     ['server-sent events', 'text/event-stream'],
     ['lines of JSON', 'application/x-ndjson'],
   ]) {
-    test(`${what}: whoever comes while the first one listens hears as well`, limits, async (t) => {
+    test(`a client that comes during a response gets its own: ${what}`, limits, async (t) => {
       const { server } = await serve(t, forEver, (_request, response, call) => {
         response.setHeader('Content-Type', type);
         response.write(`${call}`);
@@ -38,7 +38,7 @@ describe('a response that goes on', () => {
     });
   }
 
-  test('whoever waits when it begins is sent on', limits, async (t) => {
+  test('requests that wait when a stream begins are sent to the application', limits, async (t) => {
     const { server, calls } = await serve(t, forEver, (_request, response, call) => {
       if (call > 1) response.end('own');
       else server.once('go', () => response.write('1'));
@@ -53,7 +53,7 @@ describe('a response that goes on', () => {
     assert.equal(server.cache.stats().waiting, 0);
   });
 
-  test('a page in several parts is one call for all', limits, async (t) => {
+  test('a page in several parts is one call for all clients', limits, async (t) => {
     const { server, calls } = await serve(t, forEver, (_request, response) => {
       server.once('go', () => {
         response.write('one ');
@@ -67,36 +67,44 @@ describe('a response that goes on', () => {
     assert.deepEqual(calls, ['/']);
   });
 
-  test('one that ends is stored, whoever was sent on meanwhile', limits, async (t) => {
-    const { server, calls } = await serve(t, forEver, (_request, response, call) => {
-      response.write(`part of ${call}`);
-      if (call === 1) server.once('go', () => response.end(', end'));
-      else response.end();
-    });
-    const { response, part } = await listen(t, server);
-    const other = await listen(t, server);
-    assert.equal(other.part, 'part of 2');
-    server.emit('go');
-    const whole = part + (await text(response));
-    assert.equal(whole, 'part of 1, end');
-    assert.equal((await get(server)).body, whole);
-    assert.equal(calls.length, 2);
-  });
+  test(
+    'a stream that ends is stored, whatever requests were sent on meanwhile',
+    limits,
+    async (t) => {
+      const { server, calls } = await serve(t, forEver, (_request, response, call) => {
+        response.write(`part of ${call}`);
+        if (call === 1) server.once('go', () => response.end(', end'));
+        else response.end();
+      });
+      const { response, part } = await listen(t, server);
+      const other = await listen(t, server);
+      assert.equal(other.part, 'part of 2');
+      server.emit('go');
+      const whole = part + (await text(response));
+      assert.equal(whole, 'part of 1, end');
+      assert.equal((await get(server)).body, whole);
+      assert.equal(calls.length, 2);
+    },
+  );
 
-  test('whose client leaves: nobody waits for the next one', limits, async (t) => {
-    const { server } = await serve(t, forEver, (_request, response, call) => {
-      response.write(`${call}`);
-    });
-    const first = await listen(t, server);
-    await listen(t, server);
-    first.request.destroy();
-    await until(() => server.cache.stats().notStored.aborted === 1);
-    const { waits } = server.cache.stats();
-    for (const call of ['3', '4']) assert.equal((await listen(t, server)).part, call);
-    assert.equal(server.cache.stats().waits, waits);
-  });
+  test(
+    'no request waits for the next stream after the client of one has left',
+    limits,
+    async (t) => {
+      const { server } = await serve(t, forEver, (_request, response, call) => {
+        response.write(`${call}`);
+      });
+      const first = await listen(t, server);
+      await listen(t, server);
+      first.request.destroy();
+      await until(() => server.cache.stats().notStored.aborted === 1);
+      const { waits } = server.cache.stats();
+      for (const call of ['3', '4']) assert.equal((await listen(t, server)).part, call);
+      assert.equal(server.cache.stats().waits, waits);
+    },
+  );
 
-  test('HEAD does not wait for it', limits, async (t) => {
+  test('HEAD does not wait for a stream', limits, async (t) => {
     const { server } = await serve(t, forEver, (request, response) => {
       if (request.method === 'HEAD') response.end();
       else response.write('1');
@@ -110,7 +118,7 @@ describe('a response that goes on', () => {
   });
 });
 
-test('a server that is closed answers those who wait', limits, async (t) => {
+test('a server that is closed answers the requests that wait', limits, async (t) => {
   const { server, calls } = await serve(t, forEver, (_request, response) => {
     server.once('go', () => response.end('x'));
   });

@@ -22,7 +22,7 @@ function throwsOneLine(action, what) {
   );
 }
 
-test('res.cacheDuration', limits, async (t) => {
+test('res.cacheDuration accepts seconds and refuses other values', limits, async (t) => {
   const { server, calls } = await serve(t, true, (request, response) => {
     const given = [...TOO_MUCH, 0, Number.MIN_VALUE][Number(request.url.slice(1))];
     for (const value of NONE) throwsOneLine(() => (response.cacheDuration = value), String(value));
@@ -42,25 +42,25 @@ test('res.cacheDuration', limits, async (t) => {
   }
 });
 
-describe('options', () => {
+describe('the options of the cache', () => {
   const numbers = ['duration', 'maxBytes', 'maxEntryBytes', 'maxVariants', 'maxWait'];
 
   for (const key of numbers) {
-    test(`${key}: what is no such number is refused`, () => {
+    test(`a value of ${key} that is not an accepted number is refused`, () => {
       for (const value of NONE)
         throwsOneLine(() => createServer({ cache: { [key]: value } }), String(value));
     });
   }
 
   for (const key of ['earlyRefresh', 'obeyRequests', 'status']) {
-    test(`${key}: what is no boolean is refused`, () => {
+    test(`a value of ${key} that is not a boolean is refused`, () => {
       for (const value of [1, 0, 'true', null, {}]) {
         throwsOneLine(() => createServer({ cache: { [key]: value } }), String(value));
       }
     });
   }
 
-  test('others are refused', () => {
+  test('other values of the option cache are refused', () => {
     for (const cache of ['yes', 1, null])
       throwsOneLine(() => createServer({ cache }), String(cache));
     assert.throws(() => createServer({ cache: { size: 1 } }), {
@@ -69,7 +69,7 @@ describe('options', () => {
   });
 
   for (const value of [...TOO_MUCH, ...FINE]) {
-    test(`all numbers ${value}: requests are answered`, limits, async (t) => {
+    test(`requests are answered if all numbers are ${value}`, limits, async (t) => {
       const cache = Object.fromEntries(
         numbers.map((key) => [key, key === 'maxVariants' ? Math.max(1, value) : value]),
       );
@@ -82,7 +82,7 @@ describe('options', () => {
   }
 
   for (const maxWait of TOO_MUCH) {
-    test(`maxWait: ${maxWait}: they wait`, limits, async (t) => {
+    test(`requests wait if maxWait is ${maxWait}`, limits, async (t) => {
       const { server, calls } = await serve(t, { duration: 60, maxWait }, (_request, response) => {
         server.once('go', () => response.end('x'));
       });
@@ -94,7 +94,7 @@ describe('options', () => {
     });
   }
 
-  test('a length that no memory has room for is not set aside', limits, async (t) => {
+  test('no memory is reserved for a length that exceeds it', limits, async (t) => {
     const all = { duration: 60, maxBytes: Number.MAX_VALUE, maxEntryBytes: Number.MAX_VALUE };
     const { server } = await serve(t, all, (_request, response) => {
       response.writeHead(200, { 'Content-Length': 1e14 });
@@ -108,7 +108,7 @@ describe('options', () => {
   });
 });
 
-test('server.cache.entries and delete', limits, async (t) => {
+test('server.cache.entries and delete refuse invalid arguments', limits, async (t) => {
   const { server } = await serve(t, { duration: 60 });
   for (const path of ['/a', '/b']) await get(server, path);
   for (const most of TOO_MUCH) assert.equal(server.cache.entries(most).length, 2);
@@ -121,7 +121,7 @@ test('server.cache.entries and delete', limits, async (t) => {
   assert.equal(server.cache.stats().entries, 2);
 });
 
-describe('MILLRACE_CACHE_DURATION', () => {
+describe('the variable MILLRACE_CACHE_DURATION', () => {
   const register = new URL('../../../../dist/http/register.js', import.meta.url).href;
   const script = `
     const server = require('node:http').createServer((request, response) => response.end('x'));
@@ -143,7 +143,7 @@ describe('MILLRACE_CACHE_DURATION', () => {
     });
   }
 
-  test('what is no number of seconds ends the process in one line', limits, async () => {
+  test('a value that is not a number of seconds ends the process in one line', limits, async () => {
     const values = ['Infinity', 'NaN', '-1', '1e3', '10s', ' 10', '0x10', 'on'];
     for (const { code, stderr, stdout } of await Promise.all(values.map(run))) {
       assert.equal(code, 2, stderr);
@@ -155,7 +155,7 @@ describe('MILLRACE_CACHE_DURATION', () => {
     }
   });
 
-  test('what is longer than a year is a year', limits, async () => {
+  test('a value above a year means a year', limits, async () => {
     const { stdout, stderr } = await run('9'.repeat(400));
     assert.equal(stdout, '1', stderr);
   });

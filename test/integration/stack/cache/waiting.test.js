@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { ask, get, limits, serve } from '../../../fixtures/stack/caching.js';
 
-describe('one for all', () => {
-  test('1000 misses at once: one call', { timeout: 60_000 }, async (t) => {
+describe('one call for concurrent requests', () => {
+  test('1000 concurrent misses are one call', { timeout: 60_000 }, async (t) => {
     let respond;
     const { server, calls } = await serve(
       t,
@@ -25,7 +25,7 @@ describe('one for all', () => {
     assert.deepEqual(calls, ['/']);
   });
 
-  test('the one that asks fails or leaves: another asks', limits, async (t) => {
+  test('if the first request fails or its client leaves, another one asks', limits, async (t) => {
     const { server, calls } = await serve(
       t,
       { duration: 60, maxWait: 60_000 },
@@ -45,7 +45,7 @@ describe('one for all', () => {
     assert.equal(calls.length, 2);
   });
 
-  test('what cannot be stored: nobody waits for it twice', limits, async (t) => {
+  test('no request waits again for a response that could not be stored', limits, async (t) => {
     const { server, calls } = await serve(
       t,
       { duration: 60, maxWait: 60_000 },
@@ -65,7 +65,7 @@ describe('one for all', () => {
     assert.equal(server.cache.stats().passes.uncacheable, 1);
   });
 
-  test('maxWait: who has waited so long goes to the application', limits, async (t) => {
+  test('a request that has waited for maxWait goes to the application', limits, async (t) => {
     const { server, calls } = await serve(
       t,
       { duration: 60, maxWait: 100 },
@@ -81,7 +81,7 @@ describe('one for all', () => {
   });
 
   test(
-    'requestTimeout is for requests that take long to arrive, not for those that wait',
+    'requestTimeout applies to requests that take long to arrive, not to those that wait',
     limits,
     async (t) => {
       // The time in which the one that waits would be late, and is looked at.
@@ -97,25 +97,33 @@ describe('one for all', () => {
     },
   );
 
-  test('nor for one whose wait has just ended', limits, async (t) => {
-    const slow = (_request, response) => {
-      setTimeout(() => response.end('x'), 2900);
-      // The response's end and the look at what is late are due in the same turn of the loop.
-      setTimeout(() => {
-        for (const end = performance.now() + 300; performance.now() < end; );
-      }, 2800);
-    };
-    const times = { requestTimeout: 1000, headersTimeout: 1000, connectionsCheckingInterval: 1000 };
-    const { server } = await serve(t, { duration: 60, maxWait: 60_000 }, slow, times);
-    const all = await Promise.all([get(server), get(server)]);
-    assert.deepEqual(
-      all.map(({ status }) => status),
-      [200, 200],
-    );
-  });
+  test(
+    'requestTimeout does not apply to a request whose wait has just ended',
+    limits,
+    async (t) => {
+      const slow = (_request, response) => {
+        setTimeout(() => response.end('x'), 2900);
+        // The response's end and the look at what is late are due in the same turn of the loop.
+        setTimeout(() => {
+          for (const end = performance.now() + 300; performance.now() < end; );
+        }, 2800);
+      };
+      const times = {
+        requestTimeout: 1000,
+        headersTimeout: 1000,
+        connectionsCheckingInterval: 1000,
+      };
+      const { server } = await serve(t, { duration: 60, maxWait: 60_000 }, slow, times);
+      const all = await Promise.all([get(server), get(server)]);
+      assert.deepEqual(
+        all.map(({ status }) => status),
+        [200, 200],
+      );
+    },
+  );
 });
 
-describe('while the loop is busy', () => {
+describe('the cache while the loop is busy', () => {
   /** How long it is, and what the slowest request takes: more if it waits for that, and less if not. */
   const BLOCKED_MS = 2000;
   const SOON_MS = 1000;
@@ -136,7 +144,7 @@ describe('while the loop is busy', () => {
 
   const stored = (_request, response) => response.end('stored');
 
-  test('hits are answered', limits, async (t) => {
+  test('hits are answered while the loop is busy', limits, async (t) => {
     const { server } = await serve(t, { duration: 60 }, stored);
     await get(server);
     const times = await whileBlocked(t, server, 'steady', BLOCKED_MS);
@@ -144,7 +152,7 @@ describe('while the loop is busy', () => {
     assert.equal(server.cache.stats().hits, 100);
   });
 
-  test('whileBusy: false', limits, async (t) => {
+  test('hits wait for the loop with whileBusy: false', limits, async (t) => {
     const { server } = await serve(t, { duration: 60 }, stored, { whileBusy: false });
     await get(server);
     const times = await whileBlocked(t, server, 'steady', BLOCKED_MS);
@@ -152,7 +160,7 @@ describe('while the loop is busy', () => {
   });
 
   test(
-    'what needs the application comes when it is back: in order, and once',
+    'requests for the application are handled in order and once when the loop returns',
     limits,
     async (t) => {
       const { server, calls } = await serve(t, { duration: 60 }, async (request, response) => {

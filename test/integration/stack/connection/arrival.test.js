@@ -63,7 +63,7 @@ for (const [name, packets] of Object.entries({
   'another version': ['GET / HTTP/9.9\r\n\r\n', 'x'],
 })) {
   test(
-    `packets behind bad bytes are told with the place of the first error: ${name}`,
+    `packets after invalid bytes are reported with the position of the first error: ${name}`,
     limits,
     async () => {
       assert.deepEqual(

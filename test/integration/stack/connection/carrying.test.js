@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { both, differences } from '../../../fixtures/stack/both.js';
 
-test('a socket carries the same when its connection is handed over', {
+test('a socket has the same properties after its connection has fallen back', {
   timeout: 60_000,
 }, async () => {
   assert.equal(differences(await both('carrying.js')), '');
 });
 
-test('servers and sockets may be sent to a process; Node has no listener but those left to it', {
+test("servers and sockets can be sent to a process, and only Node's remaining listeners are called", {
   timeout: 60_000,
 }, async () => {
   const seen = await both('sending.cjs');

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { retried } from '../../../fixtures/retry.js';
 import { both, differences } from '../../../fixtures/stack/both.js';
 
-test('closing ends, and keeps, the same connections as with Node', {
+test('the same connections are closed and kept as with Node', {
   timeout: 120_000,
 }, async () => {
   // What was sent arrives in a few turns of the event loop, but for a machine that is busy with other things.

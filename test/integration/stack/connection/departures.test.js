@@ -13,7 +13,9 @@ const DRAINS =
   MAJOR < 24 ? '|a client ends its side while a response that it does not take streams' : '';
 const KNOWN = new RegExp(ENDS + DRAINS);
 
-test('servers hear the same of clients that leave', { timeout: 120_000 }, async () => {
+test('servers see the same events as with Node if clients go away', {
+  timeout: 120_000,
+}, async () => {
   // What was sent arrives in a few turns of the event loop, but for a machine that is busy with other things.
   await retried(
     () => both('departures.js'),

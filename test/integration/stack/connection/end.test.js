@@ -51,7 +51,7 @@ const turns = {
 };
 
 for (const [when, later] of Object.entries(turns)) {
-  test(`the last response is not held back by a connection that stays open, ${when}`, {
+  test(`the last response is not delayed by a connection that stays open, ${when}`, {
     timeout: 5000,
   }, async () => {
     const server = http.createServer((request, response) => {
@@ -62,7 +62,9 @@ for (const [when, later] of Object.entries(turns)) {
     await answeredManyTimes(port);
   });
 
-  test(`nor by one that is destroyed, ${when}`, { timeout: 5000 }, async () => {
+  test(`the last response is not delayed by a connection that is destroyed, ${when}`, {
+    timeout: 5000,
+  }, async () => {
     const server = http.createServer((request, response) => {
       withoutEnd(request.socket);
       response.on('finish', () => request.socket.destroy());
@@ -73,7 +75,9 @@ for (const [when, later] of Object.entries(turns)) {
   });
 }
 
-test('a server that says close ends as the client that says so', { timeout: 5000 }, async () => {
+test('a server that sends Connection: close ends as if the client had sent it', {
+  timeout: 5000,
+}, async () => {
   const server = http.createServer((_request, response) => {
     response.setHeader('Connection', 'close');
     response.write('not ');
@@ -87,7 +91,7 @@ test('a server that says close ends as the client that says so', { timeout: 5000
   assert.match(text, /^8\r\nthe last\r\n0\r\n\r\n$/m);
 });
 
-test('over TLS the end is announced, so that a body that it delimits is whole', async () => {
+test('over TLS the end is announced, so that a body that ends with the connection is complete', async () => {
   const { server: identity } = makeCertificates();
   const server = https.createServer(identity, (_request, response) => {
     response.useChunkedEncodingByDefault = false;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { both, differences } from '../../../fixtures/stack/both.js';
 
-test('connections that are given to a server are served as with Node', {
+test('connections that the application passes to a server are served as with Node', {
   timeout: 60_000,
 }, async () => {
   assert.equal(differences(await both('given.js')), '');

@@ -34,7 +34,7 @@ for (const [what, bytes] of Object.entries(REQUESTS)) {
   });
 }
 
-test('an end that comes alone is heard before what comes behind it', LIMIT, async (t) => {
+test('an end that comes alone is reported before the bytes after it', LIMIT, async (t) => {
   const order = [];
   const other = net.createServer((socket) => socket.once('data', () => order.push('bytes')));
   const server = createServer((req) => {

@@ -63,14 +63,16 @@ for (const [what, expected, options, listener] of [
   ['setKeepAlive({ ... })', major < 24 ? SYSTEM : 7, ...on({ enable: true, initialDelay: 7000 })],
   ['setKeepAlive with no interval', major < 24 ? 5 : SYSTEM, ...on(true, 5000, 0)],
 ]) {
-  test(`keep-alive, ${what}: probed after ${expected ?? 'no'} seconds`, { skip }, async (t) => {
+  test(`a connection with ${what} is probed after ${expected ?? 'no'} seconds`, {
+    skip,
+  }, async (t) => {
     const seconds = await probed(t, options, listener);
     if (expected === null) assert.equal(seconds, null);
     else assert.ok(seconds > expected - 1 && seconds <= expected, `${seconds}`);
   });
 }
 
-test('each option of a server: requests are answered', async (t) => {
+test('a server with any of its options answers requests', async (t) => {
   const options = {
     connectionsCheckingInterval: 1000,
     headersTimeout: 1000,

@@ -58,29 +58,37 @@ const answers = {
   },
 };
 
-describe('a client that sends all before it reads', limits, () => {
+describe('a client that sends everything before it reads', limits, () => {
   for (const [what, { options = {}, listener, head, expected }] of Object.entries(answers)) {
-    test(`has its answer from ${what}`, limits, async (t) => {
-      const server = createServer(options, listener);
-      const socket = net.connect(await listen(t, server), '127.0.0.1');
-      assert.match(await sentAll(socket, head), expected);
-    });
+    test(
+      `a client that sends everything before it reads gets its response from ${what}`,
+      limits,
+      async (t) => {
+        const server = createServer(options, listener);
+        const socket = net.connect(await listen(t, server), '127.0.0.1');
+        assert.match(await sentAll(socket, head), expected);
+      },
+    );
   }
 
-  test('has its answer over TLS', limits, async (t) => {
-    const { authority, server: identity } = makeCertificates();
-    const port = await listen(t, createSecureServer(identity, refusing));
-    const socket = tls.connect({
-      port,
-      host: '127.0.0.1',
-      ca: authority.cert,
-      servername: 'localhost',
-    });
-    await once(socket, 'secureConnect');
-    assert.match(await sentAll(socket, post(`Content-Length: ${BODY}`)), /^HTTP\/1\.1 413 /);
-  });
+  test(
+    'a client that sends everything before it reads gets its response over TLS',
+    limits,
+    async (t) => {
+      const { authority, server: identity } = makeCertificates();
+      const port = await listen(t, createSecureServer(identity, refusing));
+      const socket = tls.connect({
+        port,
+        host: '127.0.0.1',
+        ca: authority.cert,
+        servername: 'localhost',
+      });
+      await once(socket, 'secureConnect');
+      assert.match(await sentAll(socket, post(`Content-Length: ${BODY}`)), /^HTTP\/1\.1 413 /);
+    },
+  );
 
-  test('is not read for ever', limits, async (t) => {
+  test('a client that sends everything before it reads is not read for ever', limits, async (t) => {
     const port = await listen(t, createServer(refusing));
     const socket = net.connect(port, '127.0.0.1');
     socket.on('error', () => {});
@@ -91,22 +99,26 @@ describe('a client that sends all before it reads', limits, () => {
   });
 });
 
-test('for the application the connection is over', limits, async (t) => {
-  const server = createServer(refusing);
-  const closed = once(server, 'connection').then(([socket]) => once(socket, 'close'));
-  const socket = net.connect(await listen(t, server), '127.0.0.1');
-  socket.on('error', () => {});
-  socket.write(`${post('Content-Length: 1000')}a part`);
-  await closed;
-  const count = await new Promise((resolve) => server.getConnections((_, n) => resolve(n)));
-  assert.equal(count, 0);
-  const ended = once(server.close(), 'close');
-  await ended;
-  socket.write('more');
-  assert.match(await text(socket), /^HTTP\/1\.1 413 /);
-});
+test(
+  'the connection is over for the application while the client still sends',
+  limits,
+  async (t) => {
+    const server = createServer(refusing);
+    const closed = once(server, 'connection').then(([socket]) => once(socket, 'close'));
+    const socket = net.connect(await listen(t, server), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(`${post('Content-Length: 1000')}a part`);
+    await closed;
+    const count = await new Promise((resolve) => server.getConnections((_, n) => resolve(n)));
+    assert.equal(count, 0);
+    const ended = once(server.close(), 'close');
+    await ended;
+    socket.write('more');
+    assert.match(await text(socket), /^HTTP\/1\.1 413 /);
+  },
+);
 
-test('more connections of a server than a bound are closed at once', limits, async (t) => {
+test('connections of a server beyond a bound are closed at once', limits, async (t) => {
   const port = await listen(t, createServer(refusing));
   const sockets = [];
   for (let n = 0; n < 300; n++) {

@@ -60,7 +60,7 @@ const ways = {
   ],
 };
 
-describe('a server ends under load', LIMIT, () => {
+describe('a server that ends under load', LIMIT, () => {
   for (const [name, [how, end]] of Object.entries(ways)) {
     test(name, LIMIT, async (t) => {
       const child = fork(SERVER, [how], { execArgv: ['--import', REGISTER] });
@@ -82,7 +82,7 @@ describe('a server ends under load', LIMIT, () => {
     });
   }
 
-  test('close() does not lose what came together with it', LIMIT, async (t) => {
+  test('close() does not lose requests that arrived together with it', LIMIT, async (t) => {
     const child = fork(SERVER, ['close field'], { execArgv: ['--import', REGISTER] });
     t.after(() => child.kill('SIGKILL'));
     const [{ port }] = await once(child, 'message');

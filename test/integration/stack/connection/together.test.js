@@ -17,7 +17,7 @@ const ARRIVES_MS = 100;
 const MISTRUST_MS = 1000;
 
 // First, as those that follow block the loop, after which nothing waits for a while.
-test('what was answered leaves when limits are set', async () => {
+test('responses that are ready are sent when limits are set', async () => {
   let outcome;
   const turn = await SameTurn.start([
     answer,
@@ -32,7 +32,7 @@ test('what was answered leaves when limits are set', async () => {
 });
 
 for (const [where, shared] of Object.entries({ 'a port': false, 'a port that is shared': true })) {
-  test(`on ${where}, responses of a turn leave together`, async () => {
+  test(`responses of a turn are sent together on ${where}`, async () => {
     let waited = 0;
     const turn = await SameTurn.start(
       [

@@ -72,7 +72,7 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
     ['two late answers', ['/late', '/parts'], ['late', 'parts\r\n']],
     ['an answer that does not leave at once', ['/big'], [BIG]],
   ]) {
-    test(`${kind}: an upgrade comes behind ${name}`, limits, async () => {
+    test(`an upgrade over ${kind} comes after ${name}`, limits, async () => {
       const server = await listen((req, res) => {
         res.setHeader('Connection', 'keep-alive');
         answers[req.url](res);
@@ -88,7 +88,7 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
   }
 
   test(
-    `${kind}: an upgrade in the packet of a request that pauses the socket is heard`,
+    `an upgrade over ${kind} in the packet of a request that pauses the socket is reported`,
     limits,
     async () => {
       const server = await listen((req) => req.socket.pause());
@@ -97,7 +97,7 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
     },
   );
 
-  test(`${kind}: a timeout of the application's own may call the one before`, limits, async () => {
+  test(`a timeout of the application over ${kind} may call the one before`, limits, async () => {
     let calls = 0;
     const server = await listen((req, res) => {
       const { socket } = req;
@@ -112,7 +112,7 @@ for (const [kind, { create, connect }] of Object.entries(kinds)) {
     assert.ok(calls > 0);
   });
 
-  test(`${kind}: a handler may listen to its connection`, limits, async () => {
+  test(`a handler over ${kind} may listen to its connection`, limits, async () => {
     const server = await listen((req, res) => {
       req.socket.on('data', () => {});
       req.socket.once('readable', () => {});

@@ -16,35 +16,39 @@ import {
 
 const limits = { timeout: 60_000 };
 
-describe('a process is killed', () => {
-  test('503 for its prefix at once, and the others go on', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [a, b] = await ground.startAll('a /a/', 'b /b/');
-    const atA = await ground.connectTo('/a/');
-    const atB = await ground.connectTo('/b/');
-    await b.kill();
-    const gone = async (connection, options) => {
-      const response = await within(2000, () => 'the 503', connection.ask('/b/', options));
-      assert.equal(brief(response), '503 -');
-      assert.equal(response.fields.connection, 'keep-alive');
-      return response;
-    };
-    assert.match(String((await gone(atA)).body), /gone/);
-    assert.equal(brief(await atA.ask('/a/')), '200 a');
-    await gone(atA, { body: 'a body' });
-    assert.equal((await gone(atA, { method: 'HEAD' })).body.length, 0);
-    assert.equal(brief(await atA.ask('/a/', { body: 'another' })), '200 a');
-    for (let at = 0; at < 10; at++) {
-      await gone(await ground.connect());
-      assert.equal(brief(await ground.ask('/a/')), '200 a');
-    }
-    await atB.rest();
-    assert.equal((await ground.ask('/x')).status, 404, 'what nobody ever had');
-    assert.equal((await a.stats('a')).requests.unowned, 14);
-  });
+describe('a process that is killed', () => {
+  test(
+    'requests for the prefix of a killed process are answered 503 at once, and the other processes continue',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [a, b] = await ground.startAll('a /a/', 'b /b/');
+      const atA = await ground.connectTo('/a/');
+      const atB = await ground.connectTo('/b/');
+      await b.kill();
+      const gone = async (connection, options) => {
+        const response = await within(2000, () => 'the 503', connection.ask('/b/', options));
+        assert.equal(brief(response), '503 -');
+        assert.equal(response.fields.connection, 'keep-alive');
+        return response;
+      };
+      assert.match(String((await gone(atA)).body), /gone/);
+      assert.equal(brief(await atA.ask('/a/')), '200 a');
+      await gone(atA, { body: 'a body' });
+      assert.equal((await gone(atA, { method: 'HEAD' })).body.length, 0);
+      assert.equal(brief(await atA.ask('/a/', { body: 'another' })), '200 a');
+      for (let at = 0; at < 10; at++) {
+        await gone(await ground.connect());
+        assert.equal(brief(await ground.ask('/a/')), '200 a');
+      }
+      await atB.rest();
+      assert.equal((await ground.ask('/x')).status, 404, 'what nobody ever had');
+      assert.equal((await a.stats('a')).requests.unowned, 14);
+    },
+  );
 
   test(
-    'a request that it is answering ends with it, and so do those behind that',
+    'a request that a killed process is answering ends with it, and so do those after it',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -59,7 +63,7 @@ describe('a process is killed', () => {
   );
 
   test(
-    'under load: no response but from the owner, no request of the others is lost',
+    'under load only the owner answers, and no request of other processes is lost',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -106,7 +110,7 @@ describe('a process is killed', () => {
     },
   );
 
-  test('another of the same prefix has it all', limits, async (t) => {
+  test('another process with the same prefix gets all requests', limits, async (t) => {
     const ground = await Ground.make(t);
     const [one, two] = await ground.startAll('one /s/', 'two /s/', 'other /o/');
     const load = new Load(ground, 20, (client, number) => ({
@@ -131,7 +135,7 @@ describe('a process is killed', () => {
   });
 
   test(
-    'a restart takes the prefix back, on connections that had a 503 as well',
+    'a restarted process gets its prefix back, also on connections that had a 503',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -150,7 +154,7 @@ describe('a process is killed', () => {
     },
   );
 
-  test('a shorter prefix does not stand in', limits, async (t) => {
+  test('a shorter prefix does not replace that of a killed process', limits, async (t) => {
     const ground = await Ground.make(t);
     const [, b] = await ground.startAll('root /', 'b /b/');
     await b.kill();
@@ -168,7 +172,7 @@ describe('a process is killed', () => {
   });
 
   test(
-    'the one that was first: the port stays open, others come, go and take its prefix',
+    'if the first process is killed, the port stays open, and others join, leave and take its prefix',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -198,7 +202,7 @@ describe('a process is killed', () => {
     },
   );
 
-  test('all of them: whoever comes next begins anew', limits, async (t) => {
+  test('if all processes are killed, the next one starts anew', limits, async (t) => {
     const ground = await Ground.make(t);
     const all = await ground.startAll('a /a/', 'b /b/', 'c /c/');
     await Promise.all(all.map((app) => app.kill()));
@@ -213,60 +217,68 @@ describe('a process is killed', () => {
     assert.equal((await ground.doors()).length, 2);
   });
 
-  test('what it was given and has not taken goes on: to another, or 503', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [a, one] = await ground.startAll('a /a/', 'one /s/');
-    const connections = [];
-    for (let at = 0; at < 20; at++) connections.push(await ground.connectTo('/a/'));
-    const give = async () => {
-      const { moved } = (await a.stats('a')).connections;
-      for (const [at, connection] of connections.entries()) {
-        connection.send(`/s/${at}`, { body: `body ${at}`.repeat(at * 1000) });
+  test(
+    'connections that a killed process has not accepted move to another, or are answered 503',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [a, one] = await ground.startAll('a /a/', 'one /s/');
+      const connections = [];
+      for (let at = 0; at < 20; at++) connections.push(await ground.connectTo('/a/'));
+      const give = async () => {
+        const { moved } = (await a.stats('a')).connections;
+        for (const [at, connection] of connections.entries()) {
+          connection.send(`/s/${at}`, { body: `body ${at}`.repeat(at * 1000) });
+        }
+        await until('all of them are given', async () => {
+          return (await a.stats('a')).connections.moved === moved + connections.length;
+        });
+      };
+      await one.stop();
+      await give();
+      await one.kill();
+      for (const connection of connections) {
+        assert.equal(brief(await connection.response()), '503 -');
+        assert.equal(brief(await connection.ask('/a/')), '200 a');
       }
+      const two = await ground.start('two /s/');
+      await two.stop();
+      await give();
+      two.goOn();
+      for (const [at, connection] of connections.entries()) {
+        const { json } = await connection.response();
+        assert.equal(json.name, 'two');
+        assert.equal(json.sum, sumOf(`body ${at}`.repeat(at * 1000)));
+      }
+    },
+  );
+
+  test(
+    'connections beyond those that a process has accepted are answered when it continues',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [a, b] = await ground.startAll('a /a/', 'b /b/');
+      const connections = await Promise.all(Array.from({ length: 400 }, () => ground.connect()));
+      await Promise.all(connections.map((connection) => connection.ask('/a/')));
+      const { moved } = (await a.stats('a')).connections;
+      await b.stop();
+      const body = 'a body '.repeat(3000);
+      for (const [at, connection] of connections.entries()) connection.send(`/b/${at}`, { body });
       await until('all of them are given', async () => {
         return (await a.stats('a')).connections.moved === moved + connections.length;
       });
-    };
-    await one.stop();
-    await give();
-    await one.kill();
-    for (const connection of connections) {
-      assert.equal(brief(await connection.response()), '503 -');
-      assert.equal(brief(await connection.ask('/a/')), '200 a');
-    }
-    const two = await ground.start('two /s/');
-    await two.stop();
-    await give();
-    two.goOn();
-    for (const [at, connection] of connections.entries()) {
-      const { json } = await connection.response();
-      assert.equal(json.name, 'two');
-      assert.equal(json.sum, sumOf(`body ${at}`.repeat(at * 1000)));
-    }
-  });
+      assert.equal((await a.stats('a')).connections.open, 0);
+      b.goOn();
+      for (const [at, connection] of connections.entries()) {
+        const { status, json } = await connection.response();
+        assert.equal(status, 200);
+        assert.deepEqual([json.name, json.url, json.sum], ['b', `/b/${at}`, sumOf(body)]);
+      }
+    },
+  );
 
-  test('more is given to it than it has taken: all goes on when it does', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [a, b] = await ground.startAll('a /a/', 'b /b/');
-    const connections = await Promise.all(Array.from({ length: 400 }, () => ground.connect()));
-    await Promise.all(connections.map((connection) => connection.ask('/a/')));
-    const { moved } = (await a.stats('a')).connections;
-    await b.stop();
-    const body = 'a body '.repeat(3000);
-    for (const [at, connection] of connections.entries()) connection.send(`/b/${at}`, { body });
-    await until('all of them are given', async () => {
-      return (await a.stats('a')).connections.moved === moved + connections.length;
-    });
-    assert.equal((await a.stats('a')).connections.open, 0);
-    b.goOn();
-    for (const [at, connection] of connections.entries()) {
-      const { status, json } = await connection.response();
-      assert.equal(status, 200);
-      assert.deepEqual([json.name, json.url, json.sum], ['b', `/b/${at}`, sumOf(body)]);
-    }
-  });
-
-  test('what it had given away before is answered', limits, async (t) => {
+  test('connections that a killed process had passed on before are answered', limits, async (t) => {
     const ground = await Ground.make(t);
     const [a, b] = await ground.startAll('a /a/', 'b /b/');
     const connection = await ground.connectTo('/b/');
@@ -281,24 +293,28 @@ describe('a process is killed', () => {
   });
 });
 
-describe('a server that is closed gives its prefix back', () => {
-  test('404, or the next shorter prefix', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, b] = await ground.startAll('a /a/', 'b /b/', ['long /a/b/']);
-    const connection = await ground.connectTo('/a/');
-    await b.close('b');
-    assert.equal(brief(await connection.ask('/b/')), '404 -');
-    await assertOwners(ground, [
-      ['/a/', '200 a'],
-      ['/b/', '404 -'],
-      ['/a/b/', '200 long'],
-    ]);
-    // Somebody else takes it: it is nobody's any more.
-    await ground.start('c /b/');
-    assert.equal(brief(await connection.ask('/b/')), '200 c');
-  });
+describe('a server that is closed releases its prefix', () => {
+  test(
+    'requests for a released prefix are answered 404 or by the next shorter prefix',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [, b] = await ground.startAll('a /a/', 'b /b/', ['long /a/b/']);
+      const connection = await ground.connectTo('/a/');
+      await b.close('b');
+      assert.equal(brief(await connection.ask('/b/')), '404 -');
+      await assertOwners(ground, [
+        ['/a/', '200 a'],
+        ['/b/', '404 -'],
+        ['/a/b/', '200 long'],
+      ]);
+      // Somebody else takes it: it is nobody's any more.
+      await ground.start('c /b/');
+      assert.equal(brief(await connection.ask('/b/')), '200 c');
+    },
+  );
 
-  test('the next shorter prefix has the requests of a longer one', limits, async (t) => {
+  test('the next shorter prefix gets the requests of a released longer one', limits, async (t) => {
     const ground = await Ground.make(t);
     const [, long] = await ground.startAll(['root /', 'short /a/'], 'long /a/b/');
     const connection = await ground.connectTo('/a/b/');
@@ -312,7 +328,7 @@ describe('a server that is closed gives its prefix back', () => {
     await assertOwners(ground, [['/a/b/', '200 long']]);
   });
 
-  test('the one of several that is left has it all', limits, async (t) => {
+  test('the only remaining server of a prefix gets all its requests', limits, async (t) => {
     const ground = await Ground.make(t);
     const [one] = await ground.startAll('one /s/', 'two /s/');
     await one.close('one');
@@ -320,7 +336,7 @@ describe('a server that is closed gives its prefix back', () => {
   });
 
   test(
-    'connections that wait for a request end, one that is answered goes on',
+    'connections that wait for a request end at a close, and one that is answered continues',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -344,23 +360,27 @@ describe('a server that is closed gives its prefix back', () => {
     },
   );
 
-  test('what waits behind its last response goes on to the owner', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, b] = await ground.startAll('a /a/', 'b /b/');
-    for (let round = 0; round < 10; round++) {
-      const connection = await ground.connectTo('/b/');
-      connection.write(Buffer.concat([request('/b/?hold=1'), request('/a/2')]));
-      await b.said({ said: 'holding' });
-      const closed = b.close('b');
-      await until('it has begun', async () => (await ground.ask('/b/')).status === 404);
-      b.release('1');
-      assert.equal(brief(await connection.response()), '200 b');
-      assert.equal(brief(await connection.response()), '200 a', `round ${round}`);
-      await closed;
-      await until('its door is gone', async () => (await ground.doors()).length === 1);
-      await b.listen('b');
-    }
-  });
+  test(
+    'requests after the last response of a closed server move to their owner',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [, b] = await ground.startAll('a /a/', 'b /b/');
+      for (let round = 0; round < 10; round++) {
+        const connection = await ground.connectTo('/b/');
+        connection.write(Buffer.concat([request('/b/?hold=1'), request('/a/2')]));
+        await b.said({ said: 'holding' });
+        const closed = b.close('b');
+        await until('it has begun', async () => (await ground.ask('/b/')).status === 404);
+        b.release('1');
+        assert.equal(brief(await connection.response()), '200 b');
+        assert.equal(brief(await connection.response()), '200 a', `round ${round}`);
+        await closed;
+        await until('its door is gone', async () => (await ground.doors()).length === 1);
+        await b.listen('b');
+      }
+    },
+  );
 
   test('a response that has begun is sent to its end', limits, async (t) => {
     const ground = await Ground.make(t);
@@ -380,7 +400,7 @@ describe('a server that is closed gives its prefix back', () => {
     await closed;
   });
 
-  test('listens again, and again', limits, async (t) => {
+  test('a closed server can listen again and again', limits, async (t) => {
     const ground = await Ground.make(t);
     const [, b] = await ground.startAll('a /a/', 'b /b/');
     for (let round = 0; round < 5; round++) {
@@ -395,7 +415,7 @@ describe('a server that is closed gives its prefix back', () => {
     }
   });
 
-  test('listens again at once, beside others', limits, async (t) => {
+  test('a closed server can listen again at once, next to others', limits, async (t) => {
     const ground = await Ground.make(t);
     const [, b] = await ground.startAll('a /a/', 'b /b/');
     for (let round = 0; round < 50; round++) {
@@ -404,7 +424,7 @@ describe('a server that is closed gives its prefix back', () => {
     }
   });
 
-  test('listens again at once, alone', limits, async (t) => {
+  test('a closed server can listen again at once, alone', limits, async (t) => {
     const ground = await Ground.make(t);
     const app = await ground.start('a /a/');
     for (let round = 0; round < 50; round++) {
@@ -413,22 +433,18 @@ describe('a server that is closed gives its prefix back', () => {
     }
   });
 
-  test(
-    'a connection that has not asked for anything yet goes on with the others',
-    limits,
-    async (t) => {
-      const ground = await Ground.make(t);
-      const a = await ground.start('a /a/');
-      const connection = await ground.connect();
-      // They are accepted in order: it is a's.
-      await ground.ask('/a/');
-      await ground.start('b /b/');
-      await a.close('a');
-      assert.equal(brief(await connection.ask('/b/')), '200 b');
-    },
-  );
+  test('a connection without a request stays with the other processes', limits, async (t) => {
+    const ground = await Ground.make(t);
+    const a = await ground.start('a /a/');
+    const connection = await ground.connect();
+    // They are accepted in order: it is a's.
+    await ground.ask('/a/');
+    await ground.start('b /b/');
+    await a.close('a');
+    assert.equal(brief(await connection.ask('/b/')), '200 b');
+  });
 
-  test('before it listens: it does not', limits, async (t) => {
+  test('a server that is closed before it listens does not listen', limits, async (t) => {
     const ground = await Ground.make(t);
     await ground.start('a /a/');
     process.env.MILLRACE_PORTS = ground.directory;
@@ -441,24 +457,28 @@ describe('a server that is closed gives its prefix back', () => {
     assert.ok(!server.listening, 'it listens');
   });
 
-  test('a request that comes before others have heard of it', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [root, b] = await ground.startAll('root /', 'b /b/');
-    for (let round = 0; round < 8; round++) {
-      const connection = await ground.connectTo('/');
-      await root.stop();
-      connection.send('/b/');
-      await b.close('b');
-      await until('its door is gone', async () => (await ground.doors()).length === 1);
-      root.goOn();
-      assert.equal(brief(await connection.response()), '200 root', `round ${round}`);
-      assert.equal(brief(await connection.ask('/b/')), '200 root', `round ${round}`);
-      await b.listen('b');
-    }
-  });
+  test(
+    'a request that arrives before others know of a released prefix is answered',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [root, b] = await ground.startAll('root /', 'b /b/');
+      for (let round = 0; round < 8; round++) {
+        const connection = await ground.connectTo('/');
+        await root.stop();
+        connection.send('/b/');
+        await b.close('b');
+        await until('its door is gone', async () => (await ground.doors()).length === 1);
+        root.goOn();
+        assert.equal(brief(await connection.response()), '200 root', `round ${round}`);
+        assert.equal(brief(await connection.ask('/b/')), '200 root', `round ${round}`);
+        await b.listen('b');
+      }
+    },
+  );
 
   test(
-    'a request that comes before others have heard of it, where its process goes on',
+    'a request that arrives before others know of a released prefix is answered if its process continues',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -475,7 +495,7 @@ describe('a server that is closed gives its prefix back', () => {
     },
   );
 
-  test('a connection that it has given away is answered', limits, async (t) => {
+  test('a connection that a closed server has passed on is answered', limits, async (t) => {
     const ground = await Ground.make(t);
     const [root, b] = await ground.startAll('root /', 'b /b/');
     const connection = await ground.connectTo('/b/');
@@ -491,7 +511,7 @@ describe('a server that is closed gives its prefix back', () => {
   });
 
   test(
-    "under load: the requests of others are answered, its own are nobody's",
+    'under load the requests of others are answered, and those of a closed server have no owner',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -518,26 +538,30 @@ describe('a server that is closed gives its prefix back', () => {
     },
   );
 
-  test('one of several of the same prefix: every new connection is answered', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const apps = await ground.startAll('one /s/', 'two /s/');
-    // A connection for each request: none is idle.
-    const load = new Load(ground, 8, (client, number) => ({
-      target: `/s/${client}/${number}`,
-      owner: ['one', 'two'],
-      isLast: true,
-    }));
-    await load.more(10);
-    for (let round = 0; round < 6; round++) {
-      const name = ['one', 'two'][round % 2];
-      await apps[round % 2].close(name);
-      await until('its door is gone', async () => (await ground.doors()).length === 1);
-      await load.more(5);
-      await apps[round % 2].listen(name);
-      await load.more(5);
-    }
-    await load.stop();
-    assert.deepEqual(load.wrong, []);
-    assert.deepEqual(load.lost, []);
-  });
+  test(
+    'if one of several servers of a prefix closes, every new connection is answered',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const apps = await ground.startAll('one /s/', 'two /s/');
+      // A connection for each request: none is idle.
+      const load = new Load(ground, 8, (client, number) => ({
+        target: `/s/${client}/${number}`,
+        owner: ['one', 'two'],
+        isLast: true,
+      }));
+      await load.more(10);
+      for (let round = 0; round < 6; round++) {
+        const name = ['one', 'two'][round % 2];
+        await apps[round % 2].close(name);
+        await until('its door is gone', async () => (await ground.doors()).length === 1);
+        await load.more(5);
+        await apps[round % 2].listen(name);
+        await load.more(5);
+      }
+      await load.stop();
+      assert.deepEqual(load.wrong, []);
+      assert.deepEqual(load.lost, []);
+    },
+  );
 });

@@ -62,7 +62,7 @@ async function makeGround(t) {
   return { port, start, ask, keepAlive };
 }
 
-describe('text that is another process’s', () => {
+describe('TLS data for another process', () => {
   test('the owners of one connection in turn see its client and its session', limits, async (t) => {
     const { start, ask, keepAlive } = await makeGround(t);
     const [a, b] = [await start('/a/'), await start('/b/')];
@@ -93,7 +93,7 @@ describe('text that is another process’s', () => {
     assert.deepEqual(relayed, [0, 1], 'once, by the process that has it');
   });
 
-  test('large responses, and clients that take their time', limits, async (t) => {
+  test('large responses reach slow clients through another process', limits, async (t) => {
     const { start, ask, port } = await makeGround(t);
     await start('/a/');
     await start('/b/');
@@ -120,7 +120,7 @@ describe('text that is another process’s', () => {
   });
 
   test(
-    'a client that sends all and ends its side has its answers, and an end',
+    'a client that sends all and ends its side receives its responses and an end',
     limits,
     async (t) => {
       const { start, port } = await makeGround(t);
@@ -143,7 +143,7 @@ describe('text that is another process’s', () => {
     },
   );
 
-  test('a client that is gone: the owner hears of it', limits, async (t) => {
+  test('the owner is notified if a client goes away', limits, async (t) => {
     const { start, ask, port } = await makeGround(t);
     const first = await start('/a/');
     await start('/b/');
@@ -162,65 +162,73 @@ describe('text that is another process’s', () => {
   });
 });
 
-describe('client certificates', () => {
+describe('client certificates on a shared port', () => {
   const asking = { ca: authority.cert, requestCert: true };
 
-  test('each process judges by itself, and before anything is answered', limits, async (t) => {
-    const { start, ask, keepAlive } = await makeGround(t);
-    // Whoever accepts lets all in; the other lets nobody in without a certificate that it knows.
-    await start('/a/', { ...asking, rejectUnauthorized: false });
-    const owner = await start('/b/', {
-      ...asking,
-      rejectUnauthorized: true,
-      cache: { duration: 60 },
-    });
-    const outcomes = { known: new Set(), stranger: new Set(), nobody: new Set() };
-    for (let at = 0; at < 20; at++) {
-      for (const [who, shown] of [
-        ['known', client],
-        ['stranger', underStranger],
-        ['nobody', {}],
-      ]) {
-        const agent = keepAlive(shown);
-        try {
-          // Either has the session then.
-          await ask('/a/', { agent });
-          const { status, client: name, pid, authorized } = await ask('/b/', { agent });
-          outcomes[who].add(`${status} ${name} ${authorized} ${pid === owner.pid}`);
-        } catch {
-          outcomes[who].add('refused');
+  test(
+    'each process verifies a certificate by itself, before anything is answered',
+    limits,
+    async (t) => {
+      const { start, ask, keepAlive } = await makeGround(t);
+      // Whoever accepts lets all in; the other lets nobody in without a certificate that it knows.
+      await start('/a/', { ...asking, rejectUnauthorized: false });
+      const owner = await start('/b/', {
+        ...asking,
+        rejectUnauthorized: true,
+        cache: { duration: 60 },
+      });
+      const outcomes = { known: new Set(), stranger: new Set(), nobody: new Set() };
+      for (let at = 0; at < 20; at++) {
+        for (const [who, shown] of [
+          ['known', client],
+          ['stranger', underStranger],
+          ['nobody', {}],
+        ]) {
+          const agent = keepAlive(shown);
+          try {
+            // Either has the session then.
+            await ask('/a/', { agent });
+            const { status, client: name, pid, authorized } = await ask('/b/', { agent });
+            outcomes[who].add(`${status} ${name} ${authorized} ${pid === owner.pid}`);
+          } catch {
+            outcomes[who].add('refused');
+          }
         }
       }
-    }
-    assert.deepEqual([...outcomes.known], ['200 client true true']);
-    assert.deepEqual([...outcomes.stranger], ['refused']);
-    assert.deepEqual([...outcomes.nobody], ['refused']);
-  });
+      assert.deepEqual([...outcomes.known], ['200 client true true']);
+      assert.deepEqual([...outcomes.stranger], ['refused']);
+      assert.deepEqual([...outcomes.nobody], ['refused']);
+    },
+  );
 
-  test('a session for which none was asked is none of theirs who want one', limits, async (t) => {
-    const { start, ask } = await makeGround(t);
-    const open = await start('/a/');
-    await start('/b/', { ...asking, rejectUnauthorized: true });
-    const outcomes = new Set();
-    for (let at = 0; at < 20; at++) {
-      const asked = ask('/b/');
-      outcomes.add(
-        await asked.then(
-          ({ status }) => `${status}`,
-          () => 'refused',
-        ),
-      );
-    }
-    assert.deepEqual([...outcomes], ['refused']);
-    const { pid } = await ask('/a/', { ...client });
-    assert.equal(pid, open.pid);
-  });
+  test(
+    'a process that requires certificates does not get a session for which none was requested',
+    limits,
+    async (t) => {
+      const { start, ask } = await makeGround(t);
+      const open = await start('/a/');
+      await start('/b/', { ...asking, rejectUnauthorized: true });
+      const outcomes = new Set();
+      for (let at = 0; at < 20; at++) {
+        const asked = ask('/b/');
+        outcomes.add(
+          await asked.then(
+            ({ status }) => `${status}`,
+            () => 'refused',
+          ),
+        );
+      }
+      assert.deepEqual([...outcomes], ['refused']);
+      const { pid } = await ask('/a/', { ...client });
+      assert.equal(pid, open.pid);
+    },
+  );
 });
 
-describe('hosts with certificates of their own', () => {
+describe('hosts with their own certificates', () => {
   for (const hears of [false, true]) {
     const where = hears ? ", where they listen for 'connection'" : '';
-    test(`the session is of whoever has the host${where}`, limits, async (t) => {
+    test(`the session belongs to the owner of the host${where}`, limits, async (t) => {
       const { start, port } = await makeGround(t);
       const hosts = { localhost: identity, 'other.example': other };
       for (const [host, identity] of Object.entries(hosts)) {
@@ -242,7 +250,7 @@ describe('hosts with certificates of their own', () => {
 
   const isLinux = process.platform === 'linux';
   const linux = { ...limits, skip: !isLinux && 'what was given cannot be withdrawn here' };
-  test('connections for a process that is stopped end, and it is spared more', linux, async (t) => {
+  test('connections for a stopped process end, and it gets no more of them', linux, async (t) => {
     const { start, ask, port } = await makeGround(t);
     await start('/');
     const owner = await start('/', { identity: other, name: 'owner' }, 'other.example');

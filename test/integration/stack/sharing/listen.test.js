@@ -37,7 +37,7 @@ async function joinSlowly(t, ground) {
   return end;
 }
 
-describe('what cannot be', () => {
+describe('addresses that cannot be shared', () => {
   for (const [accepted, urls] of [
     ['its scheme has to be http:// or https://', ['HTTP://*:80/', 'Https://*:80/']],
     [
@@ -60,7 +60,7 @@ describe('what cannot be', () => {
       ],
     ],
   ]) {
-    test(`a prefix: ${accepted}`, limits, () => {
+    test(`an invalid prefix is refused: ${accepted}`, limits, () => {
       for (const url of urls) {
         const server = createServer();
         const before = server.listenerCount('listening');
@@ -75,7 +75,7 @@ describe('what cannot be', () => {
     });
   }
 
-  test('http of an https.Server, and the other way round', limits, () => {
+  test('an http prefix of an https.Server is refused, and the other way round', limits, () => {
     assert.throws(() => createSecureServer().listen('http://*:80/'), {
       code: 'ERR_INVALID_ARG_VALUE',
       message: "The URL prefix 'http://*:80/' cannot be listened to: this is an https.Server",
@@ -86,7 +86,7 @@ describe('what cannot be', () => {
     });
   });
 
-  test("what only Node's own stack serves", limits, () => {
+  test("a server that only Node's own stack serves cannot share a port", limits, () => {
     const server = createServer({ insecureHTTPParser: true });
     assert.throws(() => server.listen('http://*:80/'), {
       code: 'ERR_INVALID_ARG_VALUE',
@@ -94,7 +94,7 @@ describe('what cannot be', () => {
     });
   });
 
-  test('a port that another program has', limits, async (t) => {
+  test('a port of another program cannot be shared', limits, async (t) => {
     const ground = await Ground.make(t);
     const program = net.createServer().listen(ground.port);
     await once(program, 'listening');
@@ -114,7 +114,7 @@ describe('what cannot be', () => {
     ]);
   });
 
-  test('all addresses where somebody shares one of them', limits, async (t) => {
+  test('all addresses cannot be shared if one of them is shared', limits, async (t) => {
     const ground = await Ground.make(t);
     await ground.start('a 127.0.0.1/a/');
     const app = ground.launch(['b 0.0.0.0/b/']);
@@ -127,7 +127,7 @@ describe('what cannot be', () => {
     assert.equal(brief(await ground.ask('/a/')), '200 a');
   });
 
-  test('a server that listens, or is about to', limits, async (t) => {
+  test('a server that listens or is about to cannot listen again', limits, async (t) => {
     const ground = await Ground.make(t);
     process.env.MILLRACE_PORTS = ground.directory;
     const server = createServer();
@@ -145,7 +145,7 @@ describe('what cannot be', () => {
     await assertOwners(await ground.start('b /b/').then(() => ground), [['/b/', '200 b']]);
   });
 
-  test('a port of its own for a server that is about to share one', limits, async (t) => {
+  test('a server that is about to share a port cannot get one of its own', limits, async (t) => {
     const ground = await Ground.make(t);
     process.env.MILLRACE_PORTS = ground.directory;
     const server = createServer();
@@ -167,7 +167,7 @@ describe('what cannot be', () => {
     ['of millrace/http', { module: 'millrace/http' }],
     ['of node:http', {}],
   ]) {
-    test(`MILLRACE_STACK=node, a server ${what}`, limits, async (t) => {
+    test(`with MILLRACE_STACK=node a server ${what}`, limits, async (t) => {
       const ground = await Ground.make(t);
       const app = ground.launch(['a /a/'], { ...settings, env: { MILLRACE_STACK: 'node' } });
       const { code, message, thrown } = await app.said({ said: 'error' });
@@ -178,7 +178,7 @@ describe('what cannot be', () => {
     });
   }
 
-  test('those who share the port do not answer', limits, async (t) => {
+  test('listen fails if the processes of the port do not answer', limits, async (t) => {
     const ground = await Ground.make(t);
     const a = await ground.start('a /a/');
     await a.stop();
@@ -194,7 +194,10 @@ describe('what cannot be', () => {
     ]);
   });
 
-  test('another process joins for 20 s', { ...flock, skip: flock.skip || !isFull }, async (t) => {
+  test('listen fails if another process joins for 20 s', {
+    ...flock,
+    skip: flock.skip || !isFull,
+  }, async (t) => {
     const ground = await Ground.make(t);
     const end = await joinSlowly(t, ground);
     process.env.MILLRACE_PORTS = ground.directory;
@@ -209,7 +212,7 @@ describe('what cannot be', () => {
     await once(server.listen(ground.prefix('/a/')), 'listening');
   });
 
-  test('MILLRACE_PORTS that is not there', limits, async (t) => {
+  test('listen fails if MILLRACE_PORTS does not exist', limits, async (t) => {
     const ground = await Ground.make(t);
     const nowhere = join(ground.directory, 'nowhere');
     const app = ground.launch(['a /a/'], { env: { MILLRACE_PORTS: nowhere } });
@@ -222,7 +225,7 @@ describe('what cannot be', () => {
     assert.ok(!existsSync(nowhere));
   });
 
-  test('a directory in which others have put links: nothing is followed', limits, async (t) => {
+  test('links that others have put into a directory are not followed', limits, async (t) => {
     const ground = await Ground.make(t);
     const elsewhere = join(ground.directory, 'elsewhere');
     await mkdir(elsewhere);
@@ -252,31 +255,35 @@ describe('what cannot be', () => {
 describe('a server that is closed before it listens', () => {
   const isLinux = process.platform === 'linux';
   const linux = { ...limits, skip: !isLinux && 'there is no /proc' };
-  test('keeps no descriptor of what it has joined', linux, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.start('a /a/');
-    process.env.MILLRACE_PORTS = ground.directory;
-    const close = async () => {
-      const server = createServer();
-      server.listen(ground.prefix('/b/'));
-      server.close();
-      // Whoever joins next waits until this one has come to an end with it.
-      const next = createServer();
-      await once(next.listen(ground.prefix('/c/')), 'listening');
-      next.close();
-      await once(next, 'close');
-      assert.ok(!server.listening);
-    };
-    const descriptors = async () => (await readdir('/proc/self/fd')).length;
-    await close();
-    const before = await descriptors();
-    for (let round = 0; round < 20; round++) await close();
-    // What the last ones had is closed with their links.
-    await until('none is left', async () => (await descriptors()) <= before);
-  });
+  test(
+    'a server that is closed before it listens keeps no descriptor of the shared address',
+    linux,
+    async (t) => {
+      const ground = await Ground.make(t);
+      await ground.start('a /a/');
+      process.env.MILLRACE_PORTS = ground.directory;
+      const close = async () => {
+        const server = createServer();
+        server.listen(ground.prefix('/b/'));
+        server.close();
+        // Whoever joins next waits until this one has come to an end with it.
+        const next = createServer();
+        await once(next.listen(ground.prefix('/c/')), 'listening');
+        next.close();
+        await once(next, 'close');
+        assert.ok(!server.listening);
+      };
+      const descriptors = async () => (await readdir('/proc/self/fd')).length;
+      await close();
+      const before = await descriptors();
+      for (let round = 0; round < 20; round++) await close();
+      // What the last ones had is closed with their links.
+      await until('none is left', async () => (await descriptors()) <= before);
+    },
+  );
 });
 
-describe('a server that cannot listen with what it has joined', () => {
+describe('a server that fails to listen at the shared address', () => {
   const isLinux = process.platform === 'linux';
   const linux = { ...limits, skip: !isLinux && 'there is no /proc' };
   const failures = {
@@ -286,7 +293,7 @@ describe('a server that cannot listen with what it has joined', () => {
     },
   };
   for (const [how, fail] of Object.entries(failures)) {
-    test(`and ${how}: keeps neither descriptor nor lock`, linux, async (t) => {
+    test(`a server that ${how} keeps neither descriptor nor lock`, linux, async (t) => {
       const ground = await Ground.make(t);
       await ground.start('a /a/');
       process.env.MILLRACE_PORTS = ground.directory;
@@ -311,9 +318,9 @@ describe('a server that cannot listen with what it has joined', () => {
   }
 });
 
-describe('how a server listens', () => {
+describe('a server that listens to a prefix', () => {
   test(
-    'the directory, where MILLRACE_PORTS is not set: one of the user alone, whatever XDG_RUNTIME_DIR says',
+    'without MILLRACE_PORTS the directory belongs to the user alone, whatever XDG_RUNTIME_DIR says',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -333,7 +340,7 @@ describe('how a server listens', () => {
     },
   );
 
-  test('the callback, the event, the address; what is returned', limits, async (t) => {
+  test('listen has its callback, event, address and return value', limits, async (t) => {
     const ground = await Ground.make(t);
     process.env.MILLRACE_PORTS = ground.directory;
     const answer = (_request, response) => response.end('in this process');
@@ -353,20 +360,24 @@ describe('how a server listens', () => {
     assert.ok(server.stats().connections.moved + server.stats().connections.native > 0);
   });
 
-  test('as soon as another has joined; no thread waits for that', flock, async (t) => {
-    const ground = await Ground.make(t);
-    const end = await joinSlowly(t, ground);
-    const app = ground.launch(['a /a/'], { later: ['a'], env: { UV_THREADPOOL_SIZE: '1' } });
-    app.order('listen a');
-    // By the only thread that the process has for this.
-    await app.order('read', { said: 'read' });
-    assert.ok(!app.hasSaid({ said: 'listening', name: 'a' }), 'it listens too soon');
-    await end();
-    await app.said({ said: 'listening', name: 'a' });
-    assert.equal(brief(await ground.ask('/a/')), '200 a');
-  });
+  test(
+    'listen succeeds as soon as another process has joined, and blocks no thread',
+    flock,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const end = await joinSlowly(t, ground);
+      const app = ground.launch(['a /a/'], { later: ['a'], env: { UV_THREADPOOL_SIZE: '1' } });
+      app.order('listen a');
+      // By the only thread that the process has for this.
+      await app.order('read', { said: 'read' });
+      assert.ok(!app.hasSaid({ said: 'listening', name: 'a' }), 'it listens too soon');
+      await end();
+      await app.said({ said: 'listening', name: 'a' });
+      assert.equal(brief(await ground.ask('/a/')), '200 a');
+    },
+  );
 
-  test('ten processes at once', limits, async (t) => {
+  test('ten processes can join at once', limits, async (t) => {
     const ground = await Ground.make(t);
     const names = [...'abcdefghij'];
     await ground.startAll(...names.map((name) => `${name} /${name}/`));
@@ -379,7 +390,7 @@ describe('how a server listens', () => {
     }
   });
 
-  test('as soon as it listens, requests are its own', limits, async (t) => {
+  test('a server gets its requests as soon as it listens', limits, async (t) => {
     const ground = await Ground.make(t);
     const a = await ground.start('a /a/');
     const b = await ground.start(['b /b/', 'c /c/'], { later: ['c'] });
@@ -395,7 +406,7 @@ describe('how a server listens', () => {
   });
 
   test(
-    'those who share the port answer late, but for one: the others hear later',
+    'if one process of the port answers late, only later ones wait for it',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -414,7 +425,7 @@ describe('how a server listens', () => {
     },
   );
 
-  test('headersTimeout: for connections that never ask for anything', limits, async (t) => {
+  test('headersTimeout applies to connections that never send a request', limits, async (t) => {
     const ground = await Ground.make(t);
     const options = { headersTimeout: 1000, requestTimeout: 1000, connectionsCheckingInterval: 50 };
     const app = await ground.start('a /a/', { options });
@@ -431,20 +442,24 @@ describe('how a server listens', () => {
     assert.equal((await app.close('a')).code, undefined);
   });
 
-  test("'connection' is for each time that one comes to the server", limits, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.start('a /a/', { hears: true });
-    const connection = await ground.connectTo('/a/');
-    await ground.start('b /b/', { hears: true });
-    for (const target of ['/a/', '/b/', '/b/', '/a/', '/b/']) await connection.ask(target);
-    for (const target of ['/b/', '/a/']) {
-      const { seen } = (await connection.ask(`${target}?show=seen`)).json;
-      const times = seen.filter((line) => line === `from ${connection.port}`).length;
-      assert.equal(times, target === '/a/' ? 3 : 2, target);
-    }
-  });
+  test(
+    "'connection' is emitted each time that a connection comes to the server",
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      await ground.start('a /a/', { hears: true });
+      const connection = await ground.connectTo('/a/');
+      await ground.start('b /b/', { hears: true });
+      for (const target of ['/a/', '/b/', '/b/', '/a/', '/b/']) await connection.ask(target);
+      for (const target of ['/b/', '/a/']) {
+        const { seen } = (await connection.ask(`${target}?show=seen`)).json;
+        const times = seen.filter((line) => line === `from ${connection.port}`).length;
+        assert.equal(times, target === '/a/' ? 3 : 2, target);
+      }
+    },
+  );
 
-  test("'connection' is for no others", limits, async (t) => {
+  test("'connection' is not emitted for connections of other processes", limits, async (t) => {
     const ground = await Ground.make(t);
     await ground.start('a /a/', { hears: true });
     const connection = await ground.connect();
@@ -456,7 +471,7 @@ describe('how a server listens', () => {
     assert.ok(!seen.includes(`from ${connection.port}`), 'a has heard of it');
   });
 
-  test('maxConnections: of its own', limits, async (t) => {
+  test('maxConnections counts the connections of its own server', limits, async (t) => {
     const ground = await Ground.make(t);
     await ground.start('a /a/', { properties: { maxConnections: 2 } });
     await ground.start('b /b/');
@@ -468,7 +483,7 @@ describe('how a server listens', () => {
     await assert.rejects(third.ask('/a/'), /^Error: (end|ECONNRESET) /);
   });
 
-  test('maxConnections: before anything is answered from the cache', limits, async (t) => {
+  test('maxConnections is checked before the cache answers', limits, async (t) => {
     const ground = await Ground.make(t);
     const settings = { options: { cache: true }, properties: { maxConnections: 1 } };
     const a = await ground.start('a /a/', settings);

@@ -16,8 +16,8 @@ import {
 const limits = { timeout: 60_000 };
 const isLinux = process.platform === 'linux';
 
-describe('a connection goes to whom its next request belongs to', () => {
-  test('one after the other: the owners see the same connection', limits, async (t) => {
+describe('a connection moves to the owner of its next request', () => {
+  test('owners one after the other see the same connection', limits, async (t) => {
     const ground = await Ground.make(t);
     const [a, b] = await ground.startAll('a /a/', 'b /b/');
     const connection = await ground.connect();
@@ -39,7 +39,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     }
   });
 
-  test('leaves nothing behind: no descriptors, no connections, and applications see it close', {
+  test('a moved connection leaves no descriptors and no connections behind, and applications see it close', {
     ...limits,
     skip: !isLinux && 'there is no /proc',
   }, async (t) => {
@@ -75,7 +75,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     );
   });
 
-  test('counted: connections.moved and requests.unowned', limits, async (t) => {
+  test('moves are counted in connections.moved and requests.unowned', limits, async (t) => {
     const ground = await Ground.make(t);
     const [a, b] = await ground.startAll('a /a/', 'b /b/');
     const connection = await ground.connectTo('/a/');
@@ -101,7 +101,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     assert.equal(last.requests.unowned, 2);
   });
 
-  test('counted in MILLRACE_STATS_FILE as well', limits, async (t) => {
+  test('moves are counted in MILLRACE_STATS_FILE as well', limits, async (t) => {
     const ground = await Ground.make(t);
     const file = join(ground.directory, 'stats');
     const a = await ground.start('a /a/', { env: { MILLRACE_STATS_FILE: file } });
@@ -118,7 +118,7 @@ describe('a connection goes to whom its next request belongs to', () => {
   });
 
   test(
-    'pipelined for several owners, with bodies, the first one slow: in order',
+    'requests pipelined for several owners, with bodies and a slow first one, are answered in order',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -156,44 +156,53 @@ describe('a connection goes to whom its next request belongs to', () => {
     },
   );
 
-  test('not behind a response that is the last of its connection', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [a] = await ground.startAll('a /a/', 'b /b/');
-    const connection = await ground.connect({ allowHalfOpen: true });
-    // What comes with it, and what comes when it is there.
-    connection.write(Buffer.concat([request('/a/1?last=1'), request('/b/2')]));
-    const response = await connection.response();
-    assert.equal(brief(response), '200 a');
-    assert.equal(response.fields.connection, 'close');
-    assert.equal((await connection.rest()).length, 0);
-    connection.socket.end(Buffer.concat([request('/b/3'), request('/x')]));
-    await until('it is over', async () => (await a.stats('a')).connections.open === 0);
-    await ground.settle();
-    assert.deepEqual((await ground.ask('/b/?show=seen')).json.seen, ['GET /b/?show=seen']);
-    assert.equal((await a.stats('a')).requests.unowned, 0);
-  });
-
-  test('one that its owner has no descriptor for: 503, and the others go on', limits, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.start('a /a/');
-    // More than Node.js needs for itself, and fewer than there are connections.
-    const b = await ground.start('b /b/', { user: { descriptors: 64 } });
-    const connections = await Promise.all(
-      Array.from({ length: 100 }, () => ground.connectTo('/a/')),
-    );
-    const counts = {};
-    for (const connection of connections) {
-      const answer = brief(await connection.ask('/b/'));
-      counts[answer] = (counts[answer] ?? 0) + 1;
-    }
-    assert.deepEqual(Object.keys(counts).sort(), ['200 b', '503 -'], JSON.stringify(counts));
-    for (const connection of connections) assert.equal(brief(await connection.ask('/a/')), '200 a');
-    await until('b has room', async () => (await b.stats('b')).connections.open === 0);
-    assert.equal(brief(await connections[0].ask('/b/')), '200 b');
-  });
+  test(
+    'a connection does not move after the last response of its connection',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [a] = await ground.startAll('a /a/', 'b /b/');
+      const connection = await ground.connect({ allowHalfOpen: true });
+      // What comes with it, and what comes when it is there.
+      connection.write(Buffer.concat([request('/a/1?last=1'), request('/b/2')]));
+      const response = await connection.response();
+      assert.equal(brief(response), '200 a');
+      assert.equal(response.fields.connection, 'close');
+      assert.equal((await connection.rest()).length, 0);
+      connection.socket.end(Buffer.concat([request('/b/3'), request('/x')]));
+      await until('it is over', async () => (await a.stats('a')).connections.open === 0);
+      await ground.settle();
+      assert.deepEqual((await ground.ask('/b/?show=seen')).json.seen, ['GET /b/?show=seen']);
+      assert.equal((await a.stats('a')).requests.unowned, 0);
+    },
+  );
 
   test(
-    'pipelined by a client that ends its side: all is answered, then the connection ends',
+    'a connection without a descriptor at its owner is answered 503, and the others continue',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      await ground.start('a /a/');
+      // More than Node.js needs for itself, and fewer than there are connections.
+      const b = await ground.start('b /b/', { user: { descriptors: 64 } });
+      const connections = await Promise.all(
+        Array.from({ length: 100 }, () => ground.connectTo('/a/')),
+      );
+      const counts = {};
+      for (const connection of connections) {
+        const answer = brief(await connection.ask('/b/'));
+        counts[answer] = (counts[answer] ?? 0) + 1;
+      }
+      assert.deepEqual(Object.keys(counts).sort(), ['200 b', '503 -'], JSON.stringify(counts));
+      for (const connection of connections)
+        assert.equal(brief(await connection.ask('/a/')), '200 a');
+      await until('b has room', async () => (await b.stats('b')).connections.open === 0);
+      assert.equal(brief(await connections[0].ask('/b/')), '200 b');
+    },
+  );
+
+  test(
+    'pipelined requests of a client that ends its side are all answered before the connection ends',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -220,7 +229,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     },
   );
 
-  test('a large request and a large response, there and back', limits, async (t) => {
+  test('a large request and a large response move there and back', limits, async (t) => {
     const ground = await Ground.make(t);
     await ground.startAll('a /a/', 'b /b/');
     const connection = await ground.connectTo('/a/');
@@ -237,7 +246,7 @@ describe('a connection goes to whom its next request belongs to', () => {
   });
 
   test(
-    'a response that its client is slow to read leaves whole before the next owner answers',
+    'a response to a slow client is complete before the next owner answers',
     limits,
     async (t) => {
       const ground = await Ground.make(t);
@@ -265,7 +274,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     },
   );
 
-  test('a head that arrives byte by byte', limits, async (t) => {
+  test('a head that arrives byte by byte moves to its owner', limits, async (t) => {
     const ground = await Ground.make(t);
     await ground.startAll('a /a/', 'b /b/');
     const connection = await ground.connectTo('/a/');
@@ -289,7 +298,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     assert.equal((await fresh.response()).json.url, '/b/first');
   });
 
-  test('what was read of it with its head goes along', limits, async (t) => {
+  test('bytes that were read with a head move with it', limits, async (t) => {
     const ground = await Ground.make(t);
     await ground.startAll('a /a/', 'b /b/');
     for (const length of [1, 1000, 60_000, 65_536, 200_000]) {
@@ -314,23 +323,27 @@ describe('a connection goes to whom its next request belongs to', () => {
     }
   });
 
-  test('Expect: 100-continue: the owner asks for the body, once', limits, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.startAll('a /a/', 'b /b/');
-    const connection = await ground.connectTo('/a/');
-    for (const name of ['b', 'a', 'b']) {
-      const fields = ['Expect: 100-continue', 'Content-Length: 4'];
-      connection.send(`/${name}/`, { method: 'POST', fields });
-      assert.equal((await connection.response()).status, 100);
-      connection.write('body');
-      const { status, json } = await connection.response();
-      assert.equal(status, 200);
-      assert.equal(json.name, name);
-      assert.equal(json.sum, sumOf('body'));
-    }
-  });
+  test(
+    'the owner of a request with Expect: 100-continue asks for the body once',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      await ground.startAll('a /a/', 'b /b/');
+      const connection = await ground.connectTo('/a/');
+      for (const name of ['b', 'a', 'b']) {
+        const fields = ['Expect: 100-continue', 'Content-Length: 4'];
+        connection.send(`/${name}/`, { method: 'POST', fields });
+        assert.equal((await connection.response()).status, 100);
+        connection.write('body');
+        const { status, json } = await connection.response();
+        assert.equal(status, 200);
+        assert.equal(json.name, name);
+        assert.equal(json.sum, sumOf('body'));
+      }
+    },
+  );
 
-  test('an upgrade goes to the owner, with what follows it', limits, async (t) => {
+  test('an upgrade moves to its owner with the bytes after it', limits, async (t) => {
     const ground = await Ground.make(t);
     const settings = { upgrade: true };
     const a = await ground.start('a /a/', settings);
@@ -355,7 +368,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     assert.equal((await unknown.response()).status, 404);
   });
 
-  test('what is answered from the cache: in order with what others answer', limits, async (t) => {
+  test('responses from the cache are in order with those of other processes', limits, async (t) => {
     const ground = await Ground.make(t);
     const settings = { options: { cache: true } };
     const [a, b] = [await ground.start('a /a/', settings), await ground.start('b /b/', settings)];
@@ -387,7 +400,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     assert.equal((await b.stats('b')).requests.cached, 9);
   });
 
-  test('its timeouts begin anew with its owner: headersTimeout', limits, async (t) => {
+  test('headersTimeout starts again at the new owner of a connection', limits, async (t) => {
     const ground = await Ground.make(t);
     await ground.start('a /a/');
     const short = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 };
@@ -403,7 +416,7 @@ describe('a connection goes to whom its next request belongs to', () => {
     assert.match(String(await late.rest()), /^HTTP\/1\.1 408 /);
   });
 
-  test('a stored response that its client is slow to read leaves whole, too', limits, async (t) => {
+  test('a stored response to a slow client is complete, too', limits, async (t) => {
     const ground = await Ground.make(t);
     const cache = { maxEntryBytes: 10_000_000, maxBytes: 20_000_000 };
     const a = await ground.start('a /a/', { options: { cache } });
@@ -446,7 +459,7 @@ describe('a process that computes', () => {
   }
 
   test(
-    'does not hold up others, on connections that it has served or accepted either',
+    'a busy process does not delay other processes, even on connections that it has served or accepted',
     limits,
     async (t) => {
       const { ground, go, prepared } = await busy(t, (all) =>
@@ -472,7 +485,7 @@ describe('a process that computes', () => {
     },
   );
 
-  test("does not hold up others where it listens for 'connection'", limits, async (t) => {
+  test("a busy process that listens for 'connection' does not delay others", limits, async (t) => {
     const { ground, go } = await busy(t, undefined, { hears: true });
     const asked = Promise.all(Array.from({ length: 100 }, () => ground.ask('/b/')));
     const answers = await within(5000, () => 'all responses of b', asked);
@@ -480,7 +493,7 @@ describe('a process that computes', () => {
     await go();
   });
 
-  test('does not hold up others, though it has had nothing to do for long', limits, async (t) => {
+  test('a busy process does not delay others after a long time without work', limits, async (t) => {
     const ground = await Ground.make(t);
     const names = ['a', 'c', 'd'];
     const apps = await ground.startAll(...names.map((name) => `${name} /${name}/`), 'b /b/');
@@ -505,7 +518,7 @@ describe('a process that computes', () => {
   });
 
   test(
-    'its own requests wait, in order, and what comes from others waits as well',
+    'requests for a busy process wait in order, and so do those from other processes',
     limits,
     async (t) => {
       const { ground, go, prepared } = await busy(t, (all) => all.connectTo('/b/'));
@@ -529,22 +542,34 @@ describe('a process that computes', () => {
     },
   );
 
-  test('its stored responses, in order with others', limits, async (t) => {
-    const { ground, go } = await busy(t, (all) => all.ask('/a/?cache=60'));
-    const connection = await ground.connect();
-    const targets = ['/a/?cache=60', '/b/1', '/a/?cache=60', '/x', '/b/2', '/b/3', '/a/?cache=60'];
-    for (let round = 0; round < 5; round++) {
-      connection.write(Buffer.concat(targets.map((target) => request(target))));
-      for (const target of targets) {
-        const response = await connection.response();
-        assert.equal(brief(response), target === '/x' ? '404 -' : `200 ${target[1]}`);
-        if (response.status === 200) assert.equal(response.url, target);
+  test(
+    'stored responses of a busy process are in order with those of others',
+    limits,
+    async (t) => {
+      const { ground, go } = await busy(t, (all) => all.ask('/a/?cache=60'));
+      const connection = await ground.connect();
+      const targets = [
+        '/a/?cache=60',
+        '/b/1',
+        '/a/?cache=60',
+        '/x',
+        '/b/2',
+        '/b/3',
+        '/a/?cache=60',
+      ];
+      for (let round = 0; round < 5; round++) {
+        connection.write(Buffer.concat(targets.map((target) => request(target))));
+        for (const target of targets) {
+          const response = await connection.response();
+          assert.equal(brief(response), target === '/x' ? '404 -' : `200 ${target[1]}`);
+          if (response.status === 200) assert.equal(response.url, target);
+        }
       }
-    }
-    await go();
-  });
+      await go();
+    },
+  );
 
-  test('others join, leave and are killed meanwhile', limits, async (t) => {
+  test('other processes join, leave and are killed while one is busy', limits, async (t) => {
     const { ground, b, go } = await busy(t);
     const connection = await ground.connectTo('/b/');
     const c = await ground.start('c /c/');

@@ -13,65 +13,77 @@ const limits = { timeout: 60_000, skip: !isLinux && 'what was given cannot be wi
 /** Less than a connection waits for a process that has just stopped. */
 const SOON_MS = 5000;
 
-describe('what a stopped process was given', { concurrency: true }, () => {
-  test('comes back: 503, and it is not answered twice when it goes on', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, b] = await ground.startAll('a /a/', 'b /b/');
-    const given = await ground.connectTo('/a/');
-    const another = await ground.connectTo('/a/');
-    await b.stop();
-    given.send('/b/given', { body: 'a body' });
-    const response = await given.response();
-    assert.equal(brief(response), '503 -');
-    // Whoever goes on could take a connection that stays for another that it is given.
-    assert.equal(response.fields.connection, 'close');
-    assert.equal((await given.rest()).length, 0);
-    // Others do not wait for it again, and were not given.
-    for (let at = 0; at < 3; at++) {
-      const asked = within(SOON_MS, () => 'the 503', another.ask('/b/'));
-      assert.equal(brief(await asked), '503 -');
-    }
-    assert.equal(brief(await another.ask('/a/')), '200 a');
-    b.goOn();
-    await until('it has what is its own again', async () => {
-      return (await another.ask('/b/')).status === 200;
-    });
-    const { seen } = (await another.ask('/b/?show=seen')).json;
-    assert.ok(!seen.includes('POST /b/given'), 'b has seen it');
-  });
+describe('connections that were passed to a stopped process', { concurrency: true }, () => {
+  test(
+    'connections for a stopped process are answered 503 and not answered again when it continues',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [, b] = await ground.startAll('a /a/', 'b /b/');
+      const given = await ground.connectTo('/a/');
+      const another = await ground.connectTo('/a/');
+      await b.stop();
+      given.send('/b/given', { body: 'a body' });
+      const response = await given.response();
+      assert.equal(brief(response), '503 -');
+      // Whoever goes on could take a connection that stays for another that it is given.
+      assert.equal(response.fields.connection, 'close');
+      assert.equal((await given.rest()).length, 0);
+      // Others do not wait for it again, and were not given.
+      for (let at = 0; at < 3; at++) {
+        const asked = within(SOON_MS, () => 'the 503', another.ask('/b/'));
+        assert.equal(brief(await asked), '503 -');
+      }
+      assert.equal(brief(await another.ask('/a/')), '200 a');
+      b.goOn();
+      await until('it has what is its own again', async () => {
+        return (await another.ask('/b/')).status === 200;
+      });
+      const { seen } = (await another.ask('/b/?show=seen')).json;
+      assert.ok(!seen.includes('POST /b/given'), 'b has seen it');
+    },
+  );
 
-  test('is at most 1024 connections: further ones are answered 503 at once', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, b] = await ground.startAll('a /a/', 'b /b/');
-    const connections = [];
-    for (let at = 0; at < 1030; at++) connections.push(await ground.connectTo('/a/'));
-    await b.stop();
-    const answers = connections.map((connection) => connection.ask('/b/'));
-    const refused = [];
-    for (const answer of answers) answer.then((response) => refused.push(brief(response)));
-    await until('those that are too many are answered', () => refused.length === 6);
-    assert.deepEqual(refused, Array(6).fill('503 -'));
-    b.goOn();
-    await Promise.all(answers);
-    assert.equal(refused.filter((answer) => answer === '200 b').length, 1024);
-  });
+  test(
+    'at most 1024 connections wait for a stopped process, and further ones are answered 503 at once',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [, b] = await ground.startAll('a /a/', 'b /b/');
+      const connections = [];
+      for (let at = 0; at < 1030; at++) connections.push(await ground.connectTo('/a/'));
+      await b.stop();
+      const answers = connections.map((connection) => connection.ask('/b/'));
+      const refused = [];
+      for (const answer of answers) answer.then((response) => refused.push(brief(response)));
+      await until('those that are too many are answered', () => refused.length === 6);
+      assert.deepEqual(refused, Array(6).fill('503 -'));
+      b.goOn();
+      await Promise.all(answers);
+      assert.equal(refused.filter((answer) => answer === '200 b').length, 1024);
+    },
+  );
 
-  test('is answered by it, if it goes on in time', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [a, b] = await ground.startAll('a /a/', 'b /b/');
-    const given = await ground.connectTo('/a/');
-    const { moved } = (await a.stats('a')).connections;
-    await b.stop();
-    given.send('/b/');
-    await until('it is given', async () => (await a.stats('a')).connections.moved > moved);
-    b.goOn();
-    assert.equal(brief(await given.response()), '200 b');
-    assert.equal(brief(await given.ask('/a/')), '200 a');
-  });
+  test(
+    'connections for a stopped process are answered by it if it continues in time',
+    limits,
+    async (t) => {
+      const ground = await Ground.make(t);
+      const [a, b] = await ground.startAll('a /a/', 'b /b/');
+      const given = await ground.connectTo('/a/');
+      const { moved } = (await a.stats('a')).connections;
+      await b.stop();
+      given.send('/b/');
+      await until('it is given', async () => (await a.stats('a')).connections.moved > moved);
+      b.goOn();
+      assert.equal(brief(await given.response()), '200 b');
+      assert.equal(brief(await given.ask('/a/')), '200 a');
+    },
+  );
 });
 
 // Each waits for as long as a process that says nothing is waited for, which is ten seconds.
-describe('somebody else who stops in the midst of a word', { concurrency: true }, () => {
+describe('a peer that stops within a message', { concurrency: true }, () => {
   const asRoot = {
     ...limits,
     skip:
@@ -110,6 +122,6 @@ describe('somebody else who stops in the midst of a word', { concurrency: true }
     'of a hello': hello.slice(0, 5),
     'behind it': [...hello, ...half],
   })) {
-    test(`${what}: is not waited for`, asRoot, (t) => tell(t, 65_534, bytes));
+    test(`a peer is not waited for after ${what}`, asRoot, (t) => tell(t, 65_534, bytes));
   }
 });

@@ -51,8 +51,8 @@ function refusal(ground, where, user) {
   return ground.launch([where], { user }).said({ said: 'error' });
 }
 
-describe("a directory of one user's own", () => {
-  test('others neither join nor see who is there', limits, async (t) => {
+describe('a directory of one user', () => {
+  test('other users neither join nor see the processes of a directory', limits, async (t) => {
     const ground = await makeGround(t, one, 0o700);
     await ground.start('one /one/', { user: one });
     for (const where of ['other /other/', 'other /one/', 'other /one/longer/']) {
@@ -81,7 +81,7 @@ describe("a directory of one user's own", () => {
   }
 
   test(
-    'where MILLRACE_PORTS is not set, each has one, and the port is of one',
+    'without MILLRACE_PORTS each user has a directory, and the port belongs to one user',
     limits,
     async (t) => {
       const user = { uid: 64_323, gid: GROUP };
@@ -94,7 +94,7 @@ describe("a directory of one user's own", () => {
     },
   );
 
-  test('one that somebody else has made is not used', limits, async (t) => {
+  test('a directory that another user has created is not used', limits, async (t) => {
     const user = { uid: 64_324, gid: GROUP };
     const ground = await makeGround(t, { uid: 0, gid: 0 }, 0o1777);
     const { directory } = ground;
@@ -110,40 +110,44 @@ describe("a directory of one user's own", () => {
 });
 
 describe('a directory of a group', () => {
-  test('each has its prefixes, and no others, also after a crash', limits, async (t) => {
-    const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
-    const first = await ground.start('one /one/', { user: one });
-    await ground.start('other /other/', { user: other });
-    await ground.start('longer /one/longer/', { user: other });
-    const taken = async () => {
-      const { code, message } = await refusal(ground, 'thief /one/', other);
-      assert.equal(code, 'EACCES', message);
-      assert.match(message, /\/one\/ belongs to user 1001$/);
-    };
-    await taken();
-    assert.equal(brief(await ground.ask('/one/')), '200 one');
-    assert.equal(brief(await ground.ask('/one/longer/')), '200 longer');
-    assert.equal(brief(await ground.ask('/other/')), '200 other');
-    const connection = await ground.connectTo('/other/');
-    await first.kill();
-    assert.equal(brief(await connection.ask('/one/')), '503 -');
-    await taken();
-    const again = await ground.start('again /one/', { user: one });
-    assert.equal(brief(await connection.ask('/one/')), '200 again');
-    // What is given back is free.
-    await again.close('again');
-    await ground.start('heir /one/', { user: other });
-    assert.equal(brief(await ground.ask('/one/')), '200 heir');
-  });
+  test(
+    'each user of a group owns its prefixes and no others, also after a crash',
+    limits,
+    async (t) => {
+      const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
+      const first = await ground.start('one /one/', { user: one });
+      await ground.start('other /other/', { user: other });
+      await ground.start('longer /one/longer/', { user: other });
+      const taken = async () => {
+        const { code, message } = await refusal(ground, 'thief /one/', other);
+        assert.equal(code, 'EACCES', message);
+        assert.match(message, /\/one\/ belongs to user 1001$/);
+      };
+      await taken();
+      assert.equal(brief(await ground.ask('/one/')), '200 one');
+      assert.equal(brief(await ground.ask('/one/longer/')), '200 longer');
+      assert.equal(brief(await ground.ask('/other/')), '200 other');
+      const connection = await ground.connectTo('/other/');
+      await first.kill();
+      assert.equal(brief(await connection.ask('/one/')), '503 -');
+      await taken();
+      const again = await ground.start('again /one/', { user: one });
+      assert.equal(brief(await connection.ask('/one/')), '200 again');
+      // What is given back is free.
+      await again.close('again');
+      await ground.start('heir /one/', { user: other });
+      assert.equal(brief(await ground.ask('/one/')), '200 heir');
+    },
+  );
 
-  test('who is not of the group has no part', limits, async (t) => {
+  test('a user outside the group cannot join', limits, async (t) => {
     const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
     await ground.start('one /one/', { user: one });
     assert.equal((await refusal(ground, 'alone /alone/', alone)).code, 'EACCES');
     assert.match(run(alone, READ, ground.directory).stderr, /EACCES/);
   });
 
-  test('whose a prefix was is not for everybody to say', limits, async (t) => {
+  test('only the user of a prefix can say whose it was', limits, async (t) => {
     const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
     await ground.start('root /');
     const first = await ground.start('one /one/', { user: one });
@@ -201,39 +205,43 @@ async function startSeeing(t, users) {
   };
 }
 
-describe('the descriptors that a user may have on their way', () => {
+describe('the descriptors that a user may have in transit', () => {
   /** Of this user, nothing else runs. */
   const user = { uid: 64_322, gid: GROUP };
 
-  test('are too many: what was to go waits, and nobody is taken for gone', limits, async (t) => {
-    const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
-    const many = await ground.start('many /many/', { user });
-    // It may have fewer on their way than the other has.
-    const few = await ground.start('few /few/', { user: { ...user, descriptors: 150 } });
-    const connections = [];
-    for (let at = 0; at < 200; at++) connections.push(await ground.connectTo('/many/'));
-    const given = await ground.connectTo('/few/');
-    const { moved } = (await few.stats('few')).connections;
-    const { moved: before } = (await many.stats('many')).connections;
-    const stopped = await ground.start('stopped /stopped/', { user });
-    await stopped.stop();
-    for (const connection of connections) connection.send('/stopped/');
-    await until('all of them are given', async () => {
-      return (await many.stats('many')).connections.moved === before + connections.length;
-    });
-    given.send('/many/');
-    await until('it is to go', async () => (await few.stats('few')).connections.moved > moved);
-    assert.equal(brief(await ground.ask('/few/')), '200 few');
-    stopped.goOn();
-    assert.equal(brief(await given.response()), '200 many');
-    for (const connection of connections) {
-      assert.equal(brief(await connection.response()), '200 stopped');
-    }
-    for (let at = 0; at < 20; at++) assert.equal(brief(await ground.ask('/many/')), '200 many');
-  });
+  test(
+    'if too many descriptors are in transit, connections wait and no process is considered dead',
+    limits,
+    async (t) => {
+      const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
+      const many = await ground.start('many /many/', { user });
+      // It may have fewer on their way than the other has.
+      const few = await ground.start('few /few/', { user: { ...user, descriptors: 150 } });
+      const connections = [];
+      for (let at = 0; at < 200; at++) connections.push(await ground.connectTo('/many/'));
+      const given = await ground.connectTo('/few/');
+      const { moved } = (await few.stats('few')).connections;
+      const { moved: before } = (await many.stats('many')).connections;
+      const stopped = await ground.start('stopped /stopped/', { user });
+      await stopped.stop();
+      for (const connection of connections) connection.send('/stopped/');
+      await until('all of them are given', async () => {
+        return (await many.stats('many')).connections.moved === before + connections.length;
+      });
+      given.send('/many/');
+      await until('it is to go', async () => (await few.stats('few')).connections.moved > moved);
+      assert.equal(brief(await ground.ask('/few/')), '200 few');
+      stopped.goOn();
+      assert.equal(brief(await given.response()), '200 many');
+      for (const connection of connections) {
+        assert.equal(brief(await connection.response()), '200 stopped');
+      }
+      for (let at = 0; at < 20; at++) assert.equal(brief(await ground.ask('/many/')), '200 many');
+    },
+  );
 });
 
-describe('over TLS', () => {
+describe('users that share a port over TLS', () => {
   const client = { name: 'client', address: '::ffff:127.0.0.1', authorized: true };
   const nobody = { name: undefined, address: undefined, authorized: false };
 
@@ -247,16 +255,20 @@ describe('over TLS', () => {
     for (const who of all) assert.deepEqual(who, who.name === undefined ? elsewhere : client);
   }
 
-  test('who a client is, no process of another user says', limits, async (t) => {
+  test('no process of another user can say who a client is', limits, async (t) => {
     await assertSeen(await startSeeing(t, [one, other]), nobody);
   });
 
-  test('one that requires certificates refuses whom it has not seen', limits, async (t) => {
-    const users = [one, other].map((user) => ({ ...user, requires: true }));
-    await assertSeen(await startSeeing(t, users), 'ECONNRESET');
-  });
+  test(
+    'a server that requires certificates refuses clients that it did not verify itself',
+    limits,
+    async (t) => {
+      const users = [one, other].map((user) => ({ ...user, requires: true }));
+      await assertSeen(await startSeeing(t, users), 'ECONNRESET');
+    },
+  );
 
-  test('processes of one user, and those of root, say so', limits, async (t) => {
+  test('processes of the same user and of root can say who a client is', limits, async (t) => {
     for (const user of [one, { uid: 0, gid: GROUP }]) {
       const see = await startSeeing(t, [user, one]);
       await until('text has gone from one to the other', async () => {
