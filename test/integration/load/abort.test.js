@@ -11,7 +11,7 @@ import { truthServer } from '../../fixtures/truth/server.js';
 /** Every tenth request fails. */
 const FAILING = ({ index }) => response('', { status: index % 10 === 9 ? 500 : 200 });
 
-test('a run ends when a condition is lost, with the reason, exit 99', async (t) => {
+test('a run ends with exit code 99 and the reason when a condition can no longer hold', async (t) => {
   const [failing, slow] = await Promise.all([truthServer(t, FAILING), truthServer(t, delay(20))]);
   const lost = {
     'errors<3': ['-R', '100', '-d', '60s', failing.url],
@@ -36,7 +36,7 @@ test('a run ends when a condition is lost, with the reason, exit 99', async (t) 
   await Promise.all(runs);
 });
 
-test('what may still hold does not end a run', async (t) => {
+test('a condition that can still hold does not end a run', async (t) => {
   const [failing, fine] = await Promise.all([truthServer(t, FAILING), truthServer(t, ok())]);
   const conditions = [
     'errors<11%',

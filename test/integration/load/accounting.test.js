@@ -26,7 +26,7 @@ async function run(server, options) {
   return result;
 }
 
-describe('sent = arrived = accounted', TIMEOUT, () => {
+describe('sent, arrived and accounted requests are equal', TIMEOUT, () => {
   const models = {
     'a closed run': { connections: 5 },
     'several threads': { connections: 7, threads: 3 },
@@ -37,7 +37,7 @@ describe('sent = arrived = accounted', TIMEOUT, () => {
     'a POST with a body': { connections: 3, body: 'x'.repeat(5000) },
   };
   for (const [name, options] of Object.entries(models)) {
-    test(`${name}, to its last request`, async (t) => {
+    test(`requests are accounted for to the last one: ${name}`, async (t) => {
       const server = await truthServer(t, delay(3));
       const result = await run(server, { ...options, requests: 301 });
       assert.equal(result.requests.ok, 301);
@@ -53,7 +53,7 @@ describe('sent = arrived = accounted', TIMEOUT, () => {
     });
   }
 
-  test('when the server closes after every third response', async (t) => {
+  test('requests are accounted for if the server closes after every third response', async (t) => {
     const server = await truthServer(t, ({ position }) => ({
       parts: [response()],
       ending: position === 2 ? 'end' : undefined,
@@ -69,7 +69,7 @@ describe('sent = arrived = accounted', TIMEOUT, () => {
     for (const { kind } of result.errors) assert.match(kind, /^(closed-early|reset)$/);
   });
 
-  test('when the server announces that it closes', async (t) => {
+  test('requests are accounted for if the server announces that it closes', async (t) => {
     const close = response('ok', { headers: ['Connection: close'] });
     const server = await truthServer(t, ({ position }) =>
       position === 2 ? { parts: [close], ending: 'end' } : response(),
@@ -83,7 +83,7 @@ describe('sent = arrived = accounted', TIMEOUT, () => {
   });
 
   for (const ending of ['end', 'reset']) {
-    test(`when idle connections are closed by the server: ${ending}`, async (t) => {
+    test(`requests are accounted for if the server closes idle connections by ${ending}`, async (t) => {
       const server = await truthServer(t, () => ({ parts: [response(), ''], pause: 20, ending }));
       const result = await run(server, { requests: 4, connections: 2, thinkTime: 600 });
       assertSeenByServer(result, server);
@@ -94,7 +94,7 @@ describe('sent = arrived = accounted', TIMEOUT, () => {
     });
   }
 
-  test('when nothing is ever answered', async (t) => {
+  test('requests are accounted for if none is answered', async (t) => {
     const server = await truthServer(t, hang());
     const result = await run(server, { connections: 3, pipelining: 2, duration: 300 });
     assertSeenByServer(result, server);
@@ -102,7 +102,7 @@ describe('sent = arrived = accounted', TIMEOUT, () => {
     assert.equal(result.requests.sent, 6);
   });
 
-  test('when connections are reset at random', async (t) => {
+  test('requests are accounted for if connections are reset at random', async (t) => {
     const server = await truthServer(t, ({ index }) => ({
       parts: [response()],
       ending: index % 7 === 3 ? 'reset' : undefined,
@@ -114,7 +114,7 @@ describe('sent = arrived = accounted', TIMEOUT, () => {
   });
 });
 
-test('bytes that the server never took are not counted as sent', TIMEOUT, async (t) => {
+test('bytes that the server never received are not counted as sent', TIMEOUT, async (t) => {
   // Its sockets are never read: the system takes some megabytes and no more.
   const server = net.createServer({ pauseOnConnect: true });
   t.after(() => server.close());
@@ -128,14 +128,14 @@ test('bytes that the server never took are not counted as sent', TIMEOUT, async 
   assert.ok(result.bytes.sent < body.length, `${result.bytes.sent} bytes`);
 });
 
-describe('an end by count is exact', TIMEOUT, () => {
+describe('a number of requests is exact', TIMEOUT, () => {
   for (const [requests, connections, threads] of [
     [1, 10, 1],
     [7, 3, 3],
     [101, 7, 4],
     [1003, 10, 3],
   ]) {
-    test(`${requests} over ${connections} connections and ${threads} threads`, async (t) => {
+    test(`${requests} requests over ${connections} connections and ${threads} threads are exact`, async (t) => {
       const server = await truthServer(t, ok());
       const result = await run(server, { requests, connections, threads });
       assert.equal(result.requests.ok, requests);
@@ -145,14 +145,14 @@ describe('an end by count is exact', TIMEOUT, () => {
     });
   }
 
-  test('with pipelining deeper than what is left', async (t) => {
+  test('a number of requests is exact if the pipelining exceeds the rest', async (t) => {
     const server = await truthServer(t, ok());
     const result = await run(server, { requests: 10, connections: 3, pipelining: 16 });
     assert.equal(result.requests.ok, 10);
     assertSeenByServer(result, server);
   });
 
-  test('in an open run', async (t) => {
+  test('a number of requests is exact in an open run', async (t) => {
     const server = await truthServer(t, ok());
     const result = await run(server, { requests: 123, rate: 1000, threads: 2 });
     assert.equal(result.requests.ok, 123);
@@ -160,7 +160,7 @@ describe('an end by count is exact', TIMEOUT, () => {
   });
 });
 
-describe('a warm-up is left out', TIMEOUT, () => {
+describe('the warm-up is not part of the statistics', TIMEOUT, () => {
   timed('of a closed run', async (t) => {
     const server = await truthServer(t, delay(5));
     const result = await run(server, { connections: 4, warmup: 300, duration: 300 });
@@ -192,8 +192,8 @@ describe('a warm-up is left out', TIMEOUT, () => {
   });
 });
 
-describe('what was due but not sent is counted', TIMEOUT, () => {
-  test('over the bound, and waiting at the end', async (t) => {
+describe('requests that were due but not sent are counted', TIMEOUT, () => {
+  test('arrivals beyond maxPending and those that wait at the end are counted', async (t) => {
     const server = await truthServer(t, hang());
     const result = await run(server, { rate: 100, duration: 500, connections: 2, maxPending: 10 });
     assertSeenByServer(result, server);
@@ -205,8 +205,8 @@ describe('what was due but not sent is counted', TIMEOUT, () => {
   });
 });
 
-describe('a run that does not come to its end', TIMEOUT, () => {
-  test('Ctrl-C gives the result so far', async (t) => {
+describe('a run that ends early', TIMEOUT, () => {
+  test('Ctrl-C ends a run with the result so far', async (t) => {
     const server = await truthServer(t, delay(2));
     const args = ['--json', '-c', '3', '-d', '60', server.url];
     const { child, ended } = startMillrace(args);
@@ -221,7 +221,7 @@ describe('a run that does not come to its end', TIMEOUT, () => {
     assertSeenByServer(result, server);
   });
 
-  test('a signal of the API does the same', async (t) => {
+  test('a signal of the API ends a run with the result so far', async (t) => {
     const server = await truthServer(t, delay(2));
     const abort = new AbortController();
     const pending = run(server, { duration: '60s', signal: abort.signal });
@@ -233,7 +233,7 @@ describe('a run that does not come to its end', TIMEOUT, () => {
     assertSeenByServer(result, server);
   });
 
-  test('a server that dies in the middle', async (t) => {
+  test('a server that dies during a run ends it', async (t) => {
     const server = await forkedTruthServer(t, 'delay', [5]);
     const running = load({ url: server.url, connections: 4, duration: 800 });
     for await (const { phase, completed } of running) {
@@ -250,7 +250,7 @@ describe('a run that does not come to its end', TIMEOUT, () => {
   });
 });
 
-test('the JSON that is printed is what the schema says', TIMEOUT, async (t) => {
+test('the printed JSON is valid by the schema', TIMEOUT, async (t) => {
   const server = await truthServer(t, ({ index }) =>
     index % 10 === 9 ? { parts: [], ending: 'reset' } : response(),
   );

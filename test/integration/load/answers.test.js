@@ -20,7 +20,7 @@ function warning({ warnings }, id) {
   return warnings.find((it) => it.id === id)?.message;
 }
 
-test('expect: a status, a class, a range or a list decides what is ok', async (t) => {
+test('expect accepts a status, a class, a range or a list', async (t) => {
   const statuses = [200, 204, 301, 404, 503];
   const server = await truthServer(t, ({ index }) =>
     response('', { status: statuses[index % statuses.length] }),
@@ -44,7 +44,7 @@ test('expect: a status, a class, a range or a list decides what is ok', async (t
   }
 });
 
-test('--expect: a login page instead of the page fails the run', async (t) => {
+test('--expect makes a run fail that gets a login page', async (t) => {
   const location = 'Location: https://id.example.org/login?access_token=abcdefgh&next=%2F';
   const server = await truthServer(t, () => response('', { status: 302, headers: [location] }));
   const run = ['-n', '40', '-c', '2', server.url];
@@ -67,7 +67,7 @@ test('--expect: a login page instead of the page fails the run', async (t) => {
   assert.equal(expected.result.failingResponses[0].status, 302);
 });
 
-test('redirections: half of the responses are no reason to warn, nor are those that were asked for', async (t) => {
+test('half of the responses may be redirections without a warning, and any number of expected ones', async (t) => {
   const server = await truthServer(t, ({ index }) =>
     response('', { status: index % 2 === 0 ? 307 : 200, headers: ['Location: /b'] }),
   );
@@ -80,7 +80,7 @@ test('redirections: half of the responses are no reason to warn, nor are those t
   assert.match(warning(unsaid, 'redirected'), /redirections \(303\)/, 'without a Location');
 });
 
-test('the first response of each status and error is kept: in one read, in parts, in chunks, broken off', async (t) => {
+test('the first response of each status and error is kept: in one read, in parts, in chunks, cut short', async (t) => {
   const content = `first of them ${'x'.repeat(3000)}`;
   const answers = [
     () => OK,
@@ -128,7 +128,7 @@ test('the first response of each status and error is kept: in one read, in parts
   ]);
 });
 
-test('several threads keep one of each, warm-up and successes none', async (t) => {
+test('several threads keep one response of each kind, and none of the warm-up and of successes', async (t) => {
   const server = await truthServer(t, ({ target }) =>
     target === '/fail' ? response('no', { status: 503 }) : OK,
   );
@@ -142,7 +142,7 @@ test('several threads keep one of each, warm-up and successes none', async (t) =
   assert.deepEqual(fine.failingResponses, []);
 });
 
-test('secrets on command lines are masked: in the plan, and in the line that explains the same load', async () => {
+test('secrets in command lines are masked in the plan and in the line that explains the load', async () => {
   const server =
     "require('http').createServer((q, s) => s.end('ok')).listen(Number(process.argv[1]), '127.0.0.1')";
   const port = await findFreePort();
@@ -174,7 +174,7 @@ test('secrets on command lines are masked: in the plan, and in the line that exp
   );
 });
 
-test('secrets are masked in report, page, JSON and messages, whoever repeats them', async (t) => {
+test('secrets are masked in report, page, JSON and messages, also where a server repeats them', async (t) => {
   const secrets = {
     bearer: 'b34r3r-value',
     cookie: 'c00kie-value',
@@ -229,7 +229,7 @@ test('secrets are masked in report, page, JSON and messages, whoever repeats the
   }
 });
 
-test('secrets are masked where servers repeat bodies and values of tables, in commands that fail and in URLs', async (t) => {
+test('secrets are masked where servers repeat bodies and values of tables, in failed commands and in URLs', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-secrets-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const table = join(folder, 'users.csv');

@@ -33,8 +33,8 @@ async function assertWorks(server, options) {
   return result;
 }
 
-describe('addresses', TIMEOUT, () => {
-  test('IPv4', async (t) => {
+describe('addresses of a server', TIMEOUT, () => {
+  test('an IPv4 address is loaded', async (t) => {
     const server = await truthServer(t, ok());
     const result = await assertWorks(server);
     assert.deepEqual(result.plan.addresses, [`127.0.0.1:${server.port}`]);
@@ -42,14 +42,14 @@ describe('addresses', TIMEOUT, () => {
     assert.equal(result.tlsMs.count, 0);
   });
 
-  test('IPv6', async (t) => {
+  test('an IPv6 address is loaded', async (t) => {
     const server = await truthServer(t, ok(), { listen: { port: 0, host: '::1' } });
     const result = await assertWorks(server);
     assert.deepEqual(result.plan.addresses, [`[::1]:${server.port}`]);
     assert.equal(server.requests[0].header('host'), `[::1]:${server.port}`);
   });
 
-  test('other addresses for a host: the one that answers is taken', async (t) => {
+  test('the address that answers is used if a host has other addresses', async (t) => {
     const server = await truthServer(t, ok());
     const url = `http://mill.test:${server.port}/`;
     const resolve = [`mill.test:${server.port}:127.0.0.9,127.0.0.1`];
@@ -62,27 +62,27 @@ describe('addresses', TIMEOUT, () => {
     assert.equal(server.requests.at(-1).header('host'), 'other.test');
   });
 
-  test('a Unix socket', async (t) => {
+  test('a Unix socket is loaded', async (t) => {
     const path = join(folder, 'a.sock');
     const server = await truthServer(t, ok(), { listen: { path } });
     await assertWorks(server, { url: `unix:${path}:/a?b` });
     assert.equal(server.requests[0].target, '/a?b');
   });
 
-  test('a Unix socket instead of the host of the URL', async (t) => {
+  test('a Unix socket is loaded instead of the host of the URL', async (t) => {
     const socketPath = join(folder, 'b.sock');
     const server = await truthServer(t, ok(), { listen: { path: socketPath } });
     await assertWorks(server, { url: 'http://example.test:81/a', socketPath });
     assert.equal(server.requests[0].header('host'), 'example.test:81');
   });
 
-  test('a Unix socket with a connection for each request', async (t) => {
+  test('a Unix socket is loaded with a connection for each request', async (t) => {
     const path = join(folder, 'c.sock');
     const server = await truthServer(t, ok(), { listen: { path } });
     await assertWorks(server, { url: `unix:${path}:/`, connection: 'close', threads: 2 });
   });
 
-  test('localhost, whatever it resolves to', async (t) => {
+  test('localhost is loaded, whatever it resolves to', async (t) => {
     const server = await truthServer(t, ok());
     const result = await assertWorks(server, { url: `http://localhost:${server.port}/` });
     assert.ok(result.plan.addresses.includes(`127.0.0.1:${server.port}`));
@@ -116,18 +116,18 @@ describe('sockets of ended connections', { ...TIMEOUT, skip: process.platform !=
     return counts;
   }
 
-  test('one is kept beside the present one at the most', async (t) => {
+  test('at most one socket is kept in addition to the present one', async (t) => {
     const most = Math.max(...(await socketsDuring(t, { connections: 30 })));
     assert.ok(most <= 60, `${most} sockets`);
   });
 
-  test('none is kept of a Unix socket', async (t) => {
+  test('no socket is kept of a Unix socket', async (t) => {
     const listen = { path: join(folder, 'ended.sock') };
     const most = Math.max(...(await socketsDuring(t, { connections: 30 }, { listen })));
     assert.ok(most <= 30, `${most} sockets`);
   });
 
-  test('none is kept that the server has closed while nobody needs a connection', async (t) => {
+  test('no socket is kept that the server has closed while no connection is needed', async (t) => {
     const tls = await selfSignedCertificate(['127.0.0.1']);
     const options = { connections: 20, rate: 200, insecure: true };
     const counts = (await socketsDuring(t, options, { tls })).sort((a, b) => a - b);
@@ -142,7 +142,7 @@ describe('a name with several addresses', { ...TIMEOUT, skip: !canNameHosts() },
   const hosts = '127.0.0.2 mill.test\n127.0.0.3 mill.test\n127.0.0.4 mill.test\n';
   const via = namingHosts(`${hosts}::1 both.test\n127.0.0.1 both.test\n`);
 
-  test('all of them in turn', async (t) => {
+  test('all addresses of a name are loaded in turn', async (t) => {
     const listen = { port: 0, host: '127.0.0.2' };
     const first = await truthServer(t, ok(), { listen });
     const rest = ['127.0.0.3', '127.0.0.4'].map((host) => ({ port: first.port, host }));
@@ -162,7 +162,7 @@ describe('a name with several addresses', { ...TIMEOUT, skip: !canNameHosts() },
   });
 
   for (const host of ['127.0.0.1', '::1']) {
-    test(`only ${host} listens`, async (t) => {
+    test(`the answering address is loaded if only ${host} listens`, async (t) => {
       const server = await truthServer(t, ok(), { listen: { port: 0, host } });
       const url = `http://both.test:${server.port}/`;
       const { code, result } = await millraceJson(['-c', '5', '-n', '50', url], { via });
@@ -193,11 +193,11 @@ function canNameHosts() {
   }
 }
 
-describe('TLS', TIMEOUT, async () => {
+describe('connections over TLS', TIMEOUT, async () => {
   const identity = await selfSignedCertificate(['127.0.0.1', 'localhost']);
   const secure = { insecure: true };
 
-  test('keep-alive: a full handshake per connection', async (t) => {
+  test('keep-alive does one full handshake per connection', async (t) => {
     const server = await truthServer(t, ok(), { tls: identity });
     const { connections, tlsMs, connectMs, plan } = await assertWorks(server, secure);
     assert.deepEqual(
@@ -211,7 +211,7 @@ describe('TLS', TIMEOUT, async () => {
     assert.ok(server.sessions.every(({ alpn, resumed }) => alpn === 'http/1.1' && !resumed));
   });
 
-  test('full: a full handshake per request', async (t) => {
+  test('full does one full handshake per request', async (t) => {
     const server = await truthServer(t, ok(), { tls: identity });
     const { connections, tlsMs } = await assertWorks(server, { ...secure, tls: 'full' });
     assert.equal(connections.tlsFull, connections.opened);
@@ -228,7 +228,7 @@ describe('TLS', TIMEOUT, async () => {
     ['TLSv1.2', 36],
     ['TLSv1.3', 24],
   ]) {
-    test(`resume: a resumed handshake per request, ${version}`, async (t) => {
+    test(`resume does one resumed handshake per request over ${version}`, async (t) => {
       const tls = { ...identity, minVersion: version, maxVersion: version };
       const server = await truthServer(t, ok(), { tls });
       const { connections } = await assertWorks(server, { ...secure, tls: 'resume' });
@@ -249,14 +249,14 @@ describe('TLS', TIMEOUT, async () => {
     assert.equal(result.requests.ok, 2000);
   });
 
-  test('connection close is a full handshake per request', async (t) => {
+  test('connection close means a full handshake per request', async (t) => {
     const server = await truthServer(t, ok(), { tls: identity });
     const result = await assertWorks(server, { ...secure, connection: 'close' });
     assert.equal(result.plan.tls, 'full');
     assert.equal(result.connections.tlsFull, result.connections.opened);
   });
 
-  test('a certificate of an own authority', async (t) => {
+  test('a certificate of a private authority is accepted with --ca', async (t) => {
     const server = await truthServer(t, ok(), { tls: identity });
     const ca = file('ca.pem', identity.cert);
     const result = await assertWorks(server, { ca });
@@ -264,14 +264,14 @@ describe('TLS', TIMEOUT, async () => {
     assert.equal(server.sessions.length, 4);
   });
 
-  test('an unverified certificate is told in the report', async (t) => {
+  test('an unverified certificate is reported', async (t) => {
     const server = await truthServer(t, ok(), { tls: identity });
     const { code, stdout } = await millrace(['-k', '-n', '10', '-c', '1', server.url]);
     assert.equal(code, 0);
     assert.match(stdout, /not verified/);
   });
 
-  test('the name of the URL goes with the handshake, an address does not', async (t) => {
+  test('the handshake names the host of the URL, but not an address', async (t) => {
     const server = await truthServer(t, ok(), { tls: identity });
     const byName = server.url.replace('127.0.0.1', 'localhost');
     await assertWorks(server, { ...secure, url: byName, connections: 1 });
@@ -281,7 +281,7 @@ describe('TLS', TIMEOUT, async () => {
     assert.ok(!byAddress.sessions[0].serverName);
   });
 
-  test('--sni: another name goes with the handshake, and is verified', async (t) => {
+  test('--sni names and verifies another host in the handshake', async (t) => {
     const other = await selfSignedCertificate(['mill.test']);
     const ca = file('other.pem', other.cert);
     const server = await truthServer(t, ok(), { tls: other });
@@ -293,7 +293,7 @@ describe('TLS', TIMEOUT, async () => {
     });
   });
 
-  test('a client certificate', async (t) => {
+  test('a client certificate is presented', async (t) => {
     const client = await selfSignedCertificate(['client.test']);
     const tls = { ...identity, requestCert: true, rejectUnauthorized: true, ca: client.cert };
     const server = await truthServer(t, ok(), { tls });
@@ -302,7 +302,7 @@ describe('TLS', TIMEOUT, async () => {
     assert.ok(server.sessions.every((session) => session.client !== null));
   });
 
-  test('without the client certificate that the server wants', async (t) => {
+  test('a missing client certificate that the server requires is an error', async (t) => {
     const client = await selfSignedCertificate(['client.test']);
     const tls = { ...identity, requestCert: true, rejectUnauthorized: true, ca: client.cert };
     const server = await truthServer(t, ok(), { tls });

@@ -55,7 +55,7 @@ async function listening(t, server) {
   return server.address().port;
 }
 
-describe('a server that speaks another protocol: it is named', TIMEOUT, () => {
+describe('a server that speaks another protocol', TIMEOUT, () => {
   const on = (listener) => net.createServer((socket) => listener(socket.on('error', () => {})));
   for (const [what, make, kind, example] of [
     ['HTTP/2 without TLS', () => http2.createServer(), 'protocol', /speaks HTTP\/2 alone/],
@@ -85,7 +85,7 @@ describe('a server that speaks another protocol: it is named', TIMEOUT, () => {
       /^the server closed the connection/,
     ],
   ]) {
-    test(what, async (t) => {
+    test(`the error says what the server speaks: ${what}`, async (t) => {
       const port = await listening(t, make(await selfSignedCertificate(['127.0.0.1'])));
       const url = `http://127.0.0.1:${port}/`;
       const { errors } = await load({ url, requests: 2, connections: 1 });
@@ -97,10 +97,10 @@ describe('a server that speaks another protocol: it is named', TIMEOUT, () => {
   }
 });
 
-describe('a server that refuses a body before it has come: the status counts', TIMEOUT, () => {
+describe('a server that refuses a body before it has arrived', TIMEOUT, () => {
   const refusal = 'HTTP/1.1 413 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
   for (const secure of [false, true]) {
-    test(secure ? 'over TLS' : 'without TLS', async (t) => {
+    test(`the status that refuses a body is counted ${secure ? 'over TLS' : 'without TLS'}`, async (t) => {
       const refuse = (socket) =>
         socket
           .on('error', () => {})
@@ -122,8 +122,8 @@ describe('a server that refuses a body before it has come: the status counts', T
   }
 });
 
-describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
-  test('connect-refused', async () => {
+describe('an unreachable target ends with exit code 3 and the reason', TIMEOUT, () => {
+  test('a refused connection ends the run with its reason', async () => {
     const port = await findFreePort();
     const url = `http://127.0.0.1:${port}/`;
     await assert.rejects(load({ url, duration: 500 }), {
@@ -136,13 +136,13 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
     assert.equal(stdout, '');
   });
 
-  test('connect-refused, of a Unix socket that is not there', async () => {
+  test('a missing Unix socket ends the run with its reason', async () => {
     const { code, stderr } = await millrace(['-d', '1', 'unix:/nowhere/at/all.sock:/']);
     assert.equal(code, 3);
     assert.match(stderr, /^millrace: .*\/nowhere\/at\/all\.sock.*\n$/);
   });
 
-  test('connect-timeout, within the limit', async (t) => {
+  test('a connect timeout ends the run within the limit', async (t) => {
     const port = await stoppedListener(t);
     await fillBacklog(t, port);
     const started = performance.now();
@@ -155,13 +155,13 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
     assert.ok(performance.now() - started < 2000, 'not at the default limit of 3 s');
   });
 
-  test('dns', async () => {
+  test('an unknown name ends the run with its reason', async () => {
     const { code, stderr } = await millrace(['-d', '1', 'http://no-such-name.invalid/']);
     assert.equal(code, 3);
     assert.match(stderr, /^millrace: .*no-such-name\.invalid.*\n$/);
   });
 
-  test('tls: a certificate that nobody vouches for', async (t) => {
+  test('a certificate of an unknown authority ends the run with its reason', async (t) => {
     const server = await truthServer(t, ok(), { tls: await selfSignedCertificate(['127.0.0.1']) });
     const { code, stderr } = await millrace(['-d', '1', server.url]);
     assert.equal(code, 3);
@@ -170,7 +170,7 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
     assert.equal(server.requests.length, 0);
   });
 
-  test('tls: a certificate for another name', async (t) => {
+  test('a certificate for another name ends the run with its reason', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const identity = await selfSignedCertificate(['example.test']);
@@ -182,7 +182,7 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
     assert.match(stderr, /^millrace: .*(name|127\.0\.0\.1).*\n$/i);
   });
 
-  test('tls: a server without it', async (t) => {
+  test('a server without TLS ends the run with its reason', async (t) => {
     const server = net.createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
@@ -199,7 +199,7 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
     assert.match(stderr, /^millrace: .*127\.0\.0\.1:\d+: .*does not speak TLS: use http:\/\/\n$/);
   });
 
-  test('tls: a server that offers HTTP/2 alone', async (t) => {
+  test('a server that offers only HTTP/2 ends the run with its reason', async (t) => {
     const identity = await selfSignedCertificate(['127.0.0.1']);
     const server = await listening(t, http2.createSecureServer(identity));
     const { code, stderr } = await millrace(['-k', '-n', '1', `https://127.0.0.1:${server}/`]);
@@ -207,7 +207,7 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
     assert.match(stderr, /^millrace: .*127\.0\.0\.1:\d+: .*HTTP\/1\.1 over TLS.*HTTP\/2.*\n$/);
   });
 
-  test('tls: a server that does not answer, within the limit', async (t) => {
+  test('a server that does not answer the TLS handshake ends the run within the limit', async (t) => {
     const server = await truthServer(t, hang());
     const url = server.url.replace('http:', 'https:');
     await assert.rejects(load({ url, connectTimeout: 300 }), {
@@ -217,7 +217,7 @@ describe('an unreachable target: exit 3, with the reason', TIMEOUT, () => {
   });
 });
 
-describe('requests that fail: counted by kind', TIMEOUT, () => {
+describe('failed requests are counted by kind', TIMEOUT, () => {
   const CL10 = raw('HTTP/1.1 200 OK', 'Content-Length: 10', '', '12345');
   const CHUNK = raw('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', '5', 'hello', '');
   const cases = {
@@ -251,7 +251,7 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     'a header without a colon': ['protocol', 'HTTP/1.1 200 OK\r\nHello\r\n\r\n'],
   };
   for (const [name, [kind, answer]] of Object.entries(cases)) {
-    test(name, async (t) => {
+    test(`a failed request is counted by its kind: ${name}`, async (t) => {
       const server = await truthServer(t, () => answer);
       const result = await load({ url: server.url, requests: 6, connections: 2 });
       await server.settled(result.connections.opened);
@@ -264,7 +264,7 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     });
   }
 
-  test('the first of a pipelined batch fails, the others go with it', async (t) => {
+  test('if the first request of a pipelined batch fails, the others fail with it', async (t) => {
     const server = await truthServer(t, () => ({ parts: [], ending: 'reset' }));
     const result = await load({ url: server.url, requests: 12, connections: 1, pipelining: 4 });
     await server.settled(result.connections.opened);
@@ -273,7 +273,7 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     assert.deepEqual(kinds(result), { reset: 3, 'closed-early': 9 });
   });
 
-  test('more bytes than the Content-Length says', async (t) => {
+  test('bytes beyond the Content-Length are an error of the connection', async (t) => {
     const surplus = Buffer.concat([response(), Buffer.from('surplus')]);
     const server = await truthServer(t, () => surplus);
     const result = await load({ url: server.url, requests: 6, connections: 1 });
@@ -285,7 +285,7 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     assert.match(JSON.stringify({ errors, warnings }), /answer no request/, 'and the user is told');
   });
 
-  test('timeout', async (t) => {
+  test('a request without a response is a timeout', async (t) => {
     const server = await truthServer(t, ({ index }) =>
       index % 2 ? { parts: [], ending: 'hang' } : response(),
     );
@@ -297,13 +297,13 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     assert.equal(result.requests.ok, 3);
   });
 
-  test('timeout in the middle of a body', async (t) => {
+  test('a body that stops in the middle is a timeout', async (t) => {
     const server = await truthServer(t, () => ({ parts: [CL10], ending: 'hang' }));
     const result = await load({ url: server.url, requests: 2, connections: 1, timeout: 100 });
     assert.deepEqual(kinds(result), { timeout: 2 });
   });
 
-  test('a body that drips on is a timeout too', async (t) => {
+  test('a body that arrives too slowly is a timeout', async (t) => {
     const drops = Array.from({ length: 100 }, () => 'x');
     const parts = ['HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n', ...drops];
     const server = await truthServer(t, () => ({ parts, pause: 10, ending: 'hang' }));
@@ -312,7 +312,7 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     assert.ok(result.durationMs < 1000, 'the limit holds for the whole response');
   });
 
-  test('reset before a request could be sent', async (t) => {
+  test('a reset before a request was sent is counted', async (t) => {
     const accept = (index) => (index % 2 ? 'reset' : undefined);
     const server = await truthServer(t, () => ({ parts: [response()], ending: 'end' }), { accept });
     const result = await load({ url: server.url, requests: 20, connections: 2 });
@@ -322,7 +322,7 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     assert.ok(result.errors.some(({ kind }) => kind === 'reset'));
   });
 
-  test('tls: cut without goodbye, in a body that ends with the connection', async (t) => {
+  test('a TLS connection cut without close_notify is an error in a body that ends with the connection', async (t) => {
     const tls = await selfSignedCertificate(['127.0.0.1']);
     const body = raw('HTTP/1.1 200 OK', '', 'an end that nobody vouches for');
     const server = await truthServer(
@@ -336,14 +336,14 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
     assert.deepEqual(kinds(result), { 'closed-early': 3 });
   });
 
-  test('every request failed: exit 3', async (t) => {
+  test('a run whose requests all failed ends with exit code 3', async (t) => {
     const server = await truthServer(t, () => ({ parts: [], ending: 'reset' }));
     const { code, stdout } = await millrace(['-n', '5', '-c', '1', server.url]);
     assert.equal(code, 3);
     assert.match(stdout, /No request succeeded/);
   });
 
-  test('every request timed out: exit 3', async (t) => {
+  test('a run whose requests all timed out ends with exit code 3', async (t) => {
     const server = await truthServer(t, hang());
     const { code } = await millrace(['-n', '2', '-c', '2', '-T', '100ms', server.url]);
     assert.equal(code, 3);
@@ -351,7 +351,7 @@ describe('requests that fail: counted by kind', TIMEOUT, () => {
 });
 
 describe('connects that fail while others work', TIMEOUT, () => {
-  test('connect-refused', async (t) => {
+  test('refused connects are counted while others work', async (t) => {
     const close = response('ok', { headers: ['Connection: close'] });
     const server = await truthServer(t, ({ index }) => {
       if (index === 20) server.stopListening();
@@ -366,7 +366,7 @@ describe('connects that fail while others work', TIMEOUT, () => {
     assert.ok(result.connections.failed < 100, `${result.connections.failed} attempts`);
   });
 
-  test('connect-timeout', async (t) => {
+  test('connect timeouts are counted while others work', async (t) => {
     const url = `http://127.0.0.1:${await stoppedListener(t)}/`;
     const result = await load({ url, connections: 4, connectTimeout: 200, duration: 300 });
     assertAddsUp(result);
@@ -376,7 +376,7 @@ describe('connects that fail while others work', TIMEOUT, () => {
     assert.equal(result.requests.inFlightAtEnd, 2);
   });
 
-  test('fd-limit', async (t) => {
+  test('a lack of descriptors is counted while others work', async (t) => {
     const server = await truthServer(t, delay(5));
     const via = ['sh', '-c', 'ulimit -n 64; exec "$@"', 'sh'];
     const args = ['-c', '100', '-d', '500ms', server.url];

@@ -75,7 +75,7 @@ test('the time of a request is that of its whole chain, and its limit too', asyn
   assertAddsUp(late);
 });
 
-test('method, content and headers of the next request', async (t) => {
+test('a redirection sets the method, content and headers of the next request', async (t) => {
   const statuses = { '/301': 301, '/302': 302, '/303': 303, '/307': 307, '/308': 308 };
   const server = await truthServer(t, ({ target }) =>
     target in statuses ? redirection('/end', { status: statuses[target] }) : PAGE,
@@ -98,7 +98,7 @@ test('method, content and headers of the next request', async (t) => {
   assert.deepEqual(shown, expected);
 });
 
-test('what leads elsewhere, ends its connection or is one too many counts as it is', async (t) => {
+test('a redirection that leads elsewhere, ends its connection or exceeds the maximum counts as a response', async (t) => {
   const other = await truthServer(t, () => PAGE);
   const server = await truthServer(
     t,
@@ -132,7 +132,7 @@ test('what leads elsewhere, ends its connection or is one too many counts as it 
   assert.equal(other.requests.length, 0);
 });
 
-test('in an open run, in parts, over large heads, and in the report', async (t) => {
+test('redirections are followed in an open run, in parts and over large heads, and reported', async (t) => {
   const answer = redirection('/end', { headers: [`X-Long: ${'y'.repeat(3000)}`] });
   const parts = [answer.subarray(0, 20), answer.subarray(20, 2000), answer.subarray(2000)];
   const server = await truthServer(t, ({ target }) => (target === '/' ? { parts } : PAGE));
@@ -142,7 +142,7 @@ test('in an open run, in parts, over large heads, and in the report', async (t) 
   assert.match(stdout, /status +200: 20/);
 });
 
-test('a redirection whose connection the server closes without saying so counts as it is', async (t) => {
+test('a redirection whose connection the server closes without notice counts as a response', async (t) => {
   const closings = {
     '/with': { parts: [redirection('/end')], ending: 'end' },
     '/after': redirection('/nothing'),
@@ -162,7 +162,7 @@ test('a redirection whose connection the server closes without saying so counts 
   }
 });
 
-test('a response to a redirection that breaks off is an error', async (t) => {
+test('a response to a redirection that is cut short is an error', async (t) => {
   const server = await truthServer(t, ({ target }) =>
     target === '/' ? redirection('/end') : { parts: [PAGE.subarray(0, 30)], ending: 'end' },
   );
@@ -182,7 +182,7 @@ test('a redirection with a large head and a late body is followed, wherever its 
   assert.deepEqual([result.statusCodes, result.requests.followed], [{ 200: 5 }, 5]);
 });
 
-test('bytes that come with a redirection do not answer the request that follows it', async (t) => {
+test('bytes after a redirection do not answer the request that follows it', async (t) => {
   const both = Buffer.concat([redirection('/end'), PAGE]);
   const server = await truthServer(t, by({ '/': both }));
   const result = await load({ url: server.url, requests: 5, connections: 1, follow: 1 });
@@ -191,7 +191,7 @@ test('bytes that come with a redirection do not answer the request that follows 
   assert.match(result.errors[0].example, /bytes that answer no request/);
 });
 
-test('what --follow cannot go with is refused in one line', async (t) => {
+test('options that exclude --follow are refused in one line', async (t) => {
   const server = await truthServer(t, () => PAGE);
   for (const [flags, message] of [
     [['-p', '4'], /^millrace: follow 2 cannot be combined with pipelining 4: /],

@@ -29,15 +29,15 @@ async function assertFraming(t, framing, requests, { partsOf, pause, connections
   else assert.equal(opened, connections);
 }
 
-describe('whole', TIMEOUT, () => {
+describe('responses in one piece', TIMEOUT, () => {
   for (const [name, framing] of Object.entries({ ...FRAMINGS, ...LARGE_FRAMINGS })) {
-    test(name, (t) => assertFraming(t, framing, 20, {}));
+    test(`a response in one piece is read: ${name}`, (t) => assertFraming(t, framing, 20, {}));
   }
 });
 
-describe('split in two at every byte', TIMEOUT, () => {
+describe('responses split in two at every byte', TIMEOUT, () => {
   for (const [name, framing] of Object.entries(FRAMINGS)) {
-    test(name, async (t) => {
+    test(`a response split in two at every byte is read: ${name}`, async (t) => {
       const { bytes } = framing;
       const partsOf = (index) => [bytes.subarray(0, index + 1), bytes.subarray(index + 1)];
       await assertFraming(t, framing, bytes.length - 1, { partsOf, pause: 1, connections: 8 });
@@ -45,9 +45,9 @@ describe('split in two at every byte', TIMEOUT, () => {
   }
 });
 
-describe('byte by byte', TIMEOUT, () => {
+describe('responses byte by byte', TIMEOUT, () => {
   for (const [name, framing] of Object.entries(FRAMINGS)) {
-    test(name, async (t) => {
+    test(`a response byte by byte is read: ${name}`, async (t) => {
       const bytes = Array.from(framing.bytes, (byte) => Buffer.of(byte));
       // A millisecond apart, so that the client reads nearly every one on its own.
       await assertFraming(t, framing, 2, { partsOf: () => bytes, pause: 1 });
@@ -55,9 +55,9 @@ describe('byte by byte', TIMEOUT, () => {
   }
 });
 
-describe('through TLS, in pieces', TIMEOUT, () => {
+describe('responses through TLS in pieces', TIMEOUT, () => {
   for (const name of ['chunked with extensions and trailers', 'until the connection closes']) {
-    test(name, async (t) => {
+    test(`a response through TLS in pieces is read: ${name}`, async (t) => {
       const framing = FRAMINGS[name];
       const pieces = Array.from(framing.bytes, (byte) => Buffer.of(byte));
       const tls = await selfSignedCertificate(['127.0.0.1']);
@@ -71,7 +71,7 @@ describe('through TLS, in pieces', TIMEOUT, () => {
   }
 });
 
-describe('pipelined', TIMEOUT, () => {
+describe('pipelined responses', TIMEOUT, () => {
   const depth = 6;
   // Each framing that leaves the connection open, one after the other, each with a status of its own.
   const mixed = [
@@ -99,15 +99,15 @@ describe('pipelined', TIMEOUT, () => {
     assert.equal(result.connections.opened, 1);
   }
 
-  test('a batch in one write', (t) => assertBatches(t, [batch]));
+  test('a batch of responses in one write is read', (t) => assertBatches(t, [batch]));
 
-  test('a batch in uneven pieces', (t) => {
+  test('a batch of responses in uneven pieces is read', (t) => {
     const pieces = [];
     for (let at = 0; at < batch.length; at += 7) pieces.push(batch.subarray(at, at + 7));
     return assertBatches(t, pieces);
   });
 
-  test('a connection that ends in the middle of a batch', async (t) => {
+  test('a connection that ends within a batch is an error for the rest', async (t) => {
     const last = response('bye', { headers: ['Connection: close'] });
     const server = await truthServer(t, ({ position }) =>
       position === 3 ? { parts: [last], ending: 'end' } : response(),

@@ -112,7 +112,7 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     { cert: 'marked.pem', key: 'client.key' },
     { cert: 'wide.pem', key: 'client.key' },
   ]) {
-    test(`from ${[cert, key].filter(Boolean).join(' and ')}`, async (t) => {
+    test(`a client certificate is read from ${[cert, key].filter(Boolean).join(' and ')}`, async (t) => {
       const files = {
         cert: path(cert),
         ...(key && { key: path(key) }),
@@ -148,7 +148,7 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     [{ key: null, cert: null, ca: path('trust.p12') }, /trust.p12' is encrypted/],
     [{ key: null, cert: null, ca: path('trust.p12'), passphrase: 'no' }, /the passphrase is wrong/],
   ]) {
-    test(`refused: ${message.source}`, async () => {
+    test(`unusable files are refused: ${message.source}`, async () => {
       const files = { ...(cert && { cert: path(cert) }), ...(key && { key: path(key) }), ...more };
       const run = load({ url: 'https://127.0.0.1:1/', ...files });
       await assert.rejects(run, (error) => {
@@ -161,7 +161,7 @@ describe('a client certificate', { timeout: 60_000 }, () => {
   }
 
   const noTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0;
-  test('at a terminal the passphrase is asked for, and not shown', {
+  test('the passphrase is requested at a terminal and not shown', {
     skip: noTerminal,
   }, async (t) => {
     const files = [
@@ -184,7 +184,7 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     assert.doesNotMatch(shown, /secret/);
   });
 
-  test('without a controlling terminal the passphrase is not asked for, but named', {
+  test('without a controlling terminal the message names the file that needs a passphrase', {
     skip: noTerminal || spawnSync('setsid', ['true']).status !== 0,
   }, async () => {
     const files = ['--cert', path('client.pem'), '--key', path('locked.pem')];
@@ -194,21 +194,21 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     assert.equal(status, 2);
   });
 
-  test('a key that spells its curve out fits a certificate that names it', async (t) => {
+  test('a key with explicit curve parameters fits a certificate that names the curve', async (t) => {
     const [key, cert] = ['server.key', 'server.pem'].map((name) => readFileSync(path(name)));
     const url = await serve(t, { key, cert, requestCert: true, rejectUnauthorized: false });
     const files = { cert: path('named.pem'), key: path('spelled.key') };
     assert.equal((await load({ url, insecure: true, ...files, ...few })).requests.ok, 2);
   });
 
-  test('authorities in PKCS #12, with a passphrase', async (t) => {
+  test('authorities are read from PKCS #12 with a passphrase', async (t) => {
     const [key, cert] = ['server.key', 'server.pem'].map((name) => readFileSync(path(name)));
     const url = await serve(t, { key, cert });
     const trust = { ca: path('trust.p12'), passphrase: 'secret' };
     assert.equal((await load({ url, ...trust, ...few })).requests.ok, 2);
   });
 
-  test('authorities in DER', async (t) => {
+  test('authorities are read from DER', async (t) => {
     const url = await serve(t, {
       key: readFileSync(path('server.key')),
       cert: readFileSync(path('server.pem')),
@@ -218,7 +218,9 @@ describe('a client certificate', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a server with an old or weak certificate, unverified', { timeout: 60_000 }, () => {
+describe('a server with an old or weak certificate that is not verified', {
+  timeout: 60_000,
+}, () => {
   before(() => {
     openssl('req', ...EC, '-nodes', '-keyout', 'one.key', '-subj', '/CN=one', '-out', 'one.csr');
     openssl(
@@ -238,7 +240,7 @@ describe('a server with an old or weak certificate, unverified', { timeout: 60_0
 
   for (const name of ['one', 'weak']) {
     for (const version of ['TLSv1.2', 'TLSv1.3']) {
-      test(`${name === 'one' ? 'X.509 version 1' : 'RSA of 1024 bits'}, ${version}`, async (t) => {
+      test(`a certificate is accepted: ${name === 'one' ? 'X.509 version 1' : 'RSA of 1024 bits'}, ${version}`, async (t) => {
         const url = await serve(t, {
           key: readFileSync(path(`${name}.key`)),
           cert: readFileSync(path(`${name}.pem`)),

@@ -32,7 +32,7 @@ async function testServer(t, options) {
   return server;
 }
 
-test('snapshots come while the run goes on, for each reader; the result after them', async (t) => {
+test('each reader gets snapshots during the run, and the promise resolves afterwards', async (t) => {
   const { url } = await testServer(t, { delay: 1 });
   const run = load({ url, duration: 800, warmup: 200, connections: 2 });
   const read = async () => {
@@ -53,7 +53,7 @@ test('snapshots come while the run goes on, for each reader; the result after th
   assert.ok(last.p50Ms > 0);
 });
 
-test('a signal ends the run; the promise gives the result so far', async (t) => {
+test('a signal ends the run, and the promise resolves with the result so far', async (t) => {
   const { url } = await testServer(t);
   const controller = new AbortController();
   const run = load({ url, duration: '60s', signal: controller.signal });
@@ -66,13 +66,13 @@ test('a signal ends the run; the promise gives the result so far', async (t) => 
   assert.ok(result.durationMs < 30_000);
 });
 
-test('a signal that is aborted before: there is no result', async () => {
+test('a signal that is aborted before the run leaves no result', async () => {
   const reason = new Error('not now');
   const run = load({ url: 'http://127.0.0.1:1/', signal: AbortSignal.abort(reason) });
   await assert.rejects(run, reason);
 });
 
-test('a signal that is aborted in set-up: there is no result', async (t) => {
+test('a signal that is aborted in set-up leaves no result', async (t) => {
   // It accepts and never answers: the handshake goes on until its time is over.
   const silent = createNetServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -90,7 +90,7 @@ test('a signal that is aborted in set-up: there is no result', async (t) => {
   await assert.rejects(run, reason);
 });
 
-test('a signal in the warm-up: the result says how long that was', async (t) => {
+test('a signal in the warm-up shortens the reported warm-up', async (t) => {
   const { url } = await testServer(t, { delay: 1 });
   const controller = new AbortController();
   const before = performance.now();
@@ -114,7 +114,7 @@ test('a signal in the warm-up: the result says how long that was', async (t) => 
   );
 });
 
-test('a warm-up that was not interrupted is as long as planned', async (t) => {
+test('a warm-up that is not interrupted is as long as planned', async (t) => {
   const { url } = await testServer(t);
   const { warmup, interrupted } = await load({ url, duration: 50, warmup: 70 });
   assert.equal(warmup.durationMs, 70);
@@ -123,7 +123,7 @@ test('a warm-up that was not interrupted is as long as planned', async (t) => {
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
 
-test('a command that serves on two ports: it is said which one was loaded', {
+test('a command that listens on two ports has a warning that names the loaded one', {
   skip: noProcfs,
 }, async () => {
   const program = `
@@ -139,14 +139,14 @@ test('a command that serves on two ports: it is said which one was loaded', {
   assert.notEqual(plan.addresses[0], `127.0.0.1:${other}`);
 });
 
-test('iterating throws what the promise rejects with', async () => {
+test('the iteration throws the error of the promise', async () => {
   const run = load({ url: 'nope://x' });
   await assert.rejects(async () => {
     for await (const _ of run) assert.fail('no snapshot');
   }, MillraceError);
 });
 
-test('placeholders are filled in in URL, header and body', async (t) => {
+test('placeholders are replaced in URL, header and body', async (t) => {
   const { folder, socketPath, requests } = await notingServer(t);
   const csv = join(folder, 'names.csv');
   writeFileSync(csv, 'id,name\n7,"a, b"\n8,c\n');
@@ -166,13 +166,13 @@ test('placeholders are filled in in URL, header and body', async (t) => {
   assert.match(headers['x-id'], /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
 });
 
-test('placeholders off: the text goes as it is', async (t) => {
+test('text is sent unchanged with placeholders off', async (t) => {
   const { socketPath, requests } = await notingServer(t);
   await load({ url: `unix:${socketPath}:/{{seq}}{{x}}`, placeholders: false, requests: 1 });
   assert.equal(requests[0].url, '/{{seq}}{{x}}');
 });
 
-test("a socket path instead of the URL's host, which stays the Host", async (t) => {
+test("a socket path replaces the URL's host, which remains the Host header", async (t) => {
   const { socketPath, requests } = await notingServer(t);
   const result = await load({ url: 'http://example.test/a', socketPath, requests: 1 });
   assert.equal(result.requests.ok, 1);
@@ -180,7 +180,7 @@ test("a socket path instead of the URL's host, which stays the Host", async (t) 
   assert.equal(requests[0].url, '/a');
 });
 
-test('the server is found as the owner of its port, and not if asked not to', async (t) => {
+test('the server is found as the owner of its port, unless this is turned off', async (t) => {
   const server = await testServer(t, { delay: 1 });
   const found = await load({ url: server.url, duration: 400 });
   assert.equal(found.server.source, 'port-owner');
@@ -192,7 +192,7 @@ test('the server is found as the owner of its port, and not if asked not to', as
   assert.equal(given.server.source, 'pid');
 });
 
-test('the CPU of the machine is told', {
+test('the CPU of the machine is reported', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { url } = await testServer(t);
@@ -203,7 +203,7 @@ test('the CPU of the machine is told', {
   assert.ok(stolenCores >= 0 && stolenCores <= wantedCores, `${stolenCores} cores`);
 });
 
-test('errors have codes: nothing listens, a command that is not there', async () => {
+test('errors have codes for a refused connection and a missing command', async () => {
   const unreachable = load({ url: 'http://127.0.0.1:1/', duration: '1s' });
   await assert.rejects(unreachable, { code: 'ERR_MILLRACE_UNREACHABLE' });
   const command = load({ command: ['/no/such/program'] });

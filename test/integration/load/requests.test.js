@@ -46,8 +46,8 @@ function ascending(a, b) {
   return a - b;
 }
 
-describe('a request', TIMEOUT, () => {
-  test('without options, to the byte', async (t) => {
+describe('a request without placeholders', TIMEOUT, () => {
+  test('a request without options has exactly the documented bytes', async (t) => {
     const server = await truthServer(t, ok());
     await load({ url: server.url, connections: 1, requests: 1 });
     const manifest = JSON.parse(
@@ -60,7 +60,7 @@ describe('a request', TIMEOUT, () => {
   });
 
   for (const method of ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE']) {
-    test(`method ${method}`, async (t) => {
+    test(`a request can have the method ${method}`, async (t) => {
       const request = await requestOf(t, { method, path: '/a/b?c=d' });
       assert.equal(request.method, method);
       assert.equal(request.target, '/a/b?c=d');
@@ -69,7 +69,7 @@ describe('a request', TIMEOUT, () => {
     });
   }
 
-  test('each header as given, in order', async (t) => {
+  test('headers are sent as specified, in order', async (t) => {
     const headers = [
       ['X-Case', 'AbC  d'],
       ['x-twice', '1'],
@@ -83,7 +83,7 @@ describe('a request', TIMEOUT, () => {
     assert.deepEqual(request.headers, [['Accept', '*/*'], ...headers]);
   });
 
-  test('headers of the command line', async (t) => {
+  test('headers of the command line are sent', async (t) => {
     const server = await truthServer(t, ok());
     const flags = [
       '-n',
@@ -111,28 +111,28 @@ describe('a request', TIMEOUT, () => {
     assert.equal(request.body.toString(), 'hi');
   });
 
-  test('a body as text, with its length in bytes', async (t) => {
+  test('a body of text is sent with its length in bytes', async (t) => {
     const request = await requestOf(t, { body: 'größer' });
     assert.equal(request.method, 'POST');
     assert.equal(request.header('content-length'), '8');
     assert.equal(request.body.toString(), 'größer');
   });
 
-  test('a body of bytes from a file', async (t) => {
+  test('a body of bytes is read from a file', async (t) => {
     const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, n) => (n * 7) % 256));
     const bodyFile = file('body.bin', bytes);
     const request = await requestOf(t, { bodyFile, placeholders: false });
     assert.ok(request.body.equals(bytes));
   });
 
-  test('a body that does not fit into the socket at once', async (t) => {
+  test("a body larger than the socket's buffer is sent", async (t) => {
     const body = Buffer.alloc(20_000_000, 'abcdefg');
     const [first, second] = await requestsOf(t, { body, requests: 2 });
     assert.ok(first.body.equals(body));
     assert.ok(second.body.equals(body));
   });
 
-  test('Connection: close for each request', async (t) => {
+  test('Connection: close is sent with each request', async (t) => {
     const requests = await requestsOf(t, { connection: 'close', requests: 5 });
     assert.deepEqual(
       requests.map((it) => [it.connection, it.header('connection')]),
@@ -140,7 +140,7 @@ describe('a request', TIMEOUT, () => {
     );
   });
 
-  test('pipelined requests leave at once', async (t) => {
+  test('pipelined requests are sent at once', async (t) => {
     // Each answer waits for the whole batch: without pipelining there would be none.
     const server = await truthServer(t, ({ position }) => ({
       parts: position % 8 === 7 ? [Buffer.concat(Array(8).fill(ok()()))] : [],
@@ -152,8 +152,8 @@ describe('a request', TIMEOUT, () => {
   });
 });
 
-describe('placeholders', TIMEOUT, () => {
-  test('{{seq}} counts without gap or repetition, over threads and connections', async (t) => {
+describe('placeholders in requests', TIMEOUT, () => {
+  test('{{seq}} counts without gap or repetition over threads and connections', async (t) => {
     const options = { path: '/{{seq}}', requests: 500, connections: 7, threads: 3, pipelining: 2 };
     const seen = numbers(await requestsOf(t, options)).sort(ascending);
     assert.deepEqual(
@@ -162,7 +162,7 @@ describe('placeholders', TIMEOUT, () => {
     );
   });
 
-  test('{{seq}} in an open run', async (t) => {
+  test('{{seq}} counts in an open run', async (t) => {
     const options = { path: '/{{seq}}', requests: 200, rate: 2000, threads: 2, connections: 4 };
     const seen = numbers(await requestsOf(t, options)).sort(ascending);
     assert.deepEqual(
@@ -171,7 +171,7 @@ describe('placeholders', TIMEOUT, () => {
     );
   });
 
-  test('one request has one number, wherever it stands; the length follows', async (t) => {
+  test('one request has one number in all its parts, and its length follows', async (t) => {
     const requests = await requestsOf(t, {
       path: '/a{{seq}}b{{seq}}',
       headers: { 'X-Seq': '<{{seq}}>' },
@@ -187,7 +187,7 @@ describe('placeholders', TIMEOUT, () => {
     assert.equal(new Set(requests.map(({ target }) => target)).size, 120);
   });
 
-  test('{{random}} takes every value of its range, both ends included', async (t) => {
+  test('{{random}} takes every value of its range, including both ends', async (t) => {
     const seen = numbers(await requestsOf(t, { path: '/{{random:8-12}}', requests: 500 }));
     assert.deepEqual([...new Set(seen)].sort(ascending), [8, 9, 10, 11, 12]);
     // 100 each are expected, with a standard deviation of 9.
@@ -197,7 +197,7 @@ describe('placeholders', TIMEOUT, () => {
     }
   });
 
-  test('{{uuid}} is random, of version 4, and each one is new', async (t) => {
+  test('{{uuid}} is random, of version 4, and new each time', async (t) => {
     const options = { path: '/{{uuid}}', requests: 300, connections: 4, threads: 2 };
     const requests = await requestsOf(t, options);
     const uuid = /^\/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -222,20 +222,20 @@ describe('placeholders', TIMEOUT, () => {
     }
   });
 
-  test('{{csv}} with a column whose name has a space, in a URL', async (t) => {
+  test('{{csv}} accepts a column whose name has a space, in a URL', async (t) => {
     const csv = file('spaced.csv', 'the id\n7\n');
     const request = await requestOf(t, { path: `/{{csv:${csv}:the id}}` });
     assert.equal(request.target, '/7');
   });
 
-  test('{{csv}} with a value that no request line may hold, in a URL', async (t) => {
+  test('{{csv}} escapes a value that a request line cannot contain', async (t) => {
     const csv = file('words.csv', 'word\ntwo words\n"two\nlines"\ngröße\n');
     const requests = await requestsOf(t, { path: `/{{csv:${csv}:word}}`, requests: 3 });
     const targets = requests.map(({ target }) => target);
     assert.deepEqual(targets, ['/two%20words', '/two%0Alines', '/gr%C3%B6%C3%9Fe']);
   });
 
-  test('{{csv}} with a value that no header may hold', async (t) => {
+  test('{{csv}} refuses a value that a header cannot contain', async (t) => {
     const csv = file('split.csv', 'word\n"one\r\nX-Injected: yes"\n');
     const server = await truthServer(t, ok());
     const headers = { 'X-Word': `{{csv:${csv}:word}}` };
@@ -245,7 +245,7 @@ describe('placeholders', TIMEOUT, () => {
     assert.equal(server.requests.length, 0);
   });
 
-  test('turned off, the text is sent as it is', async (t) => {
+  test('the text of placeholders is sent unchanged if they are turned off', async (t) => {
     const options = { path: '/{{seq}}', body: '{{nothing known}}', placeholders: false };
     const request = await requestOf(t, options);
     assert.equal(request.target, '/{{seq}}');
@@ -254,7 +254,7 @@ describe('placeholders', TIMEOUT, () => {
 });
 
 describe('several targets', TIMEOUT, () => {
-  test('URLs in turn', async (t) => {
+  test('several URLs are requested in turn', async (t) => {
     const server = await truthServer(t, ok());
     const url = ['a', 'b', 'c'].map((path) => server.url + path);
     await load({ url, connections: 1, requests: 9 });
@@ -262,7 +262,7 @@ describe('several targets', TIMEOUT, () => {
     assert.deepEqual(targets, ['/a', '/b', '/c', '/a', '/b', '/c', '/a', '/b', '/c']);
   });
 
-  test('URLs in turn over threads: each as often', async (t) => {
+  test('several URLs are requested equally often over threads', async (t) => {
     const server = await truthServer(t, ok());
     const url = ['a', 'b', 'c'].map((path) => server.url + path);
     await load({ url, connections: 4, threads: 2, requests: 600 });
@@ -271,7 +271,7 @@ describe('several targets', TIMEOUT, () => {
     }
   });
 
-  test('URLs of two servers', async (t) => {
+  test('the URLs of two servers are requested in turn', async (t) => {
     const servers = [await truthServer(t, ok()), await truthServer(t, delay(1))];
     const url = servers.map((server) => server.url);
     const result = await load({ url, connections: 4, rate: 500, requests: 100 });
@@ -285,7 +285,7 @@ describe('several targets', TIMEOUT, () => {
     assert.equal(result.requests.ok, 100);
   });
 
-  test('by weight', async (t) => {
+  test('targets are requested by weight', async (t) => {
     const server = await truthServer(t, ok());
     const targets = [
       { url: `${server.url}rare`, weight: 1 },
@@ -300,7 +300,7 @@ describe('several targets', TIMEOUT, () => {
     }
   });
 
-  test("a file in vegeta's text form", async (t) => {
+  test("a file in vegeta's text format is read", async (t) => {
     const server = await truthServer(t, ok());
     const body = file('form.txt', 'from a file');
     const targetsFile = file(
@@ -319,7 +319,7 @@ describe('several targets', TIMEOUT, () => {
     for (const request of server.requests) assert.equal(request.header('x-all'), 'yes');
   });
 
-  test("a file in vegeta's JSON form", async (t) => {
+  test("a file in vegeta's JSON format is read", async (t) => {
     const server = await truthServer(t, ok());
     const lines = [
       { method: 'GET', url: `${server.url}one`, header: { 'X-Token': ['abc', 'def'] } },

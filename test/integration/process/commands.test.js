@@ -55,26 +55,28 @@ describe('a command line', () => {
     [['A=1', 'cd app && npm start'], ['/bin/sh', '-c', 'cd app && npm start'], { A: '1' }],
     [['./my=server', 'x'], ['./my=server', 'x'], {}],
   ]) {
-    test(`is read: ${JSON.stringify(given)}`, { skip: process.platform === 'win32' }, () => {
+    test(`a command line is read: ${JSON.stringify(given)}`, {
+      skip: process.platform === 'win32',
+    }, () => {
       assert.deepEqual(readCommandLine(given), { words, environment });
     });
   }
 
-  test('of assignments alone names no program', () => {
+  test('a command line of assignments alone names no program', () => {
     assert.throws(() => readCommandLine(['PORT=1']), {
       code: 'ERR_MILLRACE_COMMAND',
       message: 'cannot start `PORT=1`: no program is named: try -- PORT=1 node server.js',
     });
   });
 
-  test('in quotes is no text for the shell where there is such a file', () => {
+  test('a command line in quotes is not passed to the shell if there is such a file', () => {
     const path = join(folder, 'my server');
     writeFileSync(path, '');
     assert.deepEqual(readCommandLine([path]).words, [path]);
   });
 });
 
-describe('what cannot be started is told with what to type', { skip: noProcfs }, () => {
+describe('commands that cannot be started', { skip: noProcfs }, () => {
   // npm puts the folder of this package's own programs there.
   const { PATH } = process.env;
   const usual = PATH.split(delimiter).filter((folder) => !folder.includes('node_modules'));
@@ -106,7 +108,7 @@ describe('what cannot be started is told with what to type', { skip: noProcfs },
   }
 });
 
-describe('of a command that ends early', { skip: noProcfs }, () => {
+describe('a command that ends early', { skip: noProcfs }, () => {
   const npm = [
     'npm error code ENOENT',
     'npm error syscall open',
@@ -119,7 +121,7 @@ describe('of a command that ends early', { skip: noProcfs }, () => {
     ["the script's own error", ['Error: no database', ...npm], 'Error: no database'],
     ['the last line', ['starting', 'stopping'], 'stopping'],
   ]) {
-    test(`${what} is told`, async () => {
+    test(`a command that ends early has a reason: ${what}`, async () => {
       const printed = program(
         `console.error(${JSON.stringify(lines.join('\n'))}); process.exitCode = 1`,
       );
@@ -128,7 +130,9 @@ describe('of a command that ends early', { skip: noProcfs }, () => {
   }
 });
 
-test('a command that goes to the background is told what to do', { skip: noProcfs }, async () => {
+test('the message about a command that goes to the background says what to do', {
+  skip: noProcfs,
+}, async () => {
   await assert.rejects(program(''), {
     message:
       /ended with exit code 0 before it listened on any port \(for a server that runs in the background, give its URL without --\)$/,
@@ -136,17 +140,17 @@ test('a command that goes to the background is told what to do', { skip: noProcf
 });
 
 describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, () => {
-  test('gets the environment variables that are assigned before it', async () => {
+  test('a command gets the environment variables that are assigned before it', async () => {
     const { origin } = await start('GREETING=from outside', node, '-e', ECHO);
     assert.equal(await fetched(origin), 'from outside');
   });
 
-  test('may be started by the shell', async () => {
+  test('a command may be started by the shell', async () => {
     const { origin } = await start(`true && GREETING=shell '${node}' -e "${ECHO}"`);
     assert.equal(await fetched(origin), 'shell');
   });
 
-  test('may live as long as its standard input, and is stopped all the same', async () => {
+  test('a command that lives as long as its standard input is stopped nevertheless', async () => {
     const server = await program(`
       process.stdin.resume().on('end', () => process.exit(7));
       setTimeout(() => { ${ECHO} }, 100);
@@ -156,7 +160,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     assert.equal(await server.exited, 'ended with exit code 0');
   });
 
-  test('is stopped where it has left the group of the command that started it', async () => {
+  test('a command that has left the process group of its starter is stopped', async () => {
     const server = await program(`
       const code = ${JSON.stringify(ECHO)};
       const options = { detached: true, stdio: 'ignore' };
@@ -167,7 +171,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     await assert.rejects(fetched(server.origin), { code: 'ECONNREFUSED' });
   });
 
-  test('may close its standard input', async () => {
+  test('a command may close its standard input', async () => {
     const { origin } = await program(`process.stdin.destroy(); ${ECHO}`);
     assert.equal(await fetched(origin), 'hello');
   });
@@ -181,7 +185,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
       `require('http').createServer((q, r) => { r.statusCode = q.url === '/metrics' ? 200 : 404; r.end(); })`,
     ],
   ]) {
-    test(`is taken at its second port where the first ${what}`, async () => {
+    test(`the second port of a command is loaded if the first ${what}`, async () => {
       const server = await program(
         `${first}.listen(0, '127.0.0.1', () => setTimeout(() => { ${ECHO} }, 100));`,
       );
@@ -190,14 +194,14 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     });
   }
 
-  test('is taken where nothing answers as wanted, too', async () => {
+  test('a port of a command is loaded even if none answers as wanted', async () => {
     const server = await program(
       `require('http').createServer((q, r) => { r.statusCode = 404; r.end('nothing here'); }).listen(0, '127.0.0.1')`,
     );
     assert.equal(await fetched(server.origin), 'nothing here');
   });
 
-  test('is waited for where it closes its port once more', async () => {
+  test('a command that closes its port once more is waited for', async () => {
     const { origin } = await program(`
       const { createServer } = require('net');
       const early = createServer((s) => { s.destroy(); early.close(() => setTimeout(again, 100)); });
@@ -207,7 +211,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     assert.equal(await fetched(origin), 'again');
   });
 
-  test('is waited for where something before it closes connections as long as it is not ready', async () => {
+  test('a command is waited for while a proxy closes connections until it is ready', async () => {
     const { origin } = await program(`
       const ready = require('http').createServer((q, r) => r.end('ready'));
       let taken = 0;
@@ -218,7 +222,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     assert.equal(await fetched(origin), 'ready');
   });
 
-  test('is waited for at a given port until it takes connections', async () => {
+  test('a command is waited for at a given port until it accepts connections', async () => {
     const taken = createNetServer().listen(0, '127.0.0.1');
     await new Promise((listening) => taken.once('listening', listening));
     const { port } = taken.address();
@@ -233,7 +237,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     assert.equal(server.port, port);
   });
 
-  test('is reached by IPv6 where it listens there only', async () => {
+  test('a command that listens on IPv6 only is reached over IPv6', async () => {
     const server = (port) =>
       `require('http').createServer((q, r) => r.end('six')).listen({ port: ${port}, host: '::', ipv6Only: true })`;
     const found = await program(server(0));
@@ -246,7 +250,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     assert.equal(given.host, '::1');
   });
 
-  test('that speaks TLS is reached by it', async () => {
+  test('a command that speaks TLS is reached over TLS', async () => {
     const { cert, key } = await selfSignedCertificate(['localhost']);
     const { origin } = await program(
       `require('https').createServer(${JSON.stringify({ cert, key })}, (q, r) => r.end('secure')).listen(0, '127.0.0.1')`,
@@ -255,7 +259,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
     assert.equal(await fetched(origin), 'secure');
   });
 
-  test('is asked once, and may answer slowly', async () => {
+  test('a command is asked once and may answer slowly', async () => {
     const { origin } = await program(`
       let asked = 0;
       require('http').createServer((q, r) => {

@@ -66,7 +66,7 @@ const SERVER = `require('http').createServer((q, r) => r.end()).listen(0, '127.0
 });`;
 
 describe('the tree of a process', { skip: noProcfs, timeout: 20_000 }, () => {
-  test('holds its descendants, without this process', async () => {
+  test('the tree of a process contains its descendants without this process', async () => {
     const child = node(`
       const { spawn } = require('child_process');
       const stdio = ['ignore', 'ignore', 'ignore', 'ipc'];
@@ -82,7 +82,7 @@ describe('the tree of a process', { skip: noProcfs, timeout: 20_000 }, () => {
     await until(() => !isRunning(grandchild));
   });
 
-  test('is not confused by what a process calls itself', async () => {
+  test('the tree of a process does not depend on the name that a process gives itself', async () => {
     const child = node(`
       require('fs').writeFileSync('/proc/self/comm', 'a) Z 1 1 (b');
       process.send(1);
@@ -95,7 +95,7 @@ describe('the tree of a process', { skip: noProcfs, timeout: 20_000 }, () => {
     assert.equal(findAncestors(child.pid)[0], process.pid);
   });
 
-  test('of one that has ended is empty but for itself', async () => {
+  test('the tree of a process that has ended contains only itself', async () => {
     const child = node('');
     await once(child, 'exit');
     assert.deepEqual(findProcessTree(child.pid), [child.pid]);
@@ -104,7 +104,7 @@ describe('the tree of a process', { skip: noProcfs, timeout: 20_000 }, () => {
 });
 
 describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
-  test('is the process that listens', async () => {
+  test('the owner of a port is the process that listens', async () => {
     const child = node(SERVER);
     const [port] = await once(child, 'message');
     for (const host of ['127.0.0.1', 'localhost', '0.0.0.0']) {
@@ -114,7 +114,7 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     assert.deepEqual({ host, port: found }, { host: '127.0.0.1', port });
   });
 
-  test('is unknown where nothing listens, or on another host', async () => {
+  test('the owner of a port is unknown if nothing listens, or on another host', async () => {
     const server = createServer();
     const port = await listen(server, 0, '0.0.0.0');
     assert.equal(findPortOwner(port, '127.0.0.1'), process.pid);
@@ -125,7 +125,7 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     assert.equal(findPortOwner(port, '127.0.0.1'), null);
   });
 
-  test('is that of the address, not only of the port', async () => {
+  test('the owner of a port depends on the address, not only on the port', async () => {
     const child = node(SERVER);
     const [port] = await once(child, 'message');
     await listen(createServer(), port, '127.0.0.2');
@@ -134,7 +134,7 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     assert.equal(findPortOwner(port, '127.0.0.3'), null);
   });
 
-  test('over IPv6', { skip: !hasIPv6 }, async () => {
+  test('the owner of a port is found over IPv6', { skip: !hasIPv6 }, async () => {
     const only = await listen(createServer(), 0, '::1');
     assert.equal(findPortOwner(only, '::1'), process.pid);
     assert.equal(findPortOwner(only, '0:0:0:0:0:0:0:1'), process.pid);
@@ -148,7 +148,7 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
 
   for (const close of [false, true]) {
     const who = close ? 'the workers' : 'the primary';
-    test(`is the primary of a cluster where ${who} accept`, async () => {
+    test(`the owner of a port is the primary of a cluster if ${who} accept`, async () => {
       const server = await startTestServer({ processes: 2, close });
       cleanups.push(() => server.close());
       assert.equal(findPortOwner(server.port, '127.0.0.1'), server.pid);
@@ -156,7 +156,7 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     });
   }
 
-  test('is the process that a socket was handed to by one above', async () => {
+  test('the owner of a port is the process that received the socket from its parent', async () => {
     const child = node(`process.once('message', (text, server) => process.send('held'))`);
     const server = createServer();
     const port = await listen(server, 0, '127.0.0.1');
@@ -165,7 +165,7 @@ describe('the owner of a port', { skip: noProcfs, timeout: 20_000 }, () => {
     assert.equal(findPortOwner(port, '127.0.0.1'), child.pid);
   });
 
-  test('is found among many listeners', async () => {
+  test('the owner of a port is found among many listeners', async () => {
     const child = node(SERVER);
     const [port] = await once(child, 'message');
     // More than a page of the kernel's table.
@@ -199,7 +199,7 @@ describe('the sampler', { skip: noProcfs, timeout: 30_000 }, () => {
     return child;
   }
 
-  test('sees what a busy process uses', async () => {
+  test('the sampler measures the CPU of a busy process', async () => {
     const child = await burner();
     const samples = [];
     const sampler = sampleProcesses(child.pid, (sample) => samples.push(sample), 20);
@@ -229,14 +229,14 @@ describe('the sampler', { skip: noProcfs, timeout: 30_000 }, () => {
     assert.ok(readings.series.every(({ tMs }, i, all) => i === 0 || tMs > all[i - 1].tMs));
   });
 
-  test('sees next to nothing of an idle process', async () => {
+  test('the sampler measures almost no CPU of an idle process', async () => {
     const child = await burner();
     const sampler = sampleProcesses(child.pid, undefined, 20);
     await sleep(300);
     assert.ok(sampler.stop().cpuMean < 0.1);
   });
 
-  test('tells of the window only', async () => {
+  test('the sampler reports the window only', async () => {
     const child = await burner();
     const sampler = sampleProcesses(child.pid, undefined, 10);
     await burn(child, 300);
@@ -251,7 +251,7 @@ describe('the sampler', { skip: noProcfs, timeout: 30_000 }, () => {
     for (const { tMs } of readings.series) assert.ok(tMs > from && tMs < last - 150);
   });
 
-  test('takes the rate between two samples as even', async () => {
+  test('the sampler assumes an even rate between two samples', async () => {
     const child = await burner();
     const sampler = sampleProcesses(child.pid, undefined, 1e6);
     await burn(child, 300);
@@ -261,7 +261,7 @@ describe('the sampler', { skip: noProcfs, timeout: 30_000 }, () => {
     assert.deepEqual(readings.series, []);
   });
 
-  test('sees processes that start meanwhile', async () => {
+  test('the sampler includes processes that start in the meantime', async () => {
     const child = node(`
       const { spawn } = require('child_process');
       const stdio = ['ignore', 'ignore', 'ignore', 'ipc'];
@@ -287,13 +287,13 @@ describe('the sampler', { skip: noProcfs, timeout: 30_000 }, () => {
     child.disconnect();
   });
 
-  test('gives null for a process that is none', async () => {
+  test('the sampler returns null for a process that does not exist', async () => {
     const child = node('');
     await once(child, 'exit');
     assert.equal(sampleProcesses(child.pid).stop(), null);
   });
 
-  test('keeps what it saw of a process that ended', async () => {
+  test('the sampler keeps the samples of a process that has ended', async () => {
     const child = await burner();
     const sampler = sampleProcesses(child.pid, undefined, 20);
     await burn(child, 100);
@@ -312,7 +312,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
   const program = (text) => [process.execPath, '-e', text];
   const LISTENING = `require('http').createServer((q, r) => r.end('mine'))`;
 
-  test('is waited for until it listens, and stopped', async () => {
+  test('a command is waited for until it listens, and stopped', async () => {
     const output = [];
     const server = await start(
       program(`console.log('starting'); ${LISTENING}.listen(0, '127.0.0.1')`),
@@ -328,18 +328,18 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     await server.stop();
   });
 
-  test('is known by the address it listens on', { skip: !hasIPv6 }, async () => {
+  test('a command is found by the address it listens on', { skip: !hasIPv6 }, async () => {
     assert.equal((await start(program(`${LISTENING}.listen(0, '::1')`))).host, '::1');
     assert.equal((await start(program(`${LISTENING}.listen(0)`))).host, '127.0.0.1');
   });
 
-  test('is waited for until it listens on the port given', async () => {
+  test('a command is waited for until it listens on the given port', async () => {
     const port = await findFreePort();
     const text = `${LISTENING}.listen(0); setTimeout(() => ${LISTENING}.listen(${port}), 100)`;
     assert.equal((await start(program(text), { port })).port, port);
   });
 
-  test('is known by the port it serves on, not by that of its debugger', async () => {
+  test('a command is found by the port it serves, not by that of its debugger', async () => {
     const [low, high] = await inOrder(findFreePorts(2));
     const inspect = [process.execPath, `--inspect=127.0.0.1:${low}`, '-e'];
     const server = await start([...inspect, `${LISTENING}.listen(${high}, '127.0.0.1')`]);
@@ -347,7 +347,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     assert.deepEqual(await server.otherPorts(), []);
   });
 
-  test('is known by its own port, though what it has started listens before', async () => {
+  test('a command is found by its own port if its child listens before', async () => {
     const [low, high] = await inOrder(findFreePorts(2));
     const mock = `${LISTENING}.listen(${low}, '127.0.0.1', () => process.send(1)); process.once('disconnect', () => process.exit())`;
     const server = await start(
@@ -361,7 +361,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     assert.deepEqual(await server.otherPorts(), [low]);
   });
 
-  test('is known by the port of what it has started, if it has none itself', async () => {
+  test('a command without a port is found by the port of its child', async () => {
     const port = await findFreePort();
     const child = `${LISTENING}.listen(${port}, '127.0.0.1'); process.once('disconnect', () => process.exit())`;
     const server = await start(
@@ -372,7 +372,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     assert.equal(server.port, port);
   });
 
-  test('tells which other ports it serves on', async () => {
+  test('a command reports the other ports it serves', async () => {
     const [low, high] = await inOrder(findFreePorts(2));
     const both = `${LISTENING}.listen(${low}, () => ${LISTENING}.listen(${high}, () => console.log('both')))`;
     const output = new PassThrough();
@@ -382,7 +382,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     assert.deepEqual(await server.otherPorts(), [high]);
   });
 
-  test('lets go of a process that left its group and holds its output', async () => {
+  test('a process that left the group of its command and keeps its output is released', async () => {
     const leaving = `
       process.on('SIGPIPE', () => {});
       process.stdout.on('error', () => process.exit());
@@ -409,7 +409,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     await until(() => hasEnded(pid));
   });
 
-  test('leaves no process behind', async () => {
+  test('a command leaves no process behind', async () => {
     const ignoring = `process.on('SIGTERM', () => {}); process.send(1); setInterval(() => {}, 1e6)`;
     const server = await start(
       program(`
@@ -424,7 +424,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     assert.ok(hasEnded(child));
   });
 
-  test('ends when this process exits', async () => {
+  test('a command ends when this process exits', async () => {
     const caller = node(`
       import(${JSON.stringify(import.meta.resolve('../../../dist/process/command/start-command.js'))})
         .then(({ startCommand }) => startCommand(${JSON.stringify(program(`${LISTENING}.listen(0)`))}, { timeoutMs: 15000 }))
@@ -434,14 +434,14 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     await until(() => hasEnded(pid));
   });
 
-  test('says how it ended', async () => {
+  test('a command reports how it ended', async () => {
     const text = `process.on('SIGUSR2', () => { throw new Error('no database') }); ${LISTENING}.listen(0)`;
     const server = await start(program(text));
     process.kill(server.pid, 'SIGUSR2');
     assert.equal(await server.exited, 'ended with exit code 1: Error: no database');
   });
 
-  test('can be given up', async () => {
+  test('waiting for a command can be aborted', async () => {
     const controller = new AbortController();
     const output = [];
     const starting = start(program(`console.log(process.pid); setInterval(() => {}, 1e6)`), {
@@ -455,7 +455,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     assert.ok(hasEnded(Number(output.join(''))));
   });
 
-  describe('that does not work', () => {
+  describe('a command that cannot be loaded', () => {
     const failures = {
       'no such program': [['no-such-server'], 'cannot start `no-such-server`: no such program'],
       'not a program': [
@@ -479,7 +479,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
       ],
     };
     for (const [what, [command, message]] of Object.entries(failures)) {
-      test(what, async () => {
+      test(`a command is refused: ${what}`, async () => {
         await assert.rejects(start(command), { code: 'ERR_MILLRACE_COMMAND', message });
         assert.deepEqual(findProcessTree(process.pid), [process.pid]);
       });
@@ -501,7 +501,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
       assert.deepEqual(findProcessTree(process.pid), [process.pid]);
     }
 
-    test('does not listen', async () => {
+    test('a command that does not listen is refused', async () => {
       await assertLate(
         program('console.log("thinking"); setInterval(() => {}, 1e6)'),
         {},
@@ -509,7 +509,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
       );
     });
 
-    test('listens elsewhere', async () => {
+    test('a command that listens on another port is refused', async () => {
       const [port, other] = await inOrder(findFreePorts(2));
       await assertLate(
         program(`${LISTENING}.listen(${other})`),
@@ -518,7 +518,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
       );
     });
 
-    test('meets a port that is taken', async () => {
+    test('a command whose port is in use is refused', async () => {
       const port = await listen(createServer(), 0, '127.0.0.1');
       await assert.rejects(start(program(`${LISTENING}.listen(${port}, '127.0.0.1')`), { port }), {
         message: new RegExp(`before it listened on port ${port}: Error: listen EADDRINUSE`),

@@ -62,7 +62,7 @@ const ways = {
 
 describe('a server that ends under load', LIMIT, () => {
   for (const [name, [how, end]] of Object.entries(ways)) {
-    test(name, LIMIT, async (t) => {
+    test(`a server ends under load by ${name}`, LIMIT, async (t) => {
       const child = fork(SERVER, [how], { execArgv: ['--import', REGISTER] });
       t.after(() => child.kill('SIGKILL'));
       const [{ port }] = await once(child, 'message');

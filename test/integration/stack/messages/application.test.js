@@ -38,12 +38,13 @@ async function transcript(flags) {
 
 const [plain, stack] = await Promise.all([transcript([]), transcript(['--import', REGISTER])]);
 
-test('the same things were done', () => {
+test("an application does the same as on Node's own code", () => {
   assert.ok(Object.keys(plain).length > 800);
   assert.deepEqual(Object.keys(stack), Object.keys(plain));
 });
 
 for (const [name, expected] of Object.entries(plain)) {
   if (KNOWN.some((known) => known.test(name))) continue;
-  test(name, () => assert.deepEqual(stack[name], expected));
+  test(`an application has the same result as on Node: ${name}`, () =>
+    assert.deepEqual(stack[name], expected));
 }

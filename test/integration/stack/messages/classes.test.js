@@ -44,7 +44,7 @@ const FITTED = Number.parseInt(process.versions.node, 10) < 24;
 const madeFor = (app) => (FITTED ? [app.request, app.response] : NODE);
 const echo = (request, response) => response.send(request.path);
 
-test('an application of Express is given what it makes of it anyway', async () => {
+test('an application of Express gets objects with its own prototypes', async () => {
   const app = application(echo);
   const { get } = await listening(app);
   assert.equal(await get(), 'own');
@@ -52,7 +52,7 @@ test('an application of Express is given what it makes of it anyway', async () =
   assert.equal(Object.hasOwn(app.request, 'constructor'), false);
 });
 
-test('what is made is an http.IncomingMessage and an http.ServerResponse', async () => {
+test('requests and responses are an http.IncomingMessage and an http.ServerResponse', async () => {
   let made;
   const app = application((request, response) => {
     made = [request, response];
@@ -68,7 +68,7 @@ test('what is made is an http.IncomingMessage and an http.ServerResponse', async
   assert.equal(server.stats().requests.native, 1);
 });
 
-test('beside other listeners, objects are Node’s own; alone again, the application’s', async () => {
+test('with other listeners objects have Node’s prototypes, and alone again those of the application', async () => {
   const app = application(echo);
   const seen = [];
   const other = (request, response) => {
@@ -90,7 +90,7 @@ test('a listener around the application gets Node’s own objects', async () => 
   assert.deepEqual(app.seen, [NODE]);
 });
 
-test('a class in the options stays what it is', async () => {
+test('a class in the options remains unchanged', async () => {
   class Request extends nodeHttp.IncomingMessage {}
   const app = application(echo);
   const { get } = await listening({ IncomingMessage: Request }, app);
@@ -98,7 +98,7 @@ test('a class in the options stays what it is', async () => {
   assert.deepEqual(app.seen, [[Request.prototype, madeFor(app)[1]]]);
 });
 
-test('properties of a listener that are no messages mean nothing', async () => {
+test('properties of a listener that are not messages have no effect', async () => {
   for (const value of [null, 1, {}, nodeHttp.IncomingMessage, nodeHttp.IncomingMessage.prototype]) {
     const seen = [];
     const listener = (request, response) => {

@@ -26,9 +26,9 @@ after(() => pair.stop());
 const whole = (bytes) => (bytes.length > 0 ? [bytes] : []);
 const short = seeds.filter(([, bytes]) => bytes.length < 2_000);
 
-describe('seeds', () => {
+describe('seeds in one piece', () => {
   for (const application of Object.keys(applications)) {
-    test(`to "${application}", whole`, () =>
+    test(`whole seeds have the same result as with Node in "${application}"`, () =>
       same(
         application,
         seeds.map(([, bytes]) => whole(bytes)),
@@ -36,8 +36,8 @@ describe('seeds', () => {
   }
 });
 
-describe('where an error was found', () => {
-  test('is told as Node does, for the first request of a packet', async () => {
+describe('the position of an error', () => {
+  test('the position of an error in the first request of a packet is reported as by Node', async () => {
     const results = await pair.run(
       'report',
       seeds.map(([, bytes]) => whole(bytes)),
@@ -58,7 +58,7 @@ describe('seeds in two pieces', () => {
   const least = isFull ? 1 : 4;
   for (const [application, times] of Object.entries({ report: 1, bare: 3, upgrade: 3 })) {
     const each = times * least;
-    test(`to "${application}", of the cuts one in ${each}`, () =>
+    test(`one of ${each} cuts of each seed has the same result as with Node in "${application}"`, () =>
       same(
         application,
         brief.flatMap(([, bytes], index) =>
@@ -68,11 +68,11 @@ describe('seeds in two pieces', () => {
   }
 });
 
-describe(`mutations, MILLRACE_FUZZ_SEED=${SEED}`, () => {
+describe(`mutations of seeds, MILLRACE_FUZZ_SEED=${SEED}`, () => {
   // A body that "piped" sends back depends on the packets that are left to Node's parser.
   const names = Object.keys(applications).filter((name) => !['lenient', 'piped'].includes(name));
   for (const [index, application] of names.entries()) {
-    test(`to "${application}"`, () => {
+    test(`mutated seeds have the same result as with Node in "${application}"`, () => {
       const random = new Random(SEED + index);
       const cases = Array.from({ length: Math.ceil(CASES / names.length) }, () => {
         const bytes = mutate(random, random.one(short)[1], random.one(short)[1]);

@@ -102,7 +102,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3']) {
     assert.deepEqual(served(server.stats()), { native: 1, fallback: 0, fallbackReasons: {} });
   });
 
-  test(`${version} sessions are resumed, across servers with the same ticket keys too`, async () => {
+  test(`${version} sessions are resumed, also across servers with the same ticket keys`, async () => {
     const ticketKeys = randomBytes(48);
     const first = await listen({ ticketKeys, sessionIdContext: 'a' });
     const second = await listen({ ticketKeys, sessionIdContext: 'a' });
@@ -116,7 +116,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3']) {
     assert.equal((await told(first, { ...secure, session })).reused, false);
   });
 
-  test(`${version} clients with and without a certificate`, async () => {
+  test(`${version} clients are served with and without a certificate`, async () => {
     const server = await listen({
       requestCert: true,
       rejectUnauthorized: false,
@@ -156,7 +156,7 @@ async function sessionOf(server, secure) {
   return ticket;
 }
 
-test('a client without the right certificate is refused, and told of', async () => {
+test('a client without the right certificate is refused and reported', async () => {
   const server = await listen({ requestCert: true, ca: authority.cert });
   const errors = [];
   server.on('tlsClientError', (error) => errors.push(error.code));
@@ -169,7 +169,7 @@ test('a client without the right certificate is refused, and told of', async () 
   assert.equal((await get(server, made.client)).status, 200);
 });
 
-test('the peer certificate in its forms', async () => {
+test('the peer certificate is returned in its forms', async () => {
   const server = await listen({ requestCert: true, ca: authority.cert }, (request, response) => {
     const { socket } = request;
     const detailed = socket.getPeerCertificate(true);
@@ -190,7 +190,7 @@ test('the peer certificate in its forms', async () => {
   });
 });
 
-test('server names choose contexts: exact, wildcard, the last one added, none', async () => {
+test('server names select contexts: exact, wildcard, the last one added, none', async () => {
   const server = await listen();
   server.addContext('other.example', made.serverRsa);
   server.addContext('other.example', made.other);
@@ -204,7 +204,7 @@ test('server names choose contexts: exact, wildcard, the last one added, none', 
   assert.equal(server.stats().connections.fallback, 0);
 });
 
-test('SNICallback answers later, with a context, with none, with an error', async () => {
+test('SNICallback may answer later, with a context, with none, or with an error', async () => {
   const server = await listen({
     SNICallback(name, done) {
       setImmediate(() => {
@@ -230,7 +230,7 @@ test('setSecureContext changes the certificate of new connections', async () => 
   assert.equal((await get(server)).name, 'serverRsa');
 });
 
-test('two identities: the client decides by what it can check', async () => {
+test('with two identities the client decides by the one that it can verify', async () => {
   const server = await listen({
     cert: [made.serverRsa.cert, identity.cert],
     key: [made.serverRsa.key, identity.key],
@@ -240,7 +240,7 @@ test('two identities: the client decides by what it can check', async () => {
   assert.equal(server.stats().connections.fallback, 0);
 });
 
-test('a key with a passphrase', async () => {
+test('a key with a passphrase is accepted', async () => {
   const server = await listen(made.locked);
   assert.equal((await get(server)).status, 200);
   assert.equal(server.stats().connections.native, 1);
@@ -251,7 +251,7 @@ for (const [name, options, reason] of [
   ['a class of ciphers', { ciphers: 'ALL:@SECLEVEL=0' }, 'TLS option ciphers'],
   ['ALPNCallback', { ALPNCallback: () => 'http/1.1' }, 'TLS option ALPNCallback'],
 ]) {
-  test(`${name} is Node's own code, and counted as such`, async () => {
+  test(`${name} is served by Node's own code, and counted`, async () => {
     const server = await listen(options);
     assert.equal((await get(server)).status, 200);
     assert.deepEqual(served(server.stats()), {
@@ -263,7 +263,7 @@ for (const [name, options, reason] of [
   });
 }
 
-test("named ciphers in their order, the client's where that is wanted; others are Node's", async () => {
+test("named ciphers are used in their order or in the client's, and others by Node", async () => {
   const names = ['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-AES128-GCM-SHA256'];
   const ciphers = [...names, 'AES128-SHA', '!aNULL'].join(':');
   const old = { maxVersion: 'TLSv1.2' };
@@ -286,7 +286,7 @@ for (const cipher of [
   'TLS_AES_128_GCM_SHA256',
   'TLS_CHACHA20_POLY1305_SHA256',
 ]) {
-  test(`${cipher}: full, resumed, and resumed by a server that was given the ticket keys`, async () => {
+  test(`a session with ${cipher} is full, resumed, and resumed by another server with the ticket keys`, async () => {
     const first = await listen();
     const second = await listen();
     second.setTicketKeys(first.getTicketKeys());
@@ -308,7 +308,7 @@ for (const cipher of [
   });
 }
 
-test('a client that only knows old suites is served by Node, with its bytes', async () => {
+test('a client with old suites only is served by Node, with its first bytes', async () => {
   const server = await listen(made.serverRsa);
   const { status } = await get(server, { maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' });
   assert.equal(status, 200);
@@ -336,7 +336,7 @@ async function failure(server, send) {
   return error.code;
 }
 
-test('garbage, plain HTTP, an end and a reset in the handshake are told of as by Node', async () => {
+test('garbage, plain HTTP, an end and a reset in the handshake are reported as by Node', async () => {
   const server = await listen();
   assert.equal(
     await failure(server, (client) => client.write('GET / HTTP/1.1\r\n\r\n')),
@@ -353,7 +353,7 @@ test('garbage, plain HTTP, an end and a reset in the handshake are told of as by
   assert.equal((await get(server)).status, 200);
 });
 
-test('an alert of the client is told of by its name', async () => {
+test('an alert of the client is reported by its name', async () => {
   const server = await listen();
   const hello = await clientHello({ maxVersion: 'TLSv1.2' });
   const code = await failure(server, (client) => {
@@ -364,7 +364,7 @@ test('an alert of the client is told of by its name', async () => {
   assert.equal(code, 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA');
 });
 
-test('a slow handshake ends after handshakeTimeout, and one byte at a time is enough before', async () => {
+test('a slow handshake ends after handshakeTimeout, and one byte at a time suffices before', async () => {
   const server = await listen({ handshakeTimeout: 300 });
   assert.equal(await failure(server, () => {}), 'ERR_TLS_HANDSHAKE_TIMEOUT');
   const slow = await listen();
@@ -382,7 +382,7 @@ test('a slow handshake ends after handshakeTimeout, and one byte at a time is en
   proxy.close();
 });
 
-test('connections that end in the middle of everything leave the server well', async () => {
+test('connections that end in any phase do not affect the server', async () => {
   const server = await listen();
   const { port } = server.address();
   for (let cut = 1; cut < 600; cut += 23) {
@@ -417,7 +417,7 @@ test('connections that end in the middle of everything leave the server well', a
   assert.equal((await get(server)).status, 200);
 });
 
-test('large bodies in both directions, with backpressure', async () => {
+test('large bodies are transferred in both directions with backpressure', async () => {
   const size = 20 * 1024 * 1024;
   const server = await listen({}, (request, response) => {
     response.setHeader('Connection', 'close');
@@ -478,7 +478,7 @@ test('the end of TLS is announced to a client that waits for it', async () => {
   client.destroy();
 });
 
-test("'connection' comes with the socket below, 'secureConnection' with the secure one", async () => {
+test("'connection' has the socket below TLS, 'secureConnection' the secure one", async () => {
   const server = await listen();
   const seen = [];
   let closed;
@@ -495,7 +495,7 @@ test("'connection' comes with the socket below, 'secureConnection' with the secu
   ]);
 });
 
-test('the socket below TLS gives no bytes and takes none, whoever tries', async () => {
+test('the socket below TLS cannot be read or written', async () => {
   const server = await listen({}, (_request, response) => response.end('hello'));
   let read = 0;
   let closed;
@@ -513,7 +513,7 @@ test('the socket below TLS gives no bytes and takes none, whoever tries', async 
   assert.equal(server.stats().connections.open, 0);
 });
 
-test('a WebSocket-like upgrade: text both ways, what came with the head first, then the end', async () => {
+test('an upgrade passes text both ways: first the bytes after the head, then the end', async () => {
   const server = await listen();
   server.on('upgrade', (request, socket, head) => {
     assert.equal(request.headers.upgrade, 'echo');
@@ -543,7 +543,7 @@ test('a WebSocket-like upgrade: text both ways, what came with the head first, t
   assert.deepEqual(server.stats().fallbackReasons, { upgrade: 1 });
 });
 
-test("a 'data' listener on a secure socket gets all bytes, and requests are served by Node", async () => {
+test("a 'data' listener on a secure socket gets all bytes, and Node serves the requests", async () => {
   const server = await listen({}, (request, response) => response.end(request.url));
   let seen = '';
   server.on('secureConnection', (socket) => socket.on('data', (bytes) => (seen += bytes)));
@@ -552,7 +552,7 @@ test("a 'data' listener on a secure socket gets all bytes, and requests are serv
   assert.deepEqual(server.stats().fallbackReasons, { 'bytes wanted': 1 });
 });
 
-test('what the reactor does not judge is read by Node on the same connection', async () => {
+test('requests that the reactor does not handle are read by Node on the same connection', async () => {
   const server = await listen({}, (request, response) => response.end(request.headers['x-odd']));
   const client = tls.connect({
     port: server.address().port,
@@ -571,7 +571,7 @@ test('what the reactor does not judge is read by Node on the same connection', a
   client.destroy();
 });
 
-test('the server of a connection that Node reads on is the server, with a limit of requests too', async () => {
+test('a connection that Node reads keeps its server, also with a limit of requests', async () => {
   const server = await listen({}, (request, response) =>
     response.end(String(request.socket.server === server)),
   );
@@ -590,7 +590,7 @@ test('the server of a connection that Node reads on is the server, with a limit 
   client.destroy();
 });
 
-test('exportKeyingMaterial gives what the client has', async () => {
+test('exportKeyingMaterial returns the same as at the client', async () => {
   const server = await listen({}, (request, response) =>
     response.end(
       request.socket.exportKeyingMaterial(32, 'EXPERIMENTAL-x', Buffer.from('c')).toString('hex'),
@@ -611,7 +611,7 @@ test('exportKeyingMaterial gives what the client has', async () => {
   client.destroy();
 });
 
-test('what is asked of a connection wrongly, too late, or is not known', async () => {
+test('invalid, late and unknown calls of a secure socket fail as with Node', async () => {
   const server = await listen();
   const client = tls.connect({
     port: server.address().port,
@@ -636,7 +636,7 @@ test('what is asked of a connection wrongly, too late, or is not known', async (
   client.destroy();
 });
 
-test('openssl s_client: handshake, key update, and its own end', {
+test('openssl s_client can handshake, update its key and end', {
   skip: process.platform !== 'linux',
 }, async () => {
   const server = await listen();
@@ -657,7 +657,7 @@ test('openssl s_client: handshake, key update, and its own end', {
   await once(child, 'close');
 });
 
-test('plain HTTP is as it was', async () => {
+test('plain HTTP is not affected', async () => {
   const server = http.createServer((_request, response) => response.end('plain'));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

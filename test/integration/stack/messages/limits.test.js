@@ -31,27 +31,31 @@ function send(server, bytes) {
 
 const statuses = (received) => received.match(/(?<=HTTP\/1\.1 )\d+/g);
 
-test('maxPipelinedRequests: no more are with the application at once', limits, async (t) => {
-  const waiting = [];
-  let most = 0;
-  const server = await serve(t, { maxPipelinedRequests: 4 }, (_request, response) => {
-    most = Math.max(most, waiting.push(response));
-    if (waiting.length === 4 || response.req.url === '/last') {
-      setImmediate(() => {
-        for (const one of waiting.splice(0)) one.end();
-      });
+test(
+  'maxPipelinedRequests limits the requests that the application has at once',
+  limits,
+  async (t) => {
+    const waiting = [];
+    let most = 0;
+    const server = await serve(t, { maxPipelinedRequests: 4 }, (_request, response) => {
+      most = Math.max(most, waiting.push(response));
+      if (waiting.length === 4 || response.req.url === '/last') {
+        setImmediate(() => {
+          for (const one of waiting.splice(0)) one.end();
+        });
+      }
+    });
+    const socket = send(server, get('/').repeat(19) + get('/last'));
+    let received = '';
+    for await (const chunk of socket) {
+      received += chunk;
+      if (statuses(received).length === 20) break;
     }
-  });
-  const socket = send(server, get('/').repeat(19) + get('/last'));
-  let received = '';
-  for await (const chunk of socket) {
-    received += chunk;
-    if (statuses(received).length === 20) break;
-  }
-  assert.equal(most, 4);
-});
+    assert.equal(most, 4);
+  },
+);
 
-test('responseTimeout: 408 in its turn, then the connection ends', limits, async (t) => {
+test('responseTimeout sends 408 in its turn and then ends the connection', limits, async (t) => {
   const server = await serve(t, { responseTimeout: 100 }, (request, response) => {
     if (request.url === '/') response.end();
   });
@@ -60,7 +64,7 @@ test('responseTimeout: 408 in its turn, then the connection ends', limits, async
   assert.equal(server.stats().responseTimeouts, 1);
 });
 
-test('responseTimeout: a response that has begun is cut off', limits, async (t) => {
+test('responseTimeout cuts off a response that has begun', limits, async (t) => {
   const server = await serve(t, { responseTimeout: 100 }, (_request, response) => {
     response.write('part');
   });
@@ -70,14 +74,14 @@ test('responseTimeout: a response that has begun is cut off', limits, async (t) 
   assert.equal(server.stats().responseTimeouts, 1);
 });
 
-test('responseTimeout: a change is for the responses under way too', limits, async (t) => {
+test('a change of responseTimeout applies to the responses in progress too', limits, async (t) => {
   const server = await serve(t, { responseTimeout: 60_000 }, () => {
     server.responseTimeout = 100;
   });
   assert.deepEqual(statuses(await text(send(server, get('/')))), ['408']);
 });
 
-test('responseTimeout: more than a timer can wait', limits, async (t) => {
+test('a responseTimeout that exceeds the maximum of a timer is accepted', limits, async (t) => {
   const warnings = [];
   const onWarning = (warning) => warnings.push(warning.name);
   process.on('warning', onWarning);
@@ -91,7 +95,7 @@ test('responseTimeout: more than a timer can wait', limits, async (t) => {
   assert.deepEqual(warnings, []);
 });
 
-test('maxRequestsInFlight: what is beyond is answered 503', limits, async (t) => {
+test('requests beyond maxRequestsInFlight are answered 503', limits, async (t) => {
   const server = await serve(t, { maxRequestsInFlight: 1 }, (request, response) => {
     if (request.url === '/end') response.end();
   });
@@ -106,7 +110,7 @@ test('maxRequestsInFlight: what is beyond is answered 503', limits, async (t) =>
 });
 
 for (const status of [408, 503, 504]) {
-  test(`responseTimeoutStatus: ${status}`, limits, async (t) => {
+  test(`responseTimeoutStatus may be ${status}`, limits, async (t) => {
     const server = await serve(t, { responseTimeout: 50, responseTimeoutStatus: status }, () => {});
     const received = await text(send(server, get('/')));
     const line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`;
@@ -114,57 +118,57 @@ for (const status of [408, 503, 504]) {
   });
 }
 
-describe('rates', { concurrency: true }, () => {
+describe('the minimum rates', { concurrency: true }, () => {
   const post = (length) => `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`;
 
-  test('minReceiveRate: a body that comes too slowly is answered 408', limits, async (t) => {
+  test('a body slower than minReceiveRate is answered 408', limits, async (t) => {
     const server = await serve(t, { minReceiveRate: 1000 }, (request) => request.resume());
     const socket = send(server, `${post(9999)}slow`);
     assert.deepEqual(statuses(await text(socket)), ['408']);
     assert.equal(server.stats().tooSlow, 1);
   });
 
-  test('minReceiveRate: an application that does not read is not its fault', limits, async (t) => {
-    const rest = Buffer.alloc(100_000);
-    const server = await serve(t, { minReceiveRate: 100_000 }, async (request, response) => {
-      // For longer than a rate is waited for.
-      await sleep(6000);
-      request.resume();
-      // Longer than it takes until rates are looked at.
-      await sleep(1500);
-      socket.write(rest);
-      await once(request, 'end');
-      response.writeHead(204, { Connection: 'close' }).end();
-    });
-    const socket = send(server, post(300_000));
-    socket.write(Buffer.alloc(200_000));
-    assert.deepEqual(statuses(await text(socket)), ['204']);
-    assert.equal(server.stats().tooSlow, 0);
-  });
-
   test(
-    'minSendRate: clients that take too little are cut off, and no others',
+    'minReceiveRate does not count time in which the application does not read',
     limits,
     async (t) => {
-      const server = await serve(t, { minSendRate: 10_000 }, (_request, response) => {
-        response.end(Buffer.alloc(50_000_000));
+      const rest = Buffer.alloc(100_000);
+      const server = await serve(t, { minReceiveRate: 100_000 }, async (request, response) => {
+        // For longer than a rate is waited for.
+        await sleep(6000);
+        request.resume();
+        // Longer than it takes until rates are looked at.
+        await sleep(1500);
+        socket.write(rest);
+        await once(request, 'end');
+        response.writeHead(204, { Connection: 'close' }).end();
       });
-      // At 100 KB/s, as the system reports a socket to be writable once a third of its buffer is free.
-      const slow = send(server, get('/slow')).on('readable', () => {});
-      const timer = setInterval(() => slow.read(10_000), 100);
-      const stalled = send(server, get('/stalled')).pause();
-      const closed = await new Promise((resolve) => {
-        server.on('request', ({ url }, response) => response.on('close', () => resolve(url)));
-      });
-      clearInterval(timer);
-      assert.equal(closed, '/stalled');
-      assert.equal(server.stats().tooSlow, 1);
-      for (const socket of [slow, stalled]) socket.destroy();
+      const socket = send(server, post(300_000));
+      socket.write(Buffer.alloc(200_000));
+      assert.deepEqual(statuses(await text(socket)), ['204']);
+      assert.equal(server.stats().tooSlow, 0);
     },
   );
+
+  test('minSendRate cuts off slow clients and no others', limits, async (t) => {
+    const server = await serve(t, { minSendRate: 10_000 }, (_request, response) => {
+      response.end(Buffer.alloc(50_000_000));
+    });
+    // At 100 KB/s, as the system reports a socket to be writable once a third of its buffer is free.
+    const slow = send(server, get('/slow')).on('readable', () => {});
+    const timer = setInterval(() => slow.read(10_000), 100);
+    const stalled = send(server, get('/stalled')).pause();
+    const closed = await new Promise((resolve) => {
+      server.on('request', ({ url }, response) => response.on('close', () => resolve(url)));
+    });
+    clearInterval(timer);
+    assert.equal(closed, '/stalled');
+    assert.equal(server.stats().tooSlow, 1);
+    for (const socket of [slow, stalled]) socket.destroy();
+  });
 });
 
-test('what is no limit is refused', () => {
+test('values that are not a limit are refused', () => {
   const server = createServer();
   for (const [name, value, accepted] of [
     ['maxPipelinedRequests', 0, 'a whole number, 1 or more (got 0)'],

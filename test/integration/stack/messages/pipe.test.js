@@ -19,26 +19,26 @@ async function outcomes(options) {
   return JSON.parse(stdout);
 }
 
-describe('pipe', LIMIT, () => {
+describe('req.pipe(res) on the native stack', LIMIT, () => {
   let [plain, stack] = [null, null];
   before(async () => {
     [plain, stack] = await Promise.all([outcomes([]), outcomes(['--import', REGISTER])]);
   });
 
-  test('the requests are served natively', () => {
+  test('requests with pipe are served natively', () => {
     assert.equal(plain.native, null);
     assert.ok(stack.native >= Object.keys(scenarios).length, `${stack.native}`);
   });
 
   for (const name of Object.keys(scenarios)) {
-    test(name, () => {
+    test(`a request with pipe has the same result as with Node: ${name}`, () => {
       assert.ok(plain.found[name].text.startsWith('HTTP/1.1 20'), plain.found[name].text);
       assert.deepEqual(stack.found[name], plain.found[name]);
     });
   }
 });
 
-test('a short body and its end leave in one send', LIMIT, async (t) => {
+test('a short body and its end are sent together', LIMIT, async (t) => {
   const program = `require('node:http')
     .createServer((request, response) => request.pipe(response))
     .listen(0, '127.0.0.1', function () { process.send(this.address().port); })`;

@@ -40,36 +40,40 @@ const times = {
 for (const [[name, bytes, rest], when] of cases.flatMap((one) =>
   Object.keys(times).map((when) => [one, when]),
 )) {
-  test(`${name} that came with the connection, wanted ${when}`, limits, async (t) => {
-    let seen = '';
-    const urls = [];
-    const server = createServer((request, response) => {
-      urls.push(request.url);
-      request.resume().on('end', () => response.end(`<${request.url}>`));
-    });
-    server.on('connection', (socket) => {
-      times[when](() => {
-        socket.on('data', (chunk) => {
-          seen += chunk;
+  test(
+    `bytes of ${name} that came with the connection reach a listener added ${when}`,
+    limits,
+    async (t) => {
+      let seen = '';
+      const urls = [];
+      const server = createServer((request, response) => {
+        urls.push(request.url);
+        request.resume().on('end', () => response.end(`<${request.url}>`));
+      });
+      server.on('connection', (socket) => {
+        times[when](() => {
+          socket.on('data', (chunk) => {
+            seen += chunk;
+          });
         });
       });
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const state = new Int32Array(new SharedArrayBuffer(4));
-    const { port } = server.address();
-    const client = new Worker(CLIENT, { eval: true, workerData: { port, bytes, state } });
-    t.after(async () => {
-      await client.terminate();
-      server.closeAllConnections();
-      server.close();
-    });
-    Atomics.wait(state, 0, 0);
-    if (rest) client.postMessage(rest);
-    for (let received = ''; !received.includes('</2>'); ) {
-      [received] = await once(client, 'message');
-    }
-    assert.equal(seen, first + second);
-    assert.deepEqual(urls, ['/1', '/2']);
-    assert.deepEqual(server.stats().fallbackReasons, { 'bytes wanted': 1 });
-  });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const state = new Int32Array(new SharedArrayBuffer(4));
+      const { port } = server.address();
+      const client = new Worker(CLIENT, { eval: true, workerData: { port, bytes, state } });
+      t.after(async () => {
+        await client.terminate();
+        server.closeAllConnections();
+        server.close();
+      });
+      Atomics.wait(state, 0, 0);
+      if (rest) client.postMessage(rest);
+      for (let received = ''; !received.includes('</2>'); ) {
+        [received] = await once(client, 'message');
+      }
+      assert.equal(seen, first + second);
+      assert.deepEqual(urls, ['/1', '/2']);
+      assert.deepEqual(server.stats().fallbackReasons, { 'bytes wanted': 1 });
+    },
+  );
 }

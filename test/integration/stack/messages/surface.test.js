@@ -31,9 +31,9 @@ const PARTS = {
   ),
 };
 
-describe('with every kind of value', { timeout: 300_000 }, () => {
+describe('properties of messages with every kind of value', { timeout: 300_000 }, () => {
   for (const [part, known] of Object.entries(PARTS)) {
-    test(`${part}`, async () => {
+    test(`${part} accepts and refuses the same values as with Node`, async () => {
       const { plain } = await retried(
         () => both('surface.js', { args: [part] }),
         (seen) => assert.equal(differences(seen, known), ''),

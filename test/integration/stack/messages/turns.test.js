@@ -16,7 +16,7 @@ for (const [when, later] of Object.entries({
   'answers at once': answer,
   'answers later': (r) => setImmediate(answer, r),
 })) {
-  test(`a response waits for one handler at the most, if that takes longer than an instant and ${when}`, async () => {
+  test(`a response waits for at most one slow handler, ${when}`, async () => {
     let outcome;
     const turn = await SameTurn.start([
       answer,
@@ -34,7 +34,7 @@ for (const [when, later] of Object.entries({
   });
 }
 
-test('of those whom one handler answers, nobody waits for all', async () => {
+test('no response waits for all requests of one handler', async () => {
   const held = [];
   let outcome;
   const hold = (response) => held.push(response);
@@ -55,7 +55,7 @@ test('of those whom one handler answers, nobody waits for all', async () => {
   assert.notEqual(outcome, 'timed-out');
 });
 
-test("'finish' comes when the response has left, if it was listened for after the end", async () => {
+test("'finish' is emitted when the response has been sent, also for a listener added after the end", async () => {
   let outcome;
   const turn = await SameTurn.start([
     (response, whether) => {
@@ -70,7 +70,7 @@ test("'finish' comes when the response has left, if it was listened for after th
   assert.notEqual(outcome, 'timed-out');
 });
 
-test('who was answered in time is not late because another blocks the loop', async () => {
+test('a response that was ready in time is not late because another handler blocks the loop', async () => {
   const slow = (response) => {
     busy(500);
     answer(response);
@@ -80,7 +80,7 @@ test('who was answered in time is not late because another blocks the loop', asy
   assert.equal(turn.flags[turn.order[0]], 200);
 });
 
-test('who has been answered is not in flight while another blocks the loop', async () => {
+test('a response that is ready is not in flight while another handler blocks the loop', async () => {
   const slow = (response) => {
     busy(500);
     answer(response);
@@ -92,7 +92,7 @@ test('who has been answered is not in flight while another blocks the loop', asy
   assert.equal(turn.flags[2], 200);
 });
 
-test('what has left counts no more against what may be written', async () => {
+test('bytes that were sent no longer count as waiting', async () => {
   const part = Buffer.alloc(10 * 1024);
   const more = [];
   const server = http.createServer(async (_request, response) => {
@@ -112,7 +112,7 @@ test('what has left counts no more against what may be written', async () => {
   assert.deepEqual([...new Set(more)], [true]);
 });
 
-test('a connection that is closed in the turn of its response has got it', async () => {
+test('a connection that is closed in the turn of its response has received it', async () => {
   let closed = 0;
   const turn = await SameTurn.start([
     (response) => {
@@ -128,7 +128,7 @@ test('a connection that is closed in the turn of its response has got it', async
   assert.equal(closed, 1);
 });
 
-test('what was written counts before it has left', async () => {
+test('written bytes count before they are sent', async () => {
   let socket;
   const counts = [];
   const turn = await SameTurn.start([
@@ -147,7 +147,7 @@ test('what was written counts before it has left', async () => {
 });
 
 // The last of them, as nothing waits for a while afterwards.
-test('behind a handler that blocks the loop, no response waits for another handler', async () => {
+test('after a handler that blocks the loop, no response waits for another handler', async () => {
   let blocks;
   let outcome;
   const turn = await SameTurn.start([
@@ -197,13 +197,13 @@ async function leaving(execArgv) {
 
 for (const [name, execArgv] of Object.entries({ node: [], stack: ['--import', REGISTER] })) {
   for (const way of ['exit', 'tick', 'microtask', 'finish', 'listener', 'throw', 'abort', 'kill']) {
-    test(`what was answered leaves before the process does: ${way}, ${name}`, async () => {
+    test(`finished responses are sent before the process ends by ${way}, ${name}`, async () => {
       const { port } = await leaving(execArgv);
       assert.match(await textOf(await ask(port, way)), /bye/);
     });
   }
 
-  test(`what was answered leaves before another's handler ends the process, ${name}`, async () => {
+  test(`finished responses are sent before the handler of another request ends the process, ${name}`, async () => {
     const { child, port } = await leaving(execArgv);
     await ask(port, 'block');
     const answered = await ask(port, 'answered');

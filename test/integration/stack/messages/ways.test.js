@@ -75,20 +75,20 @@ async function serve(...args) {
 }
 
 for (const [name, source, flags, env] of ways) {
-  describe(name, () => {
-    test('serves natively', limits, async () => {
+  describe(`the stack by ${name}`, () => {
+    test('the stack serves natively', limits, async () => {
       const { body, native } = await serve(source, flags, env);
       assert.deepEqual([body, native], ['hello', 1]);
     });
 
-    test('does not with MILLRACE_STACK=node', limits, async () => {
+    test('the stack does not serve natively with MILLRACE_STACK=node', limits, async () => {
       const off = { ...env, MILLRACE_STACK: 'node' };
       assert.deepEqual(await serve(source, flags, off), { body: 'hello', native: null });
     });
   });
 }
 
-describe('MILLRACE_STATS_FILE gets a line at the end', () => {
+describe('the line in MILLRACE_STATS_FILE at the end of a process', () => {
   const terminate = `process.kill(process.pid, 'SIGTERM')`;
   const exited = (code) => [code, null];
   const killed = [null, 'SIGTERM'];
@@ -124,7 +124,7 @@ describe('MILLRACE_STATS_FILE gets a line at the end', () => {
     ],
   };
   for (const [name, [last, expected]] of Object.entries(ends)) {
-    test(name, limits, async (t) => {
+    test(`MILLRACE_STATS_FILE gets the expected line: ${name}`, limits, async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'millrace-stats-'));
       t.after(() => rmSync(folder, { recursive: true }));
       const file = join(folder, 'stats');
@@ -143,7 +143,7 @@ describe('MILLRACE_STATS_FILE gets a line at the end', () => {
 });
 
 test(
-  'MILLRACE_STATS_FILE holds what servers of millrace/http have counted, those that are gone among them',
+  'MILLRACE_STATS_FILE contains the counters of servers of millrace/http, also of closed ones',
   limits,
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-stats-'));
@@ -186,14 +186,20 @@ test(
   },
 );
 
-test('MILLRACE_STATS_FILE that cannot be written leaves the end as it is', limits, async () => {
-  const source = viaNode.replace('process.exit()', 'process.exit(3)');
-  const { stderr, end } = await run(source, ways[0][2], { MILLRACE_STATS_FILE: '/no/such/folder' });
-  assert.deepEqual(end, [3, null]);
-  assert.match(stderr, /^millrace: MILLRACE_STATS_FILE: ENOENT.*\n$/);
-});
+test(
+  'a MILLRACE_STATS_FILE that cannot be written does not change the end of the process',
+  limits,
+  async () => {
+    const source = viaNode.replace('process.exit()', 'process.exit(3)');
+    const { stderr, end } = await run(source, ways[0][2], {
+      MILLRACE_STATS_FILE: '/no/such/folder',
+    });
+    assert.deepEqual(end, [3, null]);
+    assert.match(stderr, /^millrace: MILLRACE_STATS_FILE: ENOENT.*\n$/);
+  },
+);
 
-describe('what the environment may not say', () => {
+describe('values of variables that are refused', () => {
   const refused = {
     MILLRACE_STACK: ['off', "must be node, which turns the stack off (got 'off')"],
     MILLRACE_CACHE_DURATION: [
@@ -207,7 +213,7 @@ describe('what the environment may not say', () => {
     ],
   };
   for (const [name, [value, message]] of Object.entries(refused)) {
-    test(name, limits, async () => {
+    test(`a variable is refused: ${name}`, limits, async () => {
       const { stdout, stderr, end } = await run(viaNode, ways[0][2], { [name]: value });
       assert.equal(stdout, '');
       assert.deepEqual(end, [2, null]);
@@ -217,7 +223,7 @@ describe('what the environment may not say', () => {
 });
 
 test(
-  'a variable that is nearly one of the stack is warned of, and others are not',
+  'a variable with a name similar to one of the stack is reported, and others are not',
   limits,
   async () => {
     const variables = {

@@ -13,7 +13,9 @@ const PROGRAM = fileURLToPath(new URL('../../../fixtures/stack/addon-calls.js', 
 const CALLS = 4000;
 
 for (const seed of Array.from({ length: isFull ? 20 : 2 }, (_, n) => n + 1)) {
-  test(`${CALLS} calls of the addon, seed ${seed}`, { timeout: 60_000 }, async (t) => {
+  test(`${CALLS} random calls of the addon with seed ${seed} return or throw`, {
+    timeout: 60_000,
+  }, async (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'millrace-'));
     t.after(() => rmSync(directory, { recursive: true }));
     // Files: calls that take descriptors have nothing of them.

@@ -19,9 +19,9 @@ const limits = { timeout: 20_000 };
 /** How long the loop is blocked: a client that does not wait for it has its answer meanwhile. */
 const BLOCKED_MS = 2000;
 
-describe('responseTimeout', () => {
+describe('responseTimeout while the loop is busy', () => {
   test(
-    'a handler that computes for too long: an answer in time, and nothing else',
+    'a request of a handler that computes for too long is answered in time, and only once',
     limits,
     async (t) => {
       let end;
@@ -58,8 +58,8 @@ describe('responseTimeout', () => {
   });
 });
 
-describe('maxRequestsInFlight', () => {
-  test('requests beyond it are refused at once', limits, async (t) => {
+describe('maxRequestsInFlight while the loop is busy', () => {
+  test('requests beyond maxRequestsInFlight are refused at once', limits, async (t) => {
     let client;
     let end;
     const server = createServer({ maxRequestsInFlight: 2 }, (request, response) => {
@@ -83,7 +83,7 @@ describe('maxRequestsInFlight', () => {
   });
 });
 
-describe('TLS', () => {
+describe('TLS while the loop is busy', () => {
   const { server: identity, other } = makeCertificates();
   const stored = (request, response) => {
     const { servername, authorized } = request.socket;
@@ -105,7 +105,7 @@ describe('TLS', () => {
     return { server, end, answers: await client.next() };
   }
 
-  test('handshakes and hits do not wait', limits, async (t) => {
+  test('handshakes and hits do not wait for the loop', limits, async (t) => {
     const { server, end, answers } = await busy(t, {});
     for (const { status, body, at } of answers) {
       assert.equal(status, 200);
@@ -124,16 +124,20 @@ describe('TLS', () => {
     }
   });
 
-  test('where the application has just come to choose, they wait for it', limits, async (t) => {
-    const { end, answers } = await busy(t, {}, (server) => server.addContext('a.test', other));
-    for (const { status, name, at } of answers) {
-      assert.equal(status, 200);
-      assert.equal(name, 'other');
-      assert.ok(at >= end, `${end - at} ms before it`);
-    }
-  });
+  test(
+    'handshakes wait for the application if it has just begun to choose the context',
+    limits,
+    async (t) => {
+      const { end, answers } = await busy(t, {}, (server) => server.addContext('a.test', other));
+      for (const { status, name, at } of answers) {
+        assert.equal(status, 200);
+        assert.equal(name, 'other');
+        assert.ok(at >= end, `${end - at} ms before it`);
+      }
+    },
+  );
 
-  test('where the application chooses the context, they wait for it', limits, async (t) => {
+  test('handshakes wait for the application if it chooses the context', limits, async (t) => {
     const names = [];
     const SNICallback = (name, done) => {
       names.push(name);
@@ -148,13 +152,13 @@ describe('TLS', () => {
   });
 });
 
-describe('more than fits into one batch', () => {
+describe('more events than one batch contains', () => {
   const CONNECTIONS = 60;
   /** Of each of three connections; a batch has room for 4096 events. */
   const CHUNKS = 10_500;
 
   test(
-    'numbers of connections that ended are not given anew before that is known',
+    'numbers of ended connections are not reused before their end is reported',
     limits,
     async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'millrace-batch-'));

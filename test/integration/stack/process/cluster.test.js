@@ -34,7 +34,9 @@ describe('a cluster whose connections are distributed', { concurrency: true }, (
     ['by the primary, as is the default', 2],
     ['by the system', 1],
   ]) {
-    test(`${how}, serves them all`, { timeout: 30_000 }, async (t) => {
+    test(`a cluster whose connections are distributed ${how} serves them all`, {
+      timeout: 30_000,
+    }, async (t) => {
       const path = join(tmpdir(), `millrace-cluster-${process.pid}-${policy}.sock`);
       const { key, cert } = certificates.server;
       const child = fork(APPLICATION, [policy, path, key, cert], {

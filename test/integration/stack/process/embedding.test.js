@@ -70,7 +70,7 @@ async function bodies(socket, count) {
 }
 
 test(
-  'a handler that runs the event loop: nothing is lost, mixed or told twice',
+  'a handler that runs the event loop loses, mixes up and repeats no event',
   STOPS,
   async (t) => {
     const child = start(t, 'nested-loop-server.js', [await built(t)]);
@@ -116,7 +116,7 @@ test(
 );
 
 test(
-  'a nested event loop hears of connections that came with the request it runs in',
+  'a nested event loop reports connections that came with the request it runs in',
   STOPS,
   async (t) => {
     const child = start(t, 'nested-loop-server.js', [await built(t)]);
@@ -137,7 +137,7 @@ test(
   },
 );
 
-test('the package loaded once more: one stack serves both', LIMIT, async (t) => {
+test('one stack serves both copies if the package is loaded twice', LIMIT, async (t) => {
   const copy = directory(t);
   cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true });
   for (const name of ['native', 'package.json']) symlinkSync(join(root, name), join(copy, name));
@@ -180,7 +180,7 @@ test('the package loaded once more: one stack serves both', LIMIT, async (t) => 
 const { platform } = process;
 const skip = platform !== 'linux' && 'looks at /proc';
 
-test('a poll descriptor that is closed: told once, then nothing is done', {
+test('a closed poll descriptor is reported once, and then nothing is done', {
   ...LIMIT,
   skip,
 }, async (t) => {
@@ -191,7 +191,10 @@ test('a poll descriptor that is closed: told once, then nothing is done', {
   assert.ok(busy < 0.5, `busy for ${busy} of the time`);
 });
 
-test('and ends a process that does not handle it', { ...LIMIT, skip }, async (t) => {
+test('a closed poll descriptor ends a process that does not handle its error', {
+  ...LIMIT,
+  skip,
+}, async (t) => {
   const child = start(t, 'deaf.js', [], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   const said = text(child.stderr);
   const [code] = await once(child, 'exit');
@@ -199,7 +202,7 @@ test('and ends a process that does not handle it', { ...LIMIT, skip }, async (t)
   assert.match(await said, /Error: millrace: the HTTP stack receives nothing any more: .*Bad file/);
 });
 
-test('a server that listens when few descriptors are left', { ...LIMIT, skip }, async (t) => {
+test('a server listens when few descriptors are left', { ...LIMIT, skip }, async (t) => {
   const execArgv = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, '--import', REGISTER];
   const told = [0, 1, 2, 3, 4, 5, 6].map(async (left) => {
     const child = start(t, 'scarce.js', [left], { execPath: '/bin/sh', execArgv });

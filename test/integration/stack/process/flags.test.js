@@ -29,7 +29,9 @@ for (const [flags, ...args] of [
   [['--max-http-header-size=65536', '--insecure-http-parser']],
   [['--jitless']],
 ]) {
-  test(`${flags.join(' ')} changes nothing`, limits, () => same(flags, ...args));
+  test(`an application behaves the same with ${flags.join(' ')}`, limits, () =>
+    same(flags, ...args),
+  );
 }
 
 for (const flags of [
@@ -37,7 +39,7 @@ for (const flags of [
   [permission, '--allow-fs-read=*', ...(MAJOR >= 25 ? ['--allow-net'] : [])],
 ]) {
   test(
-    `${flags.join(' ')}: the application runs on the code of Node, which one line says`,
+    `with ${flags.join(' ')} the application runs on Node's own code, and one line says so`,
     limits,
     async () => {
       const { plain, stack } = await ends('flagged.cjs', { flags });

@@ -81,8 +81,8 @@ async function settles(server, before) {
   assert.ok(memory <= most, `${before.memory} before, ${memory} after`);
 }
 
-describe(`${CONNECTIONS} connections`, { concurrency: false }, () => {
-  test('that do not take a stored response share it', LIMIT, async (t) => {
+describe(`the memory of ${CONNECTIONS} connections`, { concurrency: false }, () => {
+  test('connections that do not receive a stored response share it', LIMIT, async (t) => {
     const server = await start(t);
     const sockets = await connected(server);
     await asked(sockets[0], get('/stored'));
@@ -98,7 +98,7 @@ describe(`${CONNECTIONS} connections`, { concurrency: false }, () => {
     await settles(server, before);
   });
 
-  test('that were held back keep nothing of what they had sent', MANY, async (t) => {
+  test('connections that were delayed keep nothing of their requests', MANY, async (t) => {
     const server = await start(t);
     const sockets = await connected(server);
     const before = await state(server);
@@ -117,18 +117,22 @@ describe(`${CONNECTIONS} connections`, { concurrency: false }, () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('that come and go leave nothing, however long they may be idle', MANY, async (t) => {
-    const server = await start(t);
-    const round = async () => {
-      for (const socket of await connected(server)) socket.destroy();
-      return until(server, ({ connections }) => connections === 0);
-    };
-    const before = await round();
-    for (let n = 0; n < 3; n++) await round();
-    await settles(server, before);
-  });
+  test(
+    'connections that come and go leave no memory behind, however long they may be idle',
+    MANY,
+    async (t) => {
+      const server = await start(t);
+      const round = async () => {
+        for (const socket of await connected(server)) socket.destroy();
+        return until(server, ({ connections }) => connections === 0);
+      };
+      const before = await round();
+      for (let n = 0; n < 3; n++) await round();
+      await settles(server, before);
+    },
+  );
 
-  test('that are refused while they send leave nothing', MANY, async (t) => {
+  test('connections that are refused while they send leave no memory behind', MANY, async (t) => {
     const server = await start(t);
     const sockets = await connected(server);
     const before = await state(server);

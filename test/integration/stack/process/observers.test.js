@@ -8,7 +8,9 @@ import { REGISTER } from '../../../fixtures/stack/pair.js';
 
 const file = (name) => fileURLToPath(new URL(`../../../fixtures/stack/${name}`, import.meta.url));
 
-test('observers see the same, in the same contexts', { timeout: 60_000 }, async () => {
+test('observers see the same events as with Node, in the same contexts', {
+  timeout: 60_000,
+}, async () => {
   const [plain, stack] = await onBoth('observer.js');
   assert.ok(plain.events.length > 10 && plain.channels.length > 5 && plain.entries.length > 5);
   for (const kind of ['events', 'channels', 'entries', 'kinds', 'addresses']) {
@@ -16,7 +18,7 @@ test('observers see the same, in the same contexts', { timeout: 60_000 }, async 
   }
 });
 
-test('what is thrown is told in the context of its request, and to its domain', {
+test('an exception is reported in the context of its request, and to its domain', {
   timeout: 60_000,
 }, async () => {
   const [plain, stack] = await onBoth('thrown.js');
@@ -25,7 +27,7 @@ test('what is thrown is told in the context of its request, and to its domain', 
   assert.deepEqual(stack, { ...plain, isNative: true });
 });
 
-test('who waits for bytes to leave is told in the context of the write', {
+test('a callback of a write is called in the context of the write', {
   timeout: 60_000,
 }, async () => {
   const [plain, stack] = await onBoth('write-contexts.js');
@@ -33,7 +35,7 @@ test('who waits for bytes to leave is told in the context of the write', {
   assert.deepEqual(stack.heard, plain.heard);
 });
 
-test('a connection is not read on when a listener of its request has thrown', {
+test('a connection is not read further if a listener of its request has thrown', {
   timeout: 60_000,
 }, async () => {
   const [plain, stack] = await onBoth('thrown-parsing.js');

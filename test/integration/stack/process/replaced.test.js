@@ -15,7 +15,7 @@ import { REGISTER } from '../../../fixtures/stack/pair.js';
 const REPLACED = fileURLToPath(new URL('../../../fixtures/stack/replaced.js', import.meta.url));
 
 for (const when of ['before', 'behind']) {
-  test(`globals replaced ${when} the first request change nothing`, {
+  test(`globals that are replaced ${when} the first request change nothing`, {
     timeout: 30_000,
   }, async () => {
     const seen = await both('replaced.js', { args: ['globals', when] });
@@ -27,7 +27,7 @@ for (const when of ['before', 'behind']) {
 for (const what of ['listeners', 'exit']) {
   // Without its own listeners Node does not tell of signals.
   for (const ends of what === 'exit' ? ['exit', 'SIGTERM'] : ['exit']) {
-    test(`without ${what}, at ${ends}: what was answered leaves, and statistics are written`, {
+    test(`without ${what}, at ${ends}, finished responses are sent and statistics are written`, {
       timeout: 30_000,
     }, async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'millrace-replaced-'));

@@ -99,8 +99,8 @@ async function until(child, holds) {
   }
 }
 
-describe('clients', { timeout: 60_000 }, () => {
-  test('that send byte by byte are answered, others meanwhile', LIMIT, async (t) => {
+describe('clients of a server', { timeout: 60_000 }, () => {
+  test('clients that send byte by byte are answered, and others meanwhile', LIMIT, async (t) => {
     const { address } = await start(t);
     const socket = await connect(address);
     const bytes = get('/');
@@ -114,7 +114,7 @@ describe('clients', { timeout: 60_000 }, () => {
   });
 
   test(
-    'that never read do not make the server hold more than their responses',
+    'clients that never read do not make the server keep more than their responses',
     LIMIT,
     async (t) => {
       const { child, address } = await start(t);
@@ -135,7 +135,7 @@ describe('clients', { timeout: 60_000 }, () => {
     },
   );
 
-  test('that leave in any phase leave nothing behind', LIMIT, async (t) => {
+  test('clients that leave in any phase leave nothing behind', LIMIT, async (t) => {
     const { child, address } = await start(t);
     const phases = [
       '',
@@ -162,7 +162,7 @@ describe('clients', { timeout: 60_000 }, () => {
   });
 
   test(
-    'that leave in a body that only Node knows to read leave no memory behind',
+    'clients that leave within a body that only Node reads leave no memory behind',
     LIMIT,
     async (t) => {
       const { child, address } = await start(t);
@@ -184,7 +184,7 @@ describe('clients', { timeout: 60_000 }, () => {
     },
   );
 
-  test('that are idle by the thousand are kept, and go', LIMIT, async (t) => {
+  test('thousands of idle clients are kept, and can leave', LIMIT, async (t) => {
     const { child, address } = await start(t, { properties: { keepAliveTimeout: 60_000 } });
     const sockets = await Promise.all(
       Array.from({ length: 2_000 }, () => sent(address, get('/'), true)),
@@ -196,7 +196,7 @@ describe('clients', { timeout: 60_000 }, () => {
     await until(child, ({ connections }) => connections === 0);
   });
 
-  test('are refused above maxConnections', LIMIT, async (t) => {
+  test('clients above maxConnections are refused', LIMIT, async (t) => {
     const { child, address } = await start(t, { properties: { maxConnections: 1 } });
     const first = await sent(address, get('/'), true);
     const second = await sent(address, get('/'));
@@ -206,7 +206,7 @@ describe('clients', { timeout: 60_000 }, () => {
     assert.equal(await served(address), 'hello');
   });
 
-  test('are served again when descriptors are free again', LIMIT, async (t) => {
+  test('clients are served again when descriptors are free again', LIMIT, async (t) => {
     const { address } = await start(t, {}, { limit: 64 });
     const sockets = await Promise.all(Array.from({ length: 100 }, () => connect(address)));
     const last = await sent(address, get('/'));
@@ -215,19 +215,23 @@ describe('clients', { timeout: 60_000 }, () => {
     last.destroy();
   });
 
-  test('that have a connection are served while others take all descriptors', LIMIT, async (t) => {
-    const { child, address } = await start(t, {}, { limit: 64 });
-    const { sockets } = await loaded(address);
-    const others = await Promise.all(Array.from({ length: 100 }, () => connect(address)));
-    for (const socket of sockets) await once(socket, 'data');
-    // Closing and failing to accept at the same time.
-    for (const socket of [...others, ...sockets]) socket.destroy();
-    await until(child, ({ connections }) => connections === 0);
-    assert.equal(await served(address), 'hello');
-  });
+  test(
+    'clients with a connection are served while others use all descriptors',
+    LIMIT,
+    async (t) => {
+      const { child, address } = await start(t, {}, { limit: 64 });
+      const { sockets } = await loaded(address);
+      const others = await Promise.all(Array.from({ length: 100 }, () => connect(address)));
+      for (const socket of sockets) await once(socket, 'data');
+      // Closing and failing to accept at the same time.
+      for (const socket of [...others, ...sockets]) socket.destroy();
+      await until(child, ({ connections }) => connections === 0);
+      assert.equal(await served(address), 'hello');
+    },
+  );
 
   test(
-    'of a Unix socket that take all descriptors: Node serves the last, nobody is hurt',
+    'clients of a Unix socket that use all descriptors do not affect others, and Node serves the last ones',
     LIMIT,
     async (t) => {
       const path = join(tmpdir(), `millrace-descriptors-${process.pid}`);
@@ -257,7 +261,7 @@ describe('clients', { timeout: 60_000 }, () => {
     },
   );
 
-  test('whose heads are longer than one read are answered', LIMIT, async (t) => {
+  test('clients whose heads are longer than one read are answered', LIMIT, async (t) => {
     const { address } = await start(t, { properties: { maxHeaderSize: 1 << 20 } });
     const lines = Array.from({ length: 300 }, (_, n) => `A-${n}: ${'a'.repeat(1000)}\r\n`).join('');
     const whole = await sent(address, get('/', lines));
@@ -271,7 +275,7 @@ describe('clients', { timeout: 60_000 }, () => {
     for (const socket of [whole, parts]) socket.destroy();
   });
 
-  test('that end their side behind many small chunks are answered', LIMIT, async (t) => {
+  test('clients that end their side after many small chunks are answered', LIMIT, async (t) => {
     const { address } = await start(t, { properties: { httpAllowHalfOpen: true } });
     const socket = await connect(address);
     const head =
@@ -283,15 +287,15 @@ describe('clients', { timeout: 60_000 }, () => {
   });
 });
 
-describe('handlers', { timeout: 60_000 }, () => {
-  test('that throw do not keep others from being served', LIMIT, async (t) => {
+describe('handlers of a server', { timeout: 60_000 }, () => {
+  test('handlers that throw do not keep others from being served', LIMIT, async (t) => {
     const { address } = await start(t);
     const socket = await sent(address, get('/throw'));
     assert.equal(await served(address), 'hello');
     socket.destroy();
   });
 
-  test('that end late answer, in order', LIMIT, async (t) => {
+  test('handlers that end late answer in order', LIMIT, async (t) => {
     const { child, address } = await start(t);
     const socket = await sent(address, get('/later') + get('/'));
     socket.setEncoding('utf8');
@@ -305,7 +309,7 @@ describe('handlers', { timeout: 60_000 }, () => {
   });
 });
 
-test('requests in flight are counted down once, however they end', LIMIT, async (t) => {
+test('each request in flight is counted down once, however it ends', LIMIT, async (t) => {
   const { child, address } = await start(t);
   const sockets = await Promise.all(
     Array.from({ length: 20 }, () => sent(address, get('/after') + get('/part') + get('/never'))),
@@ -318,9 +322,9 @@ test('requests in flight are counted down once, however they end', LIMIT, async 
   );
 });
 
-describe('the end', { timeout: 60_000 }, () => {
+describe('the end of servers, threads and processes', { timeout: 60_000 }, () => {
   test(
-    'of a server waits for requests in flight, and closes idle connections',
+    'the end of a server waits for requests in flight, and closes idle connections',
     LIMIT,
     async (t) => {
       const { child, address } = await start(t);
@@ -337,7 +341,7 @@ describe('the end', { timeout: 60_000 }, () => {
     },
   );
 
-  test('of a process with live connections', LIMIT, async (t) => {
+  test('a process with live connections can end', LIMIT, async (t) => {
     const { child, address } = await start(t);
     const idle = await sent(address, get('/'), true);
     const part = await sent(address, get('/part'), true);
@@ -347,7 +351,7 @@ describe('the end', { timeout: 60_000 }, () => {
     for (const socket of [idle, part, last]) socket.destroy();
   });
 
-  test('of a worker thread with live connections', LIMIT, async (t) => {
+  test('a worker thread with live connections can end', LIMIT, async (t) => {
     const { child, address } = await start(t, { threads: true });
     const sockets = await Promise.all(['/', '/part'].map((path) => sent(address, get(path), true)));
     const closed = Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
@@ -355,7 +359,7 @@ describe('the end', { timeout: 60_000 }, () => {
     await closed;
   });
 
-  test('of worker threads under load gives all back', { timeout: 30_000 }, async (t) => {
+  test('worker threads that end under load release everything', { timeout: 30_000 }, async (t) => {
     const { child, address } = await start(t, { threads: true });
     const descriptors = [];
     let listening = address;
@@ -370,7 +374,7 @@ describe('the end', { timeout: 60_000 }, () => {
     assert.deepEqual(descriptors, Array(6).fill(descriptors[0]));
   });
 
-  test('of a process under load', LIMIT, async (t) => {
+  test('a process under load can end', LIMIT, async (t) => {
     const { child, address } = await start(t);
     const { closed } = await loaded(address);
     const last = await sent(address, get('/exit'));
@@ -381,8 +385,8 @@ describe('the end', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a server', { timeout: 60_000 }, () => {
-  test('on a Unix socket', LIMIT, async (t) => {
+describe('a server in a process', { timeout: 60_000 }, () => {
+  test('a server listens on a Unix socket', LIMIT, async (t) => {
     const path = join(tmpdir(), `millrace-${process.pid}.sock`);
     const { address } = await start(t, { path });
     assert.equal(await served(address), 'hello');
@@ -392,7 +396,7 @@ describe('a server', { timeout: 60_000 }, () => {
     ['round robin', 2],
     ['left to the system', 1],
   ]) {
-    test(`in a cluster, ${name}`, LIMIT, async (t) => {
+    test(`a server in a cluster serves its clients, ${name}`, LIMIT, async (t) => {
       const { address } = await start(t, { policy });
       const all = await Promise.all(Array.from({ length: 50 }, () => served(address)));
       assert.deepEqual(new Set(all), new Set(['hello']));
@@ -407,7 +411,7 @@ describe('a server', { timeout: 60_000 }, () => {
       /HTTP\/1\.1 (?:408|200)/,
     ],
   ]) {
-    test(`keeps its ${name}`, LIMIT, async (t) => {
+    test(`a server keeps its ${name}`, LIMIT, async (t) => {
       const properties = {
         headersTimeout: 100,
         requestTimeout: 200,
@@ -420,7 +424,7 @@ describe('a server', { timeout: 60_000 }, () => {
     });
   }
 
-  test('counts its keepAliveTimeout from the end of a response', LIMIT, async (t) => {
+  test('a server counts its keepAliveTimeout from the end of a response', LIMIT, async (t) => {
     const properties = { keepAliveTimeout: 500, keepAliveTimeoutBuffer: 0 };
     const { address } = await start(t, { properties });
     const began = performance.now();
@@ -431,7 +435,7 @@ describe('a server', { timeout: 60_000 }, () => {
     assert.ok(ms > 1400, `${ms} ms`);
   });
 
-  test('keeps its keepAliveTimeout', LIMIT, async (t) => {
+  test('a server keeps its keepAliveTimeout', LIMIT, async (t) => {
     const properties = { keepAliveTimeout: 10, keepAliveTimeoutBuffer: 0 };
     const { address } = await start(t, { properties });
     const socket = await sent(address, get('/'), true);

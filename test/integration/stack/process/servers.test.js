@@ -51,7 +51,7 @@ function natively(server) {
 
 describe('a server that is closed', { timeout: 180_000 }, () => {
   const [first, last] = isFull ? [2000, 12_000] : [500, 2500];
-  test(`is gone: memory stays flat over ${last - first} of them`, {
+  test(`memory does not grow over ${last - first} closed servers`, {
     skip,
     timeout: 120_000,
   }, async () => {
@@ -63,7 +63,7 @@ describe('a server that is closed', { timeout: 180_000 }, () => {
     assert.ok(after.rss - before.rss < 32e6, stdout);
   });
 
-  test('leaves no connection to the next one', async (t) => {
+  test('a closed server leaves no connection to the next one', async (t) => {
     const first = http.createServer(hello);
     const second = http.createServer(hello);
     const seen = [];
@@ -89,7 +89,7 @@ describe('a server that is closed', { timeout: 180_000 }, () => {
     );
   });
 
-  test('listens again, and counts on', async (t) => {
+  test('a closed server listens again and continues its counters', async (t) => {
     const server = http.createServer(hello);
     for (let round = 1; round <= 3; round++) {
       await listen(t, server);
@@ -100,7 +100,7 @@ describe('a server that is closed', { timeout: 180_000 }, () => {
     }
   });
 
-  test('listens again while it has a connection', async (t) => {
+  test('a closed server listens again while it has a connection', async (t) => {
     const held = [];
     const server = http.createServer((req, res) =>
       held.length > 0 ? hello(req, res) : held.push(res),
@@ -119,7 +119,7 @@ describe('a server that is closed', { timeout: 180_000 }, () => {
     assert.equal(natively(server), NATIVE ? 2 : undefined);
   });
 
-  test('says what it has counted, and takes limits', { skip }, async (t) => {
+  test('a server returns its counters and accepts limits', { skip }, async (t) => {
     const server = await listen(t, http.createServer(hello));
     await served(server.address());
     await closed(server);
@@ -137,7 +137,7 @@ describe('a server that is closed', { timeout: 180_000 }, () => {
   });
 });
 
-describe('limits of the stack among the options', { skip, timeout: 60_000 }, () => {
+describe('limits of the stack in the options of a server', { skip, timeout: 60_000 }, () => {
   function Old(options) {
     http.Server.call(this, options);
   }
@@ -165,7 +165,7 @@ describe('limits of the stack among the options', { skip, timeout: 60_000 }, () 
     });
   }
 
-  test('classes and servers are what they were', () => {
+  test('classes and servers are the same as before', () => {
     for (const { Server, createServer } of [http, https]) {
       const server = new Server();
       assert.ok(server instanceof Server && server instanceof net.Server);
@@ -180,8 +180,8 @@ describe('limits of the stack among the options', { skip, timeout: 60_000 }, () 
   });
 });
 
-describe('a server listens', { timeout: 60_000 }, () => {
-  test('once: a second time is an error, and changes nothing', async (t) => {
+describe('a server that listens', { timeout: 60_000 }, () => {
+  test('a second call of listen is an error and changes nothing', async (t) => {
     const server = await listen(t, http.createServer(hello));
     const { port } = server.address();
     assert.throws(() => server.listen(0), { code: 'ERR_SERVER_ALREADY_LISTEN' });
@@ -190,7 +190,7 @@ describe('a server listens', { timeout: 60_000 }, () => {
     assert.equal(natively(server), NATIVE ? 1 : undefined);
   });
 
-  test('on a port that is taken: an error, and then on another', async (t) => {
+  test('a server can listen on another port after EADDRINUSE', async (t) => {
     const { port } = (await listen(t, http.createServer())).address();
     const server = http.createServer(hello);
     server.listen(port, '127.0.0.1');
@@ -199,7 +199,7 @@ describe('a server listens', { timeout: 60_000 }, () => {
     assert.equal(await served(server.address()), 'hello');
   });
 
-  test('on a descriptor that it was given', async (t) => {
+  test('a server listens on a descriptor', async (t) => {
     const listening = net.createServer().listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const address = listening.address();
@@ -214,7 +214,7 @@ describe('a server listens', { timeout: 60_000 }, () => {
     assert.equal(await served(address), 'hello');
   });
 
-  test('not at the path of a socket that somebody has left behind', async (t) => {
+  test('a server does not listen at the path of an existing socket', async (t) => {
     const path = join(tmpdir(), `millrace-stale-${process.pid}.sock`);
     const child = fork(file('server.js'), [JSON.stringify({ path })]);
     await once(child, 'message');
@@ -232,7 +232,7 @@ describe('a server listens', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a timeout', { timeout: 60_000 }, () => {
+describe('a timeout of a server', { timeout: 60_000 }, () => {
   for (const [name, set] of [
     ['set with a listener', (server, listener) => server.setTimeout(30, listener)],
     [
@@ -244,7 +244,7 @@ describe('a timeout', { timeout: 60_000 }, () => {
       (server, listener) => Object.assign(server, { timeout: 30 }).on('timeout', listener),
     ],
   ]) {
-    test(`${name} tells of the connection, and does not close it`, async (t) => {
+    test(`${name} is called with the connection and does not close it`, async (t) => {
       const server = await listen(t, http.createServer(hello));
       const told = new Promise((resolve) => set(server, resolve));
       assert.equal(server.timeout, 30);
@@ -257,7 +257,7 @@ describe('a timeout', { timeout: 60_000 }, () => {
     });
   }
 
-  test('without a listener closes the connection', async (t) => {
+  test('a timeout without a listener closes the connection', async (t) => {
     const server = await listen(
       t,
       http.createServer(() => {}),
@@ -269,7 +269,7 @@ describe('a timeout', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a process', { timeout: 60_000 }, () => {
+describe('the life of a process', { timeout: 60_000 }, () => {
   /** Ends by itself unless its server keeps it; prints the server's port. */
   function run(t, code) {
     const child = spawn(process.execPath, [
@@ -291,7 +291,7 @@ describe('a process', { timeout: 60_000 }, () => {
     ['unref when it listens', `${listening}.on('listening', () => server.unref());`],
     ['ref and unref', `${listening}.ref().unref();`],
   ]) {
-    test(`is not kept by a server after ${name}`, async (t) => {
+    test(`a process is not kept alive by a server after ${name}`, async (t) => {
       assert.deepEqual(await once(run(t, code), 'exit'), [0, null]);
     });
   }
@@ -304,7 +304,7 @@ describe('a process', { timeout: 60_000 }, () => {
       `${listening}.on('listening', () => server.unref().ref());`,
     ],
   ]) {
-    test(`is kept by a server${name}, until it is closed`, async (t) => {
+    test(`a process is kept alive by a server${name} until it is closed`, async (t) => {
       const child = run(t, code);
       const exit = once(child, 'exit');
       const [port] = await once(child.stdout, 'data');

@@ -44,8 +44,8 @@ const methods = isFull
   : Object.entries(USUAL).flatMap(([kind, names]) => names.map((name) => [kind, name]));
 
 for (const place of PLACES) {
-  describe(`replaced ${place}`, () => {
-    test('methods are called as often as with Node', { timeout: 300_000 }, async () => {
+  describe(`methods that are replaced ${place}`, () => {
+    test('replaced methods are called as often as with Node', { timeout: 300_000 }, async () => {
       const some = methods.filter(([, name]) => isFull || place !== PLACES[0] || EARLY.has(name));
       const [plain, stack] = await Promise.all([
         measured(some, place, false),
@@ -60,7 +60,7 @@ for (const place of PLACES) {
   });
 }
 
-test('of sockets: the server is Node’s own', async () => {
+test('replaced methods of sockets leave the server to Node’s own code', async () => {
   const script = `
     import http from 'node:http';
     import net from 'node:net';
