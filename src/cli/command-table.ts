@@ -41,6 +41,12 @@ export const COMMANDS: readonly Command[] = [
     action: async () => (await import('./commands/capacity.js')).capacityCommand,
   }),
   define({
+    name: 'compare',
+    usage: [['millrace compare URL URL | -- CMD -- CMD', 'which is faster, and how sure?']],
+    flags: async () => (await import('./flags/compare-flags.js')).COMPARE,
+    action: async () => (await import('./commands/compare.js')).compareCommand,
+  }),
+  define({
     name: 'testserver',
     usage: [['millrace testserver [flags]', 'a server to load, until Ctrl-C']],
     flags: async () => (await import('./flags/testserver-flags.js')).TESTSERVER,

@@ -3,7 +3,7 @@ import { findNearest } from '../validation/nearest.js';
 import { COMMANDS, type Command, LOAD, USAGE, type Usage } from './command-table.js';
 import { EXIT_CODES } from './exit.js';
 import { acceptedFlags, ownFlags } from './flags/command-flags.js';
-import { dashed, type Flag, listNames, signature } from './flags/flag.js';
+import { dashed, type Flag, listNames, mainName, signature } from './flags/flag.js';
 
 /** Formats forms of the command line with their meanings, a line each. */
 export function usageLines(forms: readonly Usage[]): string[] {
@@ -59,7 +59,7 @@ function usage(forms: readonly Usage[]): string {
 }
 
 function listDashed(flags: readonly Flag<never>[]): string {
-  return flags.map(({ name }) => dashed(name)).join(' ');
+  return flags.map(mainName).join(' ');
 }
 
 function row(flag: Flag<never>): string {

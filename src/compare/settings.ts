@@ -1,6 +1,7 @@
 import { usageError } from '../errors.js';
 import type { LoadOptions } from '../load/options.js';
 import { parseDuration, parseShare } from '../units.js';
+import { COMPARE_DEFAULTS, COMPARE_LIMITS } from './defaults.js';
 import type { CompareOptions } from './options.js';
 import { parseRatioCondition, type RatioCondition } from './ratio-condition.js';
 
@@ -13,24 +14,12 @@ export interface CompareSettings {
   conditions: RatioCondition[];
 }
 
-export const COMPARE_DEFAULTS = {
-  width: '3%',
-  margin: '2%',
-  budgetMs: 180_000,
-  durationMs: 3000,
-  warmupMs: 2000,
-} as const;
-
-const WIDTHS = { min: 0.001, max: 10 };
-const MARGINS = { min: 0, max: 0.5 };
-const MIN_BUDGET_MS = 5000;
-
 /** Reads how is compared. */
 export function readSettings(options: CompareOptions): CompareSettings {
   const { width, margin, budget, allowDifference = false, failOn = [] } = options;
   return {
-    width: parseShare(width ?? COMPARE_DEFAULTS.width, 'width', WIDTHS),
-    margin: parseShare(margin ?? COMPARE_DEFAULTS.margin, 'margin', MARGINS),
+    width: parseShare(width ?? COMPARE_DEFAULTS.width, 'width', COMPARE_LIMITS.width),
+    margin: parseShare(margin ?? COMPARE_DEFAULTS.margin, 'margin', COMPARE_LIMITS.margin),
     budgetMs: readBudget(budget ?? COMPARE_DEFAULTS.budgetMs),
     allowDifference,
     conditions: [failOn].flat().map((text) => parseRatioCondition(text, 'failOn')),
@@ -39,9 +28,10 @@ export function readSettings(options: CompareOptions): CompareSettings {
 
 function readBudget(given: number | string): number {
   const ms = parseDuration(given, 'budget');
-  if (ms >= MIN_BUDGET_MS) return ms;
+  const { min } = COMPARE_LIMITS.budgetMs;
+  if (ms >= min) return ms;
   const typed = typeof given === 'number' ? `${given}ms` : given;
-  throw usageError(`budget must be at least ${MIN_BUDGET_MS / 1000}s (got ${typed})`);
+  throw usageError(`budget must be at least ${min / 1000}s (got ${typed})`);
 }
 
 /** Reads the load that both sides have, completed by the length of its runs. */

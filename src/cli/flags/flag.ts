@@ -37,8 +37,14 @@ export function dashed(name: string): string {
   return name.length === 1 ? `-${name}` : `--${name}`;
 }
 
+/** Formats the main name of a flag: `--connections`. */
+export function mainName({ name }: Flag<never>): string {
+  return `--${name}`;
+}
+
 /** Formats a flag as the help shows it: `-c, --connections N`. */
-export function signature({ name, short, value }: Flag<never>): string {
-  const names = short ? `${dashed(short)}, ${dashed(name)}` : dashed(name);
+export function signature(flag: Flag<never>): string {
+  const { short, value } = flag;
+  const names = short ? `${dashed(short)}, ${mainName(flag)}` : mainName(flag);
   return value === undefined ? names : `${names} ${value}`;
 }

@@ -67,7 +67,9 @@ class Parser<Into> {
   readonly #args: string[];
   readonly #into: Into;
   readonly #grammar: Grammar<Into>;
-  readonly #flags = new Map<string, Flag<Into>>();
+  /** Flags by the names that follow two dashes, and by those that follow one. */
+  readonly #long = new Map<string, Flag<Into>>();
+  readonly #short = new Map<string, Flag<Into>>();
   readonly #typed: TypedFlag[] = [];
   #index = 0;
 
@@ -76,7 +78,11 @@ class Parser<Into> {
     this.#into = into;
     this.#grammar = grammar;
     for (const flag of grammar.flags) {
-      for (const name of listNames(flag)) this.#flags.set(name, flag);
+      this.#long.set(flag.name, flag);
+      for (const name of listNames(flag)) {
+        if (name.length > 1) this.#long.set(name, flag);
+        else if (name !== flag.name) this.#short.set(name, flag);
+      }
     }
   }
 
@@ -106,13 +112,13 @@ class Parser<Into> {
   #flag(arg: string): void {
     const [, dashes = '', name = '', value] = /^(--?)([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
     // With one dash it is a long name only if there is such a flag, as in vegeta and hey.
-    const isKnown = this.#flags.has(name) || this.#findAdvice(name) !== undefined;
-    if (dashes === '--' || (name.length > 1 && isKnown)) this.#long(arg, name, value);
-    else this.#short(arg.slice(1));
+    const isKnown = this.#long.has(name) || this.#findAdvice(name) !== undefined;
+    if (dashes === '--' || (name.length > 1 && isKnown)) this.#readLong(arg, name, value);
+    else this.#readShort(arg.slice(1));
   }
 
-  #long(arg: string, name: string, value: string | undefined): void {
-    const flag = name.length > 1 ? this.#flags.get(name) : undefined;
+  #readLong(arg: string, name: string, value: string | undefined): void {
+    const flag = this.#long.get(name);
     const typed = value === undefined ? arg : arg.slice(0, -value.length - 1);
     if (!flag) throw this.#unknown(typed, name);
     if (flag.value !== undefined) this.#setValue(flag, typed, value);
@@ -120,9 +126,9 @@ class Parser<Into> {
     else throw usageError(`${typed} takes no value (got '${value}')`);
   }
 
-  #short(letters: string): void {
+  #readShort(letters: string): void {
     const [letter = '', ...more] = letters;
-    const flag = this.#flags.get(letter);
+    const flag = this.#short.get(letter);
     // A long name of another tool with one dash, as vegeta's -max-workers; no request method looks like that.
     if (/^m[a-z]*-[a-z-]+(=|$)/.test(letters)) throw this.#unknown(`-${letters}`, letters);
     const typed = `-${letter}`;
@@ -133,7 +139,7 @@ class Parser<Into> {
       return;
     }
     this.#set(flag, typed, '');
-    if (rest !== '') this.#short(rest);
+    if (rest !== '') this.#readShort(rest);
   }
 
   /** Sets a flag that has a value: the attached one, or the next argument. */
@@ -173,7 +179,7 @@ class Parser<Into> {
     const alternative = this.#findAdvice(name);
     if (alternative !== undefined) return usageError(`${typed} is not supported: ${alternative}`);
     // A name of one or two letters is near to too many others.
-    const longNames = [...this.#flags.keys()].filter((known) => known.length > 1);
+    const longNames = [...this.#long.keys()].filter((known) => known.length > 1);
     const near = name.length > 2 ? findNearest(name, longNames) : undefined;
     const help = command === 'load' ? 'millrace --help' : `millrace ${command} --help`;
     const advice = near ? `did you mean ${dashed(near)}?` : `run ${help} for the list of flags`;

@@ -9,7 +9,7 @@ import { COMMANDS } from '../../../dist/cli/command-table.js';
 import { explainLine } from '../../../dist/cli/explain-line.js';
 import { acceptedFlags, parseInvocation } from '../../../dist/cli/flags/command-flags.js';
 import { EXPLAIN } from '../../../dist/cli/flags/explain-flags.js';
-import { listNames } from '../../../dist/cli/flags/flag.js';
+import { dashed, listNames } from '../../../dist/cli/flags/flag.js';
 import { FOREIGN_FLAGS } from '../../../dist/cli/flags/foreign-flags.js';
 import { LOAD, LOAD_FLAGS } from '../../../dist/cli/flags/load/load-flags.js';
 import { UnknownFlag } from '../../../dist/cli/flags/parse.js';
@@ -52,7 +52,7 @@ test('what no command knows gets no advice', async () => {
   assert.equal(await siblingAdvice('load', 'frob'), null);
   assert.equal(
     await siblingAdvice('load', 'budget'),
-    'it is a flag of millrace explain, millrace capacity; here the time of a load is -d 60s',
+    'it is a flag of millrace explain, millrace capacity, millrace compare; here the time of a load is -d 60s',
   );
 });
 
@@ -61,11 +61,16 @@ test('each command has its name, its usage and its titles to itself', () => {
     COMMANDS.map(({ name }) => name),
     COMMANDS.flatMap(({ usage }) => usage.map(([words]) => words)),
     TABLES.flatMap(({ groups }) => groups.map(({ title }) => title)),
-    ...TABLES.map((table) => acceptedFlags(table).flatMap(listNames)),
+    ...TABLES.map((table) => acceptedFlags(table).flatMap(dashedNames)),
   ]) {
     assert.deepEqual(names, [...new Set(names)]);
   }
 });
+
+/** The main name follows two dashes, whatever its length. */
+function dashedNames(flag) {
+  return listNames(flag).map((name) => (name === flag.name ? `--${name}` : dashed(name)));
+}
 
 describe('the time of a load, given to explain,', () => {
   for (const [args, budget, warmup, note] of [

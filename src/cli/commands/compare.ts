@@ -1,0 +1,51 @@
+import { type ComparisonResult, compare } from '../../index.js';
+import { EXIT } from '../exit.js';
+import type { CompareInvocation } from '../flags/compare-flags.js';
+import { runInterruptible } from '../interrupt.js';
+import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
+import { askPassphrase } from '../passphrase.js';
+import { showSteps } from '../progress.js';
+
+/** Compares the two sides that the command line names. */
+export async function compareCommand(invocation: CompareInvocation): Promise<number> {
+  const { options, own, sides, ratios, strict, progress, notes } = invocation;
+  await askPassphrase(options);
+  printNotes(invocation);
+  checkOutputs(invocation);
+  return runInterruptible('the first pair of runs was complete', async (signal) => {
+    const run = compare({ ...options, ...own, ...sides, failOn: ratios, signal });
+    const result = await showSteps(run, progress, (step) => step);
+    await writeResult(result, invocation, {
+      text: async (result) =>
+        (await import('../../report/compare/text.js')).renderComparisonText(
+          result,
+          textOptions(notes),
+        ),
+      page: async (result) =>
+        (await import('../../report/compare/html.js')).renderComparisonPage(result),
+    });
+    for (const line of describeConditions(result)) console.error(`millrace: ${line}`);
+    return exitCode(result, strict);
+  });
+}
+
+function describeConditions({ conditions = [] }: ComparisonResult): string[] {
+  return conditions.flatMap(({ condition, value, holds }) => {
+    if (holds === true) return [];
+    const ratio = value === null ? 'there is no ratio' : `the ratio is ${value.toFixed(3)}`;
+    if (holds === false) return [`--fail-on '${condition}' failed: ${ratio}`];
+    return [`--fail-on '${condition}' cannot be judged without an interval: ${ratio}`];
+  });
+}
+
+function exitCode(
+  { ended, conditions = [], runs, verdict }: ComparisonResult,
+  strict: boolean,
+): number {
+  if (ended === 'interrupted') return EXIT.interrupted;
+  if (conditions.some(({ holds }) => holds === false)) return EXIT.failOn;
+  const isUnknown = conditions.some(({ holds }) => holds === null);
+  const isDoubtful = verdict.word === 'cannot-tell';
+  const isClientBound = strict && isDoubtful && runs.some(({ clientBound }) => clientBound);
+  return isUnknown || isClientBound ? EXIT.notMeasured : EXIT.ok;
+}

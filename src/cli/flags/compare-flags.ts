@@ -1,0 +1,152 @@
+import { COMPARE_DEFAULTS, COMPARE_LIMITS } from '../../compare/defaults.js';
+import { parseRatioCondition } from '../../compare/ratio-condition.js';
+import { usageError } from '../../errors.js';
+import type { CompareOptions, CompareSide, SideName } from '../../index.js';
+import { parseShare } from '../../units.js';
+import type { CommandFlags } from './command-flags.js';
+import { checkOperand, setSides } from './compare-sides.js';
+import type { Flag } from './flag.js';
+import { storeIn } from './kinds.js';
+import { type Invocation, newInvocation } from './load/invocation.js';
+import { LOAD_FLAGS } from './load/load-flags.js';
+import { shareLoadFlags } from './load/shared-flags.js';
+import type { UnsupportedFlags } from './parse.js';
+
+/** What the flags and operands of `millrace compare` stand for. */
+export interface CompareInvocation extends Invocation {
+  own: Pick<CompareOptions, 'width' | 'budget' | 'margin' | 'allowDifference'>;
+  /** The two sides, complete once the operands are read. */
+  sides: Record<SideName, CompareSide>;
+  /** The values of `--a` and `--b`. */
+  given: Record<SideName, string[]>;
+  /** Whether A is Node's own HTTP stack and B is Millrace's. */
+  stack: boolean;
+  /** Conditions on ratios. */
+  ratios: string[];
+}
+
+/** Flags of the load that compare chooses by itself or has no use for. */
+const UNSUPPORTED: UnsupportedFlags = {
+  'abort-on-fail': 'a condition on a ratio is judged at the end, by all runs',
+  pid: 'each side has its own server: the process is found by the command or by the port',
+  latency: 'the report compares the latencies',
+};
+
+const { duration, toggle } = storeIn(({ own }: CompareInvocation) => own);
+const invocation = storeIn((invocation: CompareInvocation) => invocation);
+
+/** A flag of the load, with another default. */
+function withDefault(name: string, fallback: string): Flag<CompareInvocation>[] {
+  return LOAD_FLAGS.filter((flag) => flag.name === name).map((flag) => ({
+    ...flag,
+    help: `${flag.help}, in each run`,
+    fallback,
+  }));
+}
+
+const { width, margin, budgetMs, durationMs, warmupMs } = COMPARE_DEFAULTS;
+
+/** The flags of a side: what it is, and what is its own in a command that both have. */
+function sideFlags(side: SideName): Flag<CompareInvocation>[] {
+  const letter = side.toUpperCase();
+  return [
+    {
+      name: side,
+      value: 'COMMAND|FILES|URL',
+      repeatable: true,
+      help: `what ${letter} is: a command in quotes, results, or a URL`,
+      details: `Files are results of loads (-o), as a list or as a pattern in quotes: 'main-*.json'. A command with -- of its own is given like this.`,
+      set({ given }, value) {
+        given[side].push(value);
+      },
+    },
+    {
+      name: `env-${side}`,
+      value: 'NAME=VALUE',
+      repeatable: true,
+      help: `environment variable for the command of ${letter}`,
+      set({ sides }, value, flag) {
+        const [, name, text] = /^([^=]+)=(.*)$/s.exec(value) ?? [];
+        if (name === undefined || text === undefined) {
+          throw usageError(`${flag} must be NAME=VALUE (got '${value}')`);
+        }
+        sides[side].env = { ...sides[side].env, [name]: text };
+      },
+    },
+    {
+      name: `cwd-${side}`,
+      value: 'DIR',
+      help: `folder that the command of ${letter} runs in`,
+      set({ sides }, value) {
+        sides[side].cwd = value;
+      },
+    },
+  ];
+}
+
+const OWN: Flag<CompareInvocation>[] = [
+  ...sideFlags('a'),
+  ...sideFlags('b'),
+  invocation.toggle('stack', 'stack', true, {
+    help: "A: Node's own HTTP stack, B: Millrace's, under one command",
+    details: 'The report says which share of the requests was served natively.',
+  }),
+  {
+    name: 'width',
+    value: 'PERCENT',
+    fallback: width,
+    help: 'stop when the interval is so narrow',
+    details: 'The whole 95 % interval of the verdict, not half of it.',
+    set({ own }, value, flag) {
+      own.width = parseShare(value, flag, COMPARE_LIMITS.width);
+    },
+  },
+  duration('budget', 'budget', {
+    fallback: `${budgetMs / 60_000}m`,
+    help: 'begin no further pair of runs after so long',
+    details: 'At least 5 s. More time makes intervals narrower.',
+  }),
+  {
+    name: 'margin',
+    value: 'PERCENT',
+    fallback: margin,
+    help: 'up to this much faster or slower counts as equal',
+    set({ own }, value, flag) {
+      own.margin = parseShare(value, flag, COMPARE_LIMITS.margin);
+    },
+  },
+  toggle('allow-difference', 'allowDifference', true, {
+    help: 'compare though answers, or plans of results, differ',
+    details: 'The report repeats the differences.',
+  }),
+  {
+    name: 'fail-on',
+    value: 'CONDITION',
+    repeatable: true,
+    help: "exit 99 if the ratio is beyond: 'p99 ratio<=1.1'",
+    details:
+      "A ratio of B to A: 'throughput ratio>=0.97', 'p50 ratio<=1.1', 'p99 ratio<=1.1', 'cpu ratio<=1.05', 'memory ratio<=1.2'; of the requests of one name with the name before it: 'GET /users/:id: p99 ratio<=1.1'. It fails only if the whole interval is beyond the bound.",
+    set({ ratios }, value, flag) {
+      parseRatioCondition(value, flag);
+      ratios.push(value);
+    },
+  },
+  ...withDefault('duration', `${durationMs / 1000}s`),
+  ...withDefault('warmup', `${warmupMs / 1000}s`),
+];
+
+/** The flags of `millrace compare`. */
+export const COMPARE: CommandFlags<CompareInvocation> = {
+  groups: [{ title: 'millrace compare', flags: OWN }],
+  ...shareLoadFlags(OWN, UNSUPPORTED),
+  create: () => ({
+    ...newInvocation(),
+    own: {},
+    sides: { a: {}, b: {} },
+    given: { a: [], b: [] },
+    stack: false,
+    ratios: [],
+  }),
+  checkOperand,
+  setOperands: setSides,
+};
