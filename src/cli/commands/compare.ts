@@ -1,31 +1,25 @@
 import { type ComparisonResult, compare } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare-flags.js';
-import { runInterruptible } from '../interrupt.js';
-import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
+import { printNotes } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
-import { showSteps } from '../progress.js';
+import { runAndReport } from '../run-and-report.js';
 
 /** Compares the two sides that the command line names. */
 export async function compareCommand(invocation: CompareInvocation): Promise<number> {
-  const { options, own, sides, ratios, strict, progress, notes } = invocation;
+  const { options, own, sides, ratios, strict } = invocation;
   await askPassphrase(options);
   printNotes(invocation);
-  checkOutputs(invocation);
-  return runInterruptible('the first pair of runs was complete', async (signal) => {
-    const run = compare({ ...options, ...own, ...sides, failOn: ratios, signal });
-    const result = await showSteps(run, progress, (step) => step);
-    await writeResult(result, invocation, {
-      text: async (result) =>
-        (await import('../../report/compare/text.js')).renderComparisonText(
-          result,
-          textOptions(notes),
-        ),
-      page: async (result) =>
-        (await import('../../report/compare/html.js')).renderComparisonPage(result),
-    });
-    for (const line of describeConditions(result)) console.error(`millrace: ${line}`);
-    return exitCode(result, strict);
+  return runAndReport(invocation, {
+    start: (signal) => compare({ ...options, ...own, ...sides, failOn: ratios, signal }),
+    before: 'the first pair of runs was complete',
+    toStep: (progress) => progress,
+    text: async () => (await import('../../report/compare/text.js')).renderComparisonText,
+    page: async () => (await import('../../report/compare/html.js')).renderComparisonPage,
+    exitCode(result) {
+      for (const line of describeConditions(result)) console.error(`millrace: ${line}`);
+      return exitCode(result, strict);
+    },
   });
 }
 
