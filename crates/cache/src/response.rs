@@ -1,7 +1,7 @@
 //! The head of a response, as far as the cache has to know it.
 
-use millrace_http::field_lines;
-use millrace_http::syntax::{is_token, parse_content_length};
+use millrace_http::syntax::parse_content_length;
+use millrace_http::{field_lines, parse_field_line, parse_status_line};
 
 use crate::control::{MAX_SECONDS, ResponseDirectives, parse_seconds};
 use crate::date;
@@ -64,12 +64,9 @@ impl<'a> ResponseFields<'a> {
             Some(_) => &head[..head.len() - 2],
             None => head,
         };
-        let end = head.windows(2).position(|pair| pair == b"\r\n")? + 2;
+        let end = head.iter().position(|&byte| byte == b'\n')? + 1;
         let (status_line, lines) = head.split_at(end);
-        let status = parse_status(status_line)?;
-        if !lines.is_empty() && !lines.ends_with(b"\r\n") {
-            return None;
-        }
+        let (status, _) = parse_status_line(strip_line_end(status_line)?).ok()?;
         let mut parsed = Self {
             status_line,
             lines,
@@ -88,14 +85,7 @@ impl<'a> ResponseFields<'a> {
         };
         let mut varies = Vec::new();
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
-            let line = line.strip_suffix(b"\r\n")?;
-            let colon = line.iter().position(|&byte| byte == b':')?;
-            let (name, value) = (&line[..colon], &line[colon + 1..]);
-            // White space around a value is none of these either, though trimming would take a CR for some.
-            let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
-            if !is_token(name) || value.iter().any(is_control) {
-                return None;
-            }
+            let (name, value) = parse_field_line(strip_line_end(line)?).ok()?;
             let value = value.trim_ascii();
             if name.eq_ignore_ascii_case(b"vary") {
                 varies.push(value);
@@ -165,14 +155,9 @@ impl<'a> ResponseFields<'a> {
     }
 }
 
-/// `HTTP/1.1 200 OK`, with its line end.
-fn parse_status(line: &[u8]) -> Option<u16> {
-    let rest = line.strip_prefix(b"HTTP/1.")?;
-    let [b'0' | b'1', b' ', digits @ ..] = rest else { return None };
-    let (digits, reason) = digits.split_first_chunk::<3>()?;
-    let is_text = |byte: &u8| !byte.is_ascii_control() || *byte == b'\t';
-    let reason = reason.strip_suffix(b"\r\n")?;
-    let well_formed = reason.first().is_none_or(|&byte| byte == b' ') && reason.iter().all(is_text);
-    let status = parse_seconds(digits).and_then(|status| u16::try_from(status).ok())?;
-    (well_formed && (100..1000).contains(&status)).then_some(status)
+/// Returns a line without the CRLF that ends it; `None` if it ends otherwise, or holds another control character than tab.
+fn strip_line_end(line: &[u8]) -> Option<&[u8]> {
+    let line = line.strip_suffix(b"\r\n")?;
+    let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+    (!line.iter().any(is_control)).then_some(line)
 }

@@ -37,5 +37,5 @@ pub use error::Error;
 pub use h1::{
     BodyDecoder, BodyEvent, Decoded, Framing, HeadLimits, HeadParser, KnownHead, MAX_HEAD, Method,
     Parsed, ReceivedHead, RequestFraming, RequestHead, ResponseDecoder, ResponseHead, field_lines,
-    is_target, is_value,
+    is_target, is_value, parse_field_line, parse_status_line,
 };

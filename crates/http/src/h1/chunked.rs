@@ -1,116 +1,135 @@
-//! Decoder of the chunked transfer coding (RFC 9112, section 7.1) of responses: data in blocks, the rest byte by byte.
+//! Decoder of the chunked transfer coding (RFC 9112, section 7.1), for requests and for responses.
 
 use crate::Error;
 
-/// Maximum bytes of extensions on the line of one chunk.
-const MAX_EXTENSION: u32 = 16 * 1024;
-/// Maximum bytes of trailers.
-const MAX_TRAILERS: u32 = 64 * 1024;
+/// What a receiver accepts in the line before a chunk's data.
+pub(super) trait ChunkLineRules {
+    /// Maximum digits of a chunk's size, leading zeros included.
+    const MAX_DIGITS: usize;
+    /// Maximum size of a chunk.
+    const MAX_SIZE: u64;
 
-/// Decodes a chunked body as most clients do, more leniently than [`BodyDecoder`](super::BodyDecoder).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ChunkedDecoder {
-    state: State,
-    /// In `Size` and `Extension`: the chunk's size so far; in `Data`: the remaining bytes.
-    size: u64,
-    /// Number of digits, extension bytes or trailer bytes in the present state, for its limit.
-    seen: u32,
+    /// Returns the length of the white space and the extensions at the start of `rest`, which begins behind the size's
+    /// digits.
+    fn measure_extensions(&self, digits: usize, rest: &[u8]) -> Result<usize, Error>;
+
+    /// Counts the extensions of a complete line.
+    fn count_extensions(&mut self, length: usize);
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+/// Decodes the chunks of a body up to the line of the last one; the trailer section is left to the receiver. Consumes no part
+/// of a line: lines are short enough to be parsed again from their start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum ChunkedDecoder {
+    /// At the start of a chunk's line.
     #[default]
-    Size,
-    /// White space between size and extension or CR.
-    SizeEnd,
-    Extension,
-    SizeLf,
-    Data,
-    DataCr,
-    DataLf,
-    /// At the start of a trailer line.
-    TrailerStart,
-    Trailer,
-    /// After the CR of the empty line that ends the body.
-    LastLf,
+    Line,
+    /// Bytes still to come of a chunk's data.
+    Data(u64),
+    /// At the CRLF behind a chunk's data.
+    DataEnd,
+}
+
+/// The kind and length of the next consumed bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chunk {
+    /// A chunk's line, or the CRLF behind its data.
+    Line(usize),
+    Data(usize),
+    /// The line of the last chunk.
+    Last(usize),
 }
 
 impl ChunkedDecoder {
-    /// Continues decoding. Returns the number of consumed bytes, and whether the body has ended.
-    pub(super) fn decode(&mut self, input: &[u8]) -> Result<(usize, bool), Error> {
-        let mut at = 0;
-        while at < input.len() {
-            if self.state == State::Data {
-                let available = (input.len() - at) as u64;
-                let taken = self.size.min(available);
-                self.size -= taken;
-                // In range: `taken` is at most `available`, which came from a usize.
-                at += taken as usize;
-                if self.size == 0 {
-                    self.state = State::DataCr;
+    /// Decodes the next line or data; `None` while it has not arrived.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        input: &[u8],
+        rules: &mut impl ChunkLineRules,
+    ) -> Result<Option<Chunk>, Error> {
+        match self {
+            Self::Line => {
+                let Some((length, size)) = parse_line(input, rules)? else { return Ok(None) };
+                if size == 0 {
+                    return Ok(Some(Chunk::Last(length)));
                 }
-                continue;
+                *self = Self::Data(size);
+                Ok(Some(Chunk::Line(length)))
             }
-            let ended = self.step(input[at])?;
-            at += 1;
-            if ended {
-                return Ok((at, true));
+            Self::Data(left) => {
+                let taken = take_data(input, left);
+                if *left == 0 {
+                    *self = Self::DataEnd;
+                }
+                Ok(taken.map(Chunk::Data))
             }
+            Self::DataEnd => match starts_with_crlf(input) {
+                Some(true) => {
+                    *self = Self::Line;
+                    Ok(Some(Chunk::Line(2)))
+                }
+                Some(false) => Err(Error::ChunkEnd),
+                None => Ok(None),
+            },
         }
-        Ok((at, false))
     }
+}
 
-    /// Decodes one byte that is not chunk data; `true` at the end of the body.
-    fn step(&mut self, byte: u8) -> Result<bool, Error> {
-        match (self.state, byte) {
-            (State::Size, _) if byte.is_ascii_hexdigit() => self.add_digit(byte)?,
-            (State::Size, b'\r' | b';' | b' ' | b'\t') if self.seen == 0 => {
-                return Err(Error::ChunkSize);
-            }
-            (State::Size | State::SizeEnd | State::Extension, b'\r') => self.enter(State::SizeLf),
-            (State::Size | State::SizeEnd, b';') => self.enter(State::Extension),
-            (State::Size | State::SizeEnd, b' ' | b'\t') => {
-                self.state = State::SizeEnd;
-                self.count(MAX_EXTENSION)?;
-            }
-            (State::Extension, b'\n' | 0) => return Err(Error::ChunkSize),
-            (State::Extension, _) => self.count(MAX_EXTENSION)?,
-            (State::SizeLf, b'\n') => {
-                self.enter(if self.size == 0 { State::TrailerStart } else { State::Data });
-            }
-            (State::DataCr, b'\r') => self.state = State::DataLf,
-            (State::DataLf, b'\n') => self.enter(State::Size),
-            (State::DataCr | State::DataLf, _) => return Err(Error::ChunkEnd),
-            (State::TrailerStart, b'\r') => self.state = State::LastLf,
-            (State::TrailerStart, b'\n') => return Ok(true),
-            (State::TrailerStart | State::Trailer, _) => {
-                self.state = if byte == b'\n' { State::TrailerStart } else { State::Trailer };
-                self.count(MAX_TRAILERS)?;
-            }
-            (State::LastLf, b'\n') => return Ok(true),
-            (State::LastLf, _) => return Err(Error::Field),
-            _ => return Err(Error::ChunkSize),
+/// Takes as much of the input as belongs to the `left` bytes of a body or chunk; `None` if the input is empty.
+#[inline]
+pub(super) fn take_data(input: &[u8], left: &mut u64) -> Option<usize> {
+    if input.is_empty() {
+        return None;
+    }
+    let length = input.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+    *left -= length as u64;
+    Some(length)
+}
+
+/// Counts the leading bytes of a kind.
+#[inline]
+pub(super) fn count_leading(input: &[u8], is_one: impl Fn(u8) -> bool) -> usize {
+    input.iter().position(|&byte| !is_one(byte)).unwrap_or(input.len())
+}
+
+/// Parses the line before a chunk's data. Returns its length and the chunk's size; `None` while it is incomplete.
+#[inline]
+fn parse_line<R: ChunkLineRules>(
+    line: &[u8],
+    rules: &mut R,
+) -> Result<Option<(usize, u64)>, Error> {
+    let digits = count_leading(line, |byte| byte.is_ascii_hexdigit());
+    if line.is_empty() {
+        return Ok(None);
+    }
+    if digits == 0 || digits > R::MAX_DIGITS {
+        return Err(Error::ChunkSize);
+    }
+    let size = line[..digits].iter().try_fold(0, add_digit).ok_or(Error::ChunkSize)?;
+    let extensions = rules.measure_extensions(digits, &line[digits..])?;
+    let end = digits + extensions;
+    match starts_with_crlf(&line[end..]) {
+        None => Ok(None),
+        Some(true) if size <= R::MAX_SIZE => {
+            rules.count_extensions(extensions);
+            Ok(Some((end + 2, size)))
         }
-        Ok(false)
+        Some(_) => Err(Error::ChunkSize),
     }
+}
 
-    fn enter(&mut self, state: State) {
-        self.state = state;
-        self.seen = 0;
-    }
+fn add_digit(size: u64, digit: &u8) -> Option<u64> {
+    let digit = char::from(*digit).to_digit(16)?;
+    Some(size.checked_mul(16)? | u64::from(digit))
+}
 
-    fn count(&mut self, limit: u32) -> Result<(), Error> {
-        self.seen += 1;
-        if self.seen > limit { Err(Error::TooLarge) } else { Ok(()) }
-    }
-
-    fn add_digit(&mut self, byte: u8) -> Result<(), Error> {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            _ => (byte | 0x20) - b'a' + 10,
-        };
-        self.size = self.size.checked_mul(16).ok_or(Error::ChunkSize)? + u64::from(digit);
-        self.seen = self.seen.saturating_add(1);
-        if self.seen > MAX_EXTENSION { Err(Error::ChunkSize) } else { Ok(()) }
+/// `None` while the input is too short to tell.
+#[inline]
+fn starts_with_crlf(input: &[u8]) -> Option<bool> {
+    match input {
+        [] | [b'\r'] => None,
+        [b'\r', b'\n', ..] => Some(true),
+        _ => Some(false),
     }
 }

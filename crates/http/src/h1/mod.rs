@@ -6,6 +6,7 @@ mod method;
 mod request_body;
 mod request_encoder;
 mod request_head;
+mod response_body;
 mod response_decoder;
 mod response_head;
 
@@ -15,4 +16,4 @@ pub use request_body::{BodyDecoder, BodyEvent};
 pub use request_encoder::{RequestHead, is_target, is_value};
 pub use request_head::{HeadLimits, HeadParser, Parsed, ReceivedHead, RequestFraming};
 pub use response_decoder::{Decoded, KnownHead, MAX_HEAD, ResponseDecoder};
-pub use response_head::{Framing, ResponseHead};
+pub use response_head::{Framing, ResponseHead, parse_field_line, parse_status_line};

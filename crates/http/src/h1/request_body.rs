@@ -1,7 +1,9 @@
 //! Decoder of the body of a request that a server receives.
 
-use super::field_lines::{FieldLines, KnownField, Stop, line_ends};
+use super::chunked::{Chunk, ChunkLineRules, ChunkedDecoder, count_leading, take_data};
+use super::field_lines::{FieldLines, KnownField, Stop};
 use super::request_head::{HeadLimits, RequestFraming};
+use crate::Error;
 use crate::syntax::is_token_byte;
 
 /// The result of [`BodyDecoder::next`]. Offsets count from the start of its input.
@@ -40,21 +42,15 @@ pub enum BodyEvent {
 /// line.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyDecoder {
-    state: State,
-    /// Remaining bytes of chunk extensions.
-    extensions: usize,
+    state: BodyState,
+    rules: StrictChunkLines,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum BodyState {
     /// Bytes still to come of a body of known length.
     Length(u64),
-    /// At the start of a chunk's line.
-    ChunkLine,
-    /// Bytes still to come of a chunk's data.
-    ChunkData(u64),
-    /// At the CRLF behind a chunk's data.
-    ChunkEnd,
+    Chunked(ChunkedDecoder),
     /// In the trailer section, of which nothing is consumed before its end.
     Trailers(FieldLines),
 }
@@ -64,21 +60,16 @@ enum State {
 const MAX_EXTENSIONS: usize = 512;
 /// Maximum bytes of the trailer section, the empty line included.
 const MAX_TRAILERS: usize = 16 * 1024;
-/// Maximum digits of a chunk size, leading zeros included.
-const MAX_SIZE_DIGITS: usize = 16;
-/// Maximum size of a chunk: the greatest number that is exact in JavaScript.
-const MAX_SIZE: u64 = 1 << 53;
-
 impl BodyDecoder {
     /// Creates a decoder for a request with this framing.
     #[must_use]
     pub fn new(framing: RequestFraming) -> Self {
         let state = match framing {
-            RequestFraming::None => State::Length(0),
-            RequestFraming::Length(length) => State::Length(length),
-            RequestFraming::Chunked => State::ChunkLine,
+            RequestFraming::None => BodyState::Length(0),
+            RequestFraming::Length(length) => BodyState::Length(length),
+            RequestFraming::Chunked => BodyState::Chunked(ChunkedDecoder::default()),
         };
-        Self { state, extensions: MAX_EXTENSIONS }
+        Self { state, rules: StrictChunkLines { left: MAX_EXTENSIONS } }
     }
 
     /// Continues decoding, up to the next event.
@@ -102,40 +93,29 @@ impl BodyDecoder {
     #[must_use]
     pub fn prelude(&self) -> &'static [u8] {
         match self.state {
-            State::Length(_) | State::ChunkLine | State::ChunkData(_) => b"",
-            State::ChunkEnd => b"1\r\nx",
-            State::Trailers(_) => b"0\r\n",
+            BodyState::Chunked(ChunkedDecoder::DataEnd) => b"1\r\nx",
+            BodyState::Length(_) | BodyState::Chunked(_) => b"",
+            BodyState::Trailers(_) => b"0\r\n",
         }
     }
 
     fn step(&mut self, input: &[u8], limits: &HeadLimits) -> Result<Step, Stop> {
         match &mut self.state {
-            State::Length(0) => Ok(Step::End { length: 0, trailers: 0 }),
-            State::Length(left) => take_data(input, left),
-            State::ChunkLine => {
-                let line = ChunkLine::parse(input, self.extensions)?;
-                self.extensions -= line.extension;
-                self.state = match line.size {
-                    0 => State::Trailers(FieldLines::default()),
-                    size => State::ChunkData(size),
-                };
-                Ok(Step::Line(line.length))
-            }
-            State::ChunkData(left) => {
-                let taken = take_data(input, left)?;
-                if *left == 0 {
-                    self.state = State::ChunkEnd;
+            BodyState::Length(0) => Ok(Step::End { length: 0, trailers: 0 }),
+            BodyState::Length(left) => take_data(input, left).map(Step::Data).ok_or(Stop::Partial),
+            BodyState::Chunked(chunks) => match chunks.next(input, &mut self.rules) {
+                Ok(Some(Chunk::Line(length))) => Ok(Step::Line(length)),
+                Ok(Some(Chunk::Data(length))) => Ok(Step::Data(length)),
+                Ok(Some(Chunk::Last(length))) => {
+                    self.state = BodyState::Trailers(FieldLines::default());
+                    Ok(Step::Line(length))
                 }
-                Ok(taken)
-            }
-            State::ChunkEnd if line_ends(input, 0)? => {
-                self.state = State::ChunkLine;
-                Ok(Step::Line(2))
-            }
-            State::ChunkEnd => Err(Stop::Unsure),
-            State::Trailers(lines) => {
+                Ok(None) => Err(Stop::Partial),
+                Err(_) => Err(Stop::Unsure),
+            },
+            BodyState::Trailers(lines) => {
                 let length = read_trailers(lines, input, limits)?;
-                self.state = State::Length(0);
+                self.state = BodyState::Length(0);
                 Ok(Step::End { length, trailers: length - 2 })
             }
         }
@@ -149,59 +129,39 @@ enum Step {
     End { length: usize, trailers: usize },
 }
 
-fn take_data(input: &[u8], left: &mut u64) -> Result<Step, Stop> {
-    if input.is_empty() {
-        return Err(Stop::Partial);
-    }
-    let length = input.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
-    *left -= length as u64;
-    Ok(Step::Data(length))
+/// Accepts what all of llhttp 8.1 to 9.4 accept: one extension at most, `;name` or `;name=value`. Before 9.1 llhttp took no
+/// second one behind a value.
+#[derive(Clone, Copy, Debug)]
+struct StrictChunkLines {
+    /// Bytes that the extensions of the body may still have.
+    left: usize,
 }
 
-/// Size, extension and CRLF before a chunk's data (RFC 9112, section 7.1).
-struct ChunkLine {
-    length: usize,
-    size: u64,
-    /// Bytes of the extension.
-    extension: usize,
-}
+impl ChunkLineRules for StrictChunkLines {
+    const MAX_DIGITS: usize = 16;
+    /// The greatest number that is exact in JavaScript.
+    const MAX_SIZE: u64 = 1 << 53;
 
-impl ChunkLine {
-    /// One extension at most, `;name` or `;name=value`: before 9.1 llhttp took no second one behind a
-    /// value.
-    fn parse(line: &[u8], max_extension: usize) -> Result<Self, Stop> {
-        let digits = count_leading(line, |byte| byte.is_ascii_hexdigit());
-        let size = match digits {
-            0 if line.is_empty() => return Err(Stop::Partial),
-            1..=MAX_SIZE_DIGITS => line[..digits].iter().fold(0, add_digit),
-            _ => return Err(Stop::Unsure),
-        };
-        let mut end = digits;
+    #[inline]
+    fn measure_extensions(&self, _: usize, rest: &[u8]) -> Result<usize, Error> {
+        let mut end = 0;
         for mark in [b';', b'='] {
-            if line.get(end) != Some(&mark) {
+            if rest.get(end) != Some(&mark) {
                 break;
             }
-            let length = count_leading(&line[end + 1..], is_token_byte);
+            let length = count_leading(&rest[end + 1..], is_token_byte);
             end += 1 + length;
-            if end - digits > max_extension || (length == 0 && end < line.len()) {
-                return Err(Stop::Unsure);
+            if end > self.left || (length == 0 && end < rest.len()) {
+                return Err(Error::ChunkSize);
             }
         }
-        if !line_ends(line, end)? || size > MAX_SIZE {
-            return Err(Stop::Unsure);
-        }
-        Ok(Self { length: end + 2, size, extension: end - digits })
+        Ok(end)
     }
-}
 
-/// Counts the leading bytes of a kind.
-fn count_leading(input: &[u8], is_one: impl Fn(u8) -> bool) -> usize {
-    input.iter().position(|&byte| !is_one(byte)).unwrap_or(input.len())
-}
-
-/// In range for 16 digits.
-fn add_digit(size: u64, digit: &u8) -> u64 {
-    size << 4 | u64::from(char::from(*digit).to_digit(16).unwrap_or(0))
+    #[inline]
+    fn count_extensions(&mut self, length: usize) {
+        self.left -= length;
+    }
 }
 
 /// Returns the length of the trailer section. Fields that are special to llhttp are so in trailers, too.

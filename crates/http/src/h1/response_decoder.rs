@@ -2,8 +2,8 @@
 
 use memchr::memchr;
 
-use super::chunked::ChunkedDecoder;
-use super::response_head::{Framing, ResponseHead, STATUS_LINE_START};
+use super::response_body::ResponseBody;
+use super::response_head::{ResponseHead, STATUS_LINE_START};
 use crate::Error;
 
 /// Maximum bytes of the head of a response.
@@ -73,14 +73,7 @@ struct PendingBody {
     head: usize,
     status: u16,
     persistent: bool,
-    rest: BodyState,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum BodyState {
-    Chunked(ChunkedDecoder),
-    Length(u64),
-    UntilClose,
+    rest: ResponseBody,
 }
 
 impl ResponseDecoder {
@@ -137,7 +130,7 @@ impl ResponseDecoder {
     /// number of unconsumed bytes) is zero.
     pub fn finish(&mut self, pending: usize) -> Result<Option<Decoded>, Error> {
         match self.body.take() {
-            Some(PendingBody { rest: BodyState::UntilClose, status, .. }) => {
+            Some(PendingBody { rest: ResponseBody::UntilClose, status, .. }) => {
                 Ok(Some(Decoded::Complete { consumed: 0, status, persistent: false }))
             }
             None if pending == 0 => Ok(None),
@@ -183,16 +176,7 @@ impl ResponseDecoder {
 
     fn decode_body(&mut self, input: &[u8], start: usize) -> Result<Decoded, Error> {
         let Some(body) = &mut self.body else { return Ok(Decoded::More { consumed: start }) };
-        let rest = &input[start..];
-        let (taken, ended) = match &mut body.rest {
-            BodyState::Length(left) => {
-                let taken = (*left).min(rest.len() as u64);
-                *left -= taken;
-                (taken as usize, *left == 0)
-            }
-            BodyState::Chunked(decoder) => decoder.decode(rest)?,
-            BodyState::UntilClose => (rest.len(), false),
-        };
+        let (taken, ended) = body.rest.decode(&input[start..])?;
         let consumed = start + taken;
         if !ended {
             return Ok(Decoded::More { consumed });
@@ -215,12 +199,7 @@ impl PendingBody {
     fn of(response: &ResponseHead, head: bool, length: usize) -> Self {
         let &ResponseHead { status, framing, persistent, .. } = response;
         let bodiless = head || matches!(status, 101 | 204 | 304);
-        let rest = match framing {
-            _ if bodiless => BodyState::Length(0),
-            Framing::Chunked => BodyState::Chunked(ChunkedDecoder::default()),
-            Framing::Length(length) => BodyState::Length(length),
-            Framing::UntilClose => BodyState::UntilClose,
-        };
+        let rest = if bodiless { ResponseBody::Length(0) } else { ResponseBody::new(framing) };
         Self { head: length, status, persistent: persistent && status != 101, rest }
     }
 }

@@ -81,8 +81,9 @@ fn strip_cr(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// `HTTP/1.1 200 OK` to (200, true). The reason may be absent, and with it the space before it.
-fn parse_status_line(line: &[u8]) -> Result<(u16, bool), Error> {
+/// Parses a status line without its line end: the status, and whether the version is HTTP/1.1. The reason may be absent, and
+/// with it the space before it.
+pub fn parse_status_line(line: &[u8]) -> Result<(u16, bool), Error> {
     let Some(rest) = line.strip_prefix(STATUS_LINE_START) else {
         return Err(classify_error(line));
     };
@@ -101,6 +102,14 @@ fn parse_status_line(line: &[u8]) -> Result<(u16, bool), Error> {
     }
     let status = digits.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
     Ok((status, http11))
+}
+
+/// Parses a field line without its line end: the name, and the value with the white space around it.
+#[inline]
+pub fn parse_field_line(line: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+    let colon = memchr(b':', line).ok_or(Error::Field)?;
+    let (name, value) = (&line[..colon], &line[colon + 1..]);
+    if is_token(name) && !has_forbidden(value) { Ok((name, value)) } else { Err(Error::Field) }
 }
 
 /// CR and NUL inside a value make a message invalid (RFC 9110, section 5.5). Without an early exit,
@@ -126,11 +135,7 @@ impl FramingFields {
         if matches!(line[0], b' ' | b'\t') {
             return if self.decisive || has_forbidden(line) { Err(Error::Field) } else { Ok(()) };
         }
-        let colon = memchr(b':', line).ok_or(Error::Field)?;
-        let (name, value) = (&line[..colon], &line[colon + 1..]);
-        if !is_token(name) || has_forbidden(value) {
-            return Err(Error::Field);
-        }
+        let (name, value) = parse_field_line(line)?;
         self.decisive = true;
         match name.len() {
             10 if name.eq_ignore_ascii_case(b"connection") => self.add_connection(value),
