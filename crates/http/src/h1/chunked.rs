@@ -9,21 +9,21 @@ pub(super) trait ChunkLineRules {
     /// Maximum size of a chunk.
     const MAX_SIZE: u64;
 
-    /// Returns the length of the white space and the extensions at the start of `rest`, which begins behind the size's
-    /// digits.
-    fn measure_extensions(&self, digits: usize, rest: &[u8]) -> Result<usize, Error>;
+    /// Returns the length of the white space and the extensions that `rest` begins with. If they are incomplete, is called
+    /// again with the bytes that follow.
+    fn skip_extensions(&mut self, rest: &[u8]) -> Result<usize, Error>;
 
-    /// Counts the extensions of a complete line.
-    fn count_extensions(&mut self, length: usize);
+    /// The line has ended.
+    fn end_line(&mut self);
 }
 
-/// Decodes the chunks of a body up to the line of the last one; the trailer section is left to the receiver. Consumes no part
-/// of a line: lines are short enough to be parsed again from their start.
-#[derive(Clone, Copy, Debug, Default)]
+/// Decodes the chunks of a body up to the line of the last one; the trailer section is left to the receiver.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum ChunkedDecoder {
-    /// At the start of a chunk's line.
-    #[default]
-    Line,
+    /// In a chunk's size: its value and digits so far.
+    Size { size: u64, digits: usize },
+    /// Between a chunk's size and the end of its line.
+    Extensions { size: u64 },
     /// Bytes still to come of a chunk's data.
     Data(u64),
     /// At the CRLF behind a chunk's data.
@@ -38,40 +38,68 @@ pub(super) enum Chunk {
     Data(usize),
     /// The line of the last chunk.
     Last(usize),
+    /// A part of a line, possibly empty; the rest has not arrived.
+    Partial(usize),
 }
 
 impl ChunkedDecoder {
-    /// Decodes the next line or data; `None` while it has not arrived.
+    /// At the start of a chunk's line.
+    pub(super) const LINE: Self = Self::Size { size: 0, digits: 0 };
+
+    /// Decodes the next line or data.
     #[inline]
-    pub(super) fn next(
+    pub(super) fn next<R: ChunkLineRules>(
         &mut self,
         input: &[u8],
-        rules: &mut impl ChunkLineRules,
-    ) -> Result<Option<Chunk>, Error> {
+        rules: &mut R,
+    ) -> Result<Chunk, Error> {
         match self {
-            Self::Line => {
-                let Some((length, size)) = parse_line(input, rules)? else { return Ok(None) };
-                if size == 0 {
-                    return Ok(Some(Chunk::Last(length)));
+            Self::Size { size, digits } => {
+                let length = read_size::<R>(input, size, digits)?;
+                if length == input.len() {
+                    return Ok(Chunk::Partial(length));
                 }
-                *self = Self::Data(size);
-                Ok(Some(Chunk::Line(length)))
+                *self = Self::Extensions { size: *size };
+                self.end_line(input, length, rules)
             }
+            Self::Extensions { .. } => self.end_line(input, 0, rules),
             Self::Data(left) => {
                 let taken = take_data(input, left);
                 if *left == 0 {
                     *self = Self::DataEnd;
                 }
-                Ok(taken.map(Chunk::Data))
+                Ok(taken.map_or(Chunk::Partial(0), Chunk::Data))
             }
             Self::DataEnd => match starts_with_crlf(input) {
                 Some(true) => {
-                    *self = Self::Line;
-                    Ok(Some(Chunk::Line(2)))
+                    *self = Self::LINE;
+                    Ok(Chunk::Line(2))
                 }
                 Some(false) => Err(Error::ChunkEnd),
-                None => Ok(None),
+                None => Ok(Chunk::Partial(0)),
             },
+        }
+    }
+
+    /// Decodes what stands behind the size, which ends at `at`.
+    #[inline]
+    fn end_line<R: ChunkLineRules>(
+        &mut self,
+        input: &[u8],
+        at: usize,
+        rules: &mut R,
+    ) -> Result<Chunk, Error> {
+        let Self::Extensions { size } = *self else { return Ok(Chunk::Partial(at)) };
+        let end = at + rules.skip_extensions(&input[at..])?;
+        match starts_with_crlf(&input[end..]) {
+            None => Ok(Chunk::Partial(end)),
+            Some(true) if size <= R::MAX_SIZE => {
+                rules.end_line();
+                let last = size == 0;
+                *self = if last { Self::LINE } else { Self::Data(size) };
+                Ok(if last { Chunk::Last(end + 2) } else { Chunk::Line(end + 2) })
+            }
+            Some(_) => Err(Error::ChunkSize),
         }
     }
 }
@@ -93,30 +121,20 @@ pub(super) fn count_leading(input: &[u8], is_one: impl Fn(u8) -> bool) -> usize 
     input.iter().position(|&byte| !is_one(byte)).unwrap_or(input.len())
 }
 
-/// Parses the line before a chunk's data. Returns its length and the chunk's size; `None` while it is incomplete.
+/// Continues reading a chunk's size. Returns the number of its digits in the input.
 #[inline]
-fn parse_line<R: ChunkLineRules>(
-    line: &[u8],
-    rules: &mut R,
-) -> Result<Option<(usize, u64)>, Error> {
-    let digits = count_leading(line, |byte| byte.is_ascii_hexdigit());
-    if line.is_empty() {
-        return Ok(None);
-    }
-    if digits == 0 || digits > R::MAX_DIGITS {
+fn read_size<R: ChunkLineRules>(
+    input: &[u8],
+    size: &mut u64,
+    digits: &mut usize,
+) -> Result<usize, Error> {
+    let length = count_leading(input, |byte| byte.is_ascii_hexdigit());
+    *digits += length;
+    if *digits > R::MAX_DIGITS || (*digits == 0 && !input.is_empty()) {
         return Err(Error::ChunkSize);
     }
-    let size = line[..digits].iter().try_fold(0, add_digit).ok_or(Error::ChunkSize)?;
-    let extensions = rules.measure_extensions(digits, &line[digits..])?;
-    let end = digits + extensions;
-    match starts_with_crlf(&line[end..]) {
-        None => Ok(None),
-        Some(true) if size <= R::MAX_SIZE => {
-            rules.count_extensions(extensions);
-            Ok(Some((end + 2, size)))
-        }
-        Some(_) => Err(Error::ChunkSize),
-    }
+    *size = input[..length].iter().try_fold(*size, add_digit).ok_or(Error::ChunkSize)?;
+    Ok(length)
 }
 
 fn add_digit(size: u64, digit: &u8) -> Option<u64> {

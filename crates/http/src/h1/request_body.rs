@@ -67,7 +67,7 @@ impl BodyDecoder {
         let state = match framing {
             RequestFraming::None => BodyState::Length(0),
             RequestFraming::Length(length) => BodyState::Length(length),
-            RequestFraming::Chunked => BodyState::Chunked(ChunkedDecoder::default()),
+            RequestFraming::Chunked => BodyState::Chunked(ChunkedDecoder::LINE),
         };
         Self { state, rules: StrictChunkLines { left: MAX_EXTENSIONS } }
     }
@@ -103,16 +103,22 @@ impl BodyDecoder {
         match &mut self.state {
             BodyState::Length(0) => Ok(Step::End { length: 0, trailers: 0 }),
             BodyState::Length(left) => take_data(input, left).map(Step::Data).ok_or(Stop::Partial),
-            BodyState::Chunked(chunks) => match chunks.next(input, &mut self.rules) {
-                Ok(Some(Chunk::Line(length))) => Ok(Step::Line(length)),
-                Ok(Some(Chunk::Data(length))) => Ok(Step::Data(length)),
-                Ok(Some(Chunk::Last(length))) => {
-                    self.state = BodyState::Trailers(FieldLines::default());
-                    Ok(Step::Line(length))
+            BodyState::Chunked(chunks) => {
+                let before = (*chunks, self.rules);
+                match chunks.next(input, &mut self.rules) {
+                    Ok(Chunk::Line(length)) => Ok(Step::Line(length)),
+                    Ok(Chunk::Data(length)) => Ok(Step::Data(length)),
+                    Ok(Chunk::Last(length)) => {
+                        self.state = BodyState::Trailers(FieldLines::default());
+                        Ok(Step::Line(length))
+                    }
+                    Ok(Chunk::Partial(_)) => {
+                        (*chunks, self.rules) = before;
+                        Err(Stop::Partial)
+                    }
+                    Err(_) => Err(Stop::Unsure),
                 }
-                Ok(None) => Err(Stop::Partial),
-                Err(_) => Err(Stop::Unsure),
-            },
+            }
             BodyState::Trailers(lines) => {
                 let length = read_trailers(lines, input, limits)?;
                 self.state = BodyState::Length(0);
@@ -143,7 +149,7 @@ impl ChunkLineRules for StrictChunkLines {
     const MAX_SIZE: u64 = 1 << 53;
 
     #[inline]
-    fn measure_extensions(&self, _: usize, rest: &[u8]) -> Result<usize, Error> {
+    fn skip_extensions(&mut self, rest: &[u8]) -> Result<usize, Error> {
         let mut end = 0;
         for mark in [b';', b'='] {
             if rest.get(end) != Some(&mark) {
@@ -155,13 +161,11 @@ impl ChunkLineRules for StrictChunkLines {
                 return Err(Error::ChunkSize);
             }
         }
+        self.left -= end;
         Ok(end)
     }
 
-    #[inline]
-    fn count_extensions(&mut self, length: usize) {
-        self.left -= length;
-    }
+    fn end_line(&mut self) {}
 }
 
 /// Returns the length of the trailer section. Fields that are special to llhttp are so in trailers, too.

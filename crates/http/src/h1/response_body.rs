@@ -16,16 +16,15 @@ const MAX_TRAILERS: usize = 64 * 1024;
 pub(super) enum ResponseBody {
     /// Bytes still to come of a body of known length.
     Length(u64),
-    Chunked(ChunkedDecoder),
-    /// At the start of a trailer line, behind so many bytes of trailers.
-    Trailers(usize),
+    Chunked(ChunkedDecoder, LenientChunkLines),
+    Trailers(LenientTrailers),
     UntilClose,
 }
 
 impl ResponseBody {
     pub(super) fn new(framing: Framing) -> Self {
         match framing {
-            Framing::Chunked => Self::Chunked(ChunkedDecoder::default()),
+            Framing::Chunked => Self::Chunked(ChunkedDecoder::LINE, LenientChunkLines::default()),
             Framing::Length(length) => Self::Length(length),
             Framing::UntilClose => Self::UntilClose,
         }
@@ -40,75 +39,105 @@ impl ResponseBody {
                 *left -= taken;
                 Ok((taken as usize, *left == 0))
             }
-            Self::Chunked(_) | Self::Trailers(_) => self.decode_chunked(input),
+            Self::Chunked(..) | Self::Trailers(_) => self.decode_chunked(input),
             Self::UntilClose => Ok((input.len(), false)),
         }
     }
 
     fn decode_chunked(&mut self, input: &[u8]) -> Result<(usize, bool), Error> {
         let mut at = 0;
-        while let Self::Chunked(chunks) = self {
-            match chunks.next(&input[at..], &mut LenientChunkLines)? {
-                Some(Chunk::Line(length) | Chunk::Data(length)) => at += length,
-                Some(Chunk::Last(length)) => {
+        while let Self::Chunked(chunks, rules) = self {
+            match chunks.next(&input[at..], rules)? {
+                Chunk::Line(length) | Chunk::Data(length) => at += length,
+                Chunk::Last(length) => {
                     at += length;
-                    *self = Self::Trailers(0);
+                    *self = Self::Trailers(LenientTrailers::default());
                 }
-                None => return Ok((at, false)),
+                Chunk::Partial(length) => return Ok((at + length, false)),
             }
         }
-        let Self::Trailers(seen) = self else { return Ok((at, false)) };
-        loop {
-            match parse_trailer_line(&input[at..], MAX_TRAILERS - *seen)? {
-                Some(TrailerLine::Field(length)) => (at, *seen) = (at + length, *seen + length),
-                Some(TrailerLine::Empty(length)) => return Ok((at + length, true)),
-                None => return Ok((at, false)),
-            }
-        }
+        let Self::Trailers(trailers) = self else { return Ok((at, false)) };
+        let (length, ended) = trailers.skip(&input[at..])?;
+        Ok((at + length, ended))
     }
 }
 
 /// Accepts white space behind the size (RFC 9112, section 7.1.1), and anything in extensions but CR, LF and NUL.
-struct LenientChunkLines;
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LenientChunkLines {
+    /// Whether the extensions have begun.
+    extended: bool,
+    /// Bytes so far of the white space or of the extensions.
+    seen: usize,
+}
+
+impl LenientChunkLines {
+    fn count(&mut self, length: usize) -> Result<(), Error> {
+        self.seen += length;
+        if self.seen > MAX_EXTENSIONS { Err(Error::TooLarge) } else { Ok(()) }
+    }
+}
 
 impl ChunkLineRules for LenientChunkLines {
     const MAX_DIGITS: usize = MAX_EXTENSIONS;
     const MAX_SIZE: u64 = u64::MAX;
 
     #[inline]
-    fn measure_extensions(&self, digits: usize, rest: &[u8]) -> Result<usize, Error> {
-        let space = count_leading(rest, |byte| matches!(byte, b' ' | b'\t'));
-        if digits + space > MAX_EXTENSIONS {
-            return Err(Error::TooLarge);
+    fn skip_extensions(&mut self, rest: &[u8]) -> Result<usize, Error> {
+        let mut at = 0;
+        if !self.extended {
+            at = count_leading(rest, |byte| matches!(byte, b' ' | b'\t'));
+            self.count(at)?;
+            if rest.get(at) != Some(&b';') {
+                return Ok(at);
+            }
+            at += 1;
+            *self = Self { extended: true, seen: 0 };
         }
-        let [b';', extensions @ ..] = &rest[space..] else { return Ok(space) };
-        let length = memchr3(b'\r', b'\n', 0, extensions).unwrap_or(extensions.len());
-        if length > MAX_EXTENSIONS { Err(Error::TooLarge) } else { Ok(space + 1 + length) }
+        let rest = &rest[at..];
+        let length = memchr3(b'\r', b'\n', 0, rest).unwrap_or(rest.len());
+        self.count(length)?;
+        Ok(at + length)
     }
 
     #[inline]
-    fn count_extensions(&mut self, _: usize) {}
+    fn end_line(&mut self) {
+        *self = Self::default();
+    }
 }
 
-/// The kind and length of a line of the trailer section.
-enum TrailerLine {
-    Field(usize),
-    /// Ends the section.
-    Empty(usize),
+/// A trailer section, of any lines that end in CRLF or LF, up to the empty one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LenientTrailers {
+    /// Bytes so far.
+    seen: usize,
+    /// Whether a line has begun.
+    in_line: bool,
 }
 
-/// Parses a line that ends in CRLF or LF; `None` while it is incomplete.
-fn parse_trailer_line(input: &[u8], max: usize) -> Result<Option<TrailerLine>, Error> {
-    match input {
-        [] | [b'\r'] => return Ok(None),
-        [b'\n', ..] => return Ok(Some(TrailerLine::Empty(1))),
-        [b'\r', b'\n', ..] => return Ok(Some(TrailerLine::Empty(2))),
-        [b'\r', ..] => return Err(Error::Field),
-        _ => {}
+impl LenientTrailers {
+    /// Returns the number of consumed bytes, and whether the section has ended.
+    fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), Error> {
+        let mut at = 0;
+        loop {
+            let rest = &input[at..];
+            match rest {
+                [] => return Ok((at, false)),
+                _ if self.in_line => {}
+                [b'\r'] => return Ok((at, false)),
+                [b'\n', ..] => return Ok((at + 1, true)),
+                [b'\r', b'\n', ..] => return Ok((at + 2, true)),
+                [b'\r', ..] => return Err(Error::Field),
+                _ => {}
+            }
+            let line_end = memchr(b'\n', rest);
+            let length = line_end.map_or(rest.len(), |end| end + 1);
+            at += length;
+            self.seen += length;
+            self.in_line = line_end.is_none();
+            if self.seen > MAX_TRAILERS {
+                return Err(Error::TooLarge);
+            }
+        }
     }
-    let length = memchr(b'\n', input).map(|end| end + 1);
-    if length.unwrap_or(input.len()) > max {
-        return Err(Error::TooLarge);
-    }
-    Ok(length.map(TrailerLine::Field))
 }
