@@ -5,7 +5,7 @@ use crate::Error;
 /// What a receiver accepts in the line before a chunk's data.
 pub(super) trait ChunkLineRules {
     /// Maximum digits of a chunk's size, leading zeros included.
-    const MAX_DIGITS: usize;
+    const MAX_DIGITS: u32;
     /// Maximum size of a chunk.
     const MAX_SIZE: u64;
 
@@ -21,7 +21,7 @@ pub(super) trait ChunkLineRules {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ChunkedDecoder {
     /// In a chunk's size: its value and digits so far.
-    Size { size: u64, digits: usize },
+    Size { size: u64, digits: u32 },
     /// Between a chunk's size and the end of its line.
     Extensions { size: u64 },
     /// Bytes still to come of a chunk's data.
@@ -81,6 +81,13 @@ impl ChunkedDecoder {
         }
     }
 
+    /// Goes back to the start of the line of which a part has been consumed.
+    pub(super) fn restart_line(&mut self) {
+        if matches!(self, Self::Size { .. } | Self::Extensions { .. }) {
+            *self = Self::LINE;
+        }
+    }
+
     /// Decodes what stands behind the size, which ends at `at`.
     #[inline]
     fn end_line<R: ChunkLineRules>(
@@ -126,20 +133,20 @@ pub(super) fn count_leading(input: &[u8], is_one: impl Fn(u8) -> bool) -> usize 
 fn read_size<R: ChunkLineRules>(
     input: &[u8],
     size: &mut u64,
-    digits: &mut usize,
+    digits: &mut u32,
 ) -> Result<usize, Error> {
-    let length = count_leading(input, |byte| byte.is_ascii_hexdigit());
-    *digits += length;
-    if *digits > R::MAX_DIGITS || (*digits == 0 && !input.is_empty()) {
-        return Err(Error::ChunkSize);
+    let mut length = 0;
+    while let Some(&byte) = input.get(length)
+        && let Some(digit) = char::from(byte).to_digit(16)
+    {
+        if *digits == R::MAX_DIGITS {
+            return Err(Error::ChunkSize);
+        }
+        *digits += 1;
+        *size = size.checked_mul(16).ok_or(Error::ChunkSize)? | u64::from(digit);
+        length += 1;
     }
-    *size = input[..length].iter().try_fold(*size, add_digit).ok_or(Error::ChunkSize)?;
-    Ok(length)
-}
-
-fn add_digit(size: u64, digit: &u8) -> Option<u64> {
-    let digit = char::from(*digit).to_digit(16)?;
-    Some(size.checked_mul(16)? | u64::from(digit))
+    if *digits == 0 && !input.is_empty() { Err(Error::ChunkSize) } else { Ok(length) }
 }
 
 /// `None` while the input is too short to tell.

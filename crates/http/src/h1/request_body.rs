@@ -69,7 +69,7 @@ impl BodyDecoder {
             RequestFraming::Length(length) => BodyState::Length(length),
             RequestFraming::Chunked => BodyState::Chunked(ChunkedDecoder::LINE),
         };
-        Self { state, rules: StrictChunkLines { left: MAX_EXTENSIONS } }
+        Self { state, rules: StrictChunkLines { left: MAX_EXTENSIONS, present: 0 } }
     }
 
     /// Continues decoding, up to the next event.
@@ -103,22 +103,19 @@ impl BodyDecoder {
         match &mut self.state {
             BodyState::Length(0) => Ok(Step::End { length: 0, trailers: 0 }),
             BodyState::Length(left) => take_data(input, left).map(Step::Data).ok_or(Stop::Partial),
-            BodyState::Chunked(chunks) => {
-                let before = (*chunks, self.rules);
-                match chunks.next(input, &mut self.rules) {
-                    Ok(Chunk::Line(length)) => Ok(Step::Line(length)),
-                    Ok(Chunk::Data(length)) => Ok(Step::Data(length)),
-                    Ok(Chunk::Last(length)) => {
-                        self.state = BodyState::Trailers(FieldLines::default());
-                        Ok(Step::Line(length))
-                    }
-                    Ok(Chunk::Partial(_)) => {
-                        (*chunks, self.rules) = before;
-                        Err(Stop::Partial)
-                    }
-                    Err(_) => Err(Stop::Unsure),
+            BodyState::Chunked(chunks) => match chunks.next(input, &mut self.rules) {
+                Ok(Chunk::Line(length)) => Ok(Step::Line(length)),
+                Ok(Chunk::Data(length)) => Ok(Step::Data(length)),
+                Ok(Chunk::Last(length)) => {
+                    self.state = BodyState::Trailers(FieldLines::default());
+                    Ok(Step::Line(length))
                 }
-            }
+                Ok(Chunk::Partial(_)) => {
+                    chunks.restart_line();
+                    Err(Stop::Partial)
+                }
+                Err(_) => Err(Stop::Unsure),
+            },
             BodyState::Trailers(lines) => {
                 let length = read_trailers(lines, input, limits)?;
                 self.state = BodyState::Length(0);
@@ -141,10 +138,12 @@ enum Step {
 struct StrictChunkLines {
     /// Bytes that the extensions of the body may still have.
     left: usize,
+    /// Of these, those of the present line.
+    present: usize,
 }
 
 impl ChunkLineRules for StrictChunkLines {
-    const MAX_DIGITS: usize = 16;
+    const MAX_DIGITS: u32 = 16;
     /// The greatest number that is exact in JavaScript.
     const MAX_SIZE: u64 = 1 << 53;
 
@@ -161,11 +160,14 @@ impl ChunkLineRules for StrictChunkLines {
                 return Err(Error::ChunkSize);
             }
         }
-        self.left -= end;
+        self.present = end;
         Ok(end)
     }
 
-    fn end_line(&mut self) {}
+    #[inline]
+    fn end_line(&mut self) {
+        self.left -= self.present;
+    }
 }
 
 /// Returns the length of the trailer section. Fields that are special to llhttp are so in trailers, too.

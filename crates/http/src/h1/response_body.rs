@@ -7,7 +7,7 @@ use super::response_head::Framing;
 use crate::Error;
 
 /// Maximum bytes of extensions on the line of one chunk.
-const MAX_EXTENSIONS: usize = 16 * 1024;
+const MAX_EXTENSIONS: u32 = 16 * 1024;
 /// Maximum bytes of trailers.
 const MAX_TRAILERS: usize = 64 * 1024;
 
@@ -68,18 +68,18 @@ pub(super) struct LenientChunkLines {
     /// Whether the extensions have begun.
     extended: bool,
     /// Bytes so far of the white space or of the extensions.
-    seen: usize,
+    seen: u32,
 }
 
 impl LenientChunkLines {
     fn count(&mut self, length: usize) -> Result<(), Error> {
-        self.seen += length;
+        self.seen = self.seen.saturating_add(u32::try_from(length).unwrap_or(u32::MAX));
         if self.seen > MAX_EXTENSIONS { Err(Error::TooLarge) } else { Ok(()) }
     }
 }
 
 impl ChunkLineRules for LenientChunkLines {
-    const MAX_DIGITS: usize = MAX_EXTENSIONS;
+    const MAX_DIGITS: u32 = MAX_EXTENSIONS;
     const MAX_SIZE: u64 = u64::MAX;
 
     #[inline]
