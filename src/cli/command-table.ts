@@ -1,8 +1,8 @@
-// The commands: dispatch, help, advice about flags and the reference page derive from this table. Modules of a command are
-// imported when it is run or described, so that the start of the others does not wait for them.
+// The table of commands. Dispatch, help, advice about flags and the reference page derive from it. A command's modules are
+// imported when the command is run or described, so that they do not slow the start of other commands.
 import { type CommandFlags, type FlagTable, parseInvocation } from './flags/command-flags.js';
 
-/** A form of the command line, and in a few words what it does. */
+/** A form of the command line, and its meaning in a few words. */
 export type Usage = readonly [words: string, meaning: string];
 
 /** A command of millrace. */
@@ -15,7 +15,7 @@ export interface Command {
   run(args: string[]): Promise<number>;
 }
 
-/** The command of a command line that names none. */
+/** The default command. */
 export const LOAD: Command = define({
   name: 'load',
   usage: [
@@ -78,7 +78,7 @@ export function findCommand(name: string): Command | undefined {
   return COMMANDS.find((command) => command.name === name);
 }
 
-/** A command whose flags become an invocation of this type, which `action` runs. */
+/** A command in the table: `flags` parse its arguments into an invocation, and `action` runs the invocation. */
 interface Definition<Into> extends Pick<Command, 'name' | 'usage'> {
   flags(): Promise<CommandFlags<Into>>;
   action(): Promise<(invocation: Into) => Promise<number>>;

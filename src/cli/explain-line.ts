@@ -30,7 +30,7 @@ const TIMES = ['duration', 'warmup'];
 
 const EXPLAIN_NAMES = new Set(acceptedFlags(EXPLAIN).map(({ name }) => name));
 
-/** The flags of the load, which write themselves down as they were typed if they belong to the load and explain has them. */
+/** The flags of the load. Those that describe the load and that explain has record themselves as they were typed. */
 const RECORDING_FLAGS: Flag<string[]>[] = LOAD_FLAGS.map(({ bare, ...flag }) => {
   const isKept =
     !RESULT_FLAGS.some(({ name }) => name === flag.name) &&

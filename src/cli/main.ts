@@ -17,12 +17,12 @@ export async function main(args: string[]): Promise<number> {
   return code === EXIT.ok && outputErrors.length > 0 ? EXIT.failure : code;
 }
 
-/** Reports whether input or environment caused an error: then its message is enough. Any other is printed with its stack. */
+/** Reports whether input or environment caused an error. Its message is enough then; others are printed with their stack. */
 function isForeseen(error: unknown): error is Error {
   return error instanceof MillraceError || (error instanceof Error && 'syscall' in error);
 }
 
-/** The message of an error. For an unknown flag that another command has, the advice about it is better than a similar name. */
+/** Returns the message of an error. For an unknown flag that another command has, it is the advice about that flag. */
 async function buildMessage(error: Error): Promise<string> {
   if (!(error instanceof UnknownFlag)) return error.message;
   const { siblingAdvice } = await import('./sibling-advice.js');

@@ -83,8 +83,8 @@ function writeTo(path: string, text: string): void {
 }
 
 /**
- * Writes to a named pipe; fails if no process reads it, where a blocking open would wait for ever. The pipe is opened once,
- * as its reader takes the end of a first writer for the end of the file.
+ * Writes to a named pipe. Fails if no process reads it; a blocking open would wait for ever. The pipe is opened once, as
+ * its reader takes the end of a first writer for the end of the file.
  */
 function writePipe(path: string, text: string): void {
   const pipe = new Socket({ fd: openPipe(path), readable: false });

@@ -3,10 +3,10 @@ import { runInterruptible } from './interrupt.js';
 import { checkOutputs, textOptions, writeResult } from './output.js';
 import { type Step, showSteps } from './progress.js';
 
-/** A run that takes several steps, and what the command line makes of it. */
+/** A run in several steps, its formatters and its exit code. */
 interface ReportedRun<Progress, Result> {
   start(signal: AbortSignal): AsyncIterable<Progress> & PromiseLike<Result>;
-  /** What has not happened yet if there is no result, as in "interrupted before a study was complete". */
+  /** The end of the message "interrupted before ..." for a run without a result. */
   before: string;
   toStep(progress: Progress): Step;
   /** Imports the formatter of the report. */

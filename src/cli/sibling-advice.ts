@@ -2,7 +2,10 @@ import { COMMANDS, findCommand } from './command-table.js';
 import { acceptedFlags } from './flags/command-flags.js';
 import { listNames } from './flags/flag.js';
 
-/** Says what to do about a flag that a command does not have and others have; `null` if none has it. `name` has no dashes. */
+/**
+ * Names the commands that have a flag, and the alternative in `command`, which does not have it; `null` if no command has the
+ * flag. `name` is without dashes.
+ */
 export async function siblingAdvice(command: string, name: string): Promise<string | null> {
   const owners: string[] = [];
   let mainName: string | undefined;

@@ -41,7 +41,7 @@ function buildRequest({ entries, clear, path, prefix }: CacheInvocation): Contro
   return { do: clear ? 'clear' : entries ? 'entries' : 'show' };
 }
 
-/** Sends the request to one process, or to all of this user, and returns the answers. Processes that have ended give none. */
+/** Sends the request to one process, or to all of this user, and returns the answers of those that still run. */
 async function askProcesses(
   pid: number | undefined,
   request: ControlRequest,

@@ -6,7 +6,7 @@ import { askPassphrase } from '../passphrase.js';
 import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
 
-/** Explains what limits the server that the command line names. */
+/** Explains the limit of the server that the command line names. */
 export async function explainCommand(invocation: ExplainInvocation): Promise<number> {
   const { options, own, list, why } = invocation;
   await askPassphrase(options);

@@ -81,8 +81,8 @@ async function runWithProgress(
 }
 
 /**
- * Lowers the priority of this thread once the threads of the engine run, so that they go first on a shared core. On Linux a
- * thread has a priority of its own, elsewhere the process has one.
+ * Lowers the priority of this thread once the threads of the engine run, so that they go first on a shared core. On Linux
+ * a thread has a priority of its own, elsewhere the process has one.
  */
 async function lowerPriority(run: LoadRun): Promise<void> {
   for await (const _ of run) {
@@ -101,7 +101,7 @@ async function formatText(result: LoadResult, invocation: Invocation): Promise<s
   return [report, ...(await formatHint(result, invocation))].join('\n\n');
 }
 
-/** Formats what may limit the throughput, with the command that explains it; empty where no command started the server. */
+/** Formats a hint at the limit and the command that explains it; empty if no command started the server. */
 async function formatHint(result: LoadResult, { demo, args }: Invocation): Promise<string[]> {
   if (!result.plan.command) return [];
   const { quickHint } = await import('../../explain/quick-hint.js');

@@ -4,7 +4,7 @@ import type { CommandFlags } from './command-flags.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
 
-/** What the flags and operands of `millrace cache` stand for. */
+/** A parsed command line of `millrace cache`. */
 export interface CacheInvocation {
   /** The only process to ask; without it all processes of this user are asked. */
   pid?: number;

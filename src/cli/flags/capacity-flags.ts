@@ -7,7 +7,7 @@ import { type Invocation, newInvocation } from './load/invocation.js';
 import { shareLoadFlags } from './load/shared-flags.js';
 import type { UnsupportedFlags } from './parse.js';
 
-/** What the flags and operands of `millrace capacity` stand for. */
+/** A parsed command line of `millrace capacity`. */
 export interface CapacityInvocation extends Invocation {
   own: Pick<CapacityOptions, 'budget' | 'arrivals'>;
   slo: string[];

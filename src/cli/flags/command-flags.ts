@@ -7,19 +7,19 @@ export interface FlagTable<Into> {
   groups: readonly FlagGroup<Into>[];
   /** The flags that it shares with `millrace load`. */
   shared?: readonly Flag<Into>[];
-  /** Flags of other tools and of `millrace load` that it does not support, and what to do instead. */
+  /** Advice about flags of other tools and of `millrace load` that it does not support. */
   unsupported?: UnsupportedFlags;
-  /** What the command has in place of a flag of another command. */
+  /** Advice about flags of other commands, by their main names: what this command has instead. */
   alternatives?: Record<string, string>;
   /** Text at the end of its help. */
   epilogue?: string;
 }
 
-/** The flags of a command, and how they and its operands become an invocation. */
+/** The flags of a command, and the way that its arguments become an invocation. */
 export interface CommandFlags<Into> extends FlagTable<Into> {
   /** Creates the invocation of a command line without arguments. */
   create(): Into;
-  /** Refuses an operand that was meant for something else. `rest` is what follows it. */
+  /** Refuses an operand that was meant as something else. `rest` are the arguments after it. */
   checkOperand?(operand: string, rest: string[], isFirst: boolean): void;
   /** Stores the operands, or refuses them. */
   setOperands(into: Into, operands: Operands): void;

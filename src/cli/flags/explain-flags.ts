@@ -10,7 +10,7 @@ import { PID_RANGE } from './load/result-flags.js';
 import { shareLoadFlags } from './load/shared-flags.js';
 import type { UnsupportedFlags } from './parse.js';
 
-/** What the flags and operands of `millrace explain` stand for. */
+/** A parsed command line of `millrace explain`. */
 export interface ExplainInvocation extends Invocation {
   own: Pick<ExplainOptions, 'budget' | 'warmup' | 'pid' | 'attach' | 'allowMoreLoad'>;
   /** Whether the command only prints the catalogue. */

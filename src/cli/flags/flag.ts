@@ -17,7 +17,7 @@ export interface Flag<Into> {
   details?: string;
   /** Stores the value (`''` of a switch). `flag` is the flag as it was typed, for messages. */
   set(into: Into, value: string, flag: string): void;
-  /** The meaning of the short flag without a value: it has none if `unless` rejects the next argument. */
+  /** The meaning of the short flag without a value. It has no value if `unless` returns true for the next argument. */
   bare?: { unless(next: string): boolean; set(into: Into): void };
 }
 

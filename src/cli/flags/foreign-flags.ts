@@ -1,5 +1,5 @@
-// Flags of other tools that millrace does not have, and what to type instead. Those that it has are aliases in the
-// tables of its own flags.
+// Flags of other tools that millrace does not have, and what to type instead. Foreign names of its own flags are aliases in
+// their tables.
 import type { UnsupportedFlags } from './parse.js';
 
 /** One advice for several names. */
@@ -108,7 +108,7 @@ const K6_VEGETA_WRK: UnsupportedFlags = {
   ...each('lazy format', 'the form of --targets FILE is found in the file'),
 };
 
-/** Other tools' flags: name to what to do instead. */
+/** Advice about the flags of other tools. */
 export const FOREIGN_FLAGS: UnsupportedFlags = {
   ...CURL,
   ...AUTOCANNON,

@@ -2,7 +2,7 @@ import { parseCount, parseFlagDuration, parseRate, type Range } from '../../unit
 import { listAlternatives, mustBe } from '../../validation/shape.js';
 import type { Flag } from './flag.js';
 
-/** What is said about a flag, beside its name and how its value is stored. */
+/** The description of a flag: everything but its name and the way it stores its value. */
 type Description = Omit<Flag<never>, 'name' | 'set' | 'bare'>;
 
 /** The fields of `Target` that can store a value of this type. */
@@ -10,9 +10,9 @@ type FieldsFor<Target, Value> = {
   [Field in keyof Target]-?: Value extends Target[Field] ? Field : never;
 }[keyof Target];
 
-/** Builders of flags that do no more than store their value in a field, one builder for each kind of value. */
+/** Builders of flags that only store their value in a field: one builder per kind of value. */
 export interface FlagKinds<Into, Target> {
-  /** A switch, which stores `stored`. */
+  /** A switch that stores `stored`. */
   toggle<Field extends keyof Target>(
     name: string,
     field: Field,
@@ -63,7 +63,7 @@ export interface FlagKinds<Into, Target> {
   ): Flag<Into>;
 }
 
-/** Returns the builders of flags that store their value in the object that `select` finds in an invocation. */
+/** Creates the builders of flags that store their value in a part of an invocation, which `select` returns. */
 export function storeIn<Into, Target extends object>(
   select: (into: Into) => Target,
 ): FlagKinds<Into, Target> {

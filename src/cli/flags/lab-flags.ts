@@ -3,7 +3,7 @@ import type { CommandFlags } from './command-flags.js';
 import { storeIn } from './kinds.js';
 import { NO_PROGRESS, newOutputOptions, OUTPUT_FLAGS, type OutputOptions } from './output-flags.js';
 
-/** What the flags and operands of `millrace lab` stand for. */
+/** A parsed command line of `millrace lab`. */
 export interface LabInvocation extends OutputOptions {
   /** Names of studies, or `all`. */
   studies: string[];

@@ -2,7 +2,7 @@ import { MillraceError, usageError } from '../../errors.js';
 import { findNearest } from '../../validation/nearest.js';
 import { dashed, type Flag, listNames } from './flag.js';
 
-/** What remains of a command line without its flags, and the flags as they were typed. */
+/** The operands of a command line, and its flags as they were typed. */
 export interface Operands {
   positional: string[];
   /** The arguments after `--`; `null` without it. */
@@ -25,10 +25,10 @@ export interface TypedFlag {
   separateValue: string | undefined;
 }
 
-/** Flags that are not supported: by their name without dashes what to do instead. */
+/** Advice about flags that are not supported, by their names without dashes. */
 export type UnsupportedFlags = Record<string, string>;
 
-/** What the parser has to know about a command. */
+/** The flags and the rules of a command's arguments. */
 export interface Grammar<Into> {
   /** The command's name, as `explain`. */
   command: string;

@@ -1,4 +1,4 @@
-// How connections are opened and reused, and their time limits.
+// Flags for opening and reusing connections, and for time limits.
 import { DEFAULTS } from '../../../load/defaults.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';

@@ -3,7 +3,7 @@ import type { Condition } from '../../../load/plan/condition.js';
 import { newOutputOptions, type OutputOptions } from '../output-flags.js';
 import type { TypedFlag } from '../parse.js';
 
-/** What the flags and operands of `millrace load`, `explain` and `capacity` stand for. */
+/** A parsed command line of `millrace load`. Those of `explain` and `capacity` extend it. */
 export interface Invocation extends OutputOptions {
   options: LoadOptions;
   strict: boolean;

@@ -20,7 +20,7 @@ const GROUPS: FlagGroup<Invocation>[] = [
 
 export const LOAD_FLAGS: readonly Flag<Invocation>[] = GROUPS.flatMap(({ flags }) => flags);
 
-/** What commands that send a load have in place of a flag of another command. */
+/** Advice about flags of other commands, for the commands that send a load. */
 export const LOAD_ALTERNATIVES = {
   port: 'a URL names the port: http://localhost:3000/',
   host: "a URL names the host; the field is -H 'Host: name'",

@@ -1,4 +1,4 @@
-// What is requested, and which responses count as ok.
+// Flags for the requests, and for the responses that count as ok.
 import { existsSync } from 'node:fs';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
 import { readExpect } from '../../../load/plan/expect.js';

@@ -1,4 +1,4 @@
-// What is done with the result, and which results fail the run.
+// Flags for the output of the result, and for the results that fail the run.
 import { parseCondition } from '../../../load/plan/condition.js';
 import { parseCount, type Range } from '../../../units.js';
 import type { Flag } from '../flag.js';

@@ -1,4 +1,4 @@
-// How much load is sent, how it is timed, and for how long.
+// Flags for the amount, the timing and the length of the load.
 import { usageError } from '../../../errors.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
 import { hasDurationUnit, isCount, parseFlagDuration, parseRate } from '../../../units.js';

@@ -15,7 +15,7 @@ export function checkUrlOperand(operand: string, rest: string[], isFirst: boolea
   refuseBody(operand);
 }
 
-/** Stores URLs and the command as the target, and what else the invocation keeps of the command line. */
+/** Stores URLs and the command as the target, and the arguments as they were typed. */
 export function setTarget(invocation: Invocation, operands: Operands): void {
   const { positional, command, flags, args } = operands;
   invocation.args = args;

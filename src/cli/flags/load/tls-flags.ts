@@ -1,4 +1,4 @@
-// Handshakes, and which certificates are accepted and presented.
+// Flags for handshakes, and for the certificates that are accepted and presented.
 import { DEFAULTS } from '../../../load/defaults.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';

@@ -133,8 +133,13 @@ export class CdpClient {
     const answer = parseObject<CdpResponse>(text);
     // A WebSocket server that is not a debugger: none of its messages can be a response.
     if (answer === null) this.#socket.destroy();
-    else this.#pending.settle(answer.id ?? 0, answer.error?.message, answer.result ?? {});
+    else this.#pending.settle(answer.id ?? 0, readError(answer), answer.result ?? {});
   }
+}
+
+/** Reads the message of an error; `undefined` if the call has succeeded. */
+function readError({ error }: CdpResponse): string | undefined {
+  return error ? String(error.message) : undefined;
 }
 
 function buildHeader(opcode: number, length: number): Buffer {
