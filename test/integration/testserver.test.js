@@ -57,8 +57,8 @@ function isRunning(pid) {
   }
 }
 
-describe('what it answers', { timeout: 20_000 }, () => {
-  test('a short text, and it counts the requests', async () => {
+describe('responses of the test server', { timeout: 20_000 }, () => {
+  test('the test server answers with a short text and counts the requests', async () => {
     const server = await start({ processes: 0 });
     const { status, headers, body } = await get(server);
     assert.equal(status, 200);
@@ -70,7 +70,7 @@ describe('what it answers', { timeout: 20_000 }, () => {
     assert.equal(server.pid, process.pid);
   });
 
-  test('status and size', async () => {
+  test('the test server sets status and size', async () => {
     const server = await start({ processes: 0, status: 503, size: '2k' });
     const { status, body } = await get(server);
     assert.equal(status, 503);
@@ -80,7 +80,7 @@ describe('what it answers', { timeout: 20_000 }, () => {
     assert.equal(head.body, '');
   });
 
-  test('no content where the status allows none', async () => {
+  test('the test server sends no content if the status allows none', async () => {
     const server = await start({ processes: 0, status: 204 });
     const answer = await raw(server, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     assert.match(answer, /^HTTP\/1\.1 204 /);
@@ -88,7 +88,7 @@ describe('what it answers', { timeout: 20_000 }, () => {
     assert.ok(answer.endsWith('\r\n\r\n'));
   });
 
-  test('several chunks', async () => {
+  test('the test server sends several chunks', async () => {
     const server = await start({ processes: 0, chunked: true, size: 10 });
     const answer = await raw(server, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     assert.match(answer, /transfer-encoding: chunked/i);
@@ -96,25 +96,25 @@ describe('what it answers', { timeout: 20_000 }, () => {
     assert.equal(content, 'mil\r\n3\r\nlra\r\n3\r\nce\n\r\n1\r\nm\r\n0\r\n\r\n');
   });
 
-  test('chunked without content', async () => {
+  test('the test server sends chunked responses without content', async () => {
     const server = await start({ processes: 0, chunked: true, size: 0 });
     assert.equal((await get(server)).body, '');
   });
 
-  test('close after each response', async () => {
+  test('the test server closes the connection after each response', async () => {
     const server = await start({ processes: 0, close: true });
     const answer = await raw(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     assert.match(answer, /connection: close\r\n/i);
   });
 
-  test('a share of errors, without chance', async () => {
+  test('the test server sends an exact share of errors', async () => {
     const server = await start({ processes: 0, errorRate: 0.25 });
     const statuses = [];
     for (let n = 0; n < 8; n++) statuses.push((await get(server)).status);
     assert.deepEqual(statuses, [200, 200, 200, 500, 200, 200, 200, 500]);
   });
 
-  test('after the content of the request', async () => {
+  test('the test server answers after the content of the request', async () => {
     const server = await start({ processes: 0 });
     const socket = connect(server.port, '127.0.0.1').setEncoding('utf8');
     let received = '';
@@ -130,7 +130,7 @@ describe('what it answers', { timeout: 20_000 }, () => {
     assert.match(received, /^HTTP\/1\.1 200 /);
   });
 
-  test('as the query says', async () => {
+  test('the test server answers as the query says', async () => {
     const server = await start({ processes: 0 });
     const begin = performance.now();
     const { status, body } = await get(server, '/?delay=30&status=404&size=5');
@@ -143,18 +143,18 @@ describe('what it answers', { timeout: 20_000 }, () => {
   });
 });
 
-describe('when it answers', { timeout: 20_000 }, () => {
+describe('delays of the test server', { timeout: 20_000 }, () => {
   // Node's timers count whole milliseconds from the beginning of a turn.
   const early = 1;
 
-  test('after a fixed delay', async () => {
+  test('the test server answers after a fixed delay', async () => {
     const server = await start({ processes: 0, delay: '40ms' });
     const begin = performance.now();
     await get(server);
     assert.ok(performance.now() - begin >= 40 - early);
   });
 
-  test('after a random delay between two bounds', async (t) => {
+  test('the test server answers after a random delay between two bounds', async (t) => {
     t.mock.method(Math, 'random', () => 0.5);
     const server = await start({ processes: 0, delay: { from: 20, to: 80 } });
     const begin = performance.now();
@@ -162,7 +162,7 @@ describe('when it answers', { timeout: 20_000 }, () => {
     assert.ok(performance.now() - begin >= 50 - early);
   });
 
-  test('every n-th late', async () => {
+  test('the test server delays every n-th response', async () => {
     const server = await start({ processes: 0, delay: { ms: '1h', every: 2 } });
     await get(server);
     const late = get(server).then(
@@ -176,8 +176,8 @@ describe('when it answers', { timeout: 20_000 }, () => {
   });
 });
 
-describe('where it listens', { timeout: 20_000 }, () => {
-  test('on a Unix socket, which is gone afterwards', async () => {
+describe('addresses of the test server', { timeout: 20_000 }, () => {
+  test('the test server listens on a Unix socket, which is removed afterwards', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-'));
     const path = join(folder, 'test.sock');
     for (const processes of [0, 1, 2]) {
@@ -190,13 +190,15 @@ describe('where it listens', { timeout: 20_000 }, () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('over IPv6', { skip: !networkInterfaces().lo?.some(isIPv6) }, async () => {
+  test('the test server listens on IPv6', {
+    skip: !networkInterfaces().lo?.some(isIPv6),
+  }, async () => {
     const server = await start({ processes: 0, host: '::1' });
     assert.match(server.url, /^http:\/\/\[::1\]:\d+\/$/);
     assert.equal((await get(server)).status, 200);
   });
 
-  test('with a certificate made on the spot', async () => {
+  test('the test server creates a certificate', async () => {
     const server = await start({ processes: 1, tls: true });
     assert.match(server.url, /^https:/);
     assert.equal((await get(server)).body, 'hello, world\n');
@@ -205,7 +207,7 @@ describe('where it listens', { timeout: 20_000 }, () => {
     assert.equal(local.status, 200);
   });
 
-  test('with a certificate of the user', async () => {
+  test('the test server uses a certificate of the user', async () => {
     const { cert, key } = await import('../../dist/native.js').then(({ selfSignedCertificate }) =>
       selfSignedCertificate(['127.0.0.1']),
     );
@@ -219,7 +221,7 @@ describe('where it listens', { timeout: 20_000 }, () => {
     ['TLSv1.3', false],
     ['TLSv1.3', true],
   ]) {
-    test(`all processes take a session ticket of ${version}, close ${close}`, async () => {
+    test(`all processes accept a session ticket of ${version}, close ${close}`, async () => {
       const { port, cert, pids } = await start({ processes: 2, tls: true, close });
       assert.equal(pids.length, 2);
       const handshake = async (session) => {
@@ -242,8 +244,8 @@ describe('where it listens', { timeout: 20_000 }, () => {
   }
 });
 
-describe('its processes', { timeout: 20_000 }, () => {
-  test('share the connections and are gone after close()', async () => {
+describe('processes of the test server', { timeout: 20_000 }, () => {
+  test('the processes share the connections and have ended after close()', async () => {
     const server = await start({ processes: 2 });
     assert.equal(server.pids.length, 2);
     assert.ok(!server.pids.includes(server.pid));
@@ -263,13 +265,13 @@ describe('its processes', { timeout: 20_000 }, () => {
     await assert.rejects(server.requests(), { message: /has ended$/ });
   });
 
-  test('survive Ctrl-C, which the calling process sees to', async () => {
+  test('the processes survive Ctrl-C, which the calling process handles', async () => {
     const server = await start({ processes: 2 });
     for (const pid of [server.pid, ...server.pids]) process.kill(pid, 'SIGINT');
     for (let n = 0; n < 2; n++) assert.equal((await get(server)).status, 200);
   });
 
-  test('end when the calling process is killed', async () => {
+  test('the processes end when the calling process is killed', async () => {
     const program = `
       import { startTestServer } from ${JSON.stringify(import.meta.resolve('millrace'))};
       const server = await startTestServer({ processes: 2 });
@@ -283,7 +285,7 @@ describe('its processes', { timeout: 20_000 }, () => {
     await until(() => !pids.some(isRunning));
   });
 
-  test('end together', async () => {
+  test('the processes end together', async () => {
     const server = await start({ processes: 2 });
     process.kill(server.pids[0], 'SIGKILL');
     await until(() => ![server.pid, ...server.pids].some(isRunning));
@@ -291,7 +293,7 @@ describe('its processes', { timeout: 20_000 }, () => {
     await assert.rejects(server.requests(), { message: 'a process of the test server has ended' });
   });
 
-  test('exited is told after close(), too', async () => {
+  test('exited is reported after close(), too', async () => {
     for (const processes of [0, 1]) {
       const server = await start({ processes });
       const end = await Promise.race([server.exited.then(() => 'exited'), sleep(0, 'running')]);
@@ -303,7 +305,7 @@ describe('its processes', { timeout: 20_000 }, () => {
   });
 });
 
-describe('what cannot be used', { timeout: 20_000 }, () => {
+describe('options that the test server refuses', { timeout: 20_000 }, () => {
   const cases = [
     [{ port: 70_000 }, /^port must be a whole number from 0 to 65535.* \(got 70000\)/],
     [{ processes: -1 }, /^processes must be a whole number from 0 .* \(got -1\)/],
@@ -343,7 +345,7 @@ describe('what cannot be used', { timeout: 20_000 }, () => {
     });
   }
 
-  test('a port in use', async () => {
+  test('the test server refuses a port in use', async () => {
     const { port } = await start({ processes: 0 });
     for (const processes of [0, 1, 2]) {
       await assert.rejects(startTestServer({ port, processes }), {

@@ -12,7 +12,7 @@ import { retried } from '../fixtures/retry.js';
 const folder = mkdtempSync(join(tmpdir(), 'millrace-capacity-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('throughput over connections: a delay of 20 ms, and 4 ms one after the other', async () => {
+test('throughput over connections is found for a delay of 20 ms and 4 ms one after the other', async () => {
   const page = join(folder, 'page.html');
   const flags = ['--json', '--html', page, '--budget', '16s', ...started];
   const sweep = async () => {
@@ -35,7 +35,7 @@ test('throughput over connections: a delay of 20 ms, and 4 ms one after the othe
   assert.match(formatCapacityText(report, { color: false, width: 80, notes: [] }), /req\/s/);
 });
 
-test('one that ends under load: what was measured until then, and exit 3', async () => {
+test('a server that ends under load leaves the levels so far and exit code 3', async () => {
   const env = { DELAY: '5', ENDS_ABOVE: '12' };
   const sweep = () => millrace(['--json', '--budget', '10s', ...started], env).ended;
   // A busy machine may bound the generator before.

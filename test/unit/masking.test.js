@@ -120,7 +120,7 @@ const ARGUMENTS = [
   [['--key', 'key.pem', '-H', 'Accept: x'], '--key key.pem -H Accept: x'],
 ];
 for (const [words, masked] of ARGUMENTS) {
-  test(`the command line is printed as: ${masked}`, () => {
+  test(`the command line is masked: ${masked}`, () => {
     assert.equal(maskArguments(words).join(' '), masked);
   });
 }

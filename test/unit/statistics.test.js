@@ -40,14 +40,14 @@ describe('ratio of paired blocks', () => {
 
   for (const [name, scatter] of Object.entries(scatters)) {
     for (const count of [3, 4, 6, 8]) {
-      test(`the interval covers the truth 95 times of 100: ${count} pairs, ${name}`, () => {
+      test(`the interval covers the true ratio 95 times of 100 with ${count} pairs and ${name}`, () => {
         const covered = shareOf(4000, () => covers(measure(count, 1.7, scatter), 1.7));
         within(0.93, covered, 0.98, 'coverage');
       });
     }
   }
 
-  test('more pairs make it narrower', () => {
+  test('more pairs make the interval narrower', () => {
     const width = (count) => {
       const measured = Array.from({ length: 200 }, () => measure(count, 2, scatters.normal));
       return measured.reduce((sum, { low, high }) => sum + Math.log(high / low), 0);
@@ -55,7 +55,7 @@ describe('ratio of paired blocks', () => {
     assert.ok(width(3) > 1.5 * width(5) && width(5) > 1.2 * width(8));
   });
 
-  test('is the same seen from the other side', () => {
+  test('the ratio is the reciprocal if the sides are exchanged', () => {
     const pairs = [3, 5, 8].map((x) => [x, x * (2 + noise.uniform())]);
     const there = estimateRatio(pairs);
     const back = estimateRatio(pairs.map(([before, after]) => [after, before]));
@@ -68,7 +68,7 @@ describe('ratio of paired blocks', () => {
     within(1.9, estimateRatio(pairs).ratio, 2.05, 'ratio');
   });
 
-  test('one pair tells nothing of its scatter', () => {
+  test('one pair has no scatter', () => {
     assert.deepEqual(estimateRatio([[2, 3]]), {
       ratio: Math.exp(Math.log(1.5)),
       low: 0,
@@ -77,13 +77,13 @@ describe('ratio of paired blocks', () => {
     });
   });
 
-  test('equal pairs leave an interval', () => {
+  test('equal pairs have an interval', () => {
     const { ratio, low, high } = estimateRatio(Array.from({ length: 4 }, () => [5, 5]));
     assert.equal(ratio, 1);
     assert.ok(low < 0.995 && high > 1.005);
   });
 
-  test('a block without any response is a ratio of 0', () => {
+  test('a block without any response has the ratio 0', () => {
     const { ratio, low, high } = estimateRatio([
       [10, 0],
       [10, 0],
@@ -104,7 +104,7 @@ describe("Student's t", () => {
   };
 
   for (const [confidence, row] of Object.entries(table)) {
-    test(`is the published table's at a confidence of ${confidence}`, () => {
+    test(`Student's t equals the published table at a confidence of ${confidence}`, () => {
       for (const [freedom, quantile] of Object.entries(row)) {
         const actual = studentQuantile(Number(freedom), Number(confidence));
         within(quantile * 0.9999 - 5e-4, actual, quantile * 1.0001 + 5e-4, freedom);
@@ -112,7 +112,7 @@ describe("Student's t", () => {
     });
   }
 
-  test('is exact where there is a formula', () => {
+  test("Student's t is exact where there is a formula", () => {
     for (const confidence of [0.01, 0.5, 0.9, 0.95, 0.999, 0.99999, 0.9999999]) {
       const one = Math.tan((Math.PI / 2) * confidence);
       within(one * (1 - 1e-7), studentQuantile(1, confidence), one * (1 + 1e-7), confidence);
@@ -121,7 +121,7 @@ describe("Student's t", () => {
     }
   });
 
-  test('becomes the normal distribution, and never falls between whole degrees of freedom', () => {
+  test("Student's t approaches the normal distribution, and never falls between whole degrees of freedom", () => {
     within(1.95996, studentQuantile(1e7), 1.95997, 'normal');
     within(4.41717, studentQuantile(1e7, 0.99999), 4.41718, 'normal');
     const quantiles = Array.from({ length: 60 }, (_, i) => studentQuantile(1 + i / 4, 0.99));
@@ -130,14 +130,14 @@ describe("Student's t", () => {
 });
 
 describe('noise floor', () => {
-  test('is twice the difference of two equal blocks, and 3 % at least', () => {
+  test('the noise floor is twice the difference of two equal blocks, and at least 3 %', () => {
     within(0.1999, estimateNoiseFloor([100, 100 * Math.exp(0.1)]), 0.2001, 'two blocks');
     assert.equal(estimateNoiseFloor([100, 101, 100.5]), 0.03);
     assert.equal(estimateNoiseFloor([100]), 0.1);
     assert.equal(estimateNoiseFloor([0, 0]), 0.1);
   });
 
-  test('two further blocks seldom differ by more', () => {
+  test('two further blocks seldom differ by more than the noise floor', () => {
     const noise = new Noise(2);
     const block = () => Math.exp(noise.normal(0.05));
     const told = shareOf(2000, () => {
@@ -153,14 +153,14 @@ describe('change points', () => {
   const stepped = (correlation, height, at = 60) =>
     noise.correlated(100, correlation).map((x, t) => x + (t >= at ? height : 0));
 
-  test('no step, no alarm', () => {
+  test('a series without a step has no change point', () => {
     assert.ok(shareOf(1000, () => findChangePoints(noise.correlated(100, 0)).length > 0) < 0.03);
     assert.ok(shareOf(1000, () => findChangePoints(noise.correlated(100, 0.5)).length > 0) < 0.06);
     assert.deepEqual(findChangePoints(new Array(50).fill(3)), []);
     assert.deepEqual(findChangePoints([1, 2]), []);
   });
 
-  test('a step of three deviations is found where it is', () => {
+  test('a step of three deviations is found at its place', () => {
     const found = shareOf(300, () => {
       const points = findChangePoints(stepped(0.3, 3));
       return points.some(({ index }) => Math.abs(index - 60) <= 3);
@@ -168,7 +168,7 @@ describe('change points', () => {
     assert.ok(found > 0.95, `${found}`);
   });
 
-  test('both levels are told', () => {
+  test('both levels of a step are reported', () => {
     const [{ index, before, after }, ...others] = findChangePoints(
       Array.from({ length: 60 }, (_, t) => (t < 25 ? 10 : 20) + (t % 2) / 10),
     );
@@ -177,7 +177,7 @@ describe('change points', () => {
     within(20, after, 20.1, 'after');
   });
 
-  test('two steps are two', () => {
+  test('two steps are two change points', () => {
     const values = noise
       .correlated(120, 0)
       .map((x, t) => x + (t >= 40 ? 8 : 0) - (t >= 80 ? 5 : 0));
@@ -187,7 +187,7 @@ describe('change points', () => {
     );
   });
 
-  test('a stall of five windows is none', () => {
+  test('a stall of five windows is not a change point', () => {
     const values = noise.correlated(100, 0).map((x, t) => (t >= 50 && t < 55 ? 1000 : x));
     assert.deepEqual(findChangePoints(values), []);
   });
@@ -204,7 +204,7 @@ describe('times of a result', () => {
       [histograms.latency, histograms.latencyCensored, latencyMs],
       [histograms.serviceTime, histograms.serviceTimeCensored, serviceTimeMs],
     ]) {
-      test(`are what its summary says: ${name}`, () => {
+      test(`the times of a result agree with its summary: ${name}`, () => {
         const decoded = estimateUncensored(decodeDurations(histogram), decodeDurations(censored));
         assert.equal(decoded.count, summary.count);
         assert.equal(decodeDurations(censored).count, summary.censored);
@@ -228,7 +228,7 @@ describe('times of a result', () => {
     }
   }
 
-  test('what did not finish is estimated from what did', () => {
+  test('unfinished requests are estimated from finished ones', () => {
     const sets = [
       { samples: [1, 2, 3, 4], censored: [], quantiles: [1, 2, 3, 4], mean: 2.5 },
       // A service of 10: who was asked late was seen for less.
@@ -274,7 +274,7 @@ describe('times of a result', () => {
 describe('times with a limit', () => {
   const noise = new Noise(6);
 
-  test('the mean with a limit: the timeouts of a slow dependency', () => {
+  test('the mean with a limit accounts for the timeouts of a slow dependency', () => {
     const healthy = times(10, (_, index) => (index === 0 ? 10_000 : 100));
     within(1089.9, computeTruncatedMeanMs(healthy, Number.POSITIVE_INFINITY), 1090.1, 'mean');
     within(389.9, computeTruncatedMeanMs(healthy, 3000), 390.1, 'mean with 3 s');

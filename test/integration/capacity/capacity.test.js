@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { capacity } from 'millrace';
 import { assertFits, millrace, started } from '../../fixtures/capacity/command.js';
 
-test('one that never holds the objective: exit 99, with the reason', async () => {
+test('a server that never holds the objective ends with exit code 99 and the reason', async () => {
   const { ended } = millrace(['--slo', 'p50<5ms', '--budget', '5s', ...started], { DELAY: '30' });
   const { code, stdout } = await ended;
   assert.equal(code, 99);
@@ -16,7 +16,7 @@ test('one that never holds the objective: exit 99, with the reason', async () =>
   );
 });
 
-test('one that answers errors: no rate, and no level', async () => {
+test('a server that answers errors has no rate and no level', async () => {
   const failing = { FAILS_ABOVE: '0' };
   const rates = await millrace(['--slo', 'p50<1s', '--budget', '5s', ...started], failing).ended;
   assert.equal(rates.code, 99);
@@ -26,7 +26,7 @@ test('one that answers errors: no rate, and no level', async () => {
   assert.match(levels.stdout, /No usable level, of 1 level/);
 });
 
-test('one that ends at once, and one that is not there: one line, exit 3', async () => {
+test('a server that ends at once or does not exist ends with one line and exit code 3', async () => {
   const ends = await millrace(['--', process.execPath, '-e', 'process.exit(1)']).ended;
   assert.equal(ends.code, 3);
   assert.match(ends.stderr, /^millrace: .*ended with exit code 1 before it listened.*\n$/);
@@ -54,7 +54,7 @@ describe('a server in this process', () => {
     server.close();
   });
 
-  test('Ctrl-C: the report so far', async () => {
+  test('Ctrl-C ends a capacity run with the report so far', async () => {
     const { child, ended } = millrace(['--json', '--budget', '60s', url]);
     // Sent on the second connection of a level of several, so after the first one.
     const seen = new Promise((resolve) => {
@@ -76,7 +76,7 @@ describe('a server in this process', () => {
     assert.ok(report.sweep.levels.length >= 1);
   });
 
-  test('the API tells what it does while it goes on, and obeys its signal', async () => {
+  test('the API reports its progress and obeys its signal', async () => {
     const abort = new AbortController();
     const run = capacity({ url, slo: ['p50<1s'], budget: '20s', signal: abort.signal });
     const steps = [];
@@ -117,9 +117,9 @@ const BAD_INPUT = [
   [['htp://h'], /^millrace: URL: 'htp:\/\/h' is not a URL to load/],
   [['--'], /-- given without a command after it/],
 ];
-describe('bad input', { concurrency: 4 }, () => {
+describe('invalid arguments', { concurrency: 4 }, () => {
   for (const [args, message] of BAD_INPUT) {
-    test(`bad input: ${args.join(' ')}`, async () => {
+    test(`invalid arguments are refused: ${args.join(' ')}`, async () => {
       const { code, stdout, stderr } = await millrace(args).ended;
       assert.equal(code, 2, stderr);
       assert.equal(stdout, '');
@@ -129,7 +129,7 @@ describe('bad input', { concurrency: 4 }, () => {
   }
 });
 
-test('bad input of the API', async () => {
+test('invalid options of the API are refused', async () => {
   await assert.rejects(capacity({ url: 'http://h', rate: 5 }), /unknown option 'rate'/);
   await assert.rejects(
     capacity({ url: 'http://h', slo: 5 }),

@@ -167,9 +167,9 @@ const WAYS = {
   }),
 };
 
-describe('with the addon, without a compiler, requests are served natively by', () => {
+describe('requests with the addon and without a compiler', () => {
   for (const [way, args] of Object.entries(WAYS)) {
-    test(way, async () => {
+    test(`requests are served natively by ${way}`, async () => {
       const expected = { code: 0, stdout: `hello 1 ${version}\n`, stderr: '' };
       assert.deepEqual(await script(app, ...args), expected);
     });

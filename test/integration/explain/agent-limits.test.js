@@ -39,8 +39,8 @@ async function call(port, agent) {
   await once(response, 'close');
 }
 
-describe('the bound of an agent', () => {
-  test('is what the application has set since', async () => {
+describe('the limit of an agent', () => {
+  test('the limit of an agent is the one that the application has set in the meantime', async () => {
     await observed(async ({ port, requests }) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 2 });
       await call(port, agent);
@@ -58,8 +58,8 @@ describe('the bound of an agent', () => {
   });
 });
 
-describe('a call', () => {
-  test('that its agent refuses fails by itself, though it was delayed', async () => {
+describe('a call in the queue of an agent', () => {
+  test('a delayed call that its agent refuses fails by itself', async () => {
     await observed(async ({ port, requests }) => {
       const agent = new Agent({ maxSockets: 2 });
       agent.createConnection = () => {
@@ -72,7 +72,7 @@ describe('a call', () => {
     });
   });
 
-  test('has ended when its connection is the application’s', async () => {
+  test('a call has ended when its connection belongs to the application', async () => {
     await observed(async ({ port, requests, calls, origin }) => {
       const headers = { connection: 'upgrade', upgrade: 'other' };
       const request = get({ host: '127.0.0.1', port, headers });
@@ -85,7 +85,7 @@ describe('a call', () => {
   });
 });
 
-test('what is called by HTTP is known as such, however many there are', () => {
+test('destinations of HTTP calls are known as such, however many there are', () => {
   const calls = new Calls();
   const names = Array.from({ length: 80 }, (_, index) => `host-${index}`);
   for (const name of names) calls.begin(`http://${name}:80`, null);

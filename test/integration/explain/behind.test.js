@@ -26,7 +26,7 @@ function request(port) {
   });
 }
 
-test('a proxy that is none of node:http: the process that serves behind it is looked at', async () => {
+test('the process behind a proxy that is not Node is observed', async () => {
   const [outer, inner] = await findFreePorts(2);
   const proxy = written(
     'proxy.cjs',

@@ -57,7 +57,7 @@ for (const [what, answer] of [
   });
 }
 
-test('a call that is not answered fails when the client is closed', async () => {
+test('an unanswered call fails when the client is closed', async () => {
   const asked = deferred();
   const url = await listen(asked.resolve);
   const client = await CdpClient.connect(url, AbortSignal.timeout(10_000));
@@ -67,7 +67,7 @@ test('a call that is not answered fails when the client is closed', async () => 
   await called;
 });
 
-test('answers that nobody waits for, and other events, change nothing', async () => {
+test('unexpected responses and other events are ignored', async () => {
   const url = await listen((socket) =>
     socket.write(
       Buffer.concat([

@@ -41,7 +41,7 @@ test('a server that speaks TLS is not loaded in plain text', limits, async () =>
   }
 });
 
-test('a server that ends meanwhile is told first, with how it ended', limits, async () => {
+test('a server that ends during the run is reported first, with how it ended', limits, async () => {
   const command = service(
     'ends',
     `let n = 0;
@@ -55,7 +55,7 @@ test('a server that ends meanwhile is told first, with how it ended', limits, as
   assert.match(stdout + stderr, /ended with exit code .*no more/);
 });
 
-test('nothing is sent to a server whose certificate does not hold', limits, async () => {
+test('nothing is sent to a server with an invalid certificate', limits, async () => {
   let requests = 0;
   const server = createSecureServer(await selfSignedCertificate(['localhost']), (_, response) => {
     requests += 1;
@@ -71,7 +71,7 @@ test('nothing is sent to a server whose certificate does not hold', limits, asyn
   server.close();
 });
 
-describe('what cannot be explained is refused in one line', { concurrency: 3 }, () => {
+describe('runs that are refused in one line', { concurrency: 3 }, () => {
   async function refused(code, message, ...args) {
     const run = await cli(args);
     assert.equal(run.code, code, run.stdout + run.stderr);
@@ -80,23 +80,23 @@ describe('what cannot be explained is refused in one line', { concurrency: 3 }, 
     assert.equal(run.stderr.trim().split('\n').length, 1, run.stderr);
   }
 
-  test('no server is named', limits, () => refused(2, /explain needs a server/));
-  test('the budget is too small', limits, () =>
+  test('explain is refused without a server', limits, () => refused(2, /explain needs a server/));
+  test('explain is refused with too small a budget', limits, () =>
     refused(2, /budget must be at least 15s \(got 5s\)/, '--budget', '5s', 'http://127.0.0.1:9/'),
   );
-  test('a pid that no process has is refused', limits, () =>
+  test('explain is refused with a pid that no process has', limits, () =>
     refused(2, /pid 4194300: there is no such process/, '--pid', '4194300', 'http://127.0.0.1:9/'),
   );
-  test('the process is not Node', limits, async () => {
+  test('explain is refused with a process that is not Node', limits, async () => {
     const child = spawn('sleep', ['60']);
     await once(child, 'spawn');
     await refused(2, /not Node\.js/, '--pid', String(child.pid), 'http://127.0.0.1:9/');
     child.kill();
   });
-  test('nothing listens on the port', limits, () =>
+  test('explain is refused if nothing listens on the port', limits, () =>
     refused(3, /127\.0\.0\.1:9.*refused/, 'http://127.0.0.1:9/'),
   );
-  test('the command ends', limits, () =>
+  test('explain is refused if the command ends', limits, () =>
     refused(
       3,
       /ended with exit code 1 before it listened.*no database/,
@@ -104,10 +104,12 @@ describe('what cannot be explained is refused in one line', { concurrency: 3 }, 
       ...service('dies', "throw new Error('no database')"),
     ),
   );
-  test('an unknown limit', limits, () => refused(2, /nagle-delayed-ack/, '--why', 'nagle-delayed'));
+  test('an unknown limit is refused', limits, () =>
+    refused(2, /nagle-delayed-ack/, '--why', 'nagle-delayed'),
+  );
 });
 
-test('the catalogue lists every limit, and tells all about one', limits, async () => {
+test('the catalogue lists every limit, and describes a single one', limits, async () => {
   const list = await cli(['--list']);
   assert.equal(list.code, 0);
   assert.match(list.stdout, /too-few-connections/);
@@ -116,10 +118,13 @@ test('the catalogue lists every limit, and tells all about one', limits, async (
   assert.match(one.stdout, /UV_THREADPOOL_SIZE/);
 });
 
-test('a command that was started for it ends with it, though it is killed', limits, async (t) => {
-  const files = ['server', 'wrapper', 'daemon'].map((name) => join(folder, name));
-  // When it has seen that millrace is gone, its probe has seen it, too: it is there after that, or was ended.
-  const daemon = `const { writeFileSync } = require('node:fs');
+test(
+  'a command that explain started ends with it, even if explain is killed',
+  limits,
+  async (t) => {
+    const files = ['server', 'wrapper', 'daemon'].map((name) => join(folder, name));
+    // When it has seen that millrace is gone, its probe has seen it, too: it is there after that, or was ended.
+    const daemon = `const { writeFileSync } = require('node:fs');
     const later = (turns, then) => (turns === 0 ? then() : setImmediate(later, turns - 1, then));
     require('node:net').connect(process.env.MILLRACE_PROBE)
       // A killed peer may reset the connection.
@@ -128,44 +133,49 @@ test('a command that was started for it ends with it, though it is killed', limi
       .on('close', () => later(10, () => writeFileSync(process.env.DAEMON + '-left', '1')))
       .resume();
     setInterval(() => {}, 1000);`;
-  const command = service(
-    'orphan',
-    `const { writeFileSync } = require('node:fs');
+    const command = service(
+      'orphan',
+      `const { writeFileSync } = require('node:fs');
     const options = { detached: true, stdio: 'ignore' };
     require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(daemon)}], options);
     require('node:http').createServer((request, response) => {
       writeFileSync(process.env.SERVER, String(process.pid));
       response.end();
     }).listen(0);`,
-  );
-  const [SERVER, WRAPPER, DAEMON] = files;
-  // It starts the server again when that has ended.
-  const wrapped = ['sh', '-c', 'echo $$ > "$WRAPPER"; while :; do "$@"; done', 'sh', ...command];
-  const child = spawn(process.execPath, [millrace, 'explain', '-c', '2', '--', ...wrapped], {
-    env: { ...process.env, SERVER, WRAPPER, DAEMON },
-    stdio: 'ignore',
-  });
-  const pids = [];
-  t.after(() => {
-    for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
-  });
-  for (const file of files) pids.push(await until(file, () => Number(readText(file))));
-  child.kill('SIGKILL');
-  const [server, wrapper, left] = pids;
-  await until('both have ended', () => !isAlive(server) && !isAlive(wrapper));
-  // What the command has set apart is not millrace's to end.
-  await until('the daemon has seen it', () => readText(`${DAEMON}-left`));
-  assert.ok(isAlive(left));
-});
+    );
+    const [SERVER, WRAPPER, DAEMON] = files;
+    // It starts the server again when that has ended.
+    const wrapped = ['sh', '-c', 'echo $$ > "$WRAPPER"; while :; do "$@"; done', 'sh', ...command];
+    const child = spawn(process.execPath, [millrace, 'explain', '-c', '2', '--', ...wrapped], {
+      env: { ...process.env, SERVER, WRAPPER, DAEMON },
+      stdio: 'ignore',
+    });
+    const pids = [];
+    t.after(() => {
+      for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
+    });
+    for (const file of files) pids.push(await until(file, () => Number(readText(file))));
+    child.kill('SIGKILL');
+    const [server, wrapper, left] = pids;
+    await until('both have ended', () => !isAlive(server) && !isAlive(wrapper));
+    // What the command has set apart is not millrace's to end.
+    await until('the daemon has seen it', () => readText(`${DAEMON}-left`));
+    assert.ok(isAlive(left));
+  },
+);
 
-test('ended before the load was seen it rejects with the reason', limits, async () => {
-  const command = service('short', "require('http').createServer((q, r) => r.end()).listen(0)");
-  const abort = new AbortController();
-  const run = explain({ command, signal: abort.signal });
-  await assert.rejects(
-    async () => {
-      for await (const _ of run) abort.abort(new Error('enough'));
-    },
-    { message: 'enough' },
-  );
-});
+test(
+  'an explanation that is aborted before the load was measured rejects with the reason',
+  limits,
+  async () => {
+    const command = service('short', "require('http').createServer((q, r) => r.end()).listen(0)");
+    const abort = new AbortController();
+    const run = explain({ command, signal: abort.signal });
+    await assert.rejects(
+      async () => {
+        for await (const _ of run) abort.abort(new Error('enough'));
+      },
+      { message: 'enough' },
+    );
+  },
+);

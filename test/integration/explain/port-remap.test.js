@@ -45,20 +45,20 @@ describe('the ports of a second process', () => {
     (port) => `{ port: ${port}, host: '127.0.0.1' }`,
   ];
   for (const form of forms) {
-    test(`listen(${form('PORT')}) is moved`, async () => {
+    test(`listen(${form('PORT')}) is moved to another port`, async () => {
       const [from, to] = await findFreePorts(2);
       assert.deepEqual(await portsOf([form(from)], { from, to }), [to]);
     });
   }
 
-  test('others than the one that is wanted listen anywhere', async () => {
+  test('ports other than the wanted one are replaced by any free port', async () => {
     const [from, to, admin] = await findFreePorts(3);
     const [first, second] = await portsOf([`${admin}`, `${from}`], { from, to });
     assert.equal(second, to);
     assert.ok(first > 0 && ![admin, from, to].includes(first), `${first}`);
   });
 
-  test('a path stays, and so does all in another program', async () => {
+  test('a path is kept, and other programs are not changed', async () => {
     const [from, to] = await findFreePorts(2);
     const path = join(folder, 'server.sock');
     assert.deepEqual(await portsOf([`'${path}'`], { from, to }), [path]);
@@ -67,7 +67,7 @@ describe('the ports of a second process', () => {
   });
 });
 
-test('a second process ends with millrace, and one that is not moved goes on', {
+test('a second process ends with millrace, and one that is not moved continues', {
   timeout: 60_000,
 }, async () => {
   const script = join(folder, 'stays.mjs');
@@ -88,7 +88,7 @@ test('a second process ends with millrace, and one that is not moved goes on', {
   }
 });
 
-test('the paths on which a server listens are known: a second one would take them', async () => {
+test('the paths on which a server listens are known, as a second one would replace them', async () => {
   const path = join(folder, 'own.sock');
   const own = () => findListeningPaths(process.pid).filter((it) => it.startsWith(folder));
   const server = createServer().listen(path);

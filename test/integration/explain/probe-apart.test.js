@@ -11,7 +11,7 @@ import { request, served } from '../../fixtures/explain/probed.js';
 const folder = mkdtempSync(join(tmpdir(), 'millrace test of the probe-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('what it leaves alone', () => {
+describe('a process with a probe behaves as without', () => {
   const scripts = {
     'an exit code': 'process.exitCode = 3; console.log("out"); console.error("err")',
     'process.exit': 'setTimeout(() => process.exit(4), 10); setInterval(() => {}, 1000)',
@@ -42,7 +42,7 @@ describe('what it leaves alone', () => {
   };
 
   for (const [what, script] of Object.entries(scripts)) {
-    test(what, async () => {
+    test(`a process with a probe behaves as without: ${what}`, async () => {
       const hub = await openProbeHub();
       try {
         const file = join(folder, 'script.cjs');
@@ -56,7 +56,7 @@ describe('what it leaves alone', () => {
     });
   }
 
-  test('the service goes on when millrace goes', async () => {
+  test('the service continues when millrace ends', async () => {
     await served({}, async ({ hub, port, drive, output }) => {
       await drive('/log', { connections: 2, requests: 10 });
       await hub.command('mute', { on: true });
@@ -71,7 +71,7 @@ describe('what it leaves alone', () => {
     });
   });
 
-  test('a path with spaces, and options that are there already', async () => {
+  test('the probe is loaded from a path with spaces and with other options', async () => {
     const hub = await openProbeHub();
     const env = hub.environment({ NODE_OPTIONS: '--no-warnings' });
     assert.match(env.NODE_OPTIONS, /^--no-warnings --require \S/);
@@ -80,7 +80,7 @@ describe('what it leaves alone', () => {
     assert.ok(!existsSync(dirname(hub.path)));
   });
 
-  test('without a millrace that listens', async () => {
+  test('a process with a probe runs without a listening millrace', async () => {
     const file = join(folder, 'alone.cjs');
     writeFileSync(file, 'console.log(1)');
     const hub = await openProbeHub();

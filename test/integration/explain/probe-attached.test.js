@@ -10,8 +10,10 @@ import { findFreePort } from '../../../dist/process/discovery/free-port.js';
 import { findListeningSockets } from '../../../dist/process/discovery/listening.js';
 import { near, notLinux, patience, request, served } from '../../fixtures/explain/probed.js';
 
-describe('a process that already runs', () => {
-  test('gets the probe by its debugger, which closes again', { skip: notLinux() }, async () => {
+describe('a running process', () => {
+  test('a running process gets the probe by its debugger, which closes again', {
+    skip: notLinux(),
+  }, async () => {
     await served({ probed: false }, async ({ hub, child, drive }) => {
       await attachProbe(child.pid, hub);
       await drive('/log', { connections: 2, requests: 10 });
@@ -21,7 +23,9 @@ describe('a process that already runs', () => {
     });
   });
 
-  test('has its debugger where it was told to', { skip: notLinux() }, async () => {
+  test('a running process has its debugger at the configured address', {
+    skip: notLinux(),
+  }, async () => {
     const port = await findFreePort();
     const args = [`--inspect-port=${port}`];
     await served({ probed: false, args }, async ({ hub, child, drive }) => {
@@ -32,7 +36,9 @@ describe('a process that already runs', () => {
   });
 
   for (const where of ['', ', each with a port of its own for the debugger']) {
-    test(`has it in the workers of its cluster${where}`, { skip: notLinux() }, async () => {
+    test(`a running process has the probe in the workers of its cluster${where}`, {
+      skip: notLinux(),
+    }, async () => {
       const env = { WORKERS: '2' };
       const args = where ? [`--inspect-port=${await freeRun(3)}`] : [];
       await served({ probed: false, env, args }, async ({ hub, child, port, drive }) => {
@@ -55,7 +61,9 @@ describe('a process that already runs', () => {
     });
   }
 
-  test('has none in workers that serve another port', { skip: notLinux() }, async () => {
+  test('a running process has no probe in workers that serve another port', {
+    skip: notLinux(),
+  }, async () => {
     const env = { WORKERS: '4', PORTS: '2' };
     await served({ probed: false, env }, async ({ hub, child, port }) => {
       await attachProbes(child.pid, { host: '127.0.0.1', port }, hub, patience().signal);
@@ -63,7 +71,9 @@ describe('a process that already runs', () => {
     });
   });
 
-  test("is no cluster's first one whose workers cannot be seen", { skip: notLinux() }, async () => {
+  test('the primary of a cluster gets no probe if its workers cannot be observed', {
+    skip: notLinux(),
+  }, async () => {
     await served({ probed: false, env: { WORKERS: '2' } }, async ({ hub, child }) => {
       const attached = attachProbes(child.pid, null, hub, patience().signal);
       await assert.rejects(attached, /the workers of its cluster that serve the port are unknown/);
@@ -71,7 +81,9 @@ describe('a process that already runs', () => {
     });
   });
 
-  test('is left alone if it cannot', { skip: notLinux() }, async () => {
+  test('a running process is left unchanged if the probe cannot be loaded', {
+    skip: notLinux(),
+  }, async () => {
     const hub = await openProbeHub();
     const other = spawn('sleep', ['60']);
     try {

@@ -7,8 +7,8 @@ import { describe, test } from 'node:test';
 import { near, observe, served, withDependency } from '../../fixtures/explain/probed.js';
 
 // Servers and clients wait most of the time.
-describe('what it sees of calls', { concurrency: 3 }, () => {
-  test('calls that wait for a socket of an agent', async () => {
+describe('observations of outbound calls', { concurrency: 3 }, () => {
+  test('calls that wait for a socket of an agent are observed', async () => {
     await withDependency(async (to) => {
       const view = await observe(`/agent?to=${to}`, { connections: 10, requests: 160 });
       const [call, ...others] = view.outbound;
@@ -25,7 +25,7 @@ describe('what it sees of calls', { concurrency: 3 }, () => {
   });
 
   for (const version of ['undici', 'undici-6', 'undici-5']) {
-    test(`calls that wait in a pool of ${version}, and what they are with a larger one`, async () => {
+    test(`calls that wait in a pool of ${version} are observed, with the pool's size and with a larger one`, async () => {
       await withDependency(async (to, dependency) => {
         await served({ env: { UNDICI: version } }, async ({ hub, drive }) => {
           const seen = async () => {
@@ -57,7 +57,7 @@ describe('what it sees of calls', { concurrency: 3 }, () => {
     });
   }
 
-  test('connections that are opened for calls', async () => {
+  test('connections that are opened for calls are observed', async () => {
     await withDependency(async (to) => {
       await served({}, async ({ drive }) => {
         const opened = async (path, connections) => {
@@ -76,7 +76,7 @@ describe('what it sees of calls', { concurrency: 3 }, () => {
     });
   });
 
-  test('calls by fetch', async () => {
+  test('calls by fetch are observed', async () => {
     await withDependency(async (to) => {
       const view = await observe(`/fetch?to=${to}`, { connections: 10, requests: 100 });
       const [call] = view.outbound;
@@ -87,7 +87,7 @@ describe('what it sees of calls', { concurrency: 3 }, () => {
     });
   });
 
-  test('questions and answers of another protocol', async () => {
+  test('requests and responses of another protocol are observed', async () => {
     const sockets = new Set();
     const server = createTcpServer((socket) => {
       sockets.add(socket);
@@ -112,7 +112,7 @@ describe('what it sees of calls', { concurrency: 3 }, () => {
     }
   });
 
-  test('calls by HTTP are not seen a second time', async () => {
+  test('calls by HTTP are not counted a second time', async () => {
     await withDependency(async (to) => {
       for (const kind of ['agent', 'fetch', 'closing']) {
         const view = await observe(`/${kind}?to=${to}`, { connections: 4, requests: 40 });
@@ -127,7 +127,7 @@ describe('what it sees of calls', { concurrency: 3 }, () => {
     });
   });
 
-  test('calls that fail, of both kinds', async () => {
+  test('failed calls are observed, of both kinds', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const to = `http://127.0.0.1:${server.address().port}`;

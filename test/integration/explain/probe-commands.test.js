@@ -8,8 +8,8 @@ import { analyseProfile } from '../../../dist/explain/profile/analyze.js';
 import { near, PATIENCE_MS, served, withDependency } from '../../fixtures/explain/probed.js';
 import { retried } from '../../fixtures/retry.js';
 
-describe('what it does when told', { concurrency: 2 }, () => {
-  test('spin: busy time for every request, and none after', async () => {
+describe('experiments of the probe', { concurrency: 2 }, () => {
+  test('spin keeps the loop busy for every request, and stops afterwards', async () => {
     await served({}, async ({ hub, drive }) => {
       await drive('/hello', { connections: 1, requests: 5 });
       assert.deepEqual(await hub.command('spin', { microseconds: 5000 }), [null]);
@@ -21,7 +21,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     });
   });
 
-  test('subscribe: nothing is seen while it is off', async () => {
+  test('subscribe turns the observation off and on', async () => {
     await served({}, async ({ hub, drive }) => {
       await drive('/hello', { connections: 1, requests: 20 });
       await hub.command('subscribe', { on: false });
@@ -33,7 +33,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     });
   });
 
-  test('mute: nothing is written, and the application does not notice', async () => {
+  test('mute discards output, and the application does not notice', async () => {
     await served({}, async ({ hub, drive, output }) => {
       await drive('/log', { connections: 1, requests: 1 });
       await hub.command('mute', { on: true });
@@ -45,7 +45,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     });
   });
 
-  test('cork: a response comes in one, unless it is too large', async () => {
+  test('cork sends a response in one piece, unless it is too large', async () => {
     await served({}, async ({ hub, port, drive }) => {
       await drive('/hello', { connections: 1, requests: 1 });
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -66,7 +66,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     });
   });
 
-  test('maxSockets: waiting calls start at once, and the old bound holds again', {
+  test('maxSockets starts waiting calls at once, and the old limit applies again afterwards', {
     timeout: 3 * PATIENCE_MS,
   }, async () => {
     for (const path of ['/agent', '/closing']) {
@@ -87,7 +87,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     }
   });
 
-  test('maxSockets: in the midst of calls that wait', async () => {
+  test('maxSockets can be changed while calls wait', async () => {
     await withDependency(async (to, dependency) => {
       await served({}, async ({ hub, drive }) => {
         await drive(`/agent?to=${to}`, { connections: 1, requests: 1 });
@@ -104,7 +104,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     });
   });
 
-  test('noDelay: the second part of a question no longer waits for an acknowledgement', async () => {
+  test('noDelay sends the second part of a request without waiting for an acknowledgement', async () => {
     const dependency = createTcpServer((socket) => {
       socket.on('error', () => {});
       socket.on('data', (chunk) => String(chunk).endsWith('\n') && socket.write('answer'));
@@ -138,7 +138,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     }
   });
 
-  test('outboundDelay: calls of both kinds wait first', async () => {
+  test('outboundDelay delays calls of both kinds', async () => {
     await withDependency(async (to) => {
       await served({}, async ({ hub, drive }) => {
         for (const path of ['/agent', '/fetch']) {
@@ -154,7 +154,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     });
   });
 
-  test('outboundDelay: what the application has kept of fetch is not delayed, and not counted', async () => {
+  test('outboundDelay does not delay or count a fetch that the application has kept', async () => {
     await withDependency(async (to) => {
       await served({}, async ({ hub, drive }) => {
         await drive(`/kept?to=${to}`, { connections: 1, requests: 2 });
@@ -166,7 +166,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     });
   });
 
-  test('profile: the function that costs is named', async () => {
+  test('profile names the function with the highest cost', async () => {
     await served({}, async ({ hub, drive }) => {
       await drive('/slow', { connections: 1, requests: 2 });
       const driven = drive('/slow', { connections: 2, requests: 60 });
@@ -180,7 +180,7 @@ describe('what it does when told', { concurrency: 2 }, () => {
     });
   });
 
-  test('what is not known is refused', async () => {
+  test('unknown commands are refused', async () => {
     await served({}, async ({ hub }) => {
       await assert.rejects(hub.command('nonsense', {}), /unknown command: nonsense/);
     });

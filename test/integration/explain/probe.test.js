@@ -13,8 +13,8 @@ import {
 } from '../../fixtures/explain/probed.js';
 import { retried } from '../../fixtures/retry.js';
 
-describe('what it sees', { concurrency: 2 }, () => {
-  test('requests, their handlers and routes', async () => {
+describe('observations of the probe', { concurrency: 2 }, () => {
+  test('requests, their handlers and routes are observed', async () => {
     const view = await observe('/timer', { connections: 20, requests: 200 });
     assert.equal(view.processes, 1);
     near(view.inFlight, (view.finished * view.handlerMs) / 1000, 0.2);
@@ -28,7 +28,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     assert.ok(route.syncMs < 25, `${route.syncMs} ms held`);
   });
 
-  test('one slow route among fast ones, and the stalls it makes', async () => {
+  test('one slow route among fast ones is observed, with the stalls it causes', async () => {
     const paths = ['/hello/1', '/hello/2', '/hello/3', '/slow'];
     const view = await observe(paths, { connections: 4, requests: 80 });
     const names = view.routes.map(({ route }) => route).sort();
@@ -42,18 +42,18 @@ describe('what it sees', { concurrency: 2 }, () => {
     assert.ok(view.utilisation > 0.6);
   });
 
-  test('what a handler does after a promise that is ready is its synchronous part', async () => {
+  test('code after a promise that is already settled counts as synchronous', async () => {
     const view = await observe('/later', { connections: 2, requests: 40 });
     assert.ok(view.routes[0].syncMs >= 9.9, `${view.routes[0].syncMs} ms held`);
   });
 
-  test('waiting without CPU holds the loop as well', async () => {
+  test('a synchronous wait without CPU counts as a stall', async () => {
     const view = await observe('/wait', { connections: 2, requests: 60 });
     assert.ok(view.utilisation > 0.8);
     assert.equal(view.stalls.byCause[0].cause, 'GET /wait');
   });
 
-  test('a timer that holds the loop is no request', async () => {
+  test('a timer that blocks the loop is not a request', async () => {
     const env = { BLOCK_MS: '100' };
     const view = await observe('/timer', { connections: 8, requests: 200, env });
     assert.equal(view.stalls.byCause[0].cause, 'not a request');
@@ -61,7 +61,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     assert.ok(longestMs >= 20 && residualMs > 1, `${longestMs} ms, residual ${residualMs} ms`);
   });
 
-  test('many short handlers are no stall', async () => {
+  test('many short handlers are not a stall', async () => {
     const look = () => observe('/hello', { connections: 500, requests: 6000 });
     // The machine may take the core away where the system does not tell of it.
     const view = await retried(look, ({ stalls }) => {
@@ -72,7 +72,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     assert.ok(view.loops === null || view.eventsPerLoop > 0);
   });
 
-  test('a thread pool that is full, under a loop that is idle', async () => {
+  test('a full thread pool under an idle loop is observed', async () => {
     const env = { UV_THREADPOOL_SIZE: '3' };
     const full = () => observe('/pool', { connections: 4, requests: 12, env });
     const view = await retried(full, ({ poolMs, utilisation }) => {
@@ -87,7 +87,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     assert.equal(free.threadPoolSize, null);
   });
 
-  test('collections, and a heap that grows', async () => {
+  test('garbage collections and a growing heap are observed', async () => {
     const view = await observe('/garbage', { connections: 4, requests: 200 });
     assert.ok(view.gc.young > 0 && view.gc.longestMs > 0);
     assert.ok(view.heap.usedMb > 1 && view.heap.limitMb > view.heap.usedMb);
@@ -100,14 +100,14 @@ describe('what it sees', { concurrency: 2 }, () => {
     });
   });
 
-  test('output that is waited for', async () => {
+  test('synchronous writes of output are observed', async () => {
     const view = await observe('/log', { connections: 2, requests: 1000 });
     near(view.output.writes * view.seconds, 1000, 0.15);
     near(view.output.bytes, view.output.writes * 'one line\n'.length, 0.01);
     assert.ok(view.output.share > 0 && view.output.share < 1);
   });
 
-  test('requests that are aborted are not in flight for ever', async () => {
+  test('aborted requests do not stay in flight', async () => {
     for (const args of [[], ['--import', STACK]]) {
       await served({ args }, async ({ hub, port, drive }) => {
         const sockets = Array.from({ length: 5 }, () => {
@@ -124,7 +124,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     }
   });
 
-  test('all workers of a cluster, and nothing of what serves nothing', async () => {
+  test('all workers of a cluster are observed, and no process that serves nothing', async () => {
     await served({ env: { WORKERS: '2' } }, async ({ hub, drive }) => {
       const view = await drive('/hello', { connections: 40, requests: 2000 });
       assert.equal(view.processes, 2);
@@ -135,7 +135,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     });
   });
 
-  test('workers that get no request, but not those with other work', async () => {
+  test('workers without requests are observed, but not those with other work', async () => {
     const env = { WORKERS: '2', OTHER_WORK: '1' };
     await served({ env }, async ({ hub, port, drive }) => {
       while (hub.processes.length < 4) await once(hub.events, 'hello', patience());
@@ -147,7 +147,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     });
   });
 
-  test('workers that are handed their connections, all of them', async () => {
+  test('workers that get their connections from the primary are all observed', async () => {
     await served({ env: { STICKY: '1' } }, async ({ hub, port, drive }) => {
       while (hub.processes.length < 3) await once(hub.events, 'hello', patience());
       hub.setPorts([port]);
@@ -157,7 +157,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     });
   });
 
-  test("the same on millrace's own stack", async () => {
+  test('the native stack of millrace is observed in the same way', async () => {
     await served({ args: ['--import', STACK] }, async ({ hub, drive }) => {
       const slow = await drive('/slow', { connections: 2, requests: 20 });
       assert.ok(hub.processes[0].stack);
@@ -171,7 +171,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     });
   });
 
-  test('requests to other ports are none of what is under study', async () => {
+  test('requests to other ports are not counted', async () => {
     await served({ env: { OTHER_PORT: '1' } }, async ({ hub, port, drive, driveOtherPort }) => {
       // Before it is told what is: all.
       await driveOtherPort('/here', { connections: 1, requests: 2 });
@@ -198,7 +198,7 @@ describe('what it sees', { concurrency: 2 }, () => {
     });
   });
 
-  test('a process that ends with its heap full is told, not one that was to end', async () => {
+  test('a process that ends with a full heap is reported, but not one that was to end', async () => {
     const endsFull = (isMeant) => {
       const env = { NODE_OPTIONS: '--max-old-space-size=64' };
       return served({ env }, async ({ hub, child, drive }) => {

@@ -8,8 +8,8 @@ import {
 } from '../../../dist/explain/target/reference-server.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
-describe('a server that does nothing', () => {
-  test('is asked by the same load, and gone afterwards', async () => {
+describe('the reference server, which does nothing', () => {
+  test('the reference server gets the same load, and ends afterwards', async () => {
     const load = { url: 'http://127.0.0.1:9/', connections: 2, connection: 'close', headers: {} };
     const length = { settleMs: 50, measureMs: 1000 };
     const rate = await measureReferenceThroughput(load, 100, length, new AbortController().signal);
@@ -54,13 +54,13 @@ describe('a server that does nothing', () => {
     return { bare, interrupted, closed };
   };
 
-  test('is asked when the server under study has ended', async () => {
+  test('the reference server is measured after the server under test has ended', async () => {
     const { bare, closed } = await held(foundOf(5));
     assert.ok(bare > 50, `${bare}`);
     assert.equal(closed, 1);
   });
 
-  test('is not asked where there is no time, or nothing far is promised', async () => {
+  test('the reference server is not measured without time, or if no large gain is predicted', async () => {
     assert.deepEqual(await held(foundOf(5), { leftMs: 1000 }), {
       bare: null,
       interrupted: undefined,
@@ -69,12 +69,12 @@ describe('a server that does nothing', () => {
     assert.equal((await held(foundOf(1.8))).closed, 0);
   });
 
-  test('is given up when the explanation is', async () => {
+  test('the measurement of the reference server ends with the explanation', async () => {
     const { bare, interrupted } = await held(foundOf(5), { signal: AbortSignal.abort() });
     assert.deepEqual([bare, interrupted], [null, true]);
   });
 
-  test('is asked only where much more is promised than there is', () => {
+  test('the reference server is measured only if the predicted gain is large', () => {
     const promised = (high, change) => {
       const found = foundOf(high, change);
       return exceedsReference(found.finding.chosen, found);

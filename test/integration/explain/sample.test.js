@@ -20,7 +20,7 @@ async function serving(answer, use) {
 
 const never = new AbortController().signal;
 
-test('a path that there is not, where the server tells', async () => {
+test('a path that does not exist is used if the server distinguishes it', async () => {
   const answer = ({ url }, response) => response.writeHead(url === '/here' ? 200 : 404).end('x');
   await serving(answer, async (origin) => {
     const { sample, unknownPath } = await takeRequestSample({ url: `${origin}/here` }, never);
@@ -30,7 +30,7 @@ test('a path that there is not, where the server tells', async () => {
   });
 });
 
-test('a server that answers every path alike has none', async () => {
+test('a server that answers every path alike has no such path', async () => {
   await serving(
     (_, response) => response.end('x'),
     async (origin) => {
@@ -53,7 +53,7 @@ test('a target has its own method, fields and content', async () => {
   });
 });
 
-test('a stream without an end is left when the caller has had enough', async () => {
+test('a stream without an end is left after enough bytes', async () => {
   const abort = new AbortController();
   const answer = (_, response) => {
     response.write('data: 1\n\n');
@@ -66,7 +66,7 @@ test('a stream without an end is left when the caller has had enough', async () 
   });
 });
 
-test('a certificate that is none is refused in one line', async () => {
+test('an invalid certificate is refused in one line', async () => {
   const cert = fileURLToPath(import.meta.url);
   const load = { url: 'https://localhost:1/', cert, key: cert };
   await assert.rejects(takeRequestSample(load, never), {

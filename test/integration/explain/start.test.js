@@ -52,7 +52,7 @@ describe('the socket of the probe', { skip: noProcfs }, () => {
     ['is a file', script],
     ['cannot be written to', '/proc'],
   ]) {
-    test(`is elsewhere where TMPDIR ${what}`, async () => {
+    test(`the socket of the probe is in another directory if TMPDIR ${what}`, async () => {
       process.env.TMPDIR = path;
       const hub = await openProbeHub();
       cleanups.push(() => hub.close());
@@ -63,21 +63,21 @@ describe('the socket of the probe', { skip: noProcfs }, () => {
 });
 
 describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () => {
-  test('gets what is assigned before it, NODE_OPTIONS and the probe among it', async () => {
+  test('a command gets the variables before it, its NODE_OPTIONS, and the probe', async () => {
     const assigned = ['GREETING=from outside', 'NODE_OPTIONS=--max-old-space-size=222'];
     const subject = await started([...assigned, process.execPath, script]);
     assert.equal(await answerOf(subject), 'from outside');
     assert.equal(await subject.hub.waitUntilServed(10_000), true);
   });
 
-  test('is told apart where it sets NODE_OPTIONS anew', async () => {
+  test('a command that overwrites NODE_OPTIONS is recognised', async () => {
     const command = `NODE_OPTIONS=--max-old-space-size=222 '${process.execPath}' ${script}`;
     const subject = await started([command]);
     const [line] = explainProbeAbsence(true, subject, false);
     assert.match(line, /^inside the server: its NODE_OPTIONS were replaced.*--attach$/);
   });
 
-  test('that keeps NODE_OPTIONS is not accused of it', async () => {
+  test('a command that keeps NODE_OPTIONS is not reported to overwrite it', async () => {
     const subject = await started([process.execPath, script]);
     assert.deepEqual(explainProbeAbsence(true, subject, false), [
       'inside the server: the probe saw no request through node:http or node:https',
@@ -85,7 +85,7 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     assert.deepEqual(explainProbeAbsence(true, subject, true), []);
   });
 
-  test('whose permission model keeps the probe out is started without', async () => {
+  test('a command whose permission model blocks the probe is started without it', async () => {
     const flag =
       Number(process.versions.node.split('.')[0]) < 22 ? 'experimental-permission' : 'permission';
     const allowed = [
@@ -103,7 +103,7 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     assert.equal(await answerOf(subject), '');
   });
 
-  test('is loaded by targets that name their host', async () => {
+  test('a command is loaded by targets that name their host', async () => {
     const free = await new Promise((resolve) => {
       const taken = createServer().listen(0, '127.0.0.1', () => {
         const { port } = taken.address();

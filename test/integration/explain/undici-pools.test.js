@@ -39,7 +39,7 @@ function hasNoDelay(socket) {
 
 for (const version of ['undici', 'undici-6', 'undici-5']) {
   describe(`bounded pools of ${version}`, () => {
-    test('clients that had to leave are destroyed with their pool', async () => {
+    test('clients that are removed from a pool are destroyed with it', async () => {
       const { Pool } = await import(version);
       await withSilent(async (url, reached) => {
         const pools = new UndiciPools(new Calls());
@@ -60,7 +60,7 @@ for (const version of ['undici', 'undici-6', 'undici-5']) {
       });
     });
 
-    test('a pool that is no more is forgotten', async () => {
+    test('a pool that no longer exists is forgotten', async () => {
       const { Pool } = await import(version);
       await withSilent(async (url, reached) => {
         const calls = new Calls();
@@ -81,7 +81,7 @@ for (const version of ['undici', 'undici-6', 'undici-5']) {
       });
     });
 
-    test('one client that cannot be closed leaves the others as they were', async () => {
+    test('one client that cannot be closed does not affect the others', async () => {
       const { Client, Pool } = await import(version);
       await withSilent(async (url, reached) => {
         const pools = new UndiciPools(new Calls());
@@ -115,8 +115,8 @@ for (const version of ['undici', 'undici-6', 'undici-5']) {
   });
 }
 
-describe('connections that do not hold back what is small', () => {
-  test('are found while nothing is observed, too', async () => {
+describe("connections without Nagle's algorithm", () => {
+  test("connections without Nagle's algorithm are found even while nothing is observed", async () => {
     const server = createTcpServer((socket) => socket.on('error', () => {}).resume());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -136,7 +136,7 @@ describe('connections that do not hold back what is small', () => {
     }
   });
 
-  test('are as the application wants them afterwards, also if it says so meanwhile', async () => {
+  test("the application's setting of Nagle's algorithm is restored, also if it changes in the meantime", async () => {
     const server = createTcpServer((socket) => socket.on('error', () => {}).resume());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -60,8 +60,8 @@ const measured = (found, server, { close = false, seconds = 1, ...options } = {}
     },
   );
 
-describe('tools are looked for', () => {
-  test('in node_modules/.bin here and above, then in PATH', () => {
+describe('the search for load testers', () => {
+  test('load testers are found in node_modules/.bin of this and higher folders, then in PATH', () => {
     const path = listSearchPath('/a/b');
     const projects = ['/a/b', '/a', '/'].map((at) => join(at, 'node_modules', '.bin'));
     assert.deepEqual(path, [
@@ -70,7 +70,7 @@ describe('tools are looked for', () => {
     ]);
   });
 
-  test('those that are not there are named, and nothing is thrown', async () => {
+  test('missing load testers are named, and nothing is thrown', async () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'wrk'), '#!/bin/sh\necho wrk 4.2.0 [epoll]\nexit 1\n');
@@ -89,8 +89,8 @@ describe('tools are looked for', () => {
   });
 });
 
-describe('a tool that runs', () => {
-  test('is ended with all that it started if it hangs', async () => {
+describe('a load tester that runs', () => {
+  test('a load tester that hangs is ended with all its processes', async () => {
     const server = await ownServer();
     const command = ['sh', '-c', 'sleep 600 & echo started; wait'];
     const run = await runPeer(command, server, { limitMs: 2000, signal });
@@ -99,7 +99,7 @@ describe('a tool that runs', () => {
     if (hasProcfs) assert(!isSleeping(), 'it is still there');
   });
 
-  test('has ended, whoever else goes on asking', async () => {
+  test('a load tester has ended even if others continue to send requests', async () => {
     const server = await ownServer();
     let asked = 0;
     const requests = async () => {
@@ -111,7 +111,7 @@ describe('a tool that runs', () => {
     assert.ok(run.requests > 1, `${run.requests} requests`);
   });
 
-  test('is ended if nobody wants it any more', async () => {
+  test('a load tester is ended if the caller no longer needs it', async () => {
     const server = await ownServer();
     // Before it starts, and while it runs.
     for (const last of [1, 3]) {
@@ -144,13 +144,13 @@ describe('a tool that runs', () => {
     ],
   ];
   for (const [what, found, message] of faults) {
-    test(`and ${what} is reported, not thrown`, async () => {
+    test(`${what} is reported, not thrown`, async () => {
       const { failure } = await measured(found, await ownServer());
       assert.match(failure, message);
     });
   }
 
-  test('has a count and a CPU time beside what it says', async () => {
+  test('a load tester has a count and a CPU time in addition to its own figures', async () => {
     const server = await ownServer();
     const { reported, counted, steady } = await measured(await own(), server, { seconds: 2 });
     assert.equal(reported.errors, 0);
@@ -163,7 +163,7 @@ describe('a tool that runs', () => {
     for (const cores of Object.values(steady.cpu)) assert(cores > 0 && cores < 1.5, `${cores}`);
   });
 
-  test('is no measurement if it keeps connections that it should not', {
+  test('a run is not a measurement if it keeps connections that it should close', {
     skip: noProcfs,
   }, async () => {
     const { peer, ...more } = await own();
@@ -175,7 +175,7 @@ describe('a tool that runs', () => {
     assert.match(failure, /keeps its connections: [\d,]+ requests on \d+ connections/);
   });
 
-  test('is no measurement if it does not keep those that it should', async () => {
+  test('a run is not a measurement if it closes connections that it should keep', async () => {
     const { peer, ...more } = await own();
     const command = (program, load) => peer.command(program, { ...load, close: true });
     const server = await ownServer(startHeadFirstServer);
@@ -183,7 +183,9 @@ describe('a tool that runs', () => {
     assert.match(failure, /does not keep its connections: [\d,]+ requests on [\d,]+ connections/);
   });
 
-  test('counts are those of nginx, without the questions for them', { skip: noNginx }, async () => {
+  test('requests are counted by nginx, without those that read the count', {
+    skip: noNginx,
+  }, async () => {
     const server = await ownServer(() => startNginx(findProgram('nginx'), 1, null, signal));
     assert.equal(await server.requests(), 0);
     const connections = await server.connections();
@@ -193,7 +195,7 @@ describe('a tool that runs', () => {
     assert.equal(await server.connections(), connections + 1);
   });
 
-  test('millrace reads heads that come before their bodies', async () => {
+  test('millrace reads heads that arrive before their bodies', async () => {
     const { reported, counted } = await measured(
       await own(),
       await ownServer(startHeadFirstServer),
@@ -206,7 +208,7 @@ describe('a tool that runs', () => {
   });
 });
 
-test('an nginx and a tool that do not start are reported, and the others are measured', async () => {
+test('an nginx and a load tester that do not start are reported, and the others are measured', async () => {
   const bin = join(folder, 'broken');
   const path = process.env.PATH;
   mkdirSync(bin);

@@ -9,7 +9,7 @@ import { renderLabPage } from '../../../dist/report/lab/html.js';
 import { formatLabText } from '../../../dist/report/lab/text.js';
 import { millrace } from '../../fixtures/lab/command.js';
 
-test('a printed command can be typed where it was printed', () => {
+test('a printed command can be run where it was printed', () => {
   const setting = {
     name: 'echo',
     env: { MODE: 'pipe', NO_DELAY: '1' },
@@ -21,7 +21,7 @@ test('a printed command can be typed where it was printed', () => {
   assert.ok(existsSync(file), file);
 });
 
-test('a study that fails is named beside the others, and is an error by itself', async () => {
+test('a study that fails is named with the others, and is an error by itself', async () => {
   const about = { title: '', original: '', question: '', seconds: { quick: 1, full: 1 } };
   const study = (name, repeat) => ({ name, ...about, repeat });
   const findings = { tables: [], figures: [], causes: [], changes: [], claims: [], setup: [] };
@@ -44,8 +44,8 @@ test('a study that fails is named beside the others, and is an error by itself',
   );
 });
 
-describe('the command line', () => {
-  test('lists the studies, each with its question and length', async () => {
+describe('the command millrace lab', () => {
+  test('millrace lab lists the studies, each with its question and length', async () => {
     const { code, stdout } = await millrace(['lab']);
     assert.equal(code, 0);
     for (const { name, seconds } of await labStudies()) {
@@ -53,14 +53,14 @@ describe('the command line', () => {
     }
   });
 
-  test('no such study: one line, and what there is', async () => {
+  test('an unknown study is refused in one line with the list of studies', async () => {
     const { code, stdout, stderr } = await millrace(['lab', 'nonsense']);
     assert.equal(code, 2);
     assert.equal(stdout, '');
     assert.match(stderr, /^millrace: study must be all, connections, .* \(got 'nonsense'\)\n$/);
   });
 
-  test('Ctrl-C before a study is complete: one line, exit 130, nothing left', async () => {
+  test('Ctrl-C before a study is complete ends with one line and exit code 130, and leaves nothing behind', async () => {
     const { code, stdout, stderr } = await millrace(['lab', 'connections', '--quick'], {
       onFirstStderr: (child) => child.kill('SIGINT'),
     });

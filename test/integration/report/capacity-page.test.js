@@ -26,7 +26,7 @@ describe('page in a browser', { skip }, () => {
 
   const near = (a, b, slack, what) => assert.ok(Math.abs(a - b) <= slack, `${what}: ${a}, ${b}`);
 
-  test('the knee is where the bounds meet, and the curve goes through the levels', async () => {
+  test('the knee is where the bounds meet, and the curve passes through the levels', async () => {
     const { page } = await browser.open(renderCapacityPage(plateau()));
     const figure = 'figure:nth-of-type(1)';
     const [mark] = await boxes(page, `${figure} .mark`);
@@ -53,7 +53,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('blocks that held lie below the bound and left of those that did not; the answer is between', async () => {
+  test('blocks that held lie below the bound and left of the others, and the answer is between them', async () => {
     const { page } = await browser.open(renderCapacityPage(found()));
     const figure = 'figure:nth-of-type(1) .area';
     const [bound] = await boxes(page, `${figure} .bound`);
@@ -81,7 +81,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('levels that say nothing about the server are drawn apart from the others', async () => {
+  test('levels without information about the server are drawn differently', async () => {
     const { page } = await browser.open(renderCapacityPage(peak()));
     const points = 'figure:nth-of-type(1) .area circle';
     assert.equal((await boxes(page, points)).length, 10);

@@ -28,7 +28,7 @@ describe('page in a browser', { skip }, () => {
     () => browser,
   );
 
-  test('the knee is where the bounds meet, the own point on the mark of the load', async () => {
+  test('the knee is where the bounds meet, and the measured point is at the mark of the load', async () => {
     const { page } = await browser.open(renderExplanationPage(tooFewConnections()));
     const [own] = await boxes(page, 'circle.point.own');
     const marks = await boxes(page, 'figure:has(.bound) .mark');
@@ -51,7 +51,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('what was measured lies on the prediction that it confirms, and not on what it rules out', async () => {
+  test('a measured result lies on the prediction that it confirms, and not on one that it rules out', async () => {
     const { page } = await browser.open(renderExplanationPage(tooFewConnections()));
     const experiments = await page.locator('.forest tbody').evaluateAll((bodies) =>
       bodies.map((body) => {
@@ -68,7 +68,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('a prediction of no change is seen, and one beyond the axis ends at its edge', async () => {
+  test('a prediction of no change is visible, and one beyond the axis ends at its edge', async () => {
     const { page } = await browser.open(renderExplanationPage(nagle()));
     const widths = await page
       .locator('.against .predicted')

@@ -54,7 +54,7 @@ describe('page in a browser', { skip }, () => {
   const plots = { closed: 3, 'open-freeze': 3, 'tls-errors': 3, empty: 1, server: 5 };
 
   for (const name of names) {
-    test(`${name}: all plots are drawn, nothing is loaded, nothing is cut`, async () => {
+    test(`the page of ${name} draws all plots, loads nothing and cuts nothing off`, async () => {
       for (const width of [1280, 390]) {
         const { page, complaints } = await open(fixture(name), { width });
         const pixels = await drawnPixels(page);
@@ -67,14 +67,14 @@ describe('page in a browser', { skip }, () => {
     });
   }
 
-  test('times from zero on are drawn', async () => {
+  test('plots of times begin at zero', async () => {
     const { page, complaints } = await open(allCensored());
     assert.ok((await drawnPixels(page)).every((pixels) => pixels > 100));
     assert.deepEqual(complaints, []);
     await page.close();
   });
 
-  test('the colours follow the scheme, also while the page is open, and are light on paper', async () => {
+  test('the colours follow the scheme while the page is open, and are light on paper', async () => {
     const { page } = await open(fixture('closed'), { colorScheme: 'dark' });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await background();
@@ -89,7 +89,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('failing responses are shown as they were received, with their request, and cut nothing off', async () => {
+  test('failing responses are shown in full with their request', async () => {
     const request = { method: 'GET', url: 'https://127.0.0.1:8443/items?id=1' };
     const failingResponses = [
       {
@@ -129,7 +129,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('without failing responses the page has no section for them', async () => {
+  test('the page has no section for failing responses without any', async () => {
     const { page } = await open(fixture('closed'));
     const headings = await page.getByRole('heading').allTextContents();
     assert.ok(headings.includes('Numbers') && !headings.includes('Failing responses'));
@@ -177,7 +177,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('a window holds from its start to its end, before a gap too', async () => {
+  test('a window extends from its start to its end, also before a gap', async () => {
     const result = fixture('open-freeze');
     const last = result.series.findIndex((window) => window.p50Ms === null) - 1;
     const middle = (result.series[last].tMs + 70) / 1000;
@@ -196,7 +196,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('dragging zooms all plots over time, Escape shows all again', async () => {
+  test('dragging zooms all plots over time, and Escape resets the zoom', async () => {
     const { page } = await open(fixture('server'));
     // `drawn` is the script's own list of its charts.
     const ranges = () => page.evaluate('drawn.map(({ scales }) => [scales.x.min, scales.x.max])');
@@ -219,7 +219,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('a zoom into a gap shows nothing, and goes on working', async () => {
+  test('a zoom into a gap shows nothing, and the page continues to work', async () => {
     const { page, complaints } = await open(fixture('open-freeze'));
     const { x, y, width } = await page.locator('#plot-latency .u-over').boundingBox();
     await page.mouse.move(x + width * 0.42, y + 20);
@@ -243,7 +243,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('markup in a result is shown, not obeyed', async () => {
+  test('markup in a result is displayed as text', async () => {
     const { page, complaints } = await open(hostile(), { width: 390 });
     assert.equal(await page.evaluate(() => window.attacked), undefined);
     assert.match(await page.locator('.summary').textContent(), /<\/script><script>/);

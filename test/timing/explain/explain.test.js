@@ -24,7 +24,7 @@ function assertAllPlaced({ population, load }) {
 }
 
 test(
-  'too few connections: a timer that each request waits for, by the command line',
+  'too few connections are the limit with a timer that each request waits for, by the command line',
   limits,
   async () => {
     const command = service(
@@ -69,20 +69,24 @@ test(
   },
 );
 
-test("a timer of TCP: Nagle's algorithm and a delayed acknowledgement", limits, async () => {
-  const command = service(
-    'nagle',
-    "require('http').createServer({ noDelay: false }, (q, r) => q.pipe(r)).listen(0)",
-  );
-  const options = { command, connections: 4, body: '0123456789', budget: '20s' };
-  await explained(options, 'nagle-delayed-ack', (found) => {
-    assertConfirmed(found);
-    const { gapMs } = found.load;
-    assert.ok(gapMs.p50 > 30 && gapMs.p50 < 60, `${gapMs.p50} ms`);
-  });
-});
+test(
+  "a TCP timer is the limit with Nagle's algorithm and a delayed acknowledgement",
+  limits,
+  async () => {
+    const command = service(
+      'nagle',
+      "require('http').createServer({ noDelay: false }, (q, r) => q.pipe(r)).listen(0)",
+    );
+    const options = { command, connections: 4, body: '0123456789', budget: '20s' };
+    await explained(options, 'nagle-delayed-ack', (found) => {
+      assertConfirmed(found);
+      const { gapMs } = found.load;
+      assert.ok(gapMs.p50 > 30 && gapMs.p50 < 60, `${gapMs.p50} ms`);
+    });
+  },
+);
 
-test('a rate that is borne has no limit', limits, async () => {
+test('a sustained rate has no limit', limits, async () => {
   const command = service(
     'hello',
     `const { createServer } = require('http');
@@ -98,23 +102,28 @@ test('a rate that is borne has no limit', limits, async () => {
   assert.match(found.cannotSee.join('\n'), /port \d+: the command listens there too; give its URL/);
 });
 
-test('what is ended early gives what was found by then, and stops the server', limits, async () => {
-  const command = service(
-    'long',
-    `const server = require('http').createServer((q, r) => setTimeout(() => r.end('x'), 30));
+test(
+  'a run that is ended early reports its findings so far, and stops the server',
+  limits,
+  async () => {
+    const command = service(
+      'long',
+      `const server = require('http').createServer((q, r) => setTimeout(() => r.end('x'), 30));
      server.listen(0);`,
-  );
-  const found = await retried(
-    async () => {
-      const abort = new AbortController();
-      const run = explain({ command, connections: 4, signal: abort.signal });
-      for await (const { step } of run) if (/^experiment: connections x2/.test(step)) abort.abort();
-      return run;
-    },
-    ({ verdict }) => assert.equal(verdict.limit, 'too-few-connections', verdict.sentence),
-  );
-  assertFits(found);
-  assert.equal(found.interrupted, true);
-  const { port } = new URL(found.load.plan.targets[0].url);
-  await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
-});
+    );
+    const found = await retried(
+      async () => {
+        const abort = new AbortController();
+        const run = explain({ command, connections: 4, signal: abort.signal });
+        for await (const { step } of run)
+          if (/^experiment: connections x2/.test(step)) abort.abort();
+        return run;
+      },
+      ({ verdict }) => assert.equal(verdict.limit, 'too-few-connections', verdict.sentence),
+    );
+    assertFits(found);
+    assert.equal(found.interrupted, true);
+    const { port } = new URL(found.load.plan.targets[0].url);
+    await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
+  },
+);

@@ -121,7 +121,7 @@ const BUSY = `
   setImmediate(function turn() { for (let i = 0; i < 1e6; i++); setImmediate(turn); });`;
 
 describe('the threads of a server', { skip, timeout }, () => {
-  test('a busy loop runs, or waits for a core, all the time', async () => {
+  test('a busy loop runs or waits for a core all the time', async () => {
     const child = await node(BUSY);
     const ownSeconds = async () => {
       child.send('CPU?');
@@ -150,7 +150,7 @@ describe('the threads of a server', { skip, timeout }, () => {
     assert.ok(seconds >= 0.99);
   });
 
-  test('that shares its core waits for it', { skip: noTaskset }, async () => {
+  test('a thread that shares its core waits for it', { skip: noTaskset }, async () => {
     const before = ['taskset', '-c', '0'];
     const [child] = await Promise.all([node(BUSY, { before }), node(BUSY, { before })]);
     const watching = watch(child.pid);
@@ -164,7 +164,7 @@ describe('the threads of a server', { skip, timeout }, () => {
     assert.equal(cpu.cores, 1);
   });
 
-  test('of the pool are apart from the one of the loop, also if they come later', async () => {
+  test('threads of the pool are separate from that of the loop, also if they start later', async () => {
     const child = await node(`
       const { pbkdf2 } = require('crypto');
       const job = () => pbkdf2('secret', 'salt', 20_000, 64, 'sha512', job);
@@ -181,7 +181,7 @@ describe('the threads of a server', { skip, timeout }, () => {
     assert.ok(main.run < 0.3, `${main.run}`);
   });
 
-  test('of descendants that come later count', async () => {
+  test('threads of descendants that start later count', async () => {
     const child = await node(`
       const { spawn } = require('child_process');
       process.once('message', () => {
@@ -205,7 +205,7 @@ describe('the threads of a server', { skip, timeout }, () => {
     child.disconnect();
   });
 
-  test('of this process are told as well', async () => {
+  test('threads of this process are reported as well', async () => {
     const child = await node('process.send(1); setInterval(() => {}, 1e6);');
     const watching = watch(child.pid);
     const work = () => {
@@ -245,7 +245,7 @@ describe('a server from outside', { skip, timeout }, () => {
     assert.ok(within(writtenBytes * seconds, 999_500, 1_010_000), `${writtenBytes * seconds}`);
   });
 
-  test('descriptors and their limit', async () => {
+  test('descriptors and their limit are reported', async () => {
     const before = ['sh', '-c', 'ulimit -n 64; exec "$@"', 'sh'];
     const child = await node(
       `try { for (;;) require('fs').openSync('/dev/null'); } catch ({ code }) { process.send(code); }
@@ -261,7 +261,7 @@ describe('a server from outside', { skip, timeout }, () => {
     assert.ok(rssMb > 10 && rssMb < 1000);
   });
 
-  test('that ends is told up to then, and no more', async () => {
+  test('a server that ends is reported up to its end', async () => {
     const child = await node(BUSY);
     const watching = watch(child.pid, { intervalMs: 10 });
     const fromMs = now();
@@ -278,14 +278,14 @@ describe('a server from outside', { skip, timeout }, () => {
     assert.deepEqual(watching.between(fromMs, endMs), view);
   });
 
-  test('that is not there gives nothing', () => {
+  test('a server that does not exist has no figures', () => {
     const watching = watch(2 ** 30);
     assert.equal(watching.between(0, now()), null);
     const counting = census({ pid: 2 ** 30, endpoint: { host: '127.0.0.1', port: 1 } });
     assert.equal(counting.between(0, now()).server.sockets, 0);
   });
 
-  test('another time than was asked for is not told', async () => {
+  test('only the requested time is reported', async () => {
     const child = await node('process.send(1); setInterval(() => {}, 1e6);');
     const beforeMs = now();
     const watching = watch(child.pid);
@@ -296,7 +296,7 @@ describe('a server from outside', { skip, timeout }, () => {
     assert.ok(within(seconds, 0.04, (now() - beforeMs) / 1000));
   });
 
-  test('shows the CPU of processes that it starts and that have ended, as its own', async () => {
+  test('the CPU of child processes that have ended counts for the server', async () => {
     const child = await node(`
       const { spawnSync } = require('child_process');
       const busy = 'const end = Date.now() + 40; while (Date.now() < end);';
@@ -317,7 +317,7 @@ describe('a server from outside', { skip, timeout }, () => {
     });
   });
 
-  test('counts the CPU of programs that its programs run once', async () => {
+  test('the CPU of programs that its programs run counts once', async () => {
     const child = await node(`
       const { spawnSync } = require('child_process');
       const busy = 'const end = Date.now() + 300; while (Date.now() < end);';
@@ -330,7 +330,7 @@ describe('a server from outside', { skip, timeout }, () => {
     assert.ok(cpu.server > 0.1 && cpu.server < 0.42, `${cpu.server} of the server`);
   });
 
-  test('of another user shows what it may', {
+  test('the permitted figures of a server of another user are reported', {
     skip: process.getuid?.() !== 0 && 'needs root',
   }, async (t) => {
     const server = await node('process.send(1); setInterval(() => {}, 1e6);');
@@ -366,12 +366,12 @@ function within(value, low, high) {
   return value >= low && value <= high;
 }
 
-describe('the census of sockets', { skip, timeout }, () => {
+describe('samples of sockets', { skip, timeout }, () => {
   const SERVER = `
     const server = require('net').createServer({ pauseOnConnect: true });
     server.listen(0, process.env.HOST, () => process.send(server.address().port));`;
 
-  test('knows which of a server that reads nothing have bytes to read', async () => {
+  test('bytes that a server does not read are found at its connections', async () => {
     const child = await node(SERVER, { env: { HOST: '127.0.0.1' } });
     const port = child.message;
     const clients = await open(4, port);
@@ -388,7 +388,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     await until(async () => (await looks(counting)).client.unsent === 0.25);
   });
 
-  test('knows what this process has not read', async () => {
+  test('bytes that this process does not read are found', async () => {
     const child = await node(`
       const server = require('net').createServer((socket) => socket.write('response'));
       server.listen(0, '127.0.0.1', () => process.send(server.address().port));`);
@@ -405,7 +405,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     assert.deepEqual(client, { sockets: 2, min: 2, max: 2, unread: 0.5, unsent: 0 });
   });
 
-  test('takes IPv4 over an IPv6 socket for IPv4', { skip: !hasIPv6 && 'needs IPv6' }, async () => {
+  test('IPv4 over an IPv6 socket counts as IPv4', { skip: !hasIPv6 && 'needs IPv6' }, async () => {
     const child = await node(SERVER, { env: { HOST: '::' } });
     const port = child.message;
     await open(2, port, '127.0.0.1');
@@ -427,7 +427,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     }
   });
 
-  test('sees connections wait where the loop is blocked, and overflow', async () => {
+  test('connections that wait for a blocked loop are found, and overflows', async () => {
     const child = await node(`
       const { readSync } = require('fs');
       const server = require('net').createServer((socket) => socket.resume());
@@ -459,7 +459,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     await until(async () => (await looks(counting)).server.sockets >= 3);
   });
 
-  test('counts what the server opened, by peer', async () => {
+  test('connections that the server opened are counted by peer', async () => {
     const held = [];
     const slow = await listen(
       createServer((socket) => held.push(socket)),
@@ -504,7 +504,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     for (const socket of held.splice(0)) socket.destroy();
   });
 
-  test('of a server behind a Unix socket has its other connections', async () => {
+  test('other connections of a server behind a Unix socket are counted', async () => {
     const port = await listen(
       createServer(() => {}),
       0,
@@ -521,7 +521,7 @@ describe('the census of sockets', { skip, timeout }, () => {
     );
   });
 
-  test('without a look says so', async () => {
+  test('missing samples are reported as such', async () => {
     const counting = census({ pid: process.pid, endpoint: { host: '127.0.0.1', port: 1 } });
     const seen = counting.between(-1000, -500);
     assert.deepEqual(
@@ -539,7 +539,7 @@ describe('the census of sockets', { skip, timeout }, () => {
   });
 });
 
-describe('a quota of CPU', () => {
+describe('a CPU quota', () => {
   function folder() {
     const path = mkdtempSync(join(tmpdir(), 'millrace cgroup-'));
     cleanups.push(() => rmSync(path, { recursive: true }));
@@ -554,7 +554,7 @@ describe('a quota of CPU', () => {
   const mountLine = (root, mount, rest) =>
     `41 31 0:38 ${root} ${mount.replaceAll(' ', '\\040')} rw,relatime shared:9 - ${rest}\n`;
 
-  test('of version 2 holds from the cgroup up to what is mounted', () => {
+  test('a quota of version 2 applies from the cgroup up to the mounted root', () => {
     const mount = folder();
     files(join(mount, 'services/web'), { 'cpu.max': 'max 100000\n' });
     files(join(mount, 'services'), { 'cpu.max': '150000 100000\n' });
@@ -571,7 +571,7 @@ describe('a quota of CPU', () => {
     assert.deepEqual(findQuotas('', '0::/services/web\n'), []);
   });
 
-  test('of version 1 is below the root that is mounted', () => {
+  test('a quota of version 1 is below the mounted root', () => {
     const mount = folder();
     files(join(mount, 'web'), { 'cpu.cfs_quota_us': '50000\n', 'cpu.cfs_period_us': '100000\n' });
     files(mount, { 'cpu.cfs_quota_us': '-1\n', 'cpu.cfs_period_us': '100000\n' });
@@ -585,7 +585,7 @@ describe('a quota of CPU', () => {
     assert.deepEqual(findQuotas(mounts, '2:cpuset:/docker/1/web\n'), []);
   });
 
-  test('tells in either version how often it stopped the server', () => {
+  test('a quota of either version reports how often it stopped the server', () => {
     const version2 = 'usage_usec 5\nnr_periods 10\nnr_throttled 4\nthrottled_usec 120000\n';
     const version1 = 'nr_periods 10\nnr_throttled 4\nthrottled_time 120000000\n';
     const expected = { periods: 10, throttled: 4, throttledMs: 120 };
@@ -594,7 +594,7 @@ describe('a quota of CPU', () => {
     assert.deepEqual(parseCpuStat('usage_usec 5\n'), { periods: 0, throttled: 0, throttledMs: 0 });
   });
 
-  test('shows in what a busy server may run', { skip, timeout }, async (t) => {
+  test('a quota shows where a busy server may run', { skip, timeout }, async (t) => {
     const cgroup = makeCgroup(0.2);
     if (cgroup === null) return t.skip('no cgroup can be made here');
     const child = await node(BUSY);
@@ -640,14 +640,14 @@ describe('a quota of CPU', () => {
   }
 });
 
-describe('the inventory', { skip, timeout }, () => {
-  test('knows a server that runs Node', async () => {
+describe('the inventory of a process', { skip, timeout }, () => {
+  test('the inventory recognises a server that runs Node', async () => {
     const child = await node('process.send(1); setInterval(() => {}, 1e6);');
     const { sameHost, isNode } = findCapabilities(child.pid, null);
     assert.deepEqual({ sameHost, isNode }, { sameHost: true, isNode: true });
   });
 
-  test('says what cannot be seen, and what would settle it', () => {
+  test('the inventory states what cannot be observed and how to find out', () => {
     const remote = findCapabilities(null, { host: '192.0.2.1', port: 80 });
     assert.equal(remote.sameHost, false);
     assert.match(remote.notObserved[0], /on another machine; run millrace there$/);
@@ -659,7 +659,7 @@ describe('the inventory', { skip, timeout }, () => {
     assert.match(findCapabilities(process.pid, null).notObserved.join('\n'), /Unix sockets/);
   });
 
-  test('takes a pid of a Node process only', async () => {
+  test('the inventory accepts only the pid of a Node process', async () => {
     assert.equal(checkPid(process.pid), 'ok');
     assert.match(checkPid(0), /^pid must be a process id \(got 0\)/);
     assert.match(checkPid(1.5), /^pid must be a process id \(got 1.5\)/);

@@ -24,11 +24,11 @@ test('a busy process without delays has no issue', () => {
   assert.equal(diagnose(samples({}), []), 'performance');
 });
 
-test('an idle CPU alone is taken for input and output', () => {
+test('an idle CPU alone is diagnosed as input and output', () => {
   assert.equal(diagnose(samples({ cpu: 0.05, utilisation: 0.05 }), []), 'io');
 });
 
-test('delays and a busy CPU are the event loop; with an idle one it does not know', () => {
+test('delays with a busy CPU are the event loop, and with an idle one unknown', () => {
   assert.equal(diagnose(samples({ delayMs: 12 }), []), 'event-loop');
   assert.equal(
     diagnose(
@@ -41,13 +41,13 @@ test('delays and a busy CPU are the event loop; with an idle one it does not kno
   assert.equal(diagnose(samples({ delayMs: 12, cpu: 0.05 }), []), 'unknown');
 });
 
-test('100 ms of collections within a second are a memory issue', () => {
+test('100 ms of garbage collection within a second are a memory issue', () => {
   assert.equal(diagnose(samples({}), collections(10.1)), 'gc');
   assert.equal(diagnose(samples({}), collections(9.9)), 'performance');
   assert.equal(diagnose(samples({ cpu: 0.05 }), collections(10.1)), 'unknown');
 });
 
-test('of two states of the CPU that are well apart the lower one counts', () => {
+test('the lower of two distinct states of the CPU counts', () => {
   const compiled = samples((i) => ({ cpu: (i < 100 ? 1.6 : 0.5) + (i % 7) / 100 }));
   assert.equal(diagnose(compiled, []), 'io');
   const near = samples((i) => ({ cpu: i % 2 ? 1 : 0.85 + (i % 5) / 20 }));

@@ -16,12 +16,12 @@ test('an expected limit is right, whether confirmed or likely', () => {
   assert.equal(outcome('gc-young', 'likely'), 'right');
 });
 
-test('another limit with the expected one beside it', () => {
+test('another limit is right if the expected one is listed too', () => {
   assert.equal(outcome('threadpool', 'confirmed', { alsoLimiting: ['gc-young'] }), 'also-right');
   assert.equal(outcome('threadpool', 'confirmed', { alsoLimiting: ['gc-old'] }), 'wrong-confirmed');
 });
 
-test('a limit that says less is no error', () => {
+test('a limit that is less specific is not an error', () => {
   assert.equal(outcome('event-loop-cpu', 'confirmed'), 'partly');
 });
 
@@ -31,19 +31,19 @@ test('a wrong verdict has the name of its status', () => {
   assert.equal(outcome(null, 'no-limit'), 'wrong-no-limit');
 });
 
-test('a verdict that cannot tell is neither right nor wrong, whatever it suspects', () => {
+test('a verdict that cannot tell is neither right nor wrong, whatever it lists', () => {
   assert.equal(outcome(null, 'cannot-tell'), 'cannot-tell');
   assert.equal(outcome('gc-young', 'cannot-tell'), 'cannot-tell');
   assert.equal(outcome('threadpool', 'cannot-tell'), 'cannot-tell');
 });
 
-test('where nothing limits, no limit is right and any other is wrong', () => {
+test('without an expected limit, no limit is right and any other is wrong', () => {
   const idle = { expected: ['no-limit'], partly: [] };
   assert.equal(evaluateTrial(idle, explained(null, 'no-limit')).outcome, 'right');
   assert.equal(evaluateTrial(idle, explained('event-loop-cpu', 'likely')).outcome, 'wrong-likely');
 });
 
-test('a host that takes a good part of the cores is a limit of every service', () => {
+test('a host that takes a large part of the cores limits every service', () => {
   const said = explained('noisy-machine', 'likely');
   assert.equal(evaluateTrial(bench, said, { stolen: 0.2 }).outcome, 'right');
   assert.equal(evaluateTrial(bench, said, { stolen: 0.1 }).outcome, 'wrong-likely');
@@ -53,12 +53,12 @@ test('a host that takes a good part of the cores is a limit of every service', (
   );
 });
 
-test('beside a wrong verdict such a host makes nothing right', () => {
+test('such a host makes no wrong verdict right', () => {
   const said = explained('threadpool', 'likely', { alsoLimiting: ['noisy-machine'] });
   assert.equal(evaluateTrial(bench, said, { stolen: 0.2 }).outcome, 'wrong-likely');
 });
 
-test('no explanation is a failure', () => {
+test('a missing explanation is a failure', () => {
   const { outcome, said, prediction } = evaluateTrial(bench, null, { measured: 100 });
   assert.deepEqual(
     { outcome, said, prediction },
@@ -66,7 +66,7 @@ test('no explanation is a failure', () => {
   );
 });
 
-test('confident are exactly the wrong ones', () => {
+test('exactly the wrong verdicts can be confident', () => {
   assert.deepEqual(OUTCOMES.filter(isConfident), [
     'wrong-no-limit',
     'wrong-likely',
@@ -83,14 +83,14 @@ test('the error of a prediction is that of the middle of its range', () => {
   assert.equal(evaluateTrial(bench, said, { measured: 79 }).prediction.within, false);
 });
 
-test('what the machine has become faster by is taken out', () => {
+test('a speed-up of the machine is removed', () => {
   const said = explained('gc-young', 'confirmed', { low: 80, high: 100 });
   const { prediction } = evaluateTrial(bench, said, { measured: 180, drift: 1.8 });
   assert.deepEqual([prediction.measured, prediction.drift], [100, 1.8]);
   assert.ok(Math.abs(prediction.error - 0.1) < 1e-12 && prediction.within);
 });
 
-test('a prediction is compared only where the remedy removes the limit that was named', () => {
+test('a prediction is compared only if the remedy removes the named limit', () => {
   const range = { low: 80, high: 100 };
   const both = {
     expected: ['single-core', 'event-loop-cpu'],
@@ -113,7 +113,7 @@ test('a prediction is compared only where the remedy removes the limit that was 
   );
 });
 
-test('the cases are whole', async () => {
+test('the cases are complete', async () => {
   const { LIMIT_IDS } = await import('../../../dist/explain/limits/ids.js');
   const ids = [...LIMIT_IDS, 'no-limit'];
   const names = cases.map(({ name }) => name);

@@ -9,7 +9,7 @@ const trial = (error, inAll) => ({
   ...(inAll !== null && { stolen: { explaining: inAll, inAll } }),
 });
 
-test('predictions are counted without the trials in which the host took cores, too', () => {
+test('predictions are also counted without the trials in which the host took cores', () => {
   const trials = [trial(0.5, 0.4), trial(0.3, 0.03), trial(0.1, 0.02)];
   const lines = formatSummary([{ trials }]);
   assert.ok(
@@ -27,12 +27,12 @@ test('predictions are counted without the trials in which the host took cores, t
   );
 });
 
-test('where nothing was taken, or nobody looked, there is one line of predictions', () => {
+test('there is one line of predictions if nothing was taken or nothing was measured', () => {
   const lines = formatSummary([{ trials: [trial(0.1, 0), trial(0.1, null)] }]);
   assert.equal(lines.filter((line) => line.includes('predictions')).length, 1);
 });
 
-test('by how much the service itself changed meanwhile is told to either side alike', () => {
+test('changes of the service itself are reported in the same way for both sides', () => {
   const trials = [0.8, 1.1, 1].map((drift) => {
     const one = trial(0.1, 0);
     Object.assign(one.judged.prediction, { drift });

@@ -18,21 +18,21 @@ const cases = ['one', 'two', 'three'];
 const replaced = (text, name, ...lines) =>
   replaceSection(text, { name, lines: [...lines, '', measured] }, cases);
 
-test('the last line of a section names all that the figures depend on', () => {
+test('the last line of a section names everything that the figures depend on', () => {
   assert.equal(
     measured,
     'Measured 2026-11-21 on AMD EPYC, 2 cores, Linux 6.18, Node v20.20.2, commit abc, by `npm run bench -- load` (3 rounds).',
   );
 });
 
-test('a section takes the place of the one of its name, all others stay to the letter', () => {
+test('a section replaces the one of its name, and all others stay unchanged', () => {
   const before = file(section('one', '| a  |'), section('two', 'old'), section('three', 'x'));
   const { text, dropped } = replaced(before, 'two', 'new');
   assert.equal(text, file(section('one', '| a  |'), section('two', 'new'), section('three', 'x')));
   assert.deepEqual(dropped, []);
 });
 
-test('a new section comes where its case stands in the list, a variant after its case', () => {
+test('a new section is inserted in the order of the list, a variant after its case', () => {
   const { text } = replaced(file(section('three'), section('one')), 'two, Node 24');
   const both = replaced(text, 'two').text;
   const names = [...parseSections(both).sections.keys()];
@@ -40,13 +40,13 @@ test('a new section comes where its case stands in the list, a variant after its
   assert.equal(both, replaced(both, 'two').text);
 });
 
-test('sections of cases that are no more are dropped, and named', () => {
+test('sections of removed cases are dropped and named', () => {
   const { text, dropped } = replaced(file(section('zero'), section('one')), 'two', 'new');
   assert.equal(text, file(section('one'), section('two', 'new')));
   assert.deepEqual(dropped, ['zero']);
 });
 
-test('what somebody has written before and within sections stays', () => {
+test('text before and within sections is kept', () => {
   const edited = file(section('one', 'A note.', '### More'), `${section('three')}\n\nAnother.`);
   const { text } = replaced(edited.replace('How', 'Mind the heat. How'), 'two', 'new');
   assert.match(text, /^# Results: load\n\nMind the heat\. How to read it\.\n\n## one\n\nA note\./);
@@ -54,7 +54,7 @@ test('what somebody has written before and within sections stays', () => {
   assert.match(text, /Another\.\n$/);
 });
 
-test('a file that is cut off anywhere within a section is not touched', () => {
+test('a file that is cut off within a section is not changed', () => {
   const whole = file(section('one', 'a'), section('two', 'b'));
   const begin = whole.indexOf('## two');
   for (let end = begin + '## '.length; end < whole.trimEnd().length; end++) {
@@ -63,7 +63,7 @@ test('a file that is cut off anywhere within a section is not touched', () => {
   assert.throws(() => replaced('', 'one'), /^Error: does not begin with a title$/);
 });
 
-test('a heading of somebody else, and a case that is there twice, are named', () => {
+test('an unknown heading and a duplicate case are named', () => {
   const foreign = file(section('one'), '## Notes\n\nMine.');
   assert.throws(() => replaced(foreign, 'one'), /the section "Notes" does not say how/);
   const twice = file(section('one', 'a'), section('one', 'b'));

@@ -5,7 +5,7 @@ import { measureSpacing } from '../../../bench/spacing.js';
 const MS = 1e6;
 const everyMs = Array.from({ length: 1000 }, (_, index) => 5 * MS + index * MS);
 
-test('arrivals as scheduled', () => {
+test('arrivals as scheduled have no deviation', () => {
   const { arrivals, rate, gapUs, behindUs } = measureSpacing(everyMs, 1000);
   assert.equal(arrivals, 1000);
   assert.equal(Math.round(rate), 1000);

@@ -12,7 +12,7 @@ const answersTo = (...chunks) => {
   return answers;
 };
 
-test('answers in order, split anywhere', () => {
+test('responses in order are counted wherever they are split', () => {
   const text = ['/0', '/1', '/2'].map((body) => answer(body)).join('');
   for (let at = 0; at <= text.length; at++) {
     const { count, fault } = answersTo(text.slice(0, at), text.slice(at));
@@ -20,7 +20,7 @@ test('answers in order, split anywhere', () => {
   }
 });
 
-test('an answer out of order, and another status, end the count', () => {
+test('a response out of order or with another status ends the count', () => {
   const swapped = answersTo(answer('/0') + answer('/2') + answer('/1'), answer('/3'));
   assert.equal(swapped.count, 1);
   assert.equal(swapped.fault, 'instead of the answer to /1: that to /2');
@@ -28,14 +28,14 @@ test('an answer out of order, and another status, end the count', () => {
   assert.equal(refused.fault, 'instead of answer 1: HTTP/1.1 503 Service Unavailable');
 });
 
-test('what the processes of a server served is summed', () => {
+test('the counts of the processes of a server are added up', () => {
   const one = { requests: { native: 98, fallback: 2 }, fallbackReasons: { upgrade: 2 } };
   const two = { requests: { native: 50, fallback: 1 }, fallbackReasons: { upgrade: 1 } };
   const sum = { native: 148, fallback: 3, fallbackReasons: { upgrade: 3 } };
   assert.deepEqual(sumServed(`${JSON.stringify(one)}\n${JSON.stringify(two)}\n`), sum);
 });
 
-test('connections keep to a path by its host, or take the paths in turn at a host of their own', () => {
+test('connections keep to a path of their host, or take the paths of their own host in turn', () => {
   const server = { url: 'http://127.0.0.1:80/', port: 80 };
   const load = { ...server, paths: ['/foo/', '/bar/'], connections: 3 };
   assert.deepEqual(listUrls({ ...server, connections: 3 }), ['http://127.0.0.1:80/']);

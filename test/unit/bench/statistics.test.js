@@ -7,19 +7,19 @@ import {
   findSteadyPart,
 } from '../../../bench/statistics.js';
 
-test('median', () => {
+test('the median is the middle value', () => {
   assert.equal(computeMedian([3, 1, 2]), 2);
   assert.equal(computeMedian([4, 1, 2, 3]), 2.5);
 });
 
-test('quantile by nearest rank', () => {
+test('quantiles use the nearest rank', () => {
   const sorted = Array.from({ length: 100 }, (_, index) => index + 1);
   assert.equal(computeQuantile(sorted, 0.5), 50);
   assert.equal(computeQuantile(sorted, 0.99), 99);
   assert.equal(computeQuantile([7], 0.99), 7);
 });
 
-test('interval of a median: the ranks of the sign test', () => {
+test('the interval of a median uses the ranks of the sign test', () => {
   const upTo = (count) => Array.from({ length: count }, (_, index) => index + 1);
   assert.deepEqual(computeMedianInterval(upTo(5)), {
     median: 3,
@@ -42,7 +42,7 @@ test('interval of a median: the ranks of the sign test', () => {
   );
 });
 
-test('the steady part leaves out how a run starts and ends', () => {
+test('the steady part leaves out the start and end of a run', () => {
   const samples = [];
   let requests = 0;
   for (let tick = 0; tick <= 100; tick++) {

@@ -59,9 +59,9 @@ const cases = [
   { name: 'a serial share', curve: law(1000, 0.05, 0), most: 256, single: 1, plateau: 20_000 },
 ];
 
-describe('what throughput over connections follows', () => {
+describe('models of throughput over connections', () => {
   for (const { name, curve, most, single, plateau } of cases) {
-    test(`${name}: the intervals cover the truth`, () => {
+    test(`the intervals of ${name} cover the truth`, () => {
       const runs = 300;
       const counts = { single: 0, plateau: 0, knee: 0, further: 0 };
       for (let run = 0; run < runs; run += 1) {
@@ -80,7 +80,7 @@ describe('what throughput over connections follows', () => {
       }
     });
 
-    test(`${name}: the estimates are near, and no peak is claimed`, () => {
+    test(`the estimates of ${name} are near the truth, and no peak is claimed`, () => {
       let peaks = 0;
       for (let run = 0; run < 50; run += 1) {
         const model = fitModel(levels(curve, most, 3));
@@ -92,7 +92,7 @@ describe('what throughput over connections follows', () => {
     });
   }
 
-  test('a fall that was measured is a peak', () => {
+  test('a measured decline is a peak', () => {
     const curve = law(1000, 0.05, 0.0005);
     const [runs, covered] = [200, { peak: 0, plateau: 0 }];
     for (let run = 0; run < runs; run += 1) {
@@ -107,11 +107,11 @@ describe('what throughput over connections follows', () => {
     );
   });
 
-  test('the same law measured below its peak has none', () => {
+  test('the same law measured below its peak has no peak', () => {
     assert.equal(fitModel(levels(law(1000, 0.05, 0.0005), 32, 3, 0.003)).peak, null);
   });
 
-  test('a straight line has no plateau, and goes on', () => {
+  test('a straight line has no plateau', () => {
     const models = Array.from({ length: 200 }, () =>
       fitModel(levels(bounds(0.05, Number.POSITIVE_INFINITY), 64, 3)),
     );
@@ -123,7 +123,7 @@ describe('what throughput over connections follows', () => {
     for (const { singleMs } of models) near(0.05, singleMs.value, 50, 'single');
   });
 
-  test('nothing is said beyond twice the largest level, nor below 1', () => {
+  test('nothing is claimed beyond twice the largest level, nor below 1', () => {
     const model = fitModel(levels(cases[1].curve, 64, 3));
     assert.equal(model.reach, 128);
     assert.ok(model.predict(128).low > 0);
@@ -139,7 +139,7 @@ describe('what throughput over connections follows', () => {
     assert.ok(width(wrong.predict(100)) > 2 * width(right.predict(100)));
   });
 
-  test('two levels give an answer, one gives none', () => {
+  test('two levels give an answer, and one gives none', () => {
     const two = fitModel([
       { connections: 1, throughput: [20, 20.4, 19.8] },
       { connections: 20, throughput: [395, 402, 399] },
@@ -157,7 +157,7 @@ describe('what throughput over connections follows', () => {
     );
   });
 
-  test('the order of levels, and how their blocks are put together, do not matter', () => {
+  test('the order and the grouping of the blocks have no effect', () => {
     const given = levels(cases[1].curve, 128, 3);
     const apart = given.flatMap(({ connections, throughput }) =>
       throughput.map((value) => ({ connections, throughput: [value] })),
@@ -169,7 +169,7 @@ describe('what throughput over connections follows', () => {
     assert.equal(digest(fitModel(noise.shuffled(apart))), digest(fitModel(given)));
   });
 
-  test('twice the throughput everywhere is the same knee', () => {
+  test('twice the throughput at all levels has the same knee', () => {
     const given = levels(cases[0].curve, 2048, 3);
     const faster = given.map(({ connections, throughput }) => ({
       connections,

@@ -20,13 +20,13 @@ const charts = (page) => matches(page, /<h3>(.*?)<\/h3>/g);
 const answer = (page) => /class="verdict (\S+)">\n<p class="sentence">(.*?)<\/p>/.exec(page);
 describe('page', () => {
   for (const [name, make] of all) {
-    test(`${name}: runs no script, holds the whole result, also of one read from JSON`, () => {
+    test(`the page of ${name} runs no script and contains the whole result, also of one read from JSON`, () => {
       const page = renderCapacityPage(make());
       assertHolds(page, asJson(make()));
       assert.equal(renderCapacityPage(asJson(make())), page);
     });
 
-    test(`${name}: its sentence is that of the text`, () => {
+    test(`the sentence of ${name} is the same on the page and in the text`, () => {
       if (name === 'hostile') return;
       const text = formatCapacityText(asJson(make()), { color: false, width: 1000, notes: [] });
       const [, , sentence] = answer(renderCapacityPage(make()));
@@ -34,12 +34,12 @@ describe('page', () => {
     });
   }
 
-  test('it refers to nothing', () => {
+  test('the page refers to no other resource', () => {
     for (const make of [plateau, peak, found, atLeast])
       assertRefersToNothing(renderCapacityPage(make()));
   });
 
-  test('all parts are there, in the order of a reader', () => {
+  test('the page contains all parts in reading order', () => {
     const last = ['Settings', 'Definitions'];
     assert.deepEqual(headings(renderCapacityPage(plateau())), [
       'By number of connections',
@@ -59,7 +59,7 @@ describe('page', () => {
     ]);
   });
 
-  test('parts without anything are left out', () => {
+  test('the page leaves out empty parts', () => {
     for (const make of [nothing, neverHolds]) {
       assert.deepEqual(headings(renderCapacityPage(make())), ['Settings', 'Definitions']);
     }
@@ -68,7 +68,7 @@ describe('page', () => {
     }
   });
 
-  test('whether it is the answer, a lower bound or none', () => {
+  test('the page says whether a figure is the answer, a lower bound or neither', () => {
     const kinds = { plateau, growing, failing, found, atLeast, neverHolds };
     assert.deepEqual(
       Object.values(kinds).map((make) => answer(renderCapacityPage(make()))[1]),
@@ -76,7 +76,7 @@ describe('page', () => {
     );
   });
 
-  test('what makes it doubtful is said', () => {
+  test('the page contains the reasons to doubt the result', () => {
     const page = renderCapacityPage(peak());
     const [, warnings] = /<ul class="warnings">(.*?)<\/ul>/.exec(page);
     assert.match(warnings, /CLIENT-BOUND: with 512 connections/);
@@ -84,7 +84,7 @@ describe('page', () => {
     assert.doesNotMatch(renderCapacityPage(plateau()), /<ul class="warnings">/);
   });
 
-  test('every chart says what it shows', () => {
+  test('every chart has a description', () => {
     const [throughput, latency] = matches(
       renderCapacityPage(plateau()),
       /class="chart" role="img" aria-label="(.*?)"/g,
@@ -98,7 +98,7 @@ describe('page', () => {
     assert.match(objective, /130 ms at 246 requests per second, did not hold/);
   });
 
-  test('the tables hold every point, those of rates in their order', () => {
+  test('the tables contain every point, those of rates in their order', () => {
     const rows = (page) => matches(page, /<tr><th scope="row">([\d,]+)<(?:small|\/th)>/g);
     assert.deepEqual(rows(renderCapacityPage(plateau())), ['1', '2', '4', '8', '16', '32', '64']);
     assert.deepEqual(rows(renderCapacityPage(found())), [
@@ -113,7 +113,7 @@ describe('page', () => {
     ]);
   });
 
-  test('the command, the target and the time are told', () => {
+  test('the page contains the command, the target and the time', () => {
     const page = renderCapacityPage(found());
     assert.match(page, /<th scope="row">command<\/th><td>node server\.js<\/td>/);
     assert.match(page, /<th scope="row">time<\/th><td>44 s of 1 min<\/td>/);

@@ -74,7 +74,7 @@ describe('sweep of a simulated server', () => {
     return { ...measured.sweep, target };
   };
 
-  test('maximum and knee, three levels further, each in three blocks', async () => {
+  test('a sweep has maximum and knee, three further levels, and each level in three blocks', async () => {
     const { model, levels, ended, best } = await sweep(bounds(0.05, 1000));
     assert.equal(ended, 'past-knee');
     near(0.05, model.maxThroughput.value, 1000, 'maximum');
@@ -90,20 +90,20 @@ describe('sweep of a simulated server', () => {
     assert.ok(levels.filter(({ connections }) => connections > 60).length >= 3);
   });
 
-  test('no knee within the connections that are allowed: none is claimed', async () => {
+  test('no knee is claimed if the allowed connections do not reach it', async () => {
     const { model, levels, ended } = await sweep(bounds(0.05, 1e9), 100);
     assert.equal(ended, 'connections');
     assert.equal(levels.at(-1).connections, 100);
     assert.equal(model.maxThroughput, null);
   });
 
-  test('a fall is a peak', async () => {
+  test('a decline is reported as a peak', async () => {
     const law = (n) => ((1000 * n) / (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1))) * scatter();
     const { model } = await sweep(law);
     near(0.15, model.peak.value, Math.sqrt(0.95 / 0.002), 'peak');
   });
 
-  test('a level that fails is the end, and not counted', async () => {
+  test('a level that fails ends the sweep and is not counted', async () => {
     const { ended, levels, best } = await sweep(bounds(0.05, 1e9), 1024, (n) => ({
       errors: n > 20 ? 0.5 : 0,
     }));
@@ -113,7 +113,7 @@ describe('sweep of a simulated server', () => {
     assert.equal(best.connections, 16);
   });
 
-  test('one block with a busy generator is no end, two are', async () => {
+  test('one block with a busy generator does not end the sweep, two do', async () => {
     let met = 0;
     const once = await sweep(bounds(0.05, 100), 1024, (n) => ({
       clientBound: n === 4 && met++ === 0,
@@ -126,7 +126,7 @@ describe('sweep of a simulated server', () => {
     assert.equal(always.best.connections, 32);
   });
 
-  test('a server that ends leaves what was measured', async () => {
+  test('the levels so far are kept if the server ends', async () => {
     const { ended, levels } = await sweep(bounds(0.05, 1000), 1024, (n, self) => {
       if (n === 16) Object.assign(self, { over: true, ended: 'ended with exit code 1' });
       return {};
@@ -171,7 +171,7 @@ describe('search with a simulated server', () => {
     }
   });
 
-  test('a rate too low for the percentile is said, with the budget that it takes', async () => {
+  test('a rate that is too low for the percentile is reported with the necessary budget', async () => {
     const { rate, ended, reason } = await search(server(20));
     assert.deepEqual([rate, ended], [null, 'budget']);
     assert.match(
@@ -188,7 +188,7 @@ describe('search with a simulated server', () => {
     assert.ok(trials.some(({ failures }) => failures.includes('20 % failed')));
   });
 
-  test('one unlucky block below others that held: nothing is claimed beyond the rates tried', async () => {
+  test('nothing is claimed beyond the tried rates after one unlucky block below others that held', async () => {
     let [isUnlucky, blocks] = [true, 0];
     const target = new Simulated(({ rate }, self) => {
       blocks += rate === undefined ? 0 : 1;
@@ -207,7 +207,7 @@ describe('search with a simulated server', () => {
     assert.ok(rate.value <= highest && rate.low <= highest, `${rate.value} of ${highest}`);
   });
 
-  test('where only the generator fails there is no upper end', async () => {
+  test('there is no upper end if only the generator failed', async () => {
     const { rate, ended } = await search(
       server(2000, (rate) => (rate > 1200 ? { p99: 500, clientBound: true } : { p99: 10 })),
     );

@@ -6,7 +6,7 @@ import { Noise } from '../../fixtures/noise.js';
 
 const noise = new Noise(11);
 
-describe('threshold of pass and fail', () => {
+describe('the threshold between passing and failing rates', () => {
   /** Trials as `nextRate` places them, of a server whose blocks hold below about `truth`. */
   const trialsOf = (count, { truth, spread, stalls }) => {
     const trials = [];
@@ -21,7 +21,7 @@ describe('threshold of pass and fail', () => {
 
   for (const spread of [0.002, 0.03, 0.1]) {
     for (const stalls of [0, 0.05]) {
-      test(`the interval covers the truth: spread ${spread}, ${100 * stalls} % stalls`, () => {
+      test(`the interval covers the truth with spread ${spread} and ${100 * stalls} % stalls`, () => {
         const [runs, truth] = [120, 1000];
         let [covered, close] = [0, 0];
         for (let run = 0; run < runs; run += 1) {
@@ -35,7 +35,7 @@ describe('threshold of pass and fail', () => {
     }
   }
 
-  test('more trials make it narrower, a contradiction wider', () => {
+  test('more trials make the interval narrower, a contradiction wider', () => {
     const sharp = { truth: 1000, spread: 0.002, stalls: 0 };
     const width = (trials) => {
       const { low, high } = estimateThreshold(trials);
@@ -49,7 +49,7 @@ describe('threshold of pass and fail', () => {
     assert.ok(also(1150, true) > also(1150, false));
   });
 
-  test('a block that failed far below one that held is repeated, and then the rates go up', () => {
+  test('a block that failed far below one that held is repeated, and then the rates increase', () => {
     const trials = [
       { rate: 545, held: true },
       { rate: 818, held: false },
@@ -61,7 +61,7 @@ describe('threshold of pass and fail', () => {
     assert.notEqual(chooseNextRate([...trials, failedAbove, { rate: 818, held: false }]), 818);
   });
 
-  test('it goes up while all hold, and down while none does', () => {
+  test('the rate increases while all hold, and decreases while none does', () => {
     assert.equal(chooseNextRate([{ rate: 100, held: true }]), 150);
     assert.equal(chooseNextRate([{ rate: 90, held: false }]), 60);
     const between = chooseNextRate([

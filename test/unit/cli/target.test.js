@@ -6,7 +6,7 @@ import { parseInvocation } from '../../../dist/cli/flags/command-flags.js';
 import { LOAD } from '../../../dist/cli/flags/load/load-flags.js';
 import { refuseDemo } from '../../../dist/cli/target.js';
 
-describe('without a target', () => {
+describe('a load without a target', () => {
   for (const args of [
     ['-d', '1', '--fail-on', 'p99<100ms'],
     ['--json'],
@@ -16,7 +16,7 @@ describe('without a target', () => {
     ['--html', 'page.html'],
     ['-H', 'A: b'],
   ]) {
-    test(`the demo does not stand in for a server: ${args.join(' ')}`, async () => {
+    test(`the demo does not replace a missing server: ${args.join(' ')}`, async () => {
       await assert.rejects(findCommand('load').run(args), {
         code: 'ERR_MILLRACE_USAGE',
         message: /^no target to load with --?[\w-]+: add a URL, or -- COMMAND/,

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-engines-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const peerOf = (name) => PEERS.find((peer) => peer.name === name);
 
-describe('what a tool prints', () => {
+describe('the output of load testers', () => {
   // Recorded from the tools: against the test server, against `?status=500`, against a port where nobody listens.
   const recorded = {
     wrk: { rate: 75_451.81, requests: 83_032, errors: 0 },
@@ -36,14 +36,14 @@ describe('what a tool prints', () => {
     'hey-refused': { requests: 20, errors: 20 },
   };
   for (const [file, expected] of Object.entries(recorded)) {
-    test(`${file} is read`, () => {
+    test(`the output in ${file} is read`, () => {
       const text = readFileSync(new URL(`../../fixtures/lab/${file}.txt`, import.meta.url), 'utf8');
       const reported = peerOf(file.split('-')[0]).read(text);
       assert.deepEqual({ ...reported, ...expected }, reported);
     });
   }
 
-  test('oha leaves out what it did not wait for', () => {
+  test('requests that oha did not wait for are left out', () => {
     const report = {
       summary: { successRate: 1, total: 2.001, requestsPerSec: 5010.5 },
       statusCodeDistribution: { 200: 10_000, 500: 5 },
@@ -53,7 +53,7 @@ describe('what a tool prints', () => {
     assert.deepEqual(reported, { rate: 5010.5, requests: 10_007, errors: 7 });
   });
 
-  test('what is no report is none of any tool', () => {
+  test('text that is not a report is refused for each load tester', () => {
     for (const peer of PEERS) {
       for (const text of ['', 'Segmentation fault', '{}', '{"requests": 1}']) {
         let reported;
@@ -69,14 +69,14 @@ describe('what a tool prints', () => {
   });
 });
 
-describe('the steady part', () => {
+describe('the steady part of a run', () => {
   const reading = (atMs, requests) => ({
     atMs,
     requests,
     cpu: { toolMs: requests / 100, serverMs: requests / 50 },
   });
 
-  test('leaves out start and end', () => {
+  test('the steady part leaves out start and end', () => {
     // Nothing for 200 ms, slow for 300, then 10 per ms until 1,000, then nothing.
     const at = (ms) => Math.max(0, ms - 200) + 9 * Math.max(0, Math.min(1000, ms) - 500);
     const readings = Array.from({ length: 25 }, (_, i) => reading(50 * i, ms(50 * i)));
@@ -89,14 +89,14 @@ describe('the steady part', () => {
     assert.equal(steady.cpu.serverCores.toFixed(3), '0.200');
   });
 
-  test('is none of a short load, or of no load', () => {
+  test('a short load, or none, has no steady part', () => {
     assert.equal(findSteadyPart([]), null);
     assert.equal(findSteadyPart([0, 50, 100].map((at) => reading(at, at))), null);
     assert.equal(findSteadyPart(Array.from({ length: 40 }, (_, i) => reading(50 * i, 7))), null);
   });
 });
 
-test('tool and server have cores of their own where there are enough', () => {
+test('load tester and server have separate cores if there are enough', () => {
   const none = { tool: null, server: null, several: null };
   assert.deepEqual(assignCores([0], true), none);
   assert.deepEqual(assignCores([], true), none);
@@ -109,7 +109,7 @@ test('tool and server have cores of their own where there are enough', () => {
   assert.deepEqual(pinCommand(null, ['ab', 'URL']), ['ab', 'URL']);
 });
 
-describe('what is claimed', () => {
+describe('claims of the study', () => {
   const [close, kept] = [true, false].map((how) => ({ server: 'own', processes: 1, close: how }));
   const nginx = { server: 'nginx', processes: 1, close: false };
   const run = (tool, scenario, rate, toolCores, { reported = 10_000, serverCores = 0.5 } = {}) => ({
@@ -122,7 +122,7 @@ describe('what is claimed', () => {
   const held = (runs, scenarios = [kept]) =>
     checkClaims(scenarios, runs, []).map((one) => one.held);
 
-  test('against wrk is told by several runs, or not at all', () => {
+  test('a claim against wrk is decided by several runs, or not at all', () => {
     const runs = (rates, tool) => rates.map((rate) => run(tool, kept, rate, 0.5));
     const first = (own, wrk) => held([...runs(own, 'millrace'), ...runs(wrk, 'wrk')])[0];
     assert.equal(first([99, 101, 100], [80, 81, 79]), true);
@@ -132,7 +132,7 @@ describe('what is claimed', () => {
     assert.equal(first([100, 100], []), null);
   });
 
-  test('of counts: within 2 %, and who differs is named', () => {
+  test('counts within 2 % are equal, and a different load tester is named', () => {
     const counts = (runs) => checkClaims([kept], runs, []).slice(1, 3);
     const good = run('millrace', kept, 1, 1, { reported: 9900 });
     const [own, others] = counts([good, run('wrk', kept, 1, 1, { reported: 20_000 })]);
@@ -142,7 +142,7 @@ describe('what is claimed', () => {
     assert.equal(counts([good])[1].held, null);
   });
 
-  test('of keep-alive, of cores, of heads', () => {
+  test('claims about keep-alive, cores and heads are decided', () => {
     const runs = [
       run('wrk', close, 10, 1),
       run('wrk', kept, 30, 1),
@@ -160,7 +160,7 @@ describe('what is claimed', () => {
     assert.match(last.text, /470 of 475.*ended with exit code 1/);
   });
 
-  test('is what the table shows', () => {
+  test('claims agree with the table', () => {
     const { columns, rows } = buildTable(kept, [run('wrk', kept, 30_000, 0.5)]);
     for (const { cells } of rows) assert.equal(cells.length, columns.length);
     const wrk = rows.find(({ name }) => name === 'wrk');

@@ -80,5 +80,6 @@ const rows = [
   ],
 ];
 for (const [name, condition, plan, snapshot, isViolated] of rows) {
-  test(`${condition}: ${name}`, () => assert.equal(lost(condition, plan, snapshot), isViolated));
+  test(`${condition} ends the run or not: ${name}`, () =>
+    assert.equal(lost(condition, plan, snapshot), isViolated));
 }

@@ -42,7 +42,7 @@ describe('URLs', () => {
     ['unix:', /names no socket/],
     [' ', /it is empty/],
   ]) {
-    test(`refused: ${text}`, () => {
+    test(`a URL is refused: ${text}`, () => {
       assert.throws(() => parseUrl(text, 'URL'), { code: 'ERR_MILLRACE_USAGE', message });
     });
   }
@@ -102,7 +102,7 @@ describe('other addresses', () => {
     [{ connectTo: ['a.test:80'] }, /must be HOST1:PORT1:HOST2:PORT2/],
     [{ resolve: ['a.test:443:127.0.0.1'] }, /'a.test:443:127.0.0.1' matches no target/],
   ]) {
-    test(`refused: ${JSON.stringify(options)}`, async () => {
+    test(`options of other addresses are refused: ${JSON.stringify(options)}`, async () => {
       const plan = buildPlan({ url: 'http://a.test', ...options });
       await assert.rejects(plan, { code: 'ERR_MILLRACE_USAGE', message });
     });

@@ -29,8 +29,8 @@ const WRITTEN = {
 };
 
 for (const [how, write] of Object.entries(WRITTEN)) {
-  describe(how, () => {
-    test('targets in text', async () => {
+  describe(`files in ${how}`, () => {
+    test('targets in the text format are read', async () => {
       const targetsFile = file('t.txt', write(`GET ${url}a\nA: ü\n\nPUT ${url}b`));
       const { native } = await buildPlan({ targetsFile });
       assert.deepEqual(
@@ -40,7 +40,7 @@ for (const [how, write] of Object.entries(WRITTEN)) {
       assert.deepEqual(native.requests[0].headers.at(-1), { name: 'A', value: 'ü' });
     });
 
-    test('targets in JSON', async () => {
+    test('targets in JSON are read', async () => {
       const line = (path) => JSON.stringify({ method: 'GET', url: url + path });
       const targetsFile = file('t.json', write(`${line('a')}\n${line('b')}`));
       const { native } = await buildPlan({ targetsFile });
@@ -50,7 +50,7 @@ for (const [how, write] of Object.entries(WRITTEN)) {
       );
     });
 
-    test('CSV', async () => {
+    test('CSV is read', async () => {
       if (how === 'CR') return;
       const csv = file('values.csv', write('id,name\n1,Jürgen\n2,x'));
       const { native } = await buildPlan({ url: `${url}{{csv:${csv}:id}}` });
@@ -65,7 +65,7 @@ for (const [how, write] of Object.entries(WRITTEN)) {
       );
     });
 
-    test('headers', () => {
+    test('headers are read', () => {
       const path = file('headers.txt', write('# of all\nA: 1\n\nB: ü'));
       assert.deepEqual(readHeaderFile(path), [
         ['A', '1'],
@@ -88,7 +88,7 @@ test('text in another encoding is refused with its line', async () => {
   });
 });
 
-test('a body that is no text has no placeholders, whatever it holds', async () => {
+test('a body that is not text has no placeholders, whatever it contains', async () => {
   for (const body of [
     Buffer.from('\u00ff{{unknown}}{{seq}}', 'latin1'),
     Buffer.from('{{csv:none.csv:id}}\0'),
@@ -100,14 +100,14 @@ test('a body that is no text has no placeholders, whatever it holds', async () =
   }
 });
 
-test('placeholders in a body of UTF-16 are refused, not sent unfilled', async () => {
+test('placeholders in a body of UTF-16 are refused', async () => {
   const bodyFile = file('wide', Buffer.from('\uFEFF{"id":"{{seq}}"}', 'utf16le'));
   await assert.rejects(buildPlan({ url, bodyFile }), { message: /UTF-16.*--no-placeholders/ });
   const { native } = await buildPlan({ url, bodyFile, placeholders: false });
   assert.equal(native.requests[0].body.length, 34);
 });
 
-test('an unknown placeholder is quoted in a line, however much stands between its braces', async () => {
+test('an unknown placeholder is quoted in one line, however long it is', async () => {
   const body = `{{ a page\nof ${'text '.repeat(1000)} }}`;
   await assert.rejects(buildPlan({ url, body }), ({ message }) => {
     assert.match(message, /^unknown placeholder \{\{a page of text .*\.\.\.\}\}: known are/);
@@ -115,7 +115,7 @@ test('an unknown placeholder is quoted in a line, however much stands between it
   });
 });
 
-test('a text file that is longer than text can be is refused in one line', async () => {
+test('a text file that exceeds the length of a string is refused in one line', async () => {
   const long = file('long.csv', '');
   truncateSync(long, 600 * 1024 * 1024);
   const options = { url, targetsFile: long };
@@ -127,7 +127,7 @@ test('a text file that is longer than text can be is refused in one line', async
   await assert.rejects(buildPlan({ url: `${url}{{csv:${long}:id}}` }), /is too long for a text/);
 });
 
-test('the path of a Unix socket that is too long is refused', async () => {
+test('a path of a Unix socket that is too long is refused', async () => {
   const path = `/tmp/${'x'.repeat(150)}`;
   const message = /^the path of a Unix socket must have at most 10\d bytes \(got 155\)/;
   await assert.rejects(buildPlan({ url, socketPath: path }), { message });

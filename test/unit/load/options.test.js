@@ -36,7 +36,7 @@ function headersOf({ native }, request = 0) {
   );
 }
 
-test('durations', () => {
+test('durations are read', () => {
   const cases = [
     [250, 250],
     ['500ms', 500],
@@ -55,7 +55,7 @@ test('durations', () => {
   }
 });
 
-test('digits alone in text: of the API refused in one line, of a flag seconds', async () => {
+test('digits alone are refused as text of the API, and are seconds in a flag', async () => {
   for (const name of ['duration', 'timeout', 'connectTimeout', 'warmup', 'thinkTime']) {
     await assert.rejects(load({ url, [name]: '10' }), {
       code: 'ERR_MILLRACE_USAGE',
@@ -74,14 +74,14 @@ test('digits alone in text: of the API refused in one line, of a flag seconds', 
   );
 });
 
-test('a count out of range: the examples are within it', () => {
+test('examples in the message about a count lie within its range', () => {
   const refused = (max) => () => parseCount('x', 'n', { min: 1, max });
   assert.throws(refused(10), { message: "n must be a whole number from 1 to 10 (got 'x')" });
   assert.throws(refused(100), /from 1 to 100, such as 50 \(got 'x'\)$/);
   assert.throws(refused(1e6), /from 1 to 1000000, such as 50, 10k, 1M \(got 'x'\)$/);
 });
 
-test('counts, rates and sizes', () => {
+test('counts, rates and sizes are read', () => {
   assert.deepEqual(
     ['400', '10k', '1.5k', '1M', '2g'].map((text) => parseCount(text, 'x', any)),
     [400, 10_000, 1500, 1_000_000, 2_000_000_000],
@@ -108,7 +108,7 @@ test('counts, rates and sizes', () => {
   );
 });
 
-test('a closed run by default, every default spelled out', async () => {
+test('a run is closed by default, and its plan contains every default', async () => {
   const { summary, native } = await buildPlan({ url });
   assert.deepEqual(summary, {
     model: 'closed',
@@ -181,7 +181,7 @@ test('counts may be text', async () => {
   assert.deepEqual([connections, threads, pipelining, maxPending], [1000, 2, 3, 10_000]);
 });
 
-test('a number of requests ends the run; more connections are not opened', async () => {
+test('a number of requests ends the run, and no more connections are opened', async () => {
   const { summary } = await buildPlan({ url, requests: '3', connections: 50, threads: 4 });
   assert.equal(summary.requests, 3);
   assert.equal(summary.durationMs, null);
@@ -199,7 +199,7 @@ test('handshakes for each request close connections', async () => {
   assert.equal((await plan({ tls: 'full', insecure: true })).verifyCertificate, false);
 });
 
-test('URLs', () => {
+test('URLs are read', () => {
   const read = (text) => parseUrl(text, 'URL');
   const cases = [
     ['localhost:3000', { host: 'localhost', port: 3000, target: '/', authority: 'localhost:3000' }],
@@ -238,7 +238,7 @@ test('URLs', () => {
   }
 });
 
-test("headers: the user's win, the engine's are taken out", async () => {
+test('headers of the user take precedence, and those of the engine are removed', async () => {
   const plain = await buildPlan({ url });
   assert.deepEqual(Object.keys(headersOf(plain)), ['Host', 'User-Agent', 'Accept']);
   assert.match(headersOf(plain)['User-Agent'], /^millrace\/\d/);
@@ -266,7 +266,7 @@ test("headers: the user's win, the engine's are taken out", async () => {
   assert.equal(headersOf(close).connection, undefined);
 });
 
-test('bodies and methods', async () => {
+test('bodies and methods are read', async () => {
   const path = file('body.bin', 'from a file');
   const request = async (options) => (await buildPlan({ url, ...options })).native.requests[0];
   assert.equal((await request({})).body, undefined);
@@ -278,7 +278,7 @@ test('bodies and methods', async () => {
   assert.equal((await request({ method: 'POST' })).body.length, 0, 'says Content-Length: 0');
 });
 
-test('several URLs, origins once each', async () => {
+test('each origin of several URLs occurs once', async () => {
   const { native, summary } = await buildPlan({ url: ['http://a/1', 'http://b/', 'http://a/2'] });
   assert.deepEqual(
     native.origins.map(({ host }) => host),
@@ -291,7 +291,7 @@ test('several URLs, origins once each', async () => {
   assert.equal(summary.order, 'in-turn');
 });
 
-test('weighted targets; those without a host go to the URL', async () => {
+test('targets have weights, and those without a host go to the URL', async () => {
   const { native, summary } = await buildPlan({
     url: 'http://h:81/',
     headers: { 'X-Run': '1', 'X-Both': 'run' },
@@ -314,7 +314,7 @@ test('weighted targets; those without a host go to the URL', async () => {
   ]);
 });
 
-test("vegeta's text targets", async () => {
+test("vegeta's text targets are read", async () => {
   const body = file('order.json', '{"a":1}');
   const targetsFile = file(
     'targets.txt',
@@ -345,7 +345,7 @@ HEAD http://h/3\r
   assert.equal(native.requests[1].body.toString(), '{"a":1}');
 });
 
-test("vegeta's JSON targets", async () => {
+test("vegeta's JSON targets are read", async () => {
   const targetsFile = file(
     'targets.json',
     `{"method":"GET","url":"http://h/1","header":{"X-A":["b"]}}
@@ -361,7 +361,7 @@ test("vegeta's JSON targets", async () => {
   );
 });
 
-test('a list of no status, and a command with a zero byte, are refused in one line', async () => {
+test('a list without a status and a command with a zero byte are refused in one line', async () => {
   await assert.rejects(load({ url: 'h', expect: [] }), {
     code: 'ERR_MILLRACE_USAGE',
     message: /^expect must be statuses, .* \(got an empty list\)$/,
@@ -374,7 +374,7 @@ test('a list of no status, and a command with a zero byte, are refused in one li
   }
 });
 
-test('CSV by RFC 4180', () => {
+test('CSV is read by RFC 4180', () => {
   const { columns, rows } = parseCsv('id,text\r\n1,"a, ""b""\nc"\r\n2,\r\n', 'f.csv');
   assert.deepEqual(columns, ['id', 'text']);
   assert.deepEqual(rows, [
@@ -576,7 +576,7 @@ const WRONG_SHAPES = [
 ];
 
 for (const [options, message] of [...REFUSED, ...WRONG_SHAPES]) {
-  test(`refused: ${message.source}`, async () => {
+  test(`options are refused: ${message.source}`, async () => {
     const error = await load(options).then(
       () => assert.fail('accepted'),
       (error) => error,
@@ -588,7 +588,7 @@ for (const [options, message] of [...REFUSED, ...WRONG_SHAPES]) {
   });
 }
 
-test('refused lines of a targets file are named', async () => {
+test('invalid lines of a targets file are refused with their position', async () => {
   const cases = [
     ['GET http://h/\nno colon here', /:2 must be 'Name: value' \(got 'no colon here'\)/],
     ['http://h/', /:1 must be METHOD URL \(got 'http:\/\/h\/'\)/],

@@ -362,7 +362,7 @@ test('the rule of client-bound holds at its bounds', () => {
   assert.equal(bound(late(1.1), null), true);
 });
 
-test('exit codes, in their order', () => {
+test('exit codes have their order', () => {
   const code = (change, strict = false, failedConditions = 0, conditions = failedConditions) =>
     exitCode(resultWith(change), { strict, conditions, failedConditions });
   const clientBound = ({ generator }) => Object.assign(generator, { clientBound: true });

@@ -23,7 +23,7 @@ function uniformOf(seed) {
 describe('bins of a histogram', () => {
   const fixtures = ['closed', 'open-freeze', 'server', 'tls-errors'];
   for (const name of fixtures) {
-    test(`${name}: hold what another reader of the histogram finds in them`, () => {
+    test(`the bins of ${name} contain the same samples as another reader of the histogram finds`, () => {
       const file = new URL(`../../fixtures/report-${name}.json`, import.meta.url);
       const { histograms, latencyMs } = JSON.parse(readFileSync(file, 'utf8'));
       const bins = buildLogBins(decodeDurations(histograms.latency), 60);
@@ -41,7 +41,7 @@ describe('bins of a histogram', () => {
     });
   }
 
-  test('add up, are as many as asked for, and follow each other', () => {
+  test('bins add up, have the requested number, and follow each other', () => {
     const uniform = uniformOf(7);
     for (let round = 0; round < 200; round += 1) {
       const size = 1 + Math.floor(uniform() * 20);
@@ -65,7 +65,7 @@ describe('bins of a histogram', () => {
     }
   });
 
-  test('what is only known to be longer is in none of them', () => {
+  test('samples of which only a lower bound is known are in no bin', () => {
     const samples = [
       [40, 90],
       [300, 10],
@@ -87,7 +87,7 @@ describe('ticks', () => {
     return createLogScale(low, low * 10 ** (0.3 + uniform() * 5));
   });
 
-  test('lie within their scale, not too many, and its ends are 0 and 100 %', () => {
+  test('ticks of shares lie within their scale, are not too many, and end at 0 and 100 %', () => {
     for (const scale of scales) {
       assert.deepEqual([scale.at(scale.low), scale.at(scale.high)], [0, 100]);
       assert.equal(scale.at(scale.high * 5), 100);
@@ -100,7 +100,7 @@ describe('ticks', () => {
     }
   });
 
-  test('a ratio of 1 is among those of ratios', () => {
+  test('ticks of ratios contain 1', () => {
     for (const [low, high] of [
       [0.7, 1.4],
       [0.01, 3],
@@ -111,7 +111,7 @@ describe('ticks', () => {
     }
   });
 
-  test('of a linear scale begin at 0 and are round', () => {
+  test('ticks of a linear scale begin at 0 and are round', () => {
     assert.deepEqual(listMultiples({ low: 0, high: 0.43 }), [0, 0.2, 0.4]);
     assert.deepEqual(listMultiples({ low: 0, high: 1.08 }), [0, 0.5, 1]);
   });

@@ -18,7 +18,7 @@ import { formatLoadText } from '../../../dist/report/text.js';
 import { clientBound, fixture, hostile, names } from '../../fixtures/report/results.js';
 import { fitsPublished, isResult } from '../../fixtures/schemas.js';
 
-describe('text', () => {
+describe('the report as text', () => {
   const plain = (result, width = 80, notes = []) =>
     formatLoadText(result, { color: false, width, notes });
 
@@ -36,7 +36,7 @@ describe('text', () => {
   }
 
   for (const name of names) {
-    test(`${name}: no line is longer than the width, colours apart`, () => {
+    test(`no line of ${name} exceeds the width, colours aside`, () => {
       const result = clientBound(fixture(name), 'x'.repeat(200));
       for (const width of [60, 80, 133]) {
         const text = plain(result, width, [`-t 10s is ${'long '.repeat(40)}`]);
@@ -48,7 +48,7 @@ describe('text', () => {
       }
     });
 
-    test(`${name}: the requests add up`, () => {
+    test(`the requests of ${name} add up`, () => {
       const result = fixture(name);
       const account = field(plain(result), 'requests');
       const [sent, terms] = account.split(' sent = ');
@@ -58,12 +58,12 @@ describe('text', () => {
       assert.equal(sum, result.requests.sent);
     });
 
-    test(`${name}: fits a screen`, () => {
+    test(`the report of ${name} fits a screen`, () => {
       assert.ok(plain(fixture(name)).split('\n').length <= 40);
     });
   }
 
-  test('the first line says how the flags were understood, then come the notes', () => {
+  test('the first line says how the flags were understood, and the notes follow', () => {
     const [closed, note] = plain(fixture('closed'), 120, ['-t 1 is threads']).split('\n');
     assert.equal(
       closed,
@@ -82,7 +82,7 @@ describe('text', () => {
     assert.match(tls, /certificate not verified, 2 targets by weight: GET .* \(weight 8\), POST /);
   });
 
-  test('equal clocks are one column, different ones two', () => {
+  test('equal clocks share one column, and different ones have two', () => {
     const closed = plain(fixture('closed'), 60);
     assert.match(closed, /latency = service time$/m);
     assert.match(closed, /^p50 +412 µs$/m);
@@ -92,7 +92,7 @@ describe('text', () => {
     assert.match(freeze, /^p99\.9 +~ 1\.49 s +~ 1\.49 s/m);
   });
 
-  test('throughput, with the rate asked for in an open run', () => {
+  test('the throughput has the planned rate in an open run', () => {
     assert.match(
       field(plain(fixture('closed')), 'throughput'),
       /^116,852 ± 592 req\/s, 99\.3 MB\/s/,
@@ -101,14 +101,14 @@ describe('text', () => {
     assert.doesNotMatch(field(plain(fixture('server')), 'throughput'), /asked for/);
   });
 
-  test('connect and TLS times only where connecting went on', () => {
+  test('connect and TLS times are reported only if connections were opened during the run', () => {
     const text = plain(fixture('tls-errors'));
     assert.equal(field(text, 'connect'), 'p50 122 µs, p99 246 µs, max 324 µs');
     assert.match(field(text, 'TLS'), /^p50 2\.29 ms, .* \(19,306 full, 0 resumed\)$/);
     assert.doesNotMatch(plain(fixture('closed')), /^(connect|TLS) {2}/m);
   });
 
-  test('status codes, errors by kind and what was not sent', () => {
+  test('status codes, errors by kind and requests that were not sent are reported', () => {
     const text = plain(fixture('tls-errors'));
     assert.equal(field(text, 'status'), '200: 18,426, 304: 181, 404: 249, 503: 305');
     assert.equal(
@@ -127,7 +127,7 @@ describe('text', () => {
     assert.doesNotMatch(text, /censored/);
   });
 
-  test('the page says first whether the conditions hold, with what was measured', () => {
+  test('the page says first whether the conditions hold, with the measured values', () => {
     const result = fixture('tls-errors');
     const judged = (holds) =>
       renderLoadPage({
@@ -150,7 +150,7 @@ describe('text', () => {
     assert.doesNotMatch(renderLoadPage(result), /class="conditions/);
   });
 
-  test('without a response there is no latency, and no table of bounds', () => {
+  test('without a response there is no latency and no table of bounds', () => {
     const { requests, ...rest } = fixture('tls-errors');
     const { ok, statusErrors, transportErrors } = requests;
     const none = { ok: 0, statusErrors: 0, transportErrors: ok + statusErrors + transportErrors };
@@ -164,7 +164,7 @@ describe('text', () => {
     assert.doesNotMatch(main, /(at least|≥) 50\d ms/);
   });
 
-  test('a figure of which only a bound is known says so, and so does the histogram', () => {
+  test('a lower bound is marked, also in the histogram', () => {
     const text = plain(fixture('tls-errors'));
     assert.match(text, /^p99 +34\.7 ms/m);
     for (const name of ['p99.9', 'p99.99', 'max']) {
@@ -176,13 +176,13 @@ describe('text', () => {
     assert.doesNotMatch(plain(fixture('closed')), /at least|> /);
   });
 
-  test('a percentile that hardly any sample lies above is marked', () => {
+  test('a percentile with hardly any sample above it is marked', () => {
     assert.match(plain(fixture('server')), /^p99\.9 +~ 194 ms/m);
     assert.match(plain(fixture('server')), /^~: imprecise, as fewer than 10 samples/m);
     assert.doesNotMatch(plain(fixture('closed')), /~/);
   });
 
-  test('the server: CPU per group of threads, and memory', () => {
+  test('CPU per group of threads and memory of the server are reported', () => {
     const text = plain(fixture('server'));
     assert.match(
       field(text, 'server'),
@@ -195,7 +195,7 @@ describe('text', () => {
     assert.match(field(text, 'memory'), /^[▁-█]+ {2}0 to 109 MB$/);
   });
 
-  test('a freeze is seen over time', () => {
+  test('a freeze is visible over time', () => {
     assert.match(field(plain(fixture('open-freeze')), 'highest p99'), / {2}0 to 1\.50 s$/);
     assert.match(
       field(plain(fixture('open-freeze')), 'over time'),
@@ -203,7 +203,7 @@ describe('text', () => {
     );
   });
 
-  test('CLIENT-BOUND is loud and last, and not there in a healthy run', () => {
+  test('CLIENT-BOUND is the last block, and absent in a healthy run', () => {
     const result = clientBound(fixture('closed'), 'a thread was busy 99 % of the time');
     const last = plain(result).split('\n\n').at(-1);
     assert.match(last, /^\*\*\* CLIENT-BOUND \*\*\* The generator was the limit/);
@@ -212,14 +212,14 @@ describe('text', () => {
     assert.doesNotMatch(plain(fixture('closed')), /CLIENT-BOUND/);
   });
 
-  test('a run without a sample, stopped early', () => {
+  test('a run that was stopped without a sample is reported', () => {
     const text = plain(fixture('empty'));
     assert.match(text, /there is no latency to show/);
     assert.match(text, /^! Stopped early, after 212 ms\.$/m);
     assert.doesNotMatch(text, /NaN|undefined|null|Infinity/);
   });
 
-  test('text from outside cannot steer the terminal', () => {
+  test('text from outside cannot control the terminal', () => {
     const result = fixture('server');
     result.server.command = 'node \x1b[2Jserver.js\r\x07';
     const text = formatLoadText(result, { color: false, width: 80, notes: ['\x1b]0;title\x07'] });
@@ -228,12 +228,12 @@ describe('text', () => {
     assert.match(text, /server\.js/);
   });
 });
-describe('numbers', () => {
+describe('numbers in words', () => {
   const printed = (format, cases) => {
     for (const [value, text] of cases) assert.equal(format(value), text);
   };
 
-  test('a time has three digits and a unit that suits it', () => {
+  test('a time has three digits and a suitable unit', () => {
     printed(time, [
       [null, '–'],
       [0, '0 ms'],
@@ -255,7 +255,7 @@ describe('numbers', () => {
     ]);
   });
 
-  test('durations, rates, bytes, shares, counts', () => {
+  test('durations, rates, bytes, shares and counts have their format', () => {
     printed(duration, [
       [0, '0 ms'],
       [500, '500 ms'],
@@ -290,7 +290,7 @@ describe('numbers', () => {
     assert.equal(plural(2000, 'thread'), '2,000 threads');
   });
 
-  test('a histogram holds all samples, each below its bound', () => {
+  test('a histogram contains all samples, each below its bound', () => {
     const bimodal = [
       [0, 1],
       [50, 1.1],
@@ -335,15 +335,15 @@ describe('numbers', () => {
     assert.equal(merged[1].highestP99Ms, 2);
   });
 });
-describe('schema', () => {
+describe('the schema of a result', () => {
   for (const name of names) {
-    test(`${name} is valid`, () => {
+    test(`the result ${name} is valid`, () => {
       isResult(fixture(name));
       assert.deepEqual(isResult.errors, null);
     });
   }
 
-  test('a result with a missing, an unknown or a wrong property is not', () => {
+  test('a result with a missing, an unknown or a wrong property is not valid', () => {
     const spoiled = [
       ({ meanInFlight, ...rest }) => rest,
       (result) => ({ ...result, latency: 1 }),
@@ -355,7 +355,7 @@ describe('schema', () => {
     for (const spoil of spoiled) assert.equal(isResult(spoil(fixture('closed'))), false);
   });
 
-  test('as published lets properties be added, at any depth, and none be left out', () => {
+  test('the published schema accepts additional properties at any depth, and no missing ones', () => {
     const result = fixture('closed');
     const { meanInFlight, ...rest } = result;
     assert.ok(fitsPublished({ ...result, added: 1 }));
@@ -390,14 +390,14 @@ function hourLong() {
   };
 }
 
-describe('page', () => {
+describe('the report as a page', () => {
   const embedded = (page, id) =>
     JSON.parse(
       new RegExp(`<script type="application/json" id="${id}">(.*?)</script>`).exec(page)[1],
     );
 
   for (const name of names) {
-    test(`${name}: refers to nothing outside, holds the whole result`, () => {
+    test(`the page of ${name} refers to no other resource and contains the whole result`, () => {
       const page = renderLoadPage(fixture(name));
       const references = [...page.matchAll(/\b(?:src|href|action)\s*=\s*["']?([^"'\s>]*)/g)];
       assert.deepEqual(
@@ -423,7 +423,7 @@ describe('page', () => {
     assert.deepEqual(embedded(page, 'result'), hostile());
   });
 
-  test('the licence of the chart library is in it', () => {
+  test('the page contains the licence of the chart library', () => {
     assert.ok(
       renderLoadPage(fixture('closed')).includes('Permission is hereby granted, free of charge'),
     );
@@ -457,7 +457,7 @@ describe('page', () => {
     assert.ok(renderLoadPage(fixture('closed')).includes('<h3>Latency</h3>'));
   });
 
-  test('CLIENT-BOUND stands before the numbers', () => {
+  test('CLIENT-BOUND precedes the numbers', () => {
     const page = renderLoadPage(clientBound(fixture('closed'), 'a thread was busy'));
     assert.ok(page.indexOf('CLIENT-BOUND') < page.indexOf('class="headline"'));
     assert.ok(!renderLoadPage(fixture('closed')).includes('CLIENT-BOUND'));

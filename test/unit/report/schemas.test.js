@@ -30,17 +30,17 @@ describe('explanation', () => {
   const { tooFewConnections, cannotTell } = explanations;
 
   for (const [name, make] of Object.entries(explanations)) {
-    test(`${name} is valid`, () => {
+    test(`the explanation ${name} is valid`, () => {
       isExplanation(asJson(make()));
       assert.deepEqual(isExplanation.errors, null);
     });
   }
 
-  test('the limits are those that are known, in their order', () => {
+  test('the limits of the schema are the known ones, in their order', () => {
     assert.deepEqual(publishedLimits, [...LIMIT_IDS]);
   });
 
-  test('one with a missing, an unknown or a wrong property is not', () => {
+  test('an explanation with a missing, an unknown or a wrong property is not valid', () => {
     const spoiled = [
       (it) => delete it.serverEnded,
       (it) => delete it.experiments[0].otherwise,
@@ -67,7 +67,7 @@ describe('explanation', () => {
     }
   });
 
-  test('as published lets properties be added, at any depth, and none be left out', () => {
+  test('the published schema of explanations accepts additional properties at any depth, and no missing ones', () => {
     const added = [
       (it) => Object.assign(it, { added: 1 }),
       (it) => Object.assign(it.verdict, { added: 1 }),
@@ -90,13 +90,13 @@ describe('capacity result', () => {
   const { plateau, found, atLeast } = results;
 
   for (const [name, make] of Object.entries(results)) {
-    test(`${name} is valid`, () => {
+    test(`the capacity result ${name} is valid`, () => {
       isCapacityResult(asJson(make()));
       assert.deepEqual(isCapacityResult.errors, null);
     });
   }
 
-  test('one with a missing, an unknown or a wrong property is not', () => {
+  test('a capacity result with a missing, an unknown or a wrong property is not valid', () => {
     const spoiled = [
       [plateau, (it) => delete it.search],
       [plateau, (it) => delete it.sweep.model.points],
@@ -120,7 +120,7 @@ describe('capacity result', () => {
     }
   });
 
-  test('as published lets properties be added, at any depth, and none be left out', () => {
+  test('the published schema of capacity results accepts additional properties at any depth, and no missing ones', () => {
     const added = [
       [plateau, (it) => Object.assign(it, { added: 1 })],
       [plateau, (it) => Object.assign(it.sweep.levels[0].latencyMs, { p99_9: 1 })],
@@ -136,7 +136,7 @@ describe('capacity result', () => {
 });
 
 describe('studies', () => {
-  test('what a page of studies holds is their result, and valid', () => {
+  test('a page of studies contains their result, which is valid', () => {
     const json = /<script type="application\/json" id="result">(.*?)<\/script>/s;
     const [, held] = json.exec(renderLabPage(studied()));
     assert.deepEqual(JSON.parse(held), asJson(studied()));
@@ -144,11 +144,11 @@ describe('studies', () => {
     assert.deepEqual(isLabResult.errors, null);
   });
 
-  test('the names are those that are known, in their order', () => {
+  test('the names of the schema are the known studies, in their order', () => {
     assert.deepEqual(publishedStudies, [...STUDY_NAMES]);
   });
 
-  test('one with a missing, an unknown or a wrong property is not', () => {
+  test('a result of studies with a missing, an unknown or a wrong property is not valid', () => {
     const spoiled = [
       (it) => delete it.machine.node,
       (it) => Object.assign(it, { schemaVersion: 2 }),

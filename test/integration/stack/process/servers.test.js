@@ -153,7 +153,7 @@ describe('limits of the stack in the options of a server', { skip, timeout: 60_0
     'https.Server without new': (options) => https.Server(options),
   };
   for (const [name, make] of Object.entries(ways)) {
-    test(name, () => {
+    test(`limits of the stack are accepted by ${name}`, () => {
       const server = make({ maxPipelinedRequests: 5, responseTimeout: 1_000 });
       assert.equal(server.maxPipelinedRequests, 5);
       assert.equal(server.responseTimeout, 1_000);
