@@ -1,7 +1,7 @@
-// The choice of cases.
+// Selects cases.
 import { blindCases, cases } from './cases.js';
 
-/** The cases of these names, or with `blind` those of cases/blind.js; all without either. An error says what was wrong. */
+/** Selects the cases with these names, or with `blind` those of cases/blind.js; all without either. Throws on unknown names. */
 export function selectCases({ names = [], blind = false }) {
   if (blind && names.length > 0) throw new Error('--blind: not with --case');
   if (blind) return blindCases;

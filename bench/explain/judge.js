@@ -1,6 +1,6 @@
 // Evaluates whether explain was right about a case. Pure.
 
-/** The outcomes of a trial, from best to worst; `wrong-` ones made a false claim. */
+/** The outcomes of a trial, from best to worst; those with `wrong-` are false claims. */
 export const OUTCOMES = [
   'right',
   'also-right',
@@ -12,26 +12,26 @@ export const OUTCOMES = [
   'wrong-confirmed',
 ];
 
-/** Share of the requested CPU time that the machine's host may take before it is a limit of any service. */
-const ROBBED = 0.15;
+/** Share of the wanted CPU time from which on steal by the machine's host limits any service. */
+const MIN_STOLEN_SHARE = 0.15;
 
 /** Whether an outcome is a confirmed false claim. */
 export const isConfident = (outcome) => outcome.startsWith('wrong-');
 
 /**
- * Judges an explanation (`null` if there is none) of a case: `{ said, status, outcome, prediction }`.
+ * Evaluates an explanation (`null` if there is none) of a case: `{ said, status, outcome, prediction }`.
  *
- * - `right`: it names an expected limit; `also-right`: it names another one, and an expected one beside it;
- * - `partly`: what it names is true of the service, but says less;
- * - `cannot-tell`: it says so; `failed`: there is no explanation;
- * - `wrong-...`: it says something else, with the status that follows.
+ * - `right`: the verdict is an expected limit; `also-right`: it is another limit, and an expected one is listed too;
+ * - `partly`: the verdict is true of the service, but less specific;
+ * - `cannot-tell`: there is no verdict; `failed`: there is no explanation;
+ * - `wrong-...`: the verdict is wrong; its status follows.
  *
- * `prediction` compares the throughput that it predicts for its remedy with the one that was measured after the
- * case's remedy, see `comparePrediction`: only of the limits which that remedy removes.
+ * `prediction` compares the predicted throughput of the remedy with the throughput that was measured after the case's
+ * remedy, see `comparePrediction`; only for limits that this remedy removes.
  *
- * `measured`: completed requests per second with the remedy, `null` if that was not measured; `drift`: by how much the service
- * as it is was faster around that than around the explanation; `stolen`: what the machine's host took meanwhile of the CPU time
- * that was wanted: from `ROBBED` on a verdict of `noisy-machine` is right.
+ * `measured`: completed requests per second with the remedy, `null` if they were not measured. `drift`: the speed of the
+ * unchanged service at the time of the remedy, relative to its speed at the time of the explanation. `stolen`: the share of the
+ * wanted CPU time that the machine's host took; from `MIN_STOLEN_SHARE` on the verdict `noisy-machine` is right.
  */
 export function evaluateTrial(
   { expected, partly, remedy },
@@ -48,7 +48,7 @@ export function evaluateTrial(
     said,
     status,
     outcome:
-      said === 'noisy-machine' && stolen >= ROBBED
+      said === 'noisy-machine' && stolen >= MIN_STOLEN_SHARE
         ? 'right'
         : classify({ said, status, alsoLimiting }, expected, partly),
     prediction: comparable
@@ -58,7 +58,7 @@ export function evaluateTrial(
 }
 
 function classify({ said, status, alsoLimiting }, expected, partly) {
-  // An uncertain verdict is none, whatever it suspects.
+  // Without certainty there is no verdict, whatever hypotheses are listed.
   if (status === 'cannot-tell') return 'cannot-tell';
   if (expected.includes(said)) return 'right';
   if (alsoLimiting.some((limit) => expected.includes(limit))) return 'also-right';
@@ -67,9 +67,9 @@ function classify({ said, status, alsoLimiting }, expected, partly) {
 }
 
 /**
- * A predicted range against what was measured, at the speed that the machine had when it was predicted:
- * `{ predicted, measured, drift, error, within }`, where `error` is how far the middle of the range is off, as a share of what
- * was measured. `null` without a prediction, or if nothing was served.
+ * Compares a predicted range with the measured throughput at the machine's speed of the time of the prediction:
+ * `{ predicted, measured, drift, error, within }`. `error` is the deviation of the middle of the range, relative to the
+ * measured throughput. `null` without a prediction, or if no request was completed.
  */
 function comparePrediction(range, found, drift) {
   if (!range || !(found > 0)) return null;

@@ -1,4 +1,4 @@
-// Runs the command line of millrace against a case's service.
+// Runs millrace against the service of a case.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const GRACE_S = 30;
 
 /**
- * Runs `millrace WORDS FLAGS --json URL... -- SERVICE` in the case's surroundings and gives the JSON that it prints.
+ * Runs `millrace WORDS FLAGS --json URL... -- SERVICE` in the case's surroundings and resolves with the printed JSON.
  *
- * @param words what comes before the load's flags: `explain` and its flags, or those of a plain load
- * @param preload added to the environment of the service alone; what the case says of it, both get, as a user would do it
+ * @param words arguments before the flags of the load: `explain` and its flags, or those of a plain load
+ * @param preload variables for the service alone; the variables of the case apply to millrace and the service, as for a user
  */
 export async function runMillrace(bench, words, { cli, seconds, directory, preload = {} }) {
   const surroundings = createSurroundings(bench.surroundings ?? {});
@@ -46,12 +46,12 @@ export async function runMillrace(bench, words, { cli, seconds, directory, prelo
   }
 }
 
-/** Where the command line is. */
+/** The command line of millrace. */
 export const ownCli = here('../../bin/millrace.js');
 
 async function readOutcome(child, seconds) {
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
-  // An interrupt makes it stop the service, too.
+  // At an interrupt millrace stops the service, too.
   const timers = [
     setTimeout(() => end(child, 'SIGINT'), (seconds + GRACE_S) * 1000),
     setTimeout(() => end(child, 'SIGKILL'), (seconds + 2 * GRACE_S) * 1000),
@@ -70,7 +70,7 @@ function buildUrls({ flags, paths }, port) {
   return paths.map((path) => `${scheme}://127.0.0.1:${port}${path}`);
 }
 
-/** The command line of a case's service. */
+/** Builds the command line of a case's service. */
 function buildServiceCommand({ service, node, shell, output }, { port, folder, preload }) {
   const argv =
     service === 'bare'

@@ -1,4 +1,4 @@
-// Takes a core: all the time, or for bursts of up to `process.argv[2]` ms with as long pauses.
+// Uses a core: all the time, or in bursts of up to `process.argv[2]` ms with pauses of the same length.
 const burstMs = Number(process.argv[2] ?? 0);
 
 function burst() {

@@ -1,4 +1,4 @@
-/** `admit()` resolves, in order, when one of `count` permits is free, and gives the function that returns it. */
+/** Creates a semaphore with `count` permits: `admit()` resolves in order with a function that releases the permit. */
 export function permits(count) {
   const waiting = [];
   let free = count;

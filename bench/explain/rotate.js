@@ -1,6 +1,6 @@
 import { fstatSync, ftruncateSync } from 'node:fs';
 
-/** Empties the standard output if it is a file, as a rotation of logs would. */
+/** Empties the standard output if it is a file, like a log rotation. */
 export function rotate() {
   if (fstatSync(1).isFile()) ftruncateSync(1);
 }

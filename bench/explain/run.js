@@ -2,8 +2,8 @@
 //
 //   npm run bench -- explain [--case NAME]... [--blind] [--repeat 3] [--budget 60s] [--add FOLDER]... [--list]
 //
-// --blind runs the cases of cases/blind.js only. ../results/explain.md has a table of these and one of all others; a run that
-// leaves out any of a table's cases does not replace it.
+// --blind runs only the cases of cases/blind.js. ../results/explain.md has a table of these and one of all others; a run
+// replaces a table only if it contains all its cases.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { formatCase, formatResultTable, formatSummary } from './summary.js';
 import { findMissing } from './surroundings.js';
 import { runTrial } from './trial.js';
 
-/** Why a case has no trials that could have some: only earlier runs count, and none has it. */
+/** The reason for a case without trials if only earlier runs count and none contains it. */
 const NOT_RUN = 'not run yet';
 
 function readOptions(args) {
@@ -39,7 +39,7 @@ function readOptions(args) {
     exitWithUsageError(error.message);
   }
   const repeat = Number(values.repeat);
-  // With results of earlier runs none may be wanted.
+  // With results of earlier runs, no new trials are necessary.
   const least = values.add.length > 0 ? 0 : 1;
   if (!Number.isInteger(repeat) || repeat < least)
     exitWithUsageError(`--repeat ${values.repeat}: a whole number from ${least}`);
@@ -70,7 +70,7 @@ function list(benches) {
   for (const [limit, why] of Object.entries(notMade)) console.log(`not made: ${limit}: ${why}`);
 }
 
-/** What an earlier run has left in its folder. */
+/** Reads the results of an earlier run from its folder. */
 function readEarlierRun(folder) {
   let run;
   try {
@@ -86,7 +86,7 @@ function readEarlierRun(folder) {
   return run;
 }
 
-/** Runs a case so often as asked for; `{ bench, trials }` or `{ bench, skipped }`. */
+/** Runs the trials of a case; resolves with `{ bench, trials }` or `{ bench, skipped }`. */
 async function runCase(bench, context) {
   const skipped = findMissing(bench.surroundings ?? {});
   if (skipped) return { bench, skipped };
@@ -98,7 +98,7 @@ async function runCase(bench, context) {
   return trials.length > 0 ? { bench, trials } : { bench, skipped: NOT_RUN };
 }
 
-/** An earlier run, whose trials are among the results. */
+/** Describes an earlier run whose trials are part of the results. */
 function describeEarlierRun({ date, command, runs, machine: { commit } }) {
   return `Before, ${date}, commit ${commit}, by \`${command}\`: ${runs}`;
 }
@@ -114,7 +114,7 @@ function describeRun({ repeat, budgetSeconds, earlier }) {
   };
 }
 
-/** The sections of the suite's file that these results fill: those of whose cases none is missing. */
+/** Builds the sections of the suite's file whose cases are all in these results. */
 function buildSections(results) {
   const ran = results.filter(({ skipped }) => skipped !== NOT_RUN);
   const used = Object.keys(frameworkVersions());
@@ -125,7 +125,7 @@ function buildSections(results) {
   });
 }
 
-/** Runs the suite with the arguments behind its name. */
+/** Runs the suite with the arguments after its name. */
 export async function main(args) {
   const { repeat, budgetSeconds, choice, list: listed, earlier } = readOptions(args);
   const benches = prepareCases(choice);

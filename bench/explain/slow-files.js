@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDependency } from './dependencies/start.js';
 
-/** What is written at a time to a slow file. */
+/** The block that is written to a slow file at once. */
 export const block = Buffer.alloc(128 * 1024, 'x');
 
-/** `count` files, open for writing, on a disk that takes `ms` for each block. */
+/** Opens `count` files for writing on a disk that takes `ms` for each block. */
 export async function slowFiles(count, ms) {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   const paths = Array.from({ length: count }, (_, i) => join(directory, `${i}`));

@@ -1,4 +1,4 @@
-// The trials of explain as text: pure.
+// Formats the trials of explain as text. Pure.
 import { computeMedian } from '../statistics.js';
 import { formatCount, formatShare, formatTable } from '../table.js';
 import { isConfident, OUTCOMES } from './judge.js';
@@ -16,7 +16,7 @@ const HEAD = [
   'doctor',
 ];
 
-/** The table of all cases: `results` are `{ bench, trials }`, or `{ bench, skipped }` with the reason. */
+/** Formats the table of all cases: `results` are `{ bench, trials }`, or `{ bench, skipped }` with the reason. */
 export function formatResultTable(results) {
   return formatTable(HEAD, results.map(formatRow));
 }
@@ -53,13 +53,13 @@ function formatPredictions(predictions) {
   return [
     range.join('..'),
     formatCount(middle(({ measured }) => measured)),
-    // Results of before it was measured have none.
+    // Older results have no drift.
     predictions.every(({ drift }) => drift > 0) ? middle(({ drift }) => drift).toFixed(2) : '',
     formatShare(middle(({ error }) => error)),
   ];
 }
 
-/** The texts, each once, with how often it stands there. */
+/** Lists each text once, with its number of occurrences. */
 function countTexts(texts) {
   const times = new Map();
   for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1);
@@ -67,7 +67,7 @@ function countTexts(texts) {
   return several.map(([text, n]) => (n > 1 ? `${n} × ${text}` : text)).join('; ');
 }
 
-/** The lines below the table: shares over all trials. */
+/** Formats the lines below the table: shares over all trials. */
 export function formatSummary(results) {
   const trials = results.flatMap((result) => result.trials ?? []);
   if (trials.length === 0) return [];
@@ -87,19 +87,19 @@ export function formatSummary(results) {
   ];
 }
 
-/** A trial of which the machine's host took less tells of the service alone. */
-const UNDISTURBED = 0.03;
+/** Share of the CPU time from which on steal by the machine's host disturbs a trial. */
+const MIN_DISTURBANCE = 0.03;
 
-/** The trials without what the machine's host took; results of before that was measured say nothing. */
+/** Formats the line of the trials without steal; older results without that figure are left out. */
 function formatUndisturbed(trials) {
   const known = trials.filter(({ stolen }) => stolen);
-  const disturbed = known.filter(({ stolen }) => stolen.inAll >= UNDISTURBED);
+  const disturbed = known.filter(({ stolen }) => stolen.inAll >= MIN_DISTURBANCE);
   if (disturbed.length === 0) return [];
   const others = known.filter((one) => !disturbed.includes(one));
   const right = others.filter(({ judged }) => judged.outcome === 'right').length;
   const most = Math.max(...disturbed.map(({ stolen }) => stolen.inAll));
   return [
-    `- the machine's host took ${formatShare(UNDISTURBED)} or more (up to ${formatShare(most)}) of the CPU time in ${disturbed.length} of ${known.length} trials; of the others ${right} of ${others.length} right`,
+    `- the machine's host took ${formatShare(MIN_DISTURBANCE)} or more (up to ${formatShare(most)}) of the CPU time in ${disturbed.length} of ${known.length} trials; of the others ${right} of ${others.length} right`,
     formatPredictionSummary(
       'predictions in the others',
       others.map(({ judged }) => judged.prediction).filter(Boolean),
@@ -114,7 +114,7 @@ function formatPredictionSummary(name, predictions) {
   return `- ${name}: ${predictions.length} compared, median error ${formatShare(error)}, ${formatShare(within / predictions.length)} within the predicted range`;
 }
 
-/** What the same service gave at two times: a bound on how near a prediction can come. Results of before it was measured have none. */
+/** Formats the drift of the same service between two times, which bounds the accuracy of predictions. Older results have none. */
 function formatDrift(predictions) {
   const changes = predictions
     .filter(({ drift }) => drift > 0)
@@ -125,7 +125,7 @@ function formatDrift(predictions) {
   ];
 }
 
-/** How far a ratio is from 1, to either side alike. */
+/** Computes the distance of a ratio from 1, equal for a ratio and its reciprocal. */
 function computeChange(ratio) {
   return Math.max(ratio, 1 / ratio) - 1;
 }
@@ -137,7 +137,7 @@ function formatDoctor(trials) {
   return `- clinic doctor's rules: right category ${of(right)}, unknown ${of(unknown)}, wrong category ${of(trials.length - right - unknown)}`;
 }
 
-/** The lines of a case in the written result. */
+/** Formats the lines of a case in the written result. */
 export function formatCase({ bench, trials, skipped }) {
   const lines = [`## ${bench.name}`, '', `${bench.because}.`, ''];
   if (skipped) return [...lines, `- left out: ${skipped}`, ''];

@@ -1,10 +1,10 @@
-// What is special about the machine of a case:
+// Restricts the machine of a case:
 //   clientCores, serverCores   the cores of each, as taskset takes them (default all)
 //   quota                      cores that the server may use on average, by a control group
-//   neighbours, burstMs        so many processes beside that never sleep, or only after bursts of up to burstMs
-//   ports                      the local ports there are, first and last, each taken for a minute after use
-//   rate                       of the loopback, as tc takes it
-// The last two take a network of the case's own.
+//   neighbours, burstMs        number of other processes that never sleep, or only after bursts of up to burstMs
+//   ports                      the first and last local port; each is in use for a minute after its connection
+//   rate                       the rate of the loopback interface, in the syntax of tc
+// The last two need a network namespace for the case.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -17,7 +17,7 @@ export const allCores = `0-${availableParallelism() - 1}`;
 const neighbour = fileURLToPath(new URL('neighbour.js', import.meta.url));
 const PERIOD_US = 100_000;
 
-/** What this machine lacks for the surroundings, in words, or `null`. */
+/** Describes what this machine lacks for the surroundings; `null` if nothing. */
 export function findMissing({ quota, ports, rate, clientCores }) {
   if (quota && findGroupFolder() === null) return 'no control group can be made';
   const own = ports || rate;
@@ -29,8 +29,8 @@ export function findMissing({ quota, ports, rate, clientCores }) {
 }
 
 /**
- * Sets the surroundings up: `client` and `server` give the command line that runs another one in them, `cores` is where
- * the client belongs, and `end()` takes them down when both are gone.
+ * Sets the surroundings up. `client` and `server` return the command line that runs another one in them, `cores` are the cores
+ * of the client, and `end()` removes the surroundings after both have ended.
  */
 export function createSurroundings({
   clientCores,
@@ -59,7 +59,7 @@ export function createSurroundings({
   };
 }
 
-/** The command line of a shell that becomes `argv` after `script`. */
+/** Builds the command line of a shell that runs `script` and then becomes `argv`. */
 export function wrapInShell(script, argv) {
   return ['sh', '-c', `${script} && exec "$@"`, 'sh', ...argv];
 }
@@ -69,9 +69,9 @@ function wrapInNetwork({ ports, rate }, argv) {
   const steps = [
     'ip link set lo up',
     ...(ports ? [`echo ${ports.join(' ')} > ${settings}/ip_local_port_range`] : []),
-    // On loopback such ports could else be used again after a second.
+    // Otherwise such ports could be used again after a second on the loopback interface.
     ...(ports ? [`echo 0 > ${settings}/tcp_tw_reuse`] : []),
-    // A segment on loopback is up to 64 KiB.
+    // A segment on the loopback interface has up to 64 KiB.
     ...(rate ? [`tc qdisc add dev lo root tbf rate ${rate} burst 256kb latency 100ms`] : []),
   ];
   return ['unshare', '--net', ...wrapInShell(steps.join(' && '), argv)];
@@ -79,7 +79,7 @@ function wrapInNetwork({ ports, rate }, argv) {
 
 const succeeds = ([command, ...args]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 
-/** Where control groups for CPU can be made, of either version; `null` if nowhere. */
+/** Finds the folder in which CPU control groups of either version can be created; `null` if there is none. */
 function findGroupFolder() {
   const folders = ['/sys/fs/cgroup', '/sys/fs/cgroup/cpu'];
   return (
@@ -108,7 +108,7 @@ function createGroup(quota) {
   return group;
 }
 
-/** A group can only be removed when its last process is gone. */
+/** Removes a group, which is possible only after its last process has ended. */
 async function removeGroup(group) {
   for (let attempt = 0; attempt < 50; attempt++) {
     try {

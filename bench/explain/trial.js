@@ -13,10 +13,11 @@ const WARMUP_S = 2;
 const MAX_CONNECTIONS = 5000;
 
 /**
- * Runs a trial: `{ judged, explanation, failure, seconds, levels, stolen, doctor }`. `context` is `{ cli, budgetSeconds, directory }`.
- * Of the explanation everything is kept but the run that it rests on. `levels` are what the service as it is gave, in requests per
- * second, before and after the explanation and after the remedy, each `null` where no remedy is to be compared. `stolen` is what
- * the machine's host took of the CPU time that was wanted while it was explained, and until the doctor came.
+ * Runs a trial; resolves with `{ judged, explanation, failure, seconds, levels, stolen, doctor }`. `context` is
+ * `{ cli, budgetSeconds, directory }`. The explanation is stored without its load result. `levels` is the throughput of the
+ * unchanged service in requests per second: before and after the explanation and after the remedy, each `null` if no remedy is
+ * compared. `stolen` is the share of the wanted CPU time that the machine's host took, during the explanation and until the
+ * rules of doctor were applied.
  */
 export async function runTrial(bench, context) {
   const inAll = measureSteal();
@@ -67,19 +68,19 @@ function measure(bench, { cli, directory }, { preload, measureS = MEASURE_S } = 
   return runMillrace(bench, words, { cli, seconds: measureS + WARMUP_S, directory, preload });
 }
 
-/** Completed requests per second of the service as it is; `null` where no remedy is to be compared. */
+/** Measures the completed requests per second of the unchanged service; `null` if no remedy is compared. */
 async function measureLevel({ remedy, ...bench }, context) {
   if (!remedy) return null;
   const { throughput } = await measure(bench, context, { measureS: LEVEL_S });
   return throughput.mean;
 }
 
-/** By how much throughput was another one around the remedy than around the explanation. */
+/** Computes the ratio of the unchanged throughput at the remedy to that at the explanation. */
 function computeDrift({ before, between, after }) {
   return before > 0 && between > 0 && after > 0 ? (between + after) / (before + between) : 1;
 }
 
-/** Completed requests per second with the case's remedy, `null` where there is none. */
+/** Measures the completed requests per second with the case's remedy; `null` if there is none. */
 async function measureRemedy({ remedy, ...bench }, explanation, context) {
   if (!remedy) return null;
   const changed = { ...bench, ...remedy };

@@ -1,14 +1,14 @@
-// The answers to numbered requests on one connection, which must come in order.
+// Checks the responses to numbered requests on one connection, which must arrive in order.
 
-/** Takes the bytes of a connection on which `/0`, `/1`, `/2` and so on were asked for, answered with their own target. */
+/** Reads the responses of a connection to requests for `/0`, `/1`, `/2` and so on; each response contains its target. */
 export class Answers {
-  /** How many came in order. */
+  /** Number of responses that arrived in order. */
   count = 0;
-  /** What is wrong with the first that is not as it should be, or null. */
+  /** Description of the first wrong response, or null. */
   fault = null;
   #rest = '';
 
-  /** Takes the next bytes; nothing after a fault. */
+  /** Reads the next bytes; ignores them after a fault. */
   push(bytes) {
     if (this.fault) return;
     const text = this.#rest + bytes.toString('latin1');
@@ -21,7 +21,7 @@ export class Answers {
     this.#rest = text.slice(position);
   }
 
-  /** Where the answer that begins at `start` ends; null if it is not complete. */
+  /** Finds the end of the response that begins at `start`; null if it is not complete. */
   #takeOne(text, start) {
     const headEnd = text.indexOf('\r\n\r\n', start);
     if (headEnd < 0) return null;

@@ -1,4 +1,4 @@
-// The server of a case: an application of apps/ on a runtime of runtimes.js.
+// Starts the server of a case: an application of apps/ on a runtime of runtimes.js.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,7 +9,7 @@ import { collect, end, errorLine, start } from '../processes.js';
 const START_LIMIT_MS = 10_000;
 const END_LIMIT_MS = 5_000;
 
-/** Starts the application `app` with the words `argv` before it; `tls` is a certificate's pair of files. */
+/** Starts the application `app` with the command `argv` before it; `tls` are the files of a certificate and its key. */
 export async function startApp({ argv, app, cores, directory, tls, env }) {
   const files = tls ? [tls.cert, tls.key] : [];
   const server = await startServing([...argv, findApp(app), ...files], { cores, directory, env });
@@ -22,14 +22,14 @@ export async function startApp({ argv, app, cores, directory, tls, env }) {
   };
 }
 
-/** The file of an application. */
+/** Returns the file of an application. */
 export function findApp(app) {
   return fileURLToPath(new URL(`apps/${app}.js`, import.meta.url));
 }
 
 /**
- * Starts a command that runs as many applications as `count` says, and waits until each has told its port. `stop()` gives
- * `{ served, moved }`: what Millrace says of who served what, or null, and what applications tell of connections that moved.
+ * Starts a command that runs `count` applications, and waits until each has printed its port. `stop()` resolves with
+ * `{ served, moved }`: the requests that Millrace and Node's own code served, or null, and the number of moved connections.
  */
 export async function startServing(argv, { count = 1, cores, directory, env: own }) {
   const statsFile = join(directory, 'stats');
@@ -42,7 +42,7 @@ export async function startServing(argv, { count = 1, cores, directory, env: own
   return {
     ports,
     pid: child.pid,
-    /** What the server has used so far. */
+    /** The resources that the server has used so far. */
     async sample() {
       const { exitCode, signalCode } = child;
       if (exitCode !== null || signalCode) {
@@ -50,7 +50,7 @@ export async function startServing(argv, { count = 1, cores, directory, env: own
       }
       return { serverCpuNs: readCpuNs([child.pid, ...listDescendants(child.pid)]) };
     },
-    /** Resident bytes after a collection of garbage; only the application `idle` tells them. */
+    /** Resident bytes after a garbage collection; only the application `idle` reports them. */
     async residentBytes() {
       child.kill('SIGUSR2');
       const { done, value } = await lines.next();
@@ -82,7 +82,7 @@ async function readFirstLines(count, child, lines, stderr) {
   throw new Error(`the server did not start: ${errorLine(stderr())}`);
 }
 
-/** How many connections moved to another process, by the last lines of those that tell. */
+/** Counts the connections that moved to another process, by the last lines of the processes that report them. */
 async function countMoved(lines) {
   let sum = 0;
   for await (const line of lines) sum += JSON.parse(line).moved ?? 0;
@@ -96,8 +96,8 @@ async function waitForExit(child, limitMs) {
 }
 
 /**
- * The sum of the lines that the processes of a server left: `{ native, fallback, fallbackReasons }`, of requests; those that the
- * cache answered are native.
+ * Adds up the lines that the processes of a server wrote: `{ native, fallback, fallbackReasons }` of requests. Requests that the
+ * cache answered count as native.
  */
 export function sumServed(text) {
   const sum = { native: 0, fallback: 0, fallbackReasons: {} };

@@ -1,17 +1,17 @@
 // The cases of the suite `stack`: the same application with and without Millrace. As in ../cases.js, but
-//   tools            rows: names of runtimes.js; `loads` may name the row's tool and another `app`
-//   load.app         the application, a file of apps/
-//   shareOfCapacity  an open load at this share of what the baseline can do
-//   framework        what the application is written for, where that has a version
-//   quiet            what others may use of a core, where that has to be less than elsewhere
-//   vary             of an idle case: with how many connections memory is read
-//   flood            how many requests, and how long they may take
-//   distinct         how many different responses, of how many bytes
-//   load.paths       what is requested; where processes share a port, each has one of these URL prefixes
-//   load.alternating the requests of a connection take the paths in turn; without it, it keeps to one
+//   tools            the rows: names of runtimes.js; `loads` may name the tool of a row and another `app`
+//   load.app         the application: a file of apps/
+//   shareOfCapacity  an open load at this share of the baseline's capacity
+//   framework        the framework of the application, if it has a version
+//   quiet            share of a core that other processes may use, if it must be less than in other cases
+//   vary             of an idle case: the numbers of connections at which memory is read
+//   flood            the number of requests, and the time limit for them
+//   distinct         the number of different responses, and their size in bytes
+//   load.paths       the requested paths; if processes share a port, each has one of these URL prefixes
+//   load.alternating the requests of a connection use the paths in turn; without it, a connection uses one path
 
 const serving = { kind: 'serving', tools: ['node', 'millrace', 'bun'], baseline: 'node' };
-/** nginx answers from its configuration (`return 200`), without an application: what a server in C can do here. */
+/** The row of nginx, which answers from its configuration (`return 200`) without an application: a server in C for comparison. */
 const withNginx = { ...serving, tools: [...serving.tools, 'nginx'] };
 const times = (atLeast) => [{ than: 'node', atLeast }];
 
@@ -50,7 +50,7 @@ const tls = [
   columns: mode === 'keep-alive' ? [] : ['resumed'],
 }));
 
-/** The output cache beside the peers that answer without an application. */
+/** The output cache, and peers that answer without an application. */
 const cached = {
   ...serving,
   tools: ['node', 'millrace', 'cached', 'nginx', 'proxy_cache', 'varnish'],
@@ -61,7 +61,7 @@ const cachedBars = (factor) => [
   { row: 'cached', than: 'proxy_cache', atLeast: 1 },
 ];
 
-/** Two processes on one port: they share it, or nginx stands in front of them. */
+/** Two processes on one port: they share it, or nginx is a proxy in front of them. */
 const onePort = {
   kind: 'serving',
   tools: ['shared', 'proxy_pass', 'proxy_pass, node'],
@@ -84,7 +84,7 @@ export const stack = [
     ...withNginx,
     name: 'latency',
     question: 'Latency of the hello world at 60 % of the load that node:http can bear?',
-    // Longer and quieter than others, since a stall of the machine of 100 ms is 5 % of 2 s, and would be the p95.
+    // Longer and quieter than others: a stall of the machine of 100 ms is 5 % of 2 s, and would be the p95.
     load: { app: 'hello', connections: 50, seconds: 5 },
     quiet: 0.03,
     shareOfCapacity: 0.6,
@@ -127,7 +127,7 @@ export const stack = [
     ...serving,
     name: 'upload',
     question: 'Uploads of 1 MiB, whose bytes are counted?',
-    // More in flight at once does not fit into the cache, and its misses are what would be measured.
+    // More requests in flight do not fit into the cache, and the run would measure its misses.
     load: { app: 'upload', connections: 10, bodyBytes: 2 ** 20 },
     bars: times(1.2),
   },
@@ -177,7 +177,7 @@ export const stack = [
     load: { app: 'download' },
     distinct: { responses: 16_384, bytes: 64 * 1024 },
     tools: ['millrace', 'cached'],
-    // The bound, and a quarter for what allocators leave between.
+    // The bound, and a quarter of it for the fragmentation of the allocator.
     bars: [{ row: 'cached', than: 'millrace', atMostMib: 80 }],
   },
   {

@@ -1,19 +1,19 @@
-// Asks for URLs that are all different, on 16 connections, and then for the last ones again:
+// Requests different URLs on 16 connections, and then the last ones again:
 //
 //   node distinct-client.js PORT RESPONSES BYTES
 //
-// Prints { bytes, asked, hits } as JSON: bytes of all bodies, how many were asked for again, and how many of these came out of
-// a cache, which adds `Age`. Fails if a response is not as long as it should be.
+// Prints { bytes, asked, hits } as JSON: the bytes of all bodies, the number of repeated requests, and how many of them a cache
+// answered (it adds `Age`). Fails if a response has the wrong length.
 import { Agent, get } from 'node:http';
 
 const CONNECTIONS = 16;
-const AGAIN = 100;
+const REPEATED = 100;
 
 const [port, responses, length] = process.argv.slice(2).map(Number);
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
-/** Whether the response is a cache's. */
-function ask(number) {
+/** Requests a URL; resolves with whether a cache answered. */
+function request(number) {
   return new Promise((done, failed) => {
     const request = get({ port, host: '127.0.0.1', path: `/${number}`, agent }, (response) => {
       let received = 0;
@@ -31,10 +31,10 @@ function ask(number) {
 
 let next = 0;
 async function work() {
-  while (next < responses) await ask(next++);
+  while (next < responses) await request(next++);
 }
 await Promise.all(Array.from({ length: CONNECTIONS }, work));
 let hits = 0;
-for (let at = responses - AGAIN; at < responses; at++) hits += Number(await ask(at));
-console.log(JSON.stringify({ bytes: (responses + AGAIN) * length, asked: AGAIN, hits }));
+for (let at = responses - REPEATED; at < responses; at++) hits += Number(await request(at));
+console.log(JSON.stringify({ bytes: (responses + REPEATED) * length, asked: REPEATED, hits }));
 agent.destroy();

@@ -1,4 +1,4 @@
-// Cases of responses that are all different: what is kept of them, and how much memory that takes.
+// Runs cases with different responses: which of them are stored, and how much memory that takes.
 import { fileURLToPath } from 'node:url';
 import { collect, errorLine, start } from '../processes.js';
 import { formatFailures, runRounds, withServer } from '../rounds.js';
@@ -6,10 +6,10 @@ import { formatCount, formatTable } from '../table.js';
 import { memoryKb, mib, resetPeak } from './resident.js';
 
 const client = fileURLToPath(new URL('distinct-client.js', import.meta.url));
-/** Load on one URL before, after which the heap has the size that work gives it. */
+/** Load on one URL before the measurement, after which the heap has its usual size. */
 const WARMUP = { connections: 16, seconds: 3 };
 
-/** Runs a case once for each row; `{ runs, failures }`. */
+/** Runs a case once for each row; resolves with `{ runs, failures }`. */
 export function run(bench, context) {
   const { responses, bytes } = bench.distinct;
   const measure = async (name, load) => {
@@ -28,7 +28,7 @@ export function run(bench, context) {
   return runRounds(bench, { ...context, rounds: 1 }, measure, { back: false });
 }
 
-/** What the client says: `{ bytes, repeated }`. */
+/** Runs the client and resolves with its output: `{ bytes, asked, hits }`. */
 async function runClient(what, cores) {
   const child = start([process.execPath, client, ...what].map(String), cores);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
@@ -39,7 +39,7 @@ async function runClient(what, cores) {
 
 const growthKb = ({ warmKb, peakKb }) => peakKb - warmKb;
 
-/** The lines of a case's result. */
+/** Formats the result of a case as lines. */
 export function summarize({ bars }, { runs, failures }) {
   const rows = runs.map((one) => [
     one.row,
@@ -50,7 +50,7 @@ export function summarize({ bars }, { runs, failures }) {
     mib(one.endKb),
     mib(growthKb(one)),
   ]);
-  const head = ['server', 'MiB received', 'of the last ones asked again, hits', 'MiB before'];
+  const head = ['server', 'MiB received', 'hits among the repeated requests', 'MiB before'];
   head.push('peak', 'at the end', 'growth');
   return [
     ...formatTable(head, rows),
@@ -60,7 +60,7 @@ export function summarize({ bars }, { runs, failures }) {
   ];
 }
 
-/** The line that says whether a bar is met. */
+/** Formats the line that says whether a bar is met. */
 function checkBar({ row, than, atMostMib }, runs) {
   const bar = `- bar: ${row} grows by at most ${atMostMib} MiB more than ${than}, and has hits`;
   const [one, base] = [row, than].map((name) => runs.find((candidate) => candidate.row === name));

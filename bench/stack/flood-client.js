@@ -1,8 +1,8 @@
-// Writes numbered requests on one connection without waiting, and checks that the answers come in order:
+// Writes numbered requests on one connection without waiting, and checks that the responses arrive in order:
 //
 //   node flood-client.js PORT REQUESTS
 //
-// Prints { answered, fault, seconds } as JSON when all are answered, at a fault, or on SIGTERM.
+// Prints { answered, fault, seconds } as JSON after all responses, at a fault, or on SIGTERM.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Answers } from './answers.js';

@@ -1,4 +1,4 @@
-// Cases of a flood: one connection that writes requests without waiting for answers.
+// Runs cases of a flood: one connection writes requests without waiting for responses.
 import { fileURLToPath } from 'node:url';
 import { collect, end, errorLine, start } from '../processes.js';
 import { formatFailures, runRounds, withServer } from '../rounds.js';
@@ -6,10 +6,10 @@ import { formatCount, formatTable } from '../table.js';
 import { memoryKb, mib, resetPeak } from './resident.js';
 
 const client = fileURLToPath(new URL('flood-client.js', import.meta.url));
-/** Load on `/` before the flood, after which the heap has the size that work gives it. */
+/** Load on `/` before the flood, after which the heap has its usual size. */
 const WARMUP = { connections: 50, seconds: 3 };
 
-/** Runs a case once for each row; `{ runs, failures }`. */
+/** Runs a case once for each row; resolves with `{ runs, failures }`. */
 export function run(bench, context) {
   const { requests, limitSeconds } = bench.flood;
   const measure = async (name, load) => {
@@ -21,7 +21,7 @@ export function run(bench, context) {
       const warmKb = memoryKb(pid, 'VmRSS');
       resetPeak(pid);
       const said = await runFlood({ port, requests, limitSeconds }, context.cores.client);
-      // Throws if the server is no more.
+      // Throws if the server has ended.
       await running.sample();
       return { startKb, warmKb, peakKb: memoryKb(pid, 'VmHWM'), requests, ...said };
     });
@@ -30,7 +30,7 @@ export function run(bench, context) {
   return runRounds(bench, { ...context, rounds: 1 }, measure, { back: false });
 }
 
-/** What the client says: `{ answered, fault, seconds }`. */
+/** Runs the client and resolves with its output: `{ answered, fault, seconds }`. */
 async function runFlood({ port, requests, limitSeconds }, cores) {
   const child = start([process.execPath, client, port, requests].map(String), cores);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
@@ -43,7 +43,7 @@ async function runFlood({ port, requests, limitSeconds }, cores) {
 
 const growthMib = ({ warmKb, peakKb }) => (peakKb - warmKb) / 1024;
 
-/** The lines of a case's result. */
+/** Formats the result of a case as lines. */
 export function summarize({ bars }, { runs, failures }) {
   const rows = runs.map((one) => [
     one.row,
@@ -66,7 +66,7 @@ export function summarize({ bars }, { runs, failures }) {
   ];
 }
 
-/** The line that says whether a bar is met. */
+/** Formats the line that says whether a bar is met. */
 function checkBar({ row = 'millrace', atMost }, runs) {
   const bar = `- bar: ${row} answers all in order and grows by at most ${atMost} MiB`;
   const one = runs.find((candidate) => candidate.row === row);

@@ -1,16 +1,16 @@
-// Cases of idle connections: the server's memory with few and with many of them open.
+// Runs cases of idle connections: the server's memory with few and with many open connections.
 import { connect } from 'node:net';
 import { checkBar, formatRatio } from '../ratios.js';
 import { formatFailures, runRounds, withServer } from '../rounds.js';
 import { computeMedian } from '../statistics.js';
 import { formatCount, formatTable } from '../table.js';
 
-/** How many connections are being opened at a time. */
-const AT_ONCE = 100;
+/** Number of connections that are opened at the same time. */
+const CONCURRENT_OPENS = 100;
 const ANSWER_LIMIT_MS = 10_000;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** Runs a case; `{ runs, failures }`. */
+/** Runs a case; resolves with `{ runs, failures }`. */
 export function run(bench, context) {
   const { from, to } = bench.vary;
   const measure = async (name, load) => {
@@ -24,14 +24,14 @@ export function run(bench, context) {
   return runRounds(bench, context, measure, { back: false });
 }
 
-/** Resident bytes of a server with so many connections open, on each of which it has answered a request. */
+/** Measures the resident bytes of a server with each number of open connections, each after one response. */
 async function measureResidentBytes(counts, server) {
   const sockets = [];
   const resident = [];
   try {
     for (const wanted of counts) {
       while (sockets.length < wanted) {
-        const batch = Math.min(AT_ONCE, wanted - sockets.length);
+        const batch = Math.min(CONCURRENT_OPENS, wanted - sockets.length);
         sockets.push(...(await Promise.all(Array.from({ length: batch }, () => openUsed(server)))));
       }
       resident.push(await server.residentBytes());
@@ -44,7 +44,7 @@ async function measureResidentBytes(counts, server) {
   }
 }
 
-/** A connection that has got an answer. */
+/** Opens a connection and waits for one response. */
 function openUsed({ port }) {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(REQUEST));
@@ -58,7 +58,7 @@ function openUsed({ port }) {
   });
 }
 
-/** The lines of a case's result. */
+/** Formats the result of a case as lines. */
 export function summarize({ vary, bars, baseline }, { runs, failures }) {
   const names = [...new Set(runs.map(({ row }) => row))];
   const base = names.includes(baseline) ? baseline : names[0];

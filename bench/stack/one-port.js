@@ -1,4 +1,4 @@
-// Servers of several processes on one port, each with the requests for a path of its own.
+// Starts servers of several processes on one port, each for its own path.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { findApp, startServing } from './app.js';
 
 const ANSWER_LIMIT_MS = 5_000;
 
-/** Starts the application `app` once for each of `paths`; they share a port. */
+/** Starts the application `app` once for each of `paths`; the processes share a port. */
 export async function startShared({ argv, app, paths, cores, directory }) {
   const [port] = await findFreePorts(1);
   const ports = join(directory, 'ports');
@@ -18,7 +18,7 @@ export async function startShared({ argv, app, paths, cores, directory }) {
   return startTogether(commands, { port, paths, cores, directory, env });
 }
 
-/** Starts the application `app` once for each of `paths`, on a port of its own each, and nginx in front of them. */
+/** Starts the application `app` once for each of `paths`, each on its own port, and nginx in front of them. */
 export async function startProxied({ argv, app, paths, cores, directory }) {
   const [port, ...own] = await findFreePorts(1 + paths.length);
   const behind = paths.map((path, index) => ({ path, port: own[index] }));
@@ -29,12 +29,12 @@ export async function startProxied({ argv, app, paths, cores, directory }) {
   return startTogether([...apps, nginx], { port, paths, cores, directory });
 }
 
-/** Starts the commands, of which one for each of `paths` is an application, and waits until all paths are served at `port`. */
+/** Starts the commands, among them an application for each of `paths`, and waits until all paths are served at `port`. */
 async function startTogether(commands, { port, paths, ...options }) {
-  const server = await startServing(together(commands), { ...options, count: paths.length });
+  const server = await startServing(runInParallel(commands), { ...options, count: paths.length });
   const url = `http://127.0.0.1:${port}/`;
   try {
-    for (const path of paths) await untilServed(new URL(path, url));
+    for (const path of paths) await waitUntilServed(new URL(path, url));
   } catch (error) {
     await server.stop();
     throw error;
@@ -42,25 +42,25 @@ async function startTogether(commands, { port, paths, ...options }) {
   return { ...server, url, port, root: server.pid };
 }
 
-/** A shell that runs commands beside each other: one process, below which all are found whose CPU time counts. */
-function together(commands) {
+/** Builds the command of a shell that runs commands in parallel: the CPU time of all its descendants counts. */
+function runInParallel(commands) {
   const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
   const lines = commands.map((words) => `${words.map(quoted).join(' ')} &`);
   return ['sh', '-c', [...lines, 'wait'].join('\n')];
 }
 
-async function untilServed(url) {
+async function waitUntilServed(url) {
   const deadline = performance.now() + ANSWER_LIMIT_MS;
-  let status = await statusOf(url);
+  let status = await readStatus(url);
   while (status !== 200) {
     if (performance.now() > deadline) throw new Error(`${url.pathname} is answered with ${status}`);
     await delay(10);
-    status = await statusOf(url);
+    status = await readStatus(url);
   }
 }
 
-/** The status of the answer, or the code of the error there is instead of one. */
-function statusOf(url) {
+/** Resolves with the status of the response, or with the code of the error. */
+function readStatus(url) {
   return new Promise((resolve) => {
     get(url, { agent: false }, (response) => {
       response.resume();

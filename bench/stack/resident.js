@@ -1,13 +1,13 @@
-// Resident memory of a process, as Linux tells it (proc(5)).
+// Reads the resident memory of a process from Linux (proc(5)).
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** A line of /proc/<pid>/status: `VmRSS`, resident now, or `VmHWM`, the peak of that. */
+/** Reads a line of /proc/<pid>/status in kB: `VmRSS`, the resident memory, or `VmHWM`, its peak. */
 export function memoryKb(pid, key) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm').exec(status)[1]);
 }
 
-/** From here on `VmHWM` is the peak since now (clear_refs). */
+/** Resets `VmHWM` to the present resident memory (clear_refs). */
 export function resetPeak(pid) {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

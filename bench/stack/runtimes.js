@@ -1,4 +1,4 @@
-// What an application is run on.
+// The runtimes that applications run on.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -6,15 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { isOnPath, readNginxVersion } from '../tools.js';
 import { readVarnishVersion } from '../varnish.js';
 
-/** The module that puts Millrace under `node:http`. */
+/** The module that installs Millrace under `node:http`. */
 const ownRegister = fileURLToPath(new URL('../../dist/http/register.js', import.meta.url));
 
 /**
- * The rows that a case can have and that are there: name to `{ version, server(load) }`, where the latter
- * gives what startServer takes. `node` is the binary to run, `register` a module to load instead of Millrace's.
+ * Finds the rows of a case that are available: name to `{ version, server(load) }`; `server` returns the arguments of
+ * startServer. `node` is the binary to run, `register` a module to load instead of Millrace's.
  */
 export function findRuntimes({ node = process.execPath, register }) {
-  const version = versionOf(node);
+  const version = readVersion(node);
   const [bun] = isOnPath('bun') ?? [];
   const varnish = readVarnishVersion();
   const runtimes = {
@@ -30,7 +30,7 @@ export function findRuntimes({ node = process.execPath, register }) {
         env: { MILLRACE_CACHE_DURATION: '3600' },
       }),
     },
-    bun: bun && { version: versionOf(bun), server: app(bun) },
+    bun: bun && { version: readVersion(bun), server: app(bun) },
     nginx: isOnPath('nginx') && { version: readNginxVersion(), server: nginx },
     proxy_cache: isOnPath('nginx') && {
       version: `nginx ${readNginxVersion()}`,
@@ -61,7 +61,7 @@ function app(...argv) {
   return (load) => ({ kind: 'app', argv, app: load.app, tls: load.tls && CERTIFICATE });
 }
 
-/** An application for each path of the load, all on one port. */
+/** Builds a server with an application for each path of the load, all on one port. */
 function severalApps(kind, ...argv) {
   return ({ app, paths }) => ({ kind, argv, app, paths });
 }
@@ -71,13 +71,13 @@ function nginx(load) {
   return { kind: 'nginx', tls, resume: load.tls === 'resume' };
 }
 
-/** What the binary says of its version; null if it does not run. */
-function versionOf(binary) {
+/** Reads the version of a binary; null if it does not run. */
+function readVersion(binary) {
   const { status, stdout } = spawnSync(binary, ['--version'], { encoding: 'utf8' });
   return status === 0 ? stdout.trim() : null;
 }
 
-/** The frameworks that applications are written for, as they are installed. */
+/** Lists the installed versions of the frameworks of the applications. */
 export function frameworkVersions() {
   const lock = new URL('../package-lock.json', import.meta.url);
   const { packages } = JSON.parse(readFileSync(lock, 'utf8'));

@@ -1,4 +1,4 @@
-// Cases of serving: the servers in turn under the same load from millrace.
+// Runs cases of serving: the servers in turn under the same load from millrace.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatDisturbance } from '../quiet.js';
@@ -7,12 +7,12 @@ import { formatFailures, runRounds, withServer } from '../rounds.js';
 import { computeMedian } from '../statistics.js';
 import { formatCount, formatShare, formatTable } from '../table.js';
 
-/** Load before each measurement, in which what is hot gets compiled. */
+/** Load before each measurement, in which hot code is compiled. */
 const WARMUP_SECONDS = 1;
-/** A run in which more requests than this share fail measures something else. */
-const FAILED = 0.001;
+/** Maximum share of failed requests in a valid run. */
+const MAX_FAILED = 0.001;
 
-/** Runs a case; `{ runs, failures, rate }`. Every run has a server of its own. */
+/** Runs a case with a new server for each run; resolves with `{ runs, failures, rate }`. */
 export async function run(bench, context) {
   const serve = (name, load) => measure(name, load, context);
   if (!bench.shareOfCapacity) return runRounds(bench, context, serve);
@@ -32,27 +32,27 @@ async function measure(name, load, context) {
     run('millrace', { ...load, body, warmup: WARMUP_SECONDS }, { observe: false }),
   );
   const { command, others, said } = used;
-  if (said.requests === 0 || said.errors > FAILED * said.requests) {
+  if (said.requests === 0 || said.errors > MAX_FAILED * said.requests) {
     const why = [`${said.errors} of ${said.requests} requests failed`, ...said.errorKinds];
     throw new Error(why.join(', '));
   }
   const requestsPerCpuSecond = said.requestsPerSecond / said.serverBusy;
   const cpuUsPerRequest = 1e6 / requestsPerCpuSecond;
-  // A client that waited for its core was disturbed by others, however little they used in all.
+  // A client that waited for its core was disturbed by other processes, even if they used little CPU in total.
   const disturbed = Math.max(others, said.starved ?? 0);
   const { served = null, moved } = stopped;
   const cpu = { requestsPerCpuSecond, cpuUsPerRequest };
   return { command, ...said, others: disturbed, ...cpu, served, moved };
 }
 
-/** A body of so many bytes, as the client takes it. */
+/** Writes a body of this size to a file, and returns the client's argument for it. */
 function bodyFile(bytes, directory) {
   const path = join(directory, 'body');
   writeFileSync(path, Buffer.alloc(bytes, 'x'));
   return `@${path}`;
 }
 
-/** The lines of a case's result. */
+/** Formats the result of a case as lines. */
 export function summarize(bench, { runs, failures, rate }) {
   if (runs.length === 0) return formatFailures(failures);
   const names = [...new Set(runs.map(({ row }) => row))];
@@ -69,7 +69,7 @@ export function summarize(bench, { runs, failures, rate }) {
     ['server busy', (own) => formatShare(computeMedian(own.map((one) => one.serverBusy)))],
     ['client busy', (own) => formatShare(computeMedian(own.map((one) => one.generatorBusy)))],
     ...(bench.columns ?? []).map((name) => optionalColumns[name]),
-    ['native', nativeShare],
+    ['native', computeNativeShare],
     ['errors', (own) => formatCount(own.reduce((sum, one) => sum + one.errors, 0))],
   ];
   const rows = names.map((row) => {
@@ -81,36 +81,36 @@ export function summarize(bench, { runs, failures, rate }) {
     '',
     ...(rate ? [`- sent: ${formatCount(rate)} requests/s, Poisson arrivals`] : []),
     ...formatFailures(failures),
-    ...bench.bars.flatMap((bar) => judgeFor(bar, runs)),
-    ...fallbackLines(runs),
-    ...clientBoundLines(runs, names),
+    ...bench.bars.flatMap((bar) => formatBar(bar, runs)),
+    ...formatFallbacks(runs),
+    ...formatClientBound(runs, names),
     formatDisturbance(runs, bench.quiet),
   ];
 }
 
 const optionalColumns = {
   resumed: ['resumed', (own) => formatShare(computeMedian(own.map((one) => one.resumed)))],
-  moves: ['moves/request', movesPerRequest],
+  moves: ['moves/request', computeMovesPerRequest],
 };
 
-/** How often a connection went to another process, for each request. */
-function movesPerRequest(runs) {
-  const told = runs.filter(({ served }) => served);
-  const moves = told.reduce((sum, one) => sum + one.moved, 0);
-  const all = told.reduce((sum, { served }) => sum + served.native + served.fallback, 0);
+/** Computes how often a connection moved to another process, per request. */
+function computeMovesPerRequest(runs) {
+  const reported = runs.filter(({ served }) => served);
+  const moves = reported.reduce((sum, one) => sum + one.moved, 0);
+  const all = reported.reduce((sum, { served }) => sum + served.native + served.fallback, 0);
   return all > 0 ? (moves / all).toFixed(3) : '-';
 }
 
-/** Which share of the requests Millrace served itself, as it says. */
-function nativeShare(runs) {
-  const told = runs.map(({ served }) => served).filter(Boolean);
-  const native = told.reduce((sum, one) => sum + one.native, 0);
-  const all = told.reduce((sum, one) => sum + one.native + one.fallback, 0);
+/** Computes the share of the requests that Millrace served natively, by its own counters. */
+function computeNativeShare(runs) {
+  const reported = runs.map(({ served }) => served).filter(Boolean);
+  const native = reported.reduce((sum, one) => sum + one.native, 0);
+  const all = reported.reduce((sum, one) => sum + one.native + one.fallback, 0);
   return all > 0 ? formatShare(native / all) : '-';
 }
 
-/** Why Millrace did not serve some requests itself, as it says. */
-function fallbackLines(runs) {
+/** Formats the reasons why Node's own code served some requests. */
+function formatFallbacks(runs) {
   const sums = {};
   for (const { served } of runs) {
     for (const [why, times] of Object.entries(served?.fallbackReasons ?? {})) {
@@ -125,18 +125,18 @@ function fallbackLines(runs) {
 const clientBound = (runs) => runs.filter((one) => one.clientBound.length > 0);
 
 /**
- * The line for a bar; and a second one where requests/s are the client's in most runs of the row, with what
- * is the server's own in any case: how many requests it serves with a second of CPU.
+ * Formats the line of a bar. If the client was the limit in most runs of the row, a second line compares a figure that does
+ * not depend on the client: the requests that the server handles per second of CPU.
  */
-function judgeFor(bar, runs) {
+function formatBar(bar, runs) {
   const own = runs.filter(({ row }) => row === (bar.row ?? 'millrace'));
   const bound = !bar.metric && clientBound(own).length > own.length / 2;
   const judged = bound ? [bar, { ...bar, metric: 'requestsPerCpuSecond' }] : [bar];
   return judged.map((one) => checkBar(one, runs));
 }
 
-/** A line for each row whose figures are those of the client. */
-function clientBoundLines(runs, names) {
+/** Formats a line for each row in which the client was the limit. */
+function formatClientBound(runs, names) {
   return names.flatMap((row) => {
     const own = runs.filter((one) => one.row === row);
     const bound = clientBound(own);
