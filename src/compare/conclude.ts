@@ -25,7 +25,7 @@ export function conclude(measured: Measured): ComparisonResult {
   const { settings, startedAt, sides, runs, ended, stack } = measured;
   const { margin, conditions, allowDifference } = settings;
   const plan = findPlan(runs);
-  const compared = runs.map(({ result, side, pair }) => readRun(result, side, pair));
+  const compared = runs.map(readRun);
   const failures = describeFailureDifference(runs);
   const { rows, verdict } = compareRuns(compared, { margin, metric: chooseMetric(plan) });
   const judged = { rows, verdict };

@@ -1,8 +1,9 @@
 import type { Distribution, LoadResult } from '../load/result.js';
-import type { ComparedRun, RunFigures, SideName } from './result.js';
+import type { ComparedRun, RunFigures } from './result.js';
+import type { SideResult } from './warnings.js';
 
 /** Takes from the result of a run what is compared of it. */
-export function readRun(result: LoadResult, side: SideName, pair: number): ComparedRun {
+export function readRun({ result, side, pair }: SideResult): ComparedRun {
   const { startedAt, durationMs, generator, histograms } = result;
   const { unit, latency, latencyCensored } = histograms;
   return {

@@ -116,7 +116,7 @@ class ServerComparison {
     const [first] = this.#runs;
     if (!first) return null;
     const metric = chooseMetric(first.result.plan);
-    const runs = this.#runs.map(({ result, side, pair }) => readRun(result, side, pair));
+    const runs = this.#runs.map(readRun);
     const [row] = compareRuns(runs, { margin, metric }).rows;
     this.#progress.ratio(row?.ratio ?? null);
     if (!wantsMoreRuns(runs, { metric, width })) return 'width';

@@ -39,7 +39,7 @@ export function compareStored(
 function readSide(side: SideName, { files = [], results = [] }: CompareSide): SideResult[] {
   const all = [...readStoredResults(files), ...results];
   if (all.length === 0) throw usageError(`${side} needs at least one result`);
-  return all.map((result, pair) => ({ side, pair, result }));
+  return all.map((result) => ({ side, pair: null, result }));
 }
 
 /** The first difference of a plan from that of A's first result. */

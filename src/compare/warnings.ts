@@ -4,8 +4,8 @@ import type { SideName } from './result.js';
 /** The result of a run, and whose it is. */
 export interface SideResult {
   side: SideName;
-  /** Pair that it belongs to, from 0. */
-  pair: number;
+  /** Pair that it belongs to, from 0; `null` of a stored result. */
+  pair: number | null;
   result: LoadResult;
 }
 
