@@ -29,7 +29,10 @@ export function refuseForeignCommand(first: string, rest: string[], commands: st
   );
 }
 
-/** Refuses a command that was typed without `--`, as in `millrace node server.js`; `rest` are the arguments after its first word. */
+/**
+ * Refuses a command that was typed without `--`, as in `millrace node server.js`; `rest` are the arguments after its
+ * first word.
+ */
 export function refuseBareCommand(first: string, rest: string[]): void {
   const [next = ''] = rest;
   const isProgram = PROGRAMS.has(first) && next !== '' && !/^(\/|-|\w+:\/\/)/.test(next);

@@ -1,5 +1,5 @@
-// The table of commands. Dispatch, help, advice about flags and the reference page derive from it. A command's modules are
-// imported when the command is run or described, so that they do not slow the start of other commands.
+// The table of commands. Dispatch, help, advice about flags and the reference page derive from it. A command's modules
+// are imported when the command is run or described, so that they do not slow the start of other commands.
 import { type CommandFlags, type FlagTable, parseInvocation } from './flags/command-flags.js';
 
 /** A form of the command line, and its meaning in a few words. */

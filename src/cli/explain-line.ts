@@ -9,8 +9,8 @@ import { RESULT_FLAGS } from './flags/load/result-flags.js';
 import { parseArguments } from './flags/parse.js';
 
 /**
- * Returns the command line, quoted for a shell, that explains the load of these arguments of `millrace load`; `null` where
- * `explain` does not support such a load. Secrets are masked.
+ * Returns the command line, quoted for a shell, that explains the load of these arguments of `millrace load`; `null`
+ * where `explain` does not support such a load. Secrets are masked.
  */
 export function explainLine(args: string[]): string | null {
   const words: string[] = [];

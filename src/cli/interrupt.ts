@@ -21,8 +21,8 @@ export function onInterrupt(first: () => void): () => void {
 }
 
 /**
- * Calls `run` with a signal that aborts at the first interrupt, and resolves with the exit code. If `run` has no result by
- * then and rejects with the signal's reason, prints "interrupted before" and the text of `before`.
+ * Calls `run` with a signal that aborts at the first interrupt, and resolves with the exit code. If `run` has no result
+ * by then and rejects with the signal's reason, prints "interrupted before" and the text of `before`.
  */
 export async function runInterruptible(
   before: string,

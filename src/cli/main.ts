@@ -17,7 +17,10 @@ export async function main(args: string[]): Promise<number> {
   return code === EXIT.ok && outputErrors.length > 0 ? EXIT.failure : code;
 }
 
-/** Reports whether input or environment caused an error. Its message is enough then; others are printed with their stack. */
+/**
+ * Reports whether input or environment caused an error. Its message is enough then; others are printed with their
+ * stack.
+ */
 function isForeseen(error: unknown): error is Error {
   return error instanceof MillraceError || (error instanceof Error && 'syscall' in error);
 }

@@ -52,8 +52,8 @@ function addOutputError(name: string, error: unknown): void {
 }
 
 /**
- * Writes a result: as JSON or as a report to stdout, as JSON and as a page to the files of the flags. `formats` import the
- * formatters only when they are needed.
+ * Writes a result: as JSON or as a report to stdout, as JSON and as a page to the files of the flags. `formats` import
+ * the formatters only when they are needed.
  */
 export async function writeResult(
   result: unknown,
@@ -83,8 +83,8 @@ function writeTo(path: string, text: string): void {
 }
 
 /**
- * Writes to a named pipe. Fails if no process reads it; a blocking open would wait for ever. The pipe is opened once, as
- * its reader takes the end of a first writer for the end of the file.
+ * Writes to a named pipe. Fails if no process reads it; a blocking open would wait for ever. The pipe is opened once,
+ * as its reader takes the end of a first writer for the end of the file.
  */
 function writePipe(path: string, text: string): void {
   const pipe = new Socket({ fd: openPipe(path), readable: false });

@@ -12,7 +12,10 @@ export async function askPassphrase(options: LoadOptions): Promise<void> {
   if (typed !== null) options.passphrase = typed;
 }
 
-/** Reads a line without showing it. It reads the terminal itself, as stdin may be a body; returns `null` without a terminal. */
+/**
+ * Reads a line without showing it. It reads the terminal itself, as stdin may be a body; returns `null` without a
+ * terminal.
+ */
 function readHidden(question: string): string | null {
   const terminal = openTerminal();
   if (terminal === null) return null;

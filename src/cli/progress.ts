@@ -23,7 +23,9 @@ export async function showProgress(run: LoadRun): Promise<void> {
 /** A step of a run that takes many, as the progress line shows it. */
 export type Step = ExplainProgress | CapacityProgress;
 
-/** Shows the steps of a run in one line on stderr, if that is a terminal, until the run ends. Resolves with its result. */
+/**
+ * Shows the steps of a run in one line on stderr, if that is a terminal, until the run ends. Resolves with its result.
+ */
 export async function showSteps<Progress, Result>(
   run: AsyncIterable<Progress> & PromiseLike<Result>,
   isWanted: boolean,

@@ -3,8 +3,8 @@ import { acceptedFlags } from './flags/command-flags.js';
 import { listNames } from './flags/flag.js';
 
 /**
- * Names the commands that have a flag, and the alternative in `command`, which does not have it; `null` if no command has the
- * flag. `name` is without dashes.
+ * Names the commands that have a flag, and the alternative in `command`, which does not have it; `null` if no command
+ * has the flag. `name` is without dashes.
  */
 export async function siblingAdvice(command: string, name: string): Promise<string | null> {
   const owners: string[] = [];

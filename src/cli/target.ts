@@ -21,7 +21,10 @@ export function requireTarget({ options, typed }: Invocation, message: string): 
   throw usageError(message);
 }
 
-/** Refuses a URL that is the value of a flag for a file, as in `--html localhost:3000`, in a command line without a target. */
+/**
+ * Refuses a URL that is the value of a flag for a file, as in `--html localhost:3000`, in a command line without a
+ * target.
+ */
 export function refuseUrlAsFile(flags: readonly TypedFlag[]): void {
   for (const { flag, placeholder, separateValue } of flags) {
     if (placeholder !== 'FILE' || separateValue === undefined || !looksLikeUrl(separateValue)) {

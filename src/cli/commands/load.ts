@@ -81,8 +81,8 @@ async function runWithProgress(
 }
 
 /**
- * Lowers the priority of this thread once the threads of the engine run, so that they go first on a shared core. On Linux
- * a thread has a priority of its own, elsewhere the process has one.
+ * Lowers the priority of this thread once the threads of the engine run, so that they go first on a shared core. On
+ * Linux a thread has a priority of its own, elsewhere the process has one.
  */
 async function lowerPriority(run: LoadRun): Promise<void> {
   for await (const _ of run) {

@@ -1,5 +1,5 @@
-// Flags of other tools that millrace does not have, and what to type instead. Foreign names of its own flags are aliases in
-// their tables.
+// Flags of other tools that millrace does not have, and what to type instead. Foreign names of its own flags are
+// aliases in their tables.
 import type { UnsupportedFlags } from './parse.js';
 
 /** One advice for several names. */

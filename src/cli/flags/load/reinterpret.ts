@@ -3,8 +3,8 @@ import { isBody, setBody } from './body.js';
 import type { Invocation } from './invocation.js';
 
 /**
- * Stores a value that has another meaning in another tool, and returns the note that says how it was understood; `null` for
- * a value that has the meaning of millrace.
+ * Stores a value that has another meaning in another tool, and returns the note that says how it was understood; `null`
+ * for a value that has the meaning of millrace.
  */
 type Reinterpretation = (invocation: Invocation, value: string, flag: string) => string | null;
 

@@ -15,8 +15,8 @@ type SharedPart = Required<
 >;
 
 /**
- * Derives that part for a command that sends loads. It shares the flags of `millrace load` except those that its own flags
- * replace and those that it does not support. `unsupported` is the advice about the latter, by their main names.
+ * Derives that part for a command that sends loads. It shares the flags of `millrace load` except those that its own
+ * flags replace and those that it does not support. `unsupported` is the advice about the latter, by their main names.
  */
 export function shareLoadFlags<Into extends Invocation>(
   own: readonly Flag<Into>[],
