@@ -155,9 +155,9 @@ const BAD_INPUT = [
   [['http://h/{{nothing}}'], /unknown placeholder .*nothing/],
 ];
 
-describe('bad input', { concurrency: 4 }, () => {
+describe('invalid command lines', { concurrency: 4 }, () => {
   for (const [args, message] of BAD_INPUT) {
-    test(`bad input: ${args.join(' ')}`, async () => {
+    test(`an invalid command line is refused in one line: ${args.join(' ')}`, async () => {
       const { code, stdout, stderr } = await millrace(...args);
       assert.match(stderr.trimEnd(), message);
       assert.equal(stderr.trimEnd().split('\n').length, 1, 'one line');
@@ -167,7 +167,7 @@ describe('bad input', { concurrency: 4 }, () => {
   }
 });
 
-test('a line of a targets file that does not parse is named', async () => {
+test('an invalid line of a targets file is named', async () => {
   const path = join(folder, 'bad-targets.txt');
   writeFileSync(path, 'GET http://h/\nno colon\n');
   const { code, stderr } = await millrace('--targets', path);
@@ -175,7 +175,7 @@ test('a line of a targets file that does not parse is named', async () => {
   assert.equal(code, 2);
 });
 
-test('the help fits a screen and tells of every flag', async () => {
+test('the help fits a screen and lists every flag', async () => {
   const { code, stdout } = await millrace('--help');
   assert.equal(code, 0);
   const lines = stdout.trimEnd().split('\n');
@@ -188,7 +188,7 @@ test('the help fits a screen and tells of every flag', async () => {
   assert.equal((await millrace('load', '-c', '5', '--help')).stdout, stdout);
 });
 
-test('help FLAG says all about one, by any of its names', async () => {
+test('help FLAG describes one flag, by any of its names', async () => {
   const { code, stdout } = await millrace('help', 'connections');
   assert.equal(code, 0);
   assert.match(stdout, /^-c, --connections N\n.*At least one per thread.*Default: 10/s);
@@ -196,19 +196,19 @@ test('help FLAG says all about one, by any of its names', async () => {
   assert.match((await millrace('help', 'delay')).stdout, /every tenth request/);
 });
 
-test('--version is that of the package', async () => {
+test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(
     readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
   );
   assert.equal((await millrace('--version')).stdout, `millrace ${version}\n`);
 });
 
-test('docs/reference/cli.md is that of the flags', () => {
+test('docs/reference/cli.md agrees with the flags', () => {
   const page = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8');
   assert.equal(page, referencePage(), 'run: node scripts/reference.js');
 });
 
-test('the tables of docs/reference/stack.md are those of the limits and counters', () => {
+test('the tables of docs/reference/stack.md agree with the limits and counters', () => {
   const page = readFileSync(new URL('../../../docs/reference/stack.md', import.meta.url), 'utf8');
   assert.equal(page, stackPage(), 'run: node scripts/reference.js');
   for (const name of ['minSendRate', 'connections.fallback']) {
@@ -216,7 +216,7 @@ test('the tables of docs/reference/stack.md are those of the limits and counters
   }
 });
 
-test("wrk's command line", async () => {
+test('a command line of wrk works', async () => {
   const args = ['-t2', '-c4', '-H', 'X-Wrk: yes', '--latency', '--timeout', '2s', url];
   const { code, stderr, result } = await json(...args);
   assert.equal(code, 0, stderr);
@@ -228,7 +228,7 @@ test("wrk's command line", async () => {
   assert.equal(seen.at(-1).headers['x-wrk'], 'yes');
 });
 
-test("autocannon's command line", async () => {
+test('a command line of autocannon works', async () => {
   const input = join(folder, 'body.json');
   writeFileSync(input, '{"from":"file"}');
   const args = ['-c', '2', '-w', '2', '-p', '2', '-m', 'PUT', '-i', input, '-a', '20', '-j', '-l'];
@@ -241,7 +241,7 @@ test("autocannon's command line", async () => {
   assert.deepEqual({ method, body }, { method: 'PUT', body: '{"from":"file"}' });
 });
 
-test("vegeta's and hey's command lines", async () => {
+test('command lines of vegeta and hey work', async () => {
   const vegeta = await json(
     '-rate=100/1s',
     '-duration=200ms',
@@ -257,7 +257,7 @@ test("vegeta's and hey's command lines", async () => {
   assert.equal(hey.result.plan.targets[0].method, 'DELETE');
 });
 
-test('values that mean something else in another tool: one line says what was meant', async () => {
+test('values with another meaning in another tool are refused in one line with the right flag', async () => {
   const timeout = await json('-t', '7s', url);
   assert.equal(timeout.result.plan.timeoutMs, 7000);
   assert.equal(timeout.result.plan.threads, 1);
@@ -280,7 +280,7 @@ test('values that mean something else in another tool: one line says what was me
   assert.match(report.stdout, /-t 7s is taken as --timeout 7s/);
 });
 
-test('--json is the result and nothing else; -o and --html write files', async () => {
+test('--json prints only the result, and -o and --html write files', async () => {
   const [output, html] = [join(folder, 'result.json'), join(folder, 'page.html')];
   const { code, result, stderr } = await json('-o', output, '--html', html, '-c', '3', url);
   assert.equal(code, 0);
@@ -292,7 +292,7 @@ test('--json is the result and nothing else; -o and --html write files', async (
   assert.match(readFileSync(html, 'utf8'), /^<!doctype html>/i);
 });
 
-test('-o - is --json; targets and a body come from standard input', async () => {
+test('-o - means --json, and targets and a body are read from standard input', async () => {
   const args = ['-o', '-', '-n', '4', '-c', '1'];
   const targets = start(...args, '--targets', '-', url);
   targets.child.stdin.end('GET /from-stdin\n');
@@ -308,7 +308,7 @@ test('-o - is --json; targets and a body come from standard input', async () => 
   assert.equal(seen.at(-1).body, 'a body');
 });
 
-test("vegeta's -body is a file, --body a text", async () => {
+test('-body of vegeta is a file, and --body is text', async () => {
   const path = join(folder, 'vegeta-body.txt');
   writeFileSync(path, 'of the file');
   const { stderr } = await json('-body', path, url);
@@ -327,7 +327,7 @@ test('the report says first how the flags were understood', async () => {
   assert.doesNotMatch(stdout, /\x1b/, 'no colours where there is no terminal');
 });
 
-test('TLS: refused without trust, measured with -k or --ca', async () => {
+test('a TLS server is refused without trust, and measured with -k or --ca', async () => {
   const tls = await startTestServer({ processes: 1, tls: true });
   const ca = join(folder, 'ca.pem');
   writeFileSync(ca, tls.cert);
@@ -345,14 +345,14 @@ test('TLS: refused without trust, measured with -k or --ca', async () => {
   await tls.close();
 });
 
-test('an exact number of requests', async () => {
+test('a number of requests is exact', async () => {
   const before = seen.length;
   const { result } = await json('-n', '1k', '-c', '7', '-t', '2', '-d', '30s', url);
   assert.equal(result.requests.ok, 1000);
   assert.equal(seen.length - before, 1000);
 });
 
-test('exit 3: nothing listens', async () => {
+test('a server that does not listen ends with exit code 3', async () => {
   const closed = createNetServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
   const { port } = closed.address();
@@ -365,7 +365,7 @@ test('exit 3: nothing listens', async () => {
   assert.equal(stdout, '');
 });
 
-test('exit 3: one of two targets is not reached', async () => {
+test('one of two targets that is not reached ends with exit code 3', async () => {
   const free = await findFreePort();
   const { code, result } = await json(url, `http://localhost:${free}/b`);
   assert.equal(code, 3);
@@ -378,20 +378,20 @@ test('exit 3: one of two targets is not reached', async () => {
   assert.ok(result.requests.ok > 0);
 });
 
-test('exit 3: every request failed, whatever else', async () => {
+test('a run whose requests all failed ends with exit code 3, whatever else happened', async () => {
   const { code, result } = await json('--fail-on', 'errors<1%', `${url}fail`);
   assert.equal(code, 3);
   assert.equal(result.requests.ok, 0);
   assert.equal(result.statusCodes[503], result.requests.statusErrors);
 });
 
-test('exit 4: the rate was not reached', async () => {
+test('a rate that was not reached ends with exit code 4', async () => {
   const { code, result } = await json('-R', '100', '-c', '1', '-d', '1s', `${url}slow`);
   assert.equal(code, 4);
   assert.ok(result.warnings.some(({ id }) => id === 'rate-not-reached'));
 });
 
-test('exit 99: a --fail-on failed, before 4', async () => {
+test('a failed --fail-on ends with exit code 99, which precedes 4', async () => {
   const args = [
     '-R',
     '100',
@@ -414,7 +414,7 @@ test('exit 99: a --fail-on failed, before 4', async () => {
   assert.equal(code, 99);
 });
 
-test('exit 0: the --fail-on conditions hold', async () => {
+test('conditions of --fail-on that hold end with exit code 0', async () => {
   const conditions = ['p99.9<5s', 'service.max<=5s', 'throughput>1', 'errors<1', 'timeouts<=0%'];
   const flags = conditions.flatMap((condition) => ['--fail-on', condition]);
   const { code, stderr } = await json(...flags, url);
@@ -422,7 +422,7 @@ test('exit 0: the --fail-on conditions hold', async () => {
   assert.equal(code, 0);
 });
 
-test('Ctrl-C gives the report so far', async () => {
+test('Ctrl-C prints the report so far', async () => {
   const { child, ended } = start('--json', '-d', '60s', '-c', '2', `${url}interrupted`);
   // With the first request the measurement has begun.
   await Promise.race([requestFor('/interrupted'), ended]);
@@ -437,7 +437,7 @@ test('Ctrl-C gives the report so far', async () => {
   assert.equal(code, ok > 0 || sent === inFlightAtEnd ? 0 : 3);
 });
 
-test('Ctrl-C with a condition or --strict: 99 where it has failed, else 130', async () => {
+test('Ctrl-C with a condition or --strict ends with exit code 99 if it failed, else 130', async () => {
   const interrupted = async (...flags) => {
     const path = `gate-${flags.join('')}`.replace(/[^a-z0-9]/gi, '-');
     const { child, ended } = start(...flags, '-d', '60s', '-c', '2', `${url}${path}`);
@@ -457,7 +457,7 @@ test('Ctrl-C with a condition or --strict: 99 where it has failed, else 130', as
   assert.equal(strict.code, 130);
 });
 
-test('Ctrl-C before a request was sent: one line, exit 130', async () => {
+test('Ctrl-C before a request was sent ends with one line and exit code 130', async () => {
   const silent = createNetServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { child, ended } = start('-c', '1', `https://127.0.0.1:${silent.address().port}/`);
@@ -493,7 +493,7 @@ test('-- COMMAND starts the server, loads it and stops it', async () => {
   assert.match(path.result.plan.targets[0].url, /^http:\/\/127\.0\.0\.1:\d+\/a\?b$/);
 });
 
-test('exit 3: the command ends early, or during the run', async () => {
+test('a command that ends early or during the run ends with exit code 3', async () => {
   const early = await millrace('-d', '1s', '--', process.execPath, '-e', 'process.exit(5)');
   assert.equal(early.code, 3);
   assert.match(early.stderr, /^millrace: .*code 5/);
@@ -510,7 +510,7 @@ test('exit 3: the command ends early, or during the run', async () => {
 
 const noGlance = { skip: noProcfs };
 
-test('the report says how the same load is explained', noGlance, async () => {
+test('the report contains the command that explains the same load', noGlance, async () => {
   // Answers for which a generator that is a little late is not too late, by a loop that is idle whatever else runs.
   const script =
     "require('http').createServer((q, s) => setTimeout(() => s.end('it works'), 100)).listen(0)";
@@ -530,7 +530,7 @@ test('the report says how the same load is explained', noGlance, async () => {
   assert.doesNotMatch(text, /To\s+be\s+sure/);
 });
 
-test('no target: the demo', async () => {
+test('a load without a target is a demo', async () => {
   const { code, stdout, stderr } = await millrace('-d', '300ms');
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^A demo, as no target is given/);
@@ -538,7 +538,7 @@ test('no target: the demo', async () => {
   assert.match(stdout, /Next, a server of yours:/);
 });
 
-test('testserver: one line with the URL, ends on SIGTERM', async () => {
+test('testserver prints one line with the URL and ends on SIGTERM', async () => {
   const { child, ended } = start(
     'testserver',
     '--port',
@@ -559,7 +559,7 @@ test('testserver: one line with the URL, ends on SIGTERM', async () => {
   await assert.rejects(fetch(address));
 });
 
-test('testserver: says when one of its processes has died, exit 1', {
+test('testserver reports a process that has died and ends with exit code 1', {
   skip: noProcfs,
 }, async () => {
   for (const processes of ['1', '2']) {

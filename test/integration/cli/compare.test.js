@@ -50,7 +50,7 @@ const NUMBER = '[\\d.,]+';
 const ROW = ` +${NUMBER} +${NUMBER} +[\\d.]+ +[\\d.]+ to [\\d.]+`;
 
 test(
-  'both stacks are measured, with ratios and intervals, and all is served natively',
+  'both stacks are measured with ratios and intervals, and all connections are served natively',
   limits,
   async () => {
     const { code, stdout, stderr } = await compare([
@@ -76,7 +76,7 @@ test(
   },
 );
 
-test('what Node serves is told with its reason', limits, async () => {
+test("connections that Node's own code serves are reported with their reason", limits, async () => {
   const command = application('fields', 'server.maxHeadersCount = 1;');
   const args = [...SHORT, '--pairs', '1', '-m', 'PUT', '--', ...command];
   const { code, stdout, stderr } = await compare(args);
@@ -86,7 +86,7 @@ test('what Node serves is told with its reason', limits, async () => {
   assert.match(stdout, /^One pair has no interval/m);
 });
 
-test('one run of each pair has the stack, whatever the environment says', limits, async () => {
+test('one run of each pair uses the stack, whatever the environment says', limits, async () => {
   const seen = [];
   const beacon = http.createServer((request, response) => {
     seen.push(request.url);
@@ -147,11 +147,15 @@ const refused = [
 ];
 
 for (const [args, expected, message] of refused) {
-  test(`compare ${args.join(' ')}: exit code ${expected} and one line`, limits, async () => {
-    const { code, stdout, stderr } = await compare(args);
-    assert.deepEqual([code, stdout], [expected, '']);
-    const [, line] = /^compare: (.*)\n$/.exec(stderr) ?? [];
-    if (message instanceof RegExp) assert.match(line, message);
-    else assert.equal(line, message);
-  });
+  test(
+    `compare ${args.join(' ')} ends with exit code ${expected} and one line`,
+    limits,
+    async () => {
+      const { code, stdout, stderr } = await compare(args);
+      assert.deepEqual([code, stdout], [expected, '']);
+      const [, line] = /^compare: (.*)\n$/.exec(stderr) ?? [];
+      if (message instanceof RegExp) assert.match(line, message);
+      else assert.equal(line, message);
+    },
+  );
 }

@@ -100,13 +100,13 @@ describe('each example', { concurrency: 3 }, () => {
     assert.match(stdout, /^FAILED: p99 is [\d.]+ ms, allowed is less than 0.000001 ms$/m);
   });
 
-  test('targets.txt asks server.js for users that it has', limits, async () => {
+  test('targets.txt requests users that server.js has', limits, async () => {
     const flags = ['-n', '30', '--targets', 'examples/targets.txt'];
     const { statusCodes } = await loadExample(flags, 'server.js');
     assert.deepEqual(statusCodes, { 200: 20, 201: 10 });
   });
 
-  test('freezing-server.js delays what is due while it freezes', limits, async () => {
+  test('freezing-server.js delays requests that are due while it freezes', limits, async () => {
     const flags = ['-R', '200', '-c', '10', '-d', '1s'];
     const env = { FREEZE_MS: '400', AFTER_MS: '100' };
     const { latencyMs, serviceTimeMs } = await loadExample(flags, 'freezing-server.js', env);

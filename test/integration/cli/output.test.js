@@ -39,12 +39,12 @@ function shell(line) {
   });
 }
 
-describe('output', { skip: notLinux, concurrency: 2, timeout: 60_000 }, () => {
+describe('output to files and pipes', { skip: notLinux, concurrency: 2, timeout: 60_000 }, () => {
   for (const [name, line] of [
     ['/dev/stdout, which is a file', '$RUN -o /dev/stdout > both.txt; cat both.txt'],
     ['the file that is standard output already', '$RUN -o same.txt > same.txt; cat same.txt'],
   ]) {
-    test(`-o ${name}: report and result follow each other`, async () => {
+    test(`report and result follow each other with -o ${name}`, async () => {
       const { code, stdout, stderr } = await shell(line);
       assert.equal(code, 0, stderr);
       assert.match(stdout, /^throughput .*\n[\s\S]*\n\{\n {2}"schemaVersion"[\s\S]*\n\}\n$/m);
@@ -60,20 +60,20 @@ describe('output', { skip: notLinux, concurrency: 2, timeout: 60_000 }, () => {
     ['$M help > /dev/full', 'standard output'],
     ['$M explain --list > /dev/full', 'standard output'],
   ]) {
-    test(`a full disk is told: ${line}`, async () => {
+    test(`a full disk is reported: ${line}`, async () => {
       const { code, stderr } = await shell(line);
       const told = `millrace: ${what} cannot be written: no space left on device\n`;
       assert.deepEqual({ code, stderr }, { code: 1, stderr: told });
     });
   }
 
-  test('what one file cannot take is written to the other', async () => {
+  test('output that one file cannot store is written to the other', async () => {
     const { code } = await shell('$RUN -o /dev/full --html page.html');
     assert.equal(code, 1);
     assert.match(readFileSync(join(folder, 'page.html'), 'utf8'), /<\/html>\s*$/);
   });
 
-  test('the exit code of a failed condition stays', async () => {
+  test('the exit code of a failed condition is kept', async () => {
     const { code, stderr } = await shell("$RUN --fail-on 'p50<1us' > /dev/full");
     assert.equal(code, 99);
     assert.match(stderr, /no space left/);
@@ -85,13 +85,13 @@ describe('output', { skip: notLinux, concurrency: 2, timeout: 60_000 }, () => {
     '$RUN -o >(head -c 1 > /dev/null)',
     '$RUN >&- 2>&- <&-',
   ]) {
-    test(`a reader that is gone is no error: ${line}`, async () => {
+    test(`a reader that has ended is not an error: ${line}`, async () => {
       const { code, stderr } = await shell(line);
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
     });
   }
 
-  test('a pipe without a reader is told after the run, and does not hang', async () => {
+  test('a pipe without a reader is reported after the run and does not block', async () => {
     const { code, stdout, stderr } = await shell('mkfifo pipe; $RUN -o pipe --html after.html');
     assert.equal(code, 1);
     assert.match(stdout, /^throughput/m);
@@ -99,7 +99,7 @@ describe('output', { skip: notLinux, concurrency: 2, timeout: 60_000 }, () => {
     assert.match(readFileSync(join(folder, 'after.html'), 'utf8'), /<\/html>/);
   });
 
-  test('a pipe gets all of a page that it cannot hold at once', async () => {
+  test('a pipe receives a whole page that exceeds its buffer', async () => {
     const line = 'mkfifo read; cat read > copy.html & $RUN --html read; wait; cat copy.html';
     const { stdout, stderr } = await shell(line);
     assert.equal(stderr, '');
@@ -107,7 +107,7 @@ describe('output', { skip: notLinux, concurrency: 2, timeout: 60_000 }, () => {
     assert.ok(stdout.length > 65_536, 'more than a pipe holds');
   });
 
-  test('a test server whose port is taken ends with one line, however far its processes have come', async () => {
+  test('a test server whose port is in use ends with one line, however far its processes have come', async () => {
     const { port } = new URL(url);
     const { stderr } = await shell(`for i in 1 2 3 4 5; do $M testserver -p ${port} & done; wait`);
     const line = `millrace: cannot listen on 127.0.0.1 port ${port}: it is in use\n`;
@@ -120,7 +120,7 @@ describe('output', { skip: notLinux, concurrency: 2, timeout: 60_000 }, () => {
     assert.deepEqual({ code, stderr }, { code: 2, stderr: told });
   });
 
-  test('a body of bytes that are not UTF-8 is noted', async () => {
+  test('a body of bytes that are not UTF-8 is reported in a note', async () => {
     const { stdout } = await shell(`$RUN -b $'\\xff\\xfe'`);
     assert.match(stdout.replace(/\n +/g, ' '), /^note: '..' contains U\+FFFD, .*--body @FILE/m);
     const { stderr } = await shell(`$RUN -b $'\\xff\\xfe' --json`);

@@ -47,7 +47,7 @@ before(async () => {
 
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('the main package holds what the build made of src, and no addon', () => {
+test('the main package contains the build of src and no addon', () => {
   const needed = [
     'LICENSE',
     'README.md',
@@ -65,11 +65,11 @@ test('the main package holds what the build made of src, and no addon', () => {
   assert.deepEqual(main.files.filter(isUnexpected), []);
 });
 
-test('the package for this platform holds the addon', () => {
+test('the package for this platform contains the addon', () => {
   assert.deepEqual(platform.files.sort(), ['README.md', platform.addon, 'package.json'].sort());
 });
 
-test('the installed command tells its version', async () => {
+test('the installed command prints its version', async () => {
   assert.deepEqual(await millrace(app, '--version'), {
     code: 0,
     stdout: `millrace ${version}\n`,
@@ -182,19 +182,19 @@ describe('without the package for this platform', () => {
   const served = { code: 0, stdout: 'hello null undefined\n' };
 
   for (const [way, [source, flags, env]] of Object.entries(WAYS)) {
-    test(`${way}: Node's own code serves, and one line says so`, async () => {
+    test(`Node's own code serves with ${way}, and one line says so`, async () => {
       const { stdout, stderr, code } = await script(bare, source, flags, env);
       assert.deepEqual({ code, stdout, stderr }, { ...served, stderr: ON_NODES_CODE });
     });
   }
 
-  test('with MILLRACE_STACK=node there is nothing to say', async () => {
+  test('no line is printed with MILLRACE_STACK=node', async () => {
     const [source, flags] = WAYS['--import millrace/register'];
     const off = { MILLRACE_STACK: 'node' };
     assert.deepEqual(await script(bare, source, flags, off), { ...served, stderr: '' });
   });
 
-  test('threads and the workers of a cluster do not say it again', async () => {
+  test('threads and the workers of a cluster do not repeat the line', async () => {
     const source = `
       import cluster from 'node:cluster';
       import { Worker, isMainThread } from 'node:worker_threads';
@@ -207,7 +207,7 @@ describe('without the package for this platform', () => {
     assert.deepEqual(await run(bare, process.execPath, args), expected);
   });
 
-  test('a child process says it for itself', async () => {
+  test('a child process prints its own line', async () => {
     const source = `
       import { fork } from 'node:child_process';
       if (process.argv[2] === undefined) fork(new URL(import.meta.url), ['child']);`;
@@ -218,7 +218,7 @@ describe('without the package for this platform', () => {
   });
 
   for (const module of ['millrace/http', 'millrace/https']) {
-    test(`${module} has the same names`, async () => {
+    test(`${module} has the same names without the addon`, async () => {
       const source = `const all = await import('${module}');
         console.log(Object.keys(all).sort().join(), Object.keys(all.default).sort().join());`;
       const [having, lacking] = [await script(app, source), await script(bare, source)];
@@ -226,7 +226,7 @@ describe('without the package for this platform', () => {
     });
   }
 
-  test('what an application asks of the stack does no harm', async () => {
+  test('calls of the stack by an application have no effect without the addon', async () => {
     const stats = join(folder, 'stats');
     const source = `
       import http from 'node:http';
@@ -251,7 +251,7 @@ describe('without the package for this platform', () => {
     assert.equal(existsSync(stats), false);
   });
 
-  test('a URL prefix cannot be listened to, and the error says why', async () => {
+  test('listen with a URL prefix fails without the addon, and the error says why', async () => {
     const source = `import http from 'node:http';
       try { http.createServer().listen('http://*:8080/foo/'); }
       catch (error) { console.log(error.code, error.message); }`;
@@ -265,7 +265,7 @@ describe('without the package for this platform', () => {
 
   const deadlines = ['--import', ...(REQUIRES_ESM ? ['--require'] : [])];
   for (const flag of deadlines) {
-    test(`${flag} millrace/deadlines/register needs none`, async () => {
+    test(`${flag} millrace/deadlines/register works without the addon`, async () => {
       const source = `import net from 'node:net';
         net.createServer().listen(0, function () {
           fetch('http://127.0.0.1:' + this.address().port).catch(({ cause }) => {
@@ -282,7 +282,7 @@ describe('without the package for this platform', () => {
     });
   }
 
-  test('millrace/client needs none', async () => {
+  test('millrace/client works without the addon', async () => {
     const source = `import http from 'node:http';
       import { createClient } from 'millrace/client';
       const server = http.createServer((request, response) => response.end('hello'));
@@ -296,20 +296,20 @@ describe('without the package for this platform', () => {
 
   const URL_ = 'http://127.0.0.1:9/';
   for (const args of [[URL_], ['explain', URL_], ['capacity', URL_], ['testserver', '--tls']]) {
-    test(`millrace ${args.join(' ')} says what it needs`, async () => {
+    test(`millrace ${args.join(' ')} says that it needs the addon`, async () => {
       const expected = { code: 1, stdout: '', stderr: `millrace: ${MISSING}\n` };
       assert.deepEqual(await millrace(bare, ...args), expected);
     });
   }
 
-  test('load() rejects', async () => {
+  test('load() rejects without the addon', async () => {
     const source = `const { load } = await import('millrace');
       await load({ url: '${URL_}' }).catch(({ code, message }) => console.log(code, message));`;
     const stdout = `ERR_MILLRACE_NATIVE ${MISSING}\n`;
     assert.deepEqual(await script(bare, source), { code: 0, stdout, stderr: '' });
   });
 
-  test('which platforms have one is said on another', async () => {
+  test('the supported platforms are named on another platform', async () => {
     const other = join(bare, 'other.cjs');
     writeFileSync(other, `Object.defineProperty(process, 'arch', { value: 's390x' });`);
     const name = platformName().replace(process.arch, 's390x');
@@ -322,7 +322,7 @@ describe('without the package for this platform', () => {
     });
   });
 
-  test('an addon that cannot be loaded: the reason is the system’s', async (t) => {
+  test('an addon that cannot be loaded is reported with the reason of the system', async (t) => {
     const broken = join(bare, 'node_modules', '@millrace', `native-${platformName()}`);
     mkdirSync(broken, { recursive: true });
     t.after(() => rmSync(broken, { recursive: true }));

@@ -25,7 +25,7 @@ const NAMES = TABLES.flatMap(acceptedFlags).flatMap(listNames);
 
 for (const [index, { name: command }] of COMMANDS.entries()) {
   const flags = TABLES[index];
-  test(`millrace ${command} takes each flag of the other commands, or says what to do`, async () => {
+  test(`millrace ${command} accepts each flag of the other commands, or says what to do`, async () => {
     const own = new Set(acceptedFlags(flags).flatMap(listNames));
     for (const name of NAMES) {
       if (own.has(name)) continue;
@@ -48,7 +48,7 @@ for (const [index, { name: command }] of COMMANDS.entries()) {
   });
 }
 
-test('what no command knows gets no advice', async () => {
+test('an unknown flag gets no advice', async () => {
   assert.equal(await siblingAdvice('load', 'frob'), null);
   assert.equal(
     await siblingAdvice('load', 'budget'),
@@ -56,7 +56,7 @@ test('what no command knows gets no advice', async () => {
   );
 });
 
-test('each command has its name, its usage and its titles to itself', () => {
+test('each command has its own name, usage and titles', () => {
   for (const names of [
     COMMANDS.map(({ name }) => name),
     COMMANDS.flatMap(({ usage }) => usage.map(([words]) => words)),
@@ -72,14 +72,14 @@ function dashedNames(flag) {
   return listNames(flag).map((name) => (name === flag.name ? `--${name}` : dashed(name)));
 }
 
-describe('the time of a load, given to explain,', () => {
+describe('the time of a load in the flags of explain', () => {
   for (const [args, budget, warmup, note] of [
     [['-d', '40s'], 40_000, undefined, /^-d 40s is taken as --budget 40s/],
     [['-d', '5'], 15_000, undefined, /^-d 5 is taken as --budget 15s.*at least 15s$/],
     [['--duration=1m'], 60_000, undefined, /^--duration 1m is taken as --budget 60s/],
     [['--warmup', '5s'], undefined, 5000, /^--warmup 5s is part of --budget/],
   ]) {
-    test(`is understood: ${args.join(' ')}`, () => {
+    test(`the time of a load is understood: ${args.join(' ')}`, () => {
       const { own, notes } = parseInvocation('explain', EXPLAIN, args);
       assert.equal(own.budget, budget);
       assert.equal(own.warmup, warmup);
@@ -87,7 +87,7 @@ describe('the time of a load, given to explain,', () => {
     });
   }
 
-  test('may be a body', () => {
+  test('text that looks like a time may be a body', () => {
     const { options, own } = parseInvocation('explain', EXPLAIN, ['-d', '{"a":1}']);
     assert.deepEqual([options.body, own.budget], ['{"a":1}', undefined]);
   });
@@ -104,7 +104,7 @@ describe('a command without -- before it', () => {
     [['PORT=3000', 'node', 'server.js'], '-- PORT=3000 node server.js'],
     [[script], `-- node ${script}`],
   ]) {
-    test(`is refused with how it is typed: ${words.slice(0, 2).join(' ').slice(-30)}`, () => {
+    test(`a command is refused with the right way to type it: ${words.slice(0, 2).join(' ').slice(-30)}`, () => {
       const [first, ...rest] = words;
       assert.throws(() => refuseBareCommand(first, rest), {
         code: 'ERR_MILLRACE_USAGE',
@@ -121,11 +121,12 @@ describe('a command without -- before it', () => {
     ['localhost:3000', 'node'],
     ['http://h/?A=1'],
   ]) {
-    test(`is none: ${words.join(' ')}`, () => refuseBareCommand(words[0], words.slice(1)));
+    test(`arguments are not a command: ${words.join(' ')}`, () =>
+      refuseBareCommand(words[0], words.slice(1)));
   }
 });
 
-test('flags of other tools: each name is refused with what to type, and is none of the load', () => {
+test('each flag of another tool is refused with advice, and is not a flag of the load', () => {
   const own = new Set(LOAD_FLAGS.flatMap(listNames));
   for (const [name, advice] of Object.entries(FOREIGN_FLAGS)) {
     assert.ok(!own.has(name), `${name} is a flag of millrace load`);
@@ -162,12 +163,12 @@ for (const [args, message] of [
   ],
   [['-d', 'a=1&b=2'], /^-d must be a duration \(got 'a=1&b=2'\): a body is -b 'a=1&b=2'$/],
 ]) {
-  test(`a habit from another tool is refused with what to type: ${args.join(' ')}`, () => {
+  test(`a habit from another tool is refused with advice: ${args.join(' ')}`, () => {
     assert.throws(() => parseLoad(...args), { code: 'ERR_MILLRACE_USAGE', message });
   });
 }
 
-test("habits from other tools that are taken: curl's -d @FILE, progress switched off", () => {
+test("curl's -d @FILE and switched-off progress are accepted", () => {
   const invocation = parseLoad('-d', '@body.json', '--no-tui', '-b', 'sid=1', '[::1]:80');
   assert.equal(invocation.options.bodyFile, 'body.json');
   assert.equal(invocation.options.duration, undefined);
@@ -176,7 +177,7 @@ test("habits from other tools that are taken: curl's -d @FILE, progress switched
   assert.equal(parseLoad('--no-progress').progress, false);
 });
 
-test('commands of other tools are none of millrace', () => {
+test('commands of other tools are not commands of millrace', () => {
   const refuse = (...words) => refuseForeignCommand(words[0], words.slice(1), ['load', 'explain']);
   for (const words of [
     ['run', 'script.js'],
