@@ -312,6 +312,14 @@ export interface NativeHistograms {
   serviceTime: string
   /** Of these the censored ones. */
   serviceTimeCensored: string
+  /** First byte to last byte. */
+  gap: string
+  /** Of these the censored ones. */
+  gapCensored: string
+  /** Connects. */
+  connect: string
+  /** Handshakes. */
+  tls: string
 }
 
 /** Certificates, the server's own first, and its key. DER; the key is PKCS #8. */
@@ -354,6 +362,62 @@ export interface NativeLateness {
   p99: number
   /** Longest. */
   max: number
+}
+
+/** Numbers of the requests with one name. */
+export interface NativeNameCounts {
+  /** First byte sent. */
+  sent: number
+  /** A success. */
+  ok: number
+  /** Another status. */
+  statusErrors: number
+  /** Failed on the way. */
+  transportErrors: number
+  /** Not answered within the limit. */
+  timeouts: number
+  /** Not ended when the run ended. */
+  inFlightAtEnd: number
+  /** Bytes of the requests. */
+  bytesSent: number
+  /** Bytes of the responses. */
+  bytesReceived: number
+  /** Sum of the latencies of those that ended. */
+  latencySumMs: number
+  /** Samples above each of the plan's bounds. */
+  above: Array<number>
+}
+
+/** Distributions of one name, as those of all requests. */
+export interface NativeNameHistograms {
+  /** Done minus intended. */
+  latency: string
+  /** Of these the censored ones. */
+  latencyCensored: string
+  /** Done minus sent. */
+  serviceTime: string
+  /** Of these the censored ones. */
+  serviceTimeCensored: string
+}
+
+/** Figures of the requests with one name. */
+export interface NativeNameStats {
+  /** Numbers. */
+  counts: NativeNameCounts
+  /** Sum of the service times. */
+  serviceTimeSumMs: number
+  /** Done minus intended. */
+  latencyMs: NativeDistribution
+  /** Done minus sent. */
+  serviceTimeMs: NativeDistribution
+  /** Responses by status. */
+  statusCodes: Record<string, number>
+  /** By kind. */
+  errors: Array<NativeErrors>
+  /** The first response that was no success, or was broken off. */
+  failing?: NativeKeptResponse
+  /** Whole distributions. */
+  histograms: NativeNameHistograms
 }
 
 /** Requests that were due and not sent. */
@@ -428,6 +492,10 @@ export interface NativeOutcome {
   series: Array<NativeWindow>
   /** Whole distributions. */
   histograms: NativeHistograms
+  /** Sums of the samples. */
+  sums: NativeSums
+  /** Figures by name; empty if there is one name only. */
+  names: Array<NativeNameStats>
   /** Distributions as points. */
   percentiles: NativePercentiles
 }
@@ -446,6 +514,8 @@ export interface NativePlan {
   origins: Array<NativeOrigin>
   /** The mix. */
   requests: Array<NativeRequest>
+  /** How many names the requests have. */
+  names: number
   /** Drawn by weight; otherwise taken in turn. */
   weighted: boolean
   /** Fill `{{...}}` in. */
@@ -488,6 +558,8 @@ export interface NativePlan {
   tls: NativeTls
   /** Statuses of a success. */
   expected: Array<number>
+  /** Snapshots have the numbers by name. */
+  snapshotsByName: boolean
   /** Snapshots count the samples above these. */
   bounds: Array<NativeBound>
   /** Send an empty line when the first part of a response has arrived; kept connections only. */
@@ -536,6 +608,8 @@ export interface NativeRequest {
   body?: Buffer
   /** Share in a weighted mix. */
   weight: number
+  /** Its name, by number. */
+  name: number
 }
 
 /** How the requests ended. */
@@ -636,6 +710,10 @@ export interface NativeSnapshot {
   p50Ms?: number
   /** 99th percentile so far. */
   p99Ms?: number
+  /** Sum of all latencies so far. */
+  latencySumMs: number
+  /** Numbers so far by name, if the plan asks for them and there are several. */
+  names: Array<NativeNameCounts>
 }
 
 /** A straight line from the rate before to this one. */
@@ -644,6 +722,20 @@ export interface NativeStage {
   durationMs: number
   /** Arrivals per second at the end. */
   rate: number
+}
+
+/** Exact sums of all samples, in nanoseconds as decimal digits. */
+export interface NativeSums {
+  /** Done minus intended. */
+  latency: string
+  /** Done minus sent. */
+  serviceTime: string
+  /** First byte to last byte. */
+  gap: string
+  /** Connects. */
+  connect: string
+  /** Handshakes. */
+  tls: string
 }
 
 /** Completed requests per second. */

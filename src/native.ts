@@ -9,6 +9,8 @@ export type {
   NativeDistribution,
   NativeHeader,
   NativeKeptResponse,
+  NativeNameCounts,
+  NativeNameStats,
   NativeOrigin,
   NativeOutcome,
   NativePlan,

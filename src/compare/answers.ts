@@ -68,15 +68,20 @@ function selectRequest({ native, summary, toCommand }: Plan, index: number): Pla
   const request = native.requests[index];
   const origin = native.origins[request?.origin ?? 0];
   const one = { connections: 1, initialConnections: 1, threads: 1 };
+  const targets = summary.targets.slice(index, index + 1);
   return {
     native: {
       ...native,
       ...one,
-      requests: request ? [{ ...request, origin: 0 }] : [],
+      requests: request ? [{ ...request, origin: 0, name: 0 }] : [],
+      names: 1,
       origins: origin ? [origin] : [],
       weighted: false,
     },
-    summary: { ...summary, ...one, targets: summary.targets.slice(index, index + 1) },
+    summary: { ...summary, ...one, targets },
+    names: targets.map(({ name }) => name),
+    buckets: 0,
+    conditions: [],
     toCommand,
   };
 }

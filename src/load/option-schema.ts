@@ -28,7 +28,11 @@ const body = shape(
   (value) => typeof value === 'string' || value instanceof Uint8Array,
 );
 
-const TARGET: Shapes<Target> = { url: text, method: text, headers, body, weight: number };
+const isSeed = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+
+const TARGET: Shapes<Target> = {
+  ...{ url: text, name: text, method: text, headers, body, weight: number },
+};
 const STAGE: Shapes<Stage> = { duration, rate };
 
 /** The accepted type of each option of `load()`. The code that reads an option checks its value. */
@@ -40,6 +44,7 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   resolve: listOf('a list of text', text),
   connectTo: listOf('a list of text', text),
   socketPath: text,
+  name: text,
   method: text,
   headers,
   body,
@@ -70,12 +75,15 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   sni: text,
   timeout: duration,
   connectTimeout: duration,
+  conditions: listOf("a list of text, such as 'errors<10'", text),
   abortOnFail: shape("text, or a list of text, such as 'errors<10'", (value) =>
     [value].flat().every((text) => typeof text === 'string'),
   ),
   expect: shape("a status, or text such as '2xx', or a list of them", (value) =>
     [value].flat().every((item) => typeof item === 'string' || typeof item === 'number'),
   ),
+  seed: shape('a whole number from 0 to 2^53 - 1', isSeed),
+  buckets: listOf('a list of durations', duration),
   pid: shape('a process id, or false', (value) => value === false || typeof value === 'number'),
   signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),
 };

@@ -10,6 +10,8 @@ export interface Stage {
 /** One request of the mix. Absent fields default to the run's options. */
 export interface Target {
   url: string;
+  /** Requests with the same name have their figures together. Default: method and path, `:id` in place of what varies. */
+  name?: string;
   method?: string;
   headers?: Record<string, string | string[]> | [name: string, value: string][];
   body?: string | Uint8Array;
@@ -34,6 +36,8 @@ export interface LoadOptions {
   /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or if it begins with `/`, Millrace finds the port that the server listens on (a debugger's port does not count). */
   command?: string[];
 
+  /** Name of a single request, see `Target`. */
+  name?: string;
   method?: string;
   headers?: Record<string, string | string[]> | [name: string, value: string][];
   body?: string | Uint8Array;
@@ -94,8 +98,15 @@ export interface LoadOptions {
   /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
   expect?: string | number | (string | number)[];
 
+  /** Conditions that the result is judged by, see `conditions` of the result: `'p99<50ms'`, `'list users: errors<1%'`. */
+  conditions?: string[];
   /** Conditions that end the run as soon as one can no longer hold: `'errors<10'`, `'p99<50ms'`; see `abortedBy` of the result. */
   abortOnFail?: string | string[];
+
+  /** Seed of random arrivals, weighted targets and placeholders: a whole number. Default: a random one, see `plan.seed`. */
+  seed?: number;
+  /** Bounds of latency buckets: snapshots count the requests up to each bound, by name, in `Snapshot.byName`. */
+  buckets?: Duration[];
 
   /** Process to sample CPU and memory of. Default: the command's, or the local owner of the target's port; `false`: none. */
   pid?: number | false;

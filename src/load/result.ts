@@ -62,7 +62,13 @@ export type Statistic =
 export interface PlanSummary {
   model: 'closed' | 'open';
   /** The requests of the mix, before placeholders are filled in. */
-  targets: { method: string; url: string; weight: number | null; bodyBytes: number }[];
+  targets: {
+    name: string;
+    method: string;
+    url: string;
+    weight: number | null;
+    bodyBytes: number;
+  }[];
   order: 'in-turn' | 'weighted';
   connections: number;
   /** Connections that are opened before the clock starts; fewer than `connections` only in an open run. */
@@ -90,6 +96,8 @@ export interface PlanSummary {
   /** The addresses that were loaded, `host:port` or a socket's path. */
   addresses: string[];
   command: string[] | null;
+  /** Of random arrivals, weighted targets and placeholders. */
+  seed: number;
 }
 
 /** A response that was not a success, as it arrived. */
@@ -156,6 +164,25 @@ export interface Window {
   errors: number;
   p50Ms: number | null;
   p99Ms: number | null;
+  /** With the option `buckets`: the measurement so far by request name. */
+  byName?: NamedSnapshot[];
+}
+
+/** Numbers of the requests with one name in a run in progress. */
+export interface NamedSnapshot {
+  name: string;
+  sent: number;
+  ok: number;
+  statusErrors: number;
+  transportErrors: number;
+  timeouts: number;
+  bytesSent: number;
+  bytesReceived: number;
+  /** Requests that have ended, and the sum of their latencies. */
+  ended: number;
+  latencySumMs: number;
+  /** Those of them with a latency up to each bound of the option `buckets`. */
+  buckets: number[];
 }
 
 /** One sample of the server's processes. */
@@ -205,6 +232,8 @@ export interface LoadResult {
   plan: PlanSummary;
   /** When the measurement started (after set-up and warm-up), ISO 8601. */
   startedAt: string;
+  /** The same in milliseconds of Unix time, with a fraction: a window of `series` begins `tMs` later. */
+  startedAtMs: number;
   /** Length of the measurement. */
   durationMs: number;
   /** Time to open the first connections, before the clock starts. */
@@ -213,7 +242,7 @@ export interface LoadResult {
   interrupted: boolean;
   /** The condition of `abortOnFail` that could no longer hold and ended the run. Absent if none did. */
   abortedBy?: string;
-  /** The conditions of `--fail-on`, in the user's order. Absent without them, and from the result of `load()`. */
+  /** The conditions of `--fail-on` or of the option `conditions`, in the user's order. Absent without them. */
   conditions?: ConditionResult[];
   /** Load before the measurement, as long as planned unless the run ended in it. */
   warmup: {
@@ -302,14 +331,22 @@ export interface LoadResult {
   /**
    * Histograms in HdrHistogram's V2 compressed form, base64; values in nanoseconds, 3 significant digits. `latency` and
    * `serviceTime` contain all samples, the censored ones at their age; the other two contain the censored ones alone.
-   * Histograms of several runs can be added up.
+   * Histograms of several runs can be added up. Those of `connect` and `tls` have no censored samples.
    */
-  histograms: {
+  histograms: LatencyHistograms & {
+    gap: string;
+    gapCensored: string;
+    connect: string;
+    tls: string;
+  };
+  /** Exact sums of all samples, the censored ones at their age: decimal digits, as they may exceed 2^53 nanoseconds. */
+  sums: {
     unit: 'ns';
     latency: string;
-    latencyCensored: string;
     serviceTime: string;
-    serviceTimeCensored: string;
+    gap: string;
+    connect: string;
+    tls: string;
   };
   /** Points of the estimated distributions for plots over the percentile: [percentile, ms]. They end where the estimate ends. */
   percentiles: {
@@ -317,7 +354,7 @@ export interface LoadResult {
     serviceTime: [percentile: number, ms: number][];
   };
   /** Results by request name, the largest share of the time first. */
-  byName?: NamedResult[];
+  byName: NamedResult[];
   server?: ServerResult;
   /** Absent where the system does not report it. */
   machine?: MachineResult;
@@ -347,4 +384,23 @@ export interface Snapshot {
   /** Latency of the measurement so far; `null` without a sample. */
   p50Ms: number | null;
   p99Ms: number | null;
+  /** With the option `buckets`: the measurement so far by request name. */
+  byName?: NamedSnapshot[];
+}
+
+/** Numbers of the requests with one name in a run in progress. */
+export interface NamedSnapshot {
+  name: string;
+  sent: number;
+  ok: number;
+  statusErrors: number;
+  transportErrors: number;
+  timeouts: number;
+  bytesSent: number;
+  bytesReceived: number;
+  /** Requests that have ended, and the sum of their latencies. */
+  ended: number;
+  latencySumMs: number;
+  /** Those of them with a latency up to each bound of the option `buckets`. */
+  buckets: number[];
 }

@@ -38,6 +38,7 @@ struct Buffered {
     since: Nanos,
     /// Its offset in the write buffer.
     start: usize,
+    length: usize,
 }
 
 /// A response that has arrived in part.
@@ -79,6 +80,11 @@ pub(crate) struct RequestBatch<'a> {
 impl RequestBatch<'_> {
     fn start(&self, index: usize) -> usize {
         self.starts.get(index).copied().unwrap_or(index * (self.bytes.len() / self.count))
+    }
+
+    fn length(&self, index: usize) -> usize {
+        let end = if index + 1 < self.count { self.start(index + 1) } else { self.bytes.len() };
+        end - self.start(index)
     }
 }
 
@@ -262,27 +268,29 @@ impl<T: Transport> Connection<T> {
             length if length == written => batch.count,
             _ => (0..batch.count).take_while(|index| batch.start(*index) < written).count(),
         };
-        for _ in 0..sent {
+        for index in 0..sent {
             let Some(due) = self.due.pop_front() else { break };
-            self.begin(due, now, recorder);
+            self.begin(due, batch.length(index), now, recorder);
         }
         if written < batch.bytes.len() {
             let before = self.write_buf.len();
             self.write_buf.extend_from_slice(&batch.bytes[written..]);
             for (index, due) in (sent..).zip(self.due.drain(..batch.count - sent)) {
                 let start = before + batch.start(index) - written;
-                self.buffered.push_back(Buffered { due, since: now, start });
+                let length = batch.length(index);
+                self.buffered.push_back(Buffered { due, since: now, start, length });
             }
             recorder.add_buffered(batch.count - sent);
         }
         failure.map_or(Ok(()), Err)
     }
 
-    /// Records that the first byte of a request has been sent.
-    fn begin(&mut self, due: Due, now: Nanos, recorder: &mut Recorder) {
+    /// Records that the first byte of a request of this length has been sent.
+    fn begin(&mut self, due: Due, length: usize, now: Nanos, recorder: &mut Recorder) {
         let Due { intended, request } = due;
         let request = InFlight { intended, sent: now, request };
         recorder.sent(&request, self.carried);
+        recorder.bytes_sent_for(&request, length);
         self.carried = true;
         self.in_flight.push_back(request);
     }
@@ -301,7 +309,7 @@ impl<T: Transport> Connection<T> {
         recorder.remove_buffered(begun);
         for _ in 0..begun {
             let Some(held) = self.buffered.pop_front() else { break };
-            self.begin(held.due, now, recorder);
+            self.begin(held.due, held.length, now, recorder);
         }
         if self.flushed == self.write_buf.len() {
             // A large body's memory is not kept by an idle connection.
@@ -387,6 +395,7 @@ impl<T: Transport> Connection<T> {
                 mix[request.request as usize].head,
             ) {
                 Ok(Decoded::More { consumed }) => {
+                    recorder.bytes_received_for(request, consumed);
                     self.keep_bytes(&bytes[at..at + consumed]);
                     at += consumed;
                     self.partial.get_or_insert(Partial { first: now, is_probed: false });
@@ -395,6 +404,7 @@ impl<T: Transport> Connection<T> {
                 Ok(Decoded::Complete { consumed, status, persistent }) => {
                     let last = &bytes[at..at + consumed];
                     at += consumed;
+                    recorder.bytes_received_for(request, consumed);
                     // Bytes of this read came before the next request was sent: they do not answer it.
                     let may_follow = persistent && !*peer_closed && is_line_ends(&bytes[at..]);
                     if may_follow && self.follow(status, last, recorder) {
@@ -484,6 +494,7 @@ impl<T: Transport> Connection<T> {
         let next = following.next(status, [&self.begun, last]);
         let (Some(next), Some(request)) = (next, self.in_flight.front()) else { return false };
         recorder.followed(request);
+        recorder.bytes_sent_for(request, next.len());
         // A failure is the connection's: the next read or flush tells.
         let (written, _) = write_all(transport, next);
         recorder.bytes_sent(written);

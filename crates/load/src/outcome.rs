@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::metrics::by_name::{NameCounts, NameStats};
 use crate::metrics::window_series::Window;
 use crate::metrics::window_stats::WindowStats;
 
@@ -18,6 +19,8 @@ pub struct Outcome {
     pub interrupted: bool,
     /// Everything of the measurement, and connections from set-up on.
     pub total: WindowStats,
+    /// Figures by name; empty if there is one name only.
+    pub names: Vec<NameStats>,
     /// Windows of 100 ms.
     pub series: Vec<Window>,
     /// One per thread.
@@ -70,6 +73,10 @@ pub struct Snapshot {
     pub p50: Option<Duration>,
     /// 99th percentile so far.
     pub p99: Option<Duration>,
+    /// Sum of all latencies so far.
+    pub latency_sum: Duration,
+    /// Numbers so far by name, if the plan asks for them and there are several.
+    pub names: Vec<NameCounts>,
 }
 
 /// The phase of a run in progress.

@@ -12,6 +12,9 @@ const MAX_THREADS: usize = 1024;
 const MAX_CONNECTIONS: usize = 1 << 20;
 const MAX_PIPELINING: usize = 1 << 16;
 
+/// Figures of one name take some tens of kilobytes per thread.
+const MAX_NAMES: usize = 1024;
+
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -19,6 +22,8 @@ pub struct Plan {
     pub origins: Vec<Origin>,
     /// The mix of requests.
     pub requests: Vec<Request>,
+    /// Number of names that the requests have; figures by name are recorded if there are several.
+    pub names: usize,
     /// Requests are drawn by weight; otherwise they are taken in turn.
     pub weighted: bool,
     /// `{{...}}` in targets, field values and bodies is filled in per request.
@@ -54,6 +59,8 @@ pub struct Plan {
     pub tls: TlsOptions,
     /// Statuses of a success; others are status errors.
     pub expected: StatusSet,
+    /// Snapshots have the numbers by name.
+    pub snapshots_by_name: bool,
     /// Snapshots count the samples above these.
     pub bounds: Vec<Bound>,
     /// An experiment: when the first part of a response has arrived and the rest has not, an empty line is
@@ -109,6 +116,8 @@ pub struct Request {
     pub body: Option<Vec<u8>>,
     /// Share in a weighted mix.
     pub weight: f64,
+    /// Its name, by number: requests with the same name have their figures together.
+    pub name: u32,
 }
 
 /// Rows that placeholders are filled from.
@@ -180,6 +189,9 @@ impl Plan {
         let is_share = |number: &f64| number.is_finite() && *number >= 0.0;
         if !self.requests.iter().all(|request| is_share(&request.weight)) {
             return usage("a weight that is no number of at least zero".into());
+        }
+        if self.names > MAX_NAMES || self.requests.iter().any(|r| r.name as usize >= self.names) {
+            return usage(format!("{} names: requests may have up to {MAX_NAMES}", self.names));
         }
         if !self.rates().iter().all(is_share) {
             return usage("a rate that is no number of at least zero".into());

@@ -10,6 +10,7 @@ use crate::RunError;
 use crate::engine::start_barrier::{Signal, StartBarrier};
 use crate::engine::target_server::AddressHealth;
 use crate::engine::{Engine, RunContext};
+use crate::metrics::by_name::{NameCounts, NameStats};
 use crate::metrics::recorder::WINDOW;
 use crate::metrics::window_stats::WindowStats;
 
@@ -33,6 +34,8 @@ pub(crate) enum Message {
         /// Requests in flight at its end.
         in_flight: u64,
         tally: Box<WindowStats>,
+        /// Numbers of the run so far by name, if snapshots are to have them.
+        names: Vec<NameCounts>,
     },
     /// The worker has ended.
     Done(Box<WorkerReport>),
@@ -59,6 +62,8 @@ pub(crate) struct WorkerReport {
     /// Addresses that were used, and those that were ruled out.
     pub(crate) used: Vec<String>,
     pub(crate) ruled_out: Vec<String>,
+    /// Figures by name.
+    pub(crate) names: Vec<NameStats>,
 }
 
 /// A worker, before it runs.
@@ -117,12 +122,14 @@ impl Worker {
             starved: None,
             used: self.addresses(|standing| standing == AddressHealth::Works),
             ruled_out: self.addresses(|standing| standing == AddressHealth::Failed),
+            names: Vec::new(),
         };
         if let Signal::Start(start) = signal {
             done.set_up = start.since(started);
             self.load(start, &mut done)?;
         }
         self.roll(self.clock.now());
+        done.names = self.engine.recorder.take_names();
         // The collector has gone only if another worker failed.
         let _ = self.sender.send(Message::Done(Box::new(done)));
         Ok(())
@@ -242,7 +249,9 @@ impl Worker {
         let in_flight = self.engine.recorder.in_flight();
         let (worker, phase) = (self.index, self.phase);
         let next = self.window;
-        let window = Message::Window { worker, phase, index, next, in_flight, tally };
+        let by_name = self.shared.plan.snapshots_by_name;
+        let names = if by_name { self.engine.recorder.counts_by_name() } else { Vec::new() };
+        let window = Message::Window { worker, phase, index, next, in_flight, tally, names };
         // As above.
         let _ = self.sender.send(window);
     }

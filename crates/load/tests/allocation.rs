@@ -52,6 +52,7 @@ fn rendering_allocates_nothing() {
         fields: vec![("X-Id".into(), "{{uuid}}".into())],
         body: Some(b"{{csv:t.csv:id}} {{random:0-18446744073709551615}}".to_vec()),
         weight: 1.0,
+        name: 0,
     };
     let rendered = Rendered::new(&request, true, Some(&tables), 1).unwrap();
     let mut random = fastrand::Rng::with_seed(1);

@@ -167,7 +167,15 @@ fn the_tables_of_a_text_are_listed_before_they_are_read() {
 fn request(target: &str, fields: &[(&str, &str)], body: Option<&str>) -> Request {
     let fields = fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let body = body.map(|body| body.as_bytes().to_vec());
-    Request { origin: 0, method: "POST".into(), target: target.into(), fields, body, weight: 1.0 }
+    Request {
+        origin: 0,
+        method: "POST".into(),
+        target: target.into(),
+        fields,
+        body,
+        weight: 1.0,
+        name: 0,
+    }
 }
 
 fn rendered(request: &Request, close: bool) -> Rendered {

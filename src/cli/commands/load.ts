@@ -1,7 +1,5 @@
 import { constants, setPriority } from 'node:os';
 import { type LoadResult, type LoadRun, load } from '../../index.js';
-import type { Condition } from '../../load/plan/condition.js';
-import type { ConditionResult } from '../../load/result.js';
 import { EXIT, exitCode } from '../exit.js';
 import type { Invocation } from '../flags/load/invocation.js';
 import { runInterruptible } from '../interrupt.js';
@@ -34,11 +32,10 @@ function printMessage(text: string, { json }: Invocation): void {
 async function runAndReport(invocation: Invocation): Promise<number> {
   const { options, strict, failOn, progress } = invocation;
   checkOutputs(invocation);
-  const abortOnFail = invocation.abortOnFail ? failOn.map(({ text }) => text) : [];
+  const conditions = failOn.map(({ text }) => text);
+  const abortOnFail = invocation.abortOnFail ? conditions : [];
   return runInterruptible('a request was sent', async (signal) => {
-    const measured = await runWithProgress({ ...options, abortOnFail, signal }, progress);
-    const conditions = failOn.map((condition) => evaluateCondition(condition, measured));
-    const result = conditions.length > 0 ? { ...measured, conditions } : measured;
+    const result = await runWithProgress({ ...options, conditions, abortOnFail, signal }, progress);
     await writeResult(result, invocation, {
       text: () => formatText(result, invocation),
       page: async () => (await import('../../report/html.js')).renderLoadPage(result),
@@ -58,12 +55,6 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     }
     return code;
   });
-}
-
-function evaluateCondition(condition: Condition, result: LoadResult): ConditionResult {
-  const { text } = condition;
-  const holds = condition.failure(result) === null && text !== result.abortedBy;
-  return { condition: text, value: condition.measured(result), holds };
 }
 
 const INCOMPLETE =

@@ -60,13 +60,13 @@ export async function measure({
   const clock = new RunClock();
   const machine = new MachineReading();
   const stops: StopCause[] = [];
-  const abortWatch = new AbortWatch(readAbortOnFail(options), plan.summary);
+  const abortWatch = new AbortWatch(readAbortOnFail(options), plan.summary, plan.names);
   const engine = NativeRun.start(plan.native, (snapshot) => {
     clock.addSnapshot(snapshot);
     if (snapshot.phase === 'measure') machine.begin();
     // A stopped run still passes through the remaining phases; these snapshots are not progress.
     if (stops.length > 0) return;
-    snapshots.push(snapshot);
+    snapshots.push(snapshot, plan);
     const abortedBy = abortWatch.findViolated(snapshot);
     if (abortedBy !== null) stop({ ...NO_STOP, abortedBy });
   });

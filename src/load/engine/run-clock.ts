@@ -7,7 +7,8 @@ export interface Phases {
   /** Start and end of the measurement. */
   from: number;
   to: number;
-  startedAt: Date;
+  /** Start of the measurement in Unix time, with a fraction. */
+  startedAtMs: number;
 }
 
 /**
@@ -46,7 +47,7 @@ export class RunClock {
       warmupMs: durationMs > 0 ? warmup.durationMs : Math.min(lastedMs, warmup.durationMs),
       from,
       to: from + durationMs,
-      startedAt: new Date(performance.timeOrigin + from),
+      startedAtMs: performance.timeOrigin + from,
     };
   }
 }

@@ -68,7 +68,11 @@ function adjustPlan(
   { native, ...rest }: Plan,
   { earlyAckProbe = false, secondEndpoint, seed = native.seed }: RunSettings,
 ): Plan {
-  const plan = { ...rest, native: { ...native, nudge: earlyAckProbe, seed } };
+  const plan = {
+    ...rest,
+    summary: { ...rest.summary, seed },
+    native: { ...native, nudge: earlyAckProbe, seed },
+  };
   return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
 }
 

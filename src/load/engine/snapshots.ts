@@ -1,17 +1,23 @@
-import type { NativeSnapshot } from '../../native.js';
-import type { Snapshot } from '../result.js';
+import type { NativeNameCounts, NativeSnapshot } from '../../native.js';
+import type { Plan } from '../plan/plan.js';
+import type { NamedSnapshot, Snapshot } from '../result.js';
 import { LatestValue } from './latest-value.js';
 
 /** The snapshots of one run, for any number of readers. */
 export class Snapshots implements AsyncIterable<Snapshot> {
   readonly #newest = new LatestValue<Snapshot>();
 
-  push({ timeouts, sent, connectFailed, above, ...snapshot }: NativeSnapshot): void {
+  push(snapshot: NativeSnapshot, plan: Pick<Plan, 'names' | 'buckets'>): void {
+    const { elapsedMs, completed, errors, inFlight, throughput, names } = snapshot;
+    const byName = names.map((counts, index) =>
+      convertCounts(counts, plan.names[index] ?? '', plan.buckets),
+    );
     this.#newest.push({
-      ...snapshot,
       phase: snapshot.phase as Snapshot['phase'],
+      ...{ elapsedMs, completed, errors, inFlight, throughput },
       p50Ms: snapshot.p50Ms ?? null,
       p99Ms: snapshot.p99Ms ?? null,
+      ...(plan.buckets > 0 && { byName }),
     });
   }
 
@@ -27,4 +33,17 @@ export class Snapshots implements AsyncIterable<Snapshot> {
   [Symbol.asyncIterator](): AsyncGenerator<Snapshot, void, void> {
     return this.#newest[Symbol.asyncIterator]();
   }
+}
+
+/** Converts the numbers of one name; the latency buckets are the last of the engine's bounds. */
+function convertCounts(counts: NativeNameCounts, name: string, buckets: number): NamedSnapshot {
+  const { inFlightAtEnd, above, ...numbers } = counts;
+  const { ok, statusErrors, transportErrors, timeouts } = numbers;
+  const ended = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd;
+  return {
+    name,
+    ...numbers,
+    ended,
+    buckets: above.slice(above.length - buckets).map((samples) => ended - samples),
+  };
 }

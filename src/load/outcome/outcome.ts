@@ -1,17 +1,19 @@
-import type { NativeDistribution, NativeOutcome } from '../../native.js';
+import type { NativeOutcome } from '../../native.js';
 import { packageVersion } from '../../version.js';
 import type { Phases } from '../engine/run-clock.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
+import type { Condition } from '../plan/condition.js';
 import type { Plan } from '../plan/plan.js';
 import type {
-  Distribution,
+  ConditionResult,
   ErrorKind,
   LoadResult,
   MachineResult,
   ServerResult,
-  Statistic,
 } from '../result.js';
+import { buildNamedResults } from './by-name.js';
 import { findClientBoundReasons } from './client-bound.js';
+import { convertDistribution } from './distribution.js';
 import { buildFailingResponses } from './failing-responses.js';
 import { findRedirections } from './redirections.js';
 import { findWarnings } from './warnings.js';
@@ -55,8 +57,10 @@ export function buildResult(run: RunData): LoadResult {
     schemaVersion: 1,
     tool: { name: 'millrace', version: packageVersion() },
     plan: { ...plan.summary, addresses: outcome.addresses },
-    startedAt: phases.startedAt.toISOString(),
+    startedAt: new Date(phases.startedAtMs).toISOString(),
+    startedAtMs: phases.startedAtMs,
     ...measured,
+    byName: buildNamedResults(outcome, measured, plan),
     failingResponses: buildFailingResponses(outcome.kept, plan),
     interrupted,
     ...(abortedBy !== null && { abortedBy }),
@@ -75,7 +79,18 @@ export function buildResult(run: RunData): LoadResult {
   const circumstances = {
     ...{ refusedAddresses, serverEnded, otherPorts, unreachedTargets, redirections },
   };
-  return { ...result, warnings: findWarnings(result, circumstances) };
+  const conditions = plan.conditions.map((condition) => evaluateCondition(condition, result));
+  return {
+    ...result,
+    ...(conditions.length > 0 && { conditions }),
+    warnings: findWarnings(result, circumstances),
+  };
+}
+
+function evaluateCondition(condition: Condition, result: LoadResult): ConditionResult {
+  const { text } = condition;
+  const holds = condition.failure(result) === null && text !== result.abortedBy;
+  return { condition: text, value: condition.measured(result), holds };
 }
 
 type Added =
@@ -83,6 +98,8 @@ type Added =
   | 'tool'
   | 'plan'
   | 'startedAt'
+  | 'startedAtMs'
+  | 'byName'
   | 'interrupted'
   | 'abortedBy'
   | 'warmup'
@@ -91,7 +108,8 @@ type Added =
   | 'warnings'
   | 'failingResponses'
   | 'generator';
-type Measured = Omit<LoadResult, Added> & {
+/** The part of a result that the engine measured. */
+export type Measured = Omit<LoadResult, Added> & {
   generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
 };
 
@@ -132,65 +150,10 @@ function convertOutcome(outcome: NativeOutcome): Measured {
       p99Ms: window.p99Ms ?? null,
     })),
     histograms: { unit: 'ns', ...histograms },
+    sums: { unit: 'ns', ...outcome.sums },
     percentiles: {
       latency: percentiles.latency as [number, number][],
       serviceTime: percentiles.serviceTime as [number, number][],
     },
   };
-}
-
-function convertDistribution(native: NativeDistribution): Distribution {
-  return {
-    count: native.count,
-    censored: native.censored,
-    atLeast: findBounds(native),
-    imprecise: findImprecise(native),
-    min: native.min ?? null,
-    mean: native.mean ?? null,
-    stdev: native.stdev ?? null,
-    p50: native.p50 ?? null,
-    p75: native.p75 ?? null,
-    p90: native.p90 ?? null,
-    p95: native.p95 ?? null,
-    p99: native.p99 ?? null,
-    p99_9: native.p99_9 ?? null,
-    p99_99: native.p99_99 ?? null,
-    max: native.max ?? null,
-  };
-}
-
-const PERCENTILES = {
-  p50: 0.5,
-  p75: 0.75,
-  p90: 0.9,
-  p95: 0.95,
-  p99: 0.99,
-  p99_9: 0.999,
-  p99_99: 0.9999,
-} as const;
-
-/** Tolerance for rounding errors of shares. */
-const TOLERANCE = 1e-12;
-
-/** Finds the figures beyond the share up to which times are known: they are lower bounds. */
-function findBounds({ count, known }: NativeDistribution): Distribution['atLeast'] {
-  if (count === 0 || known === 1) return {};
-  return { ...selectPercentilesAbove(known), mean: true, stdev: true, max: true };
-}
-
-/** Finds the percentiles that are known, but from too few samples. */
-function findImprecise({ count, known, supported }: NativeDistribution): Distribution['imprecise'] {
-  if (count === 0) return {};
-  const bounds = selectPercentilesAbove(known);
-  const names = Object.keys(selectPercentilesAbove(supported)) as Statistic[];
-  return markAll(names.filter((name) => !(name in bounds)));
-}
-
-function selectPercentilesAbove(share: number): Distribution['atLeast'] {
-  const names = Object.keys(PERCENTILES) as (keyof typeof PERCENTILES)[];
-  return markAll(names.filter((name) => PERCENTILES[name] > share + TOLERANCE));
-}
-
-function markAll(names: Statistic[]): Distribution['atLeast'] {
-  return Object.fromEntries(names.map((name) => [name, true]));
 }

@@ -3,6 +3,7 @@ import { count, plural, rate, share, time } from '../../format/units.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
 import { countArrivals } from '../plan/schedule.js';
+import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
 import type { LoadResult, Warning } from '../result.js';
 import { adviseOnCertificate } from './certificate-advice.js';
 import { adviseOnClientBound, clientBound } from './client-bound-words.js';
@@ -47,9 +48,16 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
     ['cpu-stolen', checkCpuStolen(result)],
     ['shared-cores', checkSharedCores(result)],
     ['short-run', checkShortRun(result)],
+    ['names-joined', checkNamesJoined(result)],
     ['certificate-not-verified', checkCertificateNotVerified(result)],
   ];
   return checks.flatMap(([id, message]) => (message === null ? [] : [{ id, message }]));
+}
+
+function checkNamesJoined({ byName, plan }: LoadResult): string | null {
+  if (!byName.some(({ name }) => name === OTHER_REQUESTS)) return null;
+  const targets = plan.targets.filter(({ name }) => name === OTHER_REQUESTS).length;
+  return `There are more than ${MAX_NAMES} request names: the requests of ${plural(targets, 'target')} are counted together, as '${OTHER_REQUESTS}'. Give targets that belong together one name: a line # @name: NAME before each.`;
 }
 
 function checkClientBound({ generator }: LoadResult): string | null {

@@ -34,15 +34,23 @@ const WINDOW_MS = 100;
 /** Longer than any run: over thirty years. */
 const MAX_RUN_MS = 1e12;
 
+type NamedNumbers = Pick<
+  NativeSnapshot,
+  'sent' | 'connectFailed' | 'errors' | 'timeouts' | 'above'
+>;
+
 /** Watches a run for conditions that can no longer hold. */
 export class AbortWatch {
   readonly #conditions: readonly Condition[];
   readonly #plan: RunLength;
+  readonly #names: readonly string[];
   #fastest = 0;
 
-  constructor(conditions: readonly Condition[], plan: RunLength) {
+  /** `names` are those of the plan's requests. */
+  constructor(conditions: readonly Condition[], plan: RunLength, names: readonly string[]) {
     this.#conditions = conditions;
     this.#plan = plan;
+    this.#names = names;
   }
 
   /** Finds a condition that can no longer hold, and returns its text; `null` if there is none. */
@@ -51,10 +59,20 @@ export class AbortWatch {
     this.#fastest = Math.max(this.#fastest, snapshot.throughput);
     const rest = Math.max(0, this.#countRemaining(snapshot));
     const shortestMs = this.#findShortestLength(snapshot);
-    const violated = this.#conditions.find(({ isViolated }, index) =>
-      isViolated({ ...snapshot, above: snapshot.above[index] ?? 0, rest, shortestMs }),
-    );
+    const violated = this.#conditions.find(({ name, isViolated }, index) => {
+      const numbers = name === null ? snapshot : this.#selectNumbers(snapshot, name);
+      return isViolated({ ...numbers, above: numbers.above[index] ?? 0, rest, shortestMs });
+    });
     return violated?.text ?? null;
+  }
+
+  /** Selects the numbers of the requests with one name: any of those to come may have it. */
+  #selectNumbers({ names }: NativeSnapshot, name: string): NamedNumbers {
+    const counts = names[this.#names.indexOf(name)];
+    if (!counts) return { sent: 0, connectFailed: 0, errors: 0, timeouts: 0, above: [] };
+    const { sent, statusErrors, transportErrors, timeouts, above } = counts;
+    const errors = statusErrors + transportErrors + timeouts;
+    return { sent, connectFailed: 0, errors, timeouts, above };
   }
 
   /** Finds the shortest length that the run may have: the number of requests may end it before its planned duration. */

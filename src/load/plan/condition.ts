@@ -2,6 +2,7 @@ import { usageError } from '../../errors.js';
 import { rate, share, time } from '../../format/units.js';
 import { hasDurationUnit, parseDuration, parseRate } from '../../units.js';
 import type { Distribution, LoadResult } from '../result.js';
+import { type ConditionSubject, selectSubject, splitConditionName } from './condition-subject.js';
 
 /** The progress of a run that conditions are checked against. */
 export interface Progress {
@@ -23,6 +24,8 @@ export interface Progress {
 export interface Condition {
   /** The condition as the user wrote it. */
   text: string;
+  /** The name of the requests that it is about; `null`: all requests. */
+  name: string | null;
   /** Returns `null` if the condition holds, else the measured value in words. */
   failure(result: LoadResult): string | null;
   /** Puts the measured value into words. */
@@ -68,47 +71,63 @@ const POINTS = [
   'max',
 ] as const satisfies (keyof Distribution)[];
 
-/** Parses a condition that must hold, such as `p99<50ms`; `name` is that of its option or flag. */
-export function parseCondition(text: string, name: string): Condition {
-  const [, distribution, metric = '', comparison = '', bound = ''] = SYNTAX.exec(text.trim()) ?? [];
-  const measure = readMeasure(metric.toLowerCase(), distribution?.toLowerCase(), bound, name);
+/**
+ * Parses a condition that must hold, such as `p99<50ms` or, of the requests with one name, `list users: p99<50ms`; `option`
+ * is the name of its option or flag.
+ */
+export function parseCondition(text: string, option: string): Condition {
+  const { name, condition } = splitConditionName(text);
+  const [, distribution, metric = '', comparison = '', bound = ''] =
+    SYNTAX.exec(condition.trim()) ?? [];
+  const measure = readMeasure(metric.toLowerCase(), distribution?.toLowerCase(), bound, option);
+  const suggest = () => {
+    const suggestion = suggestCondition(condition);
+    return suggestion === null ? null : `${name === null ? '' : `${name}: `}${suggestion}`;
+  };
   if (!measure) {
-    const meant = suggestCondition(text);
+    const meant = suggest();
     throw usageError(
       meant === null
-        ? `${name} must be a condition such as ${EXAMPLES} (got '${text}')`
-        : `${name} must be a condition (got '${text}'): write '${meant}'`,
+        ? `${option} must be a condition such as ${EXAMPLES} (got '${text}')`
+        : `${option} must be a condition (got '${text}'): write '${meant}'`,
     );
   }
   if (!measure.hasMinimum && comparison.startsWith('>')) {
-    throw usageError(`${name} says what must hold: write '${suggestCondition(text)}'`);
+    throw usageError(`${option} says what must hold: write '${suggest()}'`);
+  }
+  if (name !== null && /^(connect|tls)$/i.test(distribution ?? '')) {
+    throw usageError(
+      `${option}: connections are of the whole run, not of '${name}' (got '${text}')`,
+    );
   }
   const { quantile = null, boundMs = null } = measure;
   return {
     text,
+    name,
     metric: metric.toLowerCase(),
     quantile,
     boundMs,
-    measured: measure.read,
+    measured: (result) => measure.read(selectSubject(result, name)),
     bound: measure.bound,
     ofServiceTime: measure.ofServiceTime ?? false,
     isViolated: (progress) => !(measure.canHold?.(progress, comparison) ?? true),
-    describe: (result) => describeMeasured(measure, result),
+    describe: (result) => describeMeasured(measure, selectSubject(result, name)),
     failure(result) {
-      const value = measure.read(result);
+      const subject = selectSubject(result, name);
+      const value = measure.read(subject);
       if (value === null) return 'there is no sample';
       // The true value may be above a lower bound: that it is below a maximum is not proven.
-      const atLeast = measure.isAtLeast?.(result) ?? false;
+      const atLeast = measure.isAtLeast?.(subject) ?? false;
       if (!atLeast && compare(value, comparison, measure.bound)) return null;
-      return `it is ${describeMeasured(measure, result)}`;
+      return `it is ${describeMeasured(measure, subject)}`;
     },
   };
 }
 
-function describeMeasured(measure: Measure, result: LoadResult): string {
-  const value = measure.read(result);
+function describeMeasured(measure: Measure, subject: ConditionSubject): string {
+  const value = measure.read(subject);
   if (value === null) return 'without a sample';
-  return `${measure.isAtLeast?.(result) ? 'at least ' : ''}${measure.format(value)}`;
+  return `${measure.isAtLeast?.(subject) ? 'at least ' : ''}${measure.format(value)}`;
 }
 
 /** Names of the metrics in other tools. */
@@ -153,9 +172,9 @@ function toMinimumSign(sign: string): string {
 
 /** A metric of a result and the bound that it is compared with. */
 interface Measure {
-  read(result: LoadResult): number | null;
+  read(subject: ConditionSubject): number | null;
   /** Whether the value is a lower bound. */
-  isAtLeast?(result: LoadResult): boolean;
+  isAtLeast?(subject: ConditionSubject): boolean;
   format(value: number): string;
   bound: number;
   quantile?: number | null;
@@ -178,8 +197,9 @@ function readMeasure(
     if (!hasDurationUnit(bound)) return null;
     const key = DISTRIBUTIONS[(distribution ?? 'latency') as keyof typeof DISTRIBUTIONS];
     const ms = parseDuration(bound, name);
-    const read = (result: LoadResult) => result[key][point];
-    const isAtLeast = (result: LoadResult) => point !== 'min' && point in result[key].atLeast;
+    const read = (subject: ConditionSubject) => subject[key]?.[point] ?? null;
+    const isAtLeast = (subject: ConditionSubject) =>
+      point !== 'min' && point in (subject[key]?.atLeast ?? {});
     const quantile = readQuantile(point);
     const isWatched = key === 'latencyMs' || key === 'serviceTimeMs';
     const ofServiceTime = key === 'serviceTimeMs';
@@ -207,7 +227,7 @@ function readMeasure(
       comparison.startsWith('<') ||
       shortestMs === 0 ||
       compare(((sent + rest) * 1000) / shortestMs, comparison, perSecond);
-    const read = (result: LoadResult) => result.throughput.mean;
+    const read = (subject: ConditionSubject) => subject.throughput.mean;
     return { read, format: rate, bound: perSecond, hasMinimum: true, canHold };
   }
   if (metric === 'errors') {
@@ -244,7 +264,7 @@ function readQuantile(point: string): number | null {
 
 /** Reads a bound on a number of requests (`10`) or on their share (`1%`); `null` if it is neither. */
 function readCountOrShare(
-  countAtEnd: (result: LoadResult) => number,
+  countAtEnd: (subject: ConditionSubject) => number,
   countSoFar: (progress: Progress) => number,
   bound: string,
 ): Measure | null {
@@ -261,16 +281,16 @@ function readCountOrShare(
     const minShare = due === 0 ? 0 : countSoFar(progress) / due;
     return compare(minShare, comparison, Number(digits) / 100);
   };
-  const read = (result: LoadResult) => {
-    const { sent, notSent } = result.requests;
+  const read = (subject: ConditionSubject) => {
+    const { sent, notSent } = subject.requests;
     const due = sent + notSent.connectFailed;
-    return due === 0 ? null : countAtEnd(result) / due;
+    return due === 0 ? null : countAtEnd(subject) / due;
   };
   return { read, format: share, bound: Number(digits) / 100, canHold };
 }
 
 /** Counts the requests with an error status, a transport error, a timeout, or without a connection. */
-function countFailed({ requests }: LoadResult): number {
+function countFailed({ requests }: ConditionSubject): number {
   const { statusErrors, transportErrors, timeouts, notSent } = requests;
   return statusErrors + transportErrors + timeouts + notSent.connectFailed;
 }

@@ -12,6 +12,8 @@ import { parseUrl } from '../requests/url.js';
 import type { PlanSummary } from '../result.js';
 import { readAbortOnFail, readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
+import { type Condition, parseCondition } from './condition.js';
+import { checkRequestName } from './condition-subject.js';
 import { listExpectedStatuses, readExpect } from './expect.js';
 import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { readTransport } from './transport.js';
@@ -21,6 +23,12 @@ export interface Plan {
   native: NativePlan;
   /** The description, without the addresses: they are known after the run. */
   summary: Omit<PlanSummary, 'addresses'>;
+  /** Conditions that the result is judged by. */
+  conditions: Condition[];
+  /** Names of the requests, in the order of their numbers. */
+  names: string[];
+  /** Number of latency buckets: their bounds are the last ones of `native.bounds`. */
+  buckets: number;
   /** Whether some requests go to the command's server by a URL without host and port. */
   toCommand: boolean;
 }
@@ -58,12 +66,18 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
     ),
   };
   const expect = readExpect(options.expect);
+  const conditions = (options.conditions ?? []).map((text) => parseCondition(text, 'conditions'));
+  const abortConditions = readAbortOnFail(options);
+  for (const { name } of [...conditions, ...abortConditions]) checkRequestName(name, mix.names);
+  const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
+  const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
   const placeholders = options.placeholders ?? true;
   const csv = placeholders ? await readPlaceholders(mix.requests) : [];
   return {
     native: {
       origins: mix.origins,
       requests: mix.requests,
+      names: mix.names.length,
       weighted: mix.weighted,
       ...buildNativeSchedule(schedule),
       ...concurrency,
@@ -73,9 +87,13 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       closeConnections: transport.connection === 'close',
       tls: transport.native,
       expected: listExpectedStatuses(expect),
-      bounds: readBounds(readAbortOnFail(options)),
+      bounds: [
+        ...readBounds(abortConditions),
+        ...buckets.map((ms) => ({ serviceTime: false, ms })),
+      ],
+      snapshotsByName: buckets.length > 0 || abortConditions.some(({ name }) => name !== null),
       nudge: false,
-      seed: Math.floor(Math.random() * 2 ** 32),
+      seed,
     },
     summary: {
       model,
@@ -88,8 +106,12 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       tls: transport.tls,
       verifyCertificate: transport.tls === null ? null : transport.native.verify,
       expect,
+      seed,
       command: options.command === undefined ? null : maskArguments(options.command),
     },
+    conditions,
+    names: mix.names,
+    buckets: buckets.length,
     toCommand: mix.toCommand,
   };
 }

@@ -6,6 +6,7 @@ import type { PlanSummary } from '../result.js';
 import { readSharedBody, toBytes } from './body.js';
 import { ConnectionOverrides } from './connect-to.js';
 import { completeHeaders, frameHeaders, readHeaders } from './header.js';
+import { deriveRequestName, RequestNames, readRequestName } from './request-names.js';
 import { type LocatedTarget, readTargetsFile } from './targets-file.js';
 import { formatUrl, type Location, parseUrl } from './url.js';
 
@@ -13,6 +14,8 @@ import { formatUrl, type Location, parseUrl } from './url.js';
 export interface RequestMix {
   origins: NativeOrigin[];
   requests: NativeRequest[];
+  /** Names of the requests, in the order of their numbers. */
+  names: string[];
   weighted: boolean;
   /** Whether the requests' headers ask for `Connection: close`. */
   close: boolean;
@@ -31,10 +34,12 @@ export function readRequestMix(options: LoadOptions, command: Location | null): 
     method: options.method,
   };
   const origins = new Origins(options);
+  const names = new RequestNames();
   const toCommand = command !== null && base === command && targets.some(isRelative);
   const mix: RequestMix = {
     origins: origins.list,
     requests: [],
+    names: names.list,
     weighted,
     close: false,
     toCommand,
@@ -53,9 +58,14 @@ export function readRequestMix(options: LoadOptions, command: Location | null): 
       location,
       origins.findOrAdd(location),
     );
-    mix.requests.push(request);
+    const name =
+      target.name === undefined
+        ? deriveRequestName(request.method, request.target)
+        : readRequestName(target.name, target.where);
+    mix.requests.push({ ...request, name: names.findOrAdd(name) });
     closeCount += close ? 1 : 0;
     mix.summary.push({
+      name,
       method: request.method,
       url: maskUrl(formatUrl(location)),
       weight: weighted ? request.weight : null,
@@ -80,6 +90,8 @@ interface TargetSource {
 
 function readTargets(options: LoadOptions, command: Location | null): TargetSource {
   const urls = [options.url ?? []].flat().map((url) => ({ url, where: 'URL' }));
+  checkName(options, urls.length);
+  const name = options.name === undefined ? {} : { name: options.name };
   const base = command ? { base: command } : {};
   if (options.targets && options.targetsFile !== undefined) {
     throw usageError('targets cannot be combined with targetsFile');
@@ -94,12 +106,23 @@ function readTargets(options: LoadOptions, command: Location | null): TargetSour
       throw usageError('targets must contain at least one target (got an empty list)');
     return { targets, ...base, ...readBase(urls, targets) };
   }
-  if (urls.length > 0) return { targets: urls, ...base };
-  if (command) return { targets: [{ url: '/', where: 'URL' }], ...base };
+  if (urls.length > 0) return { targets: urls.map((url) => ({ ...url, ...name })), ...base };
+  if (command) return { targets: [{ url: '/', where: 'URL', ...name }], ...base };
   if (options.socketPath !== undefined) {
-    return { targets: [{ url: 'http://localhost/', where: 'URL' }] };
+    return { targets: [{ url: 'http://localhost/', where: 'URL', ...name }] };
   }
   throw usageError('url, targets, targetsFile or command is needed: there is nothing to load');
+}
+
+/** Refuses one name for several requests. */
+function checkName({ name, targets, targetsFile }: LoadOptions, urls: number): void {
+  if (name === undefined) return;
+  if (targets || targetsFile !== undefined) {
+    throw usageError(
+      'name is for a single request: targets have names of their own (a line # @name: NAME, or the field name)',
+    );
+  }
+  if (urls > 1) throw usageError(`name is for a single request (got ${urls} URLs)`);
 }
 
 // With targets, a URL is the server of the targets without a host.
@@ -157,7 +180,7 @@ function completeRequest(
   shared: SharedRequest,
   location: Location,
   origin: number,
-): { request: NativeRequest; close: boolean } {
+): { request: Omit<NativeRequest, 'name'>; close: boolean } {
   const { where, weight = 1 } = target;
   const content = toBytes(target.body) ?? shared.body;
   const method = readMethod(target.method ?? shared.method ?? (content ? 'POST' : 'GET'), where);

@@ -25,22 +25,34 @@ function isBlankOrComment(line: string): boolean {
   return /^\s*(#|$)/.test(line);
 }
 
+/** Names the request that follows. */
+const NAME_LINE = /^#\s*@name:\s*(.*)$/;
+
 const REQUEST_LINE = /^([A-Z]+)\s+(\S.*)$/;
 
 function readTextTargets(lines: string[], path: string): LocatedTarget[] {
   const targets: LocatedTarget[] = [];
   let headers: [string, string][] | null = null;
+  let name: { name: string; where: string } | null = null;
   for (const [index, raw] of lines.entries()) {
     const line = raw.trim();
     const where = `${path}:${index + 1}`;
     const current = targets.at(-1);
     const [, method, url] = REQUEST_LINE.exec(line) ?? [];
+    const [, named] = NAME_LINE.exec(line) ?? [];
+    if (named !== undefined) {
+      if (name) throw usageError(`${where}: no request follows the name in ${name.where}`);
+      name = { name: named, where };
+      headers = null;
+      continue;
+    }
     if (line.startsWith('#')) continue;
     if (line === '') {
       headers = null;
     } else if (method && url) {
       headers = [];
-      targets.push({ where, method, url, headers });
+      targets.push({ where, method, url, headers, ...(name && { name: name.name }) });
+      name = null;
     } else if (!headers || !current) {
       throw usageError(`${where} must be METHOD URL (got '${line}')`);
     } else if (current.body !== undefined) {
@@ -51,6 +63,7 @@ function readTextTargets(lines: string[], path: string): LocatedTarget[] {
       headers.push(splitHeader(line, where));
     }
   }
+  if (name) throw usageError(`${name.where}: no request follows this name`);
   return targets;
 }
 
@@ -61,7 +74,7 @@ function readJsonTargets(lines: string[], path: string): LocatedTarget[] {
 }
 
 function readJsonTarget(line: string, where: string): LocatedTarget {
-  const { method, url, header, body, weight, ...unknown } = parseObject(line, where);
+  const { method, url, name, header, body, weight, ...unknown } = parseObject(line, where);
   for (const name of Object.keys(unknown)) {
     throw usageError(`${where}: unknown field '${name}': use method, url, header, body or weight`);
   }
@@ -69,6 +82,10 @@ function readJsonTarget(line: string, where: string): LocatedTarget {
     throw usageError(`${where} must have a method and a url, both text`);
   }
   const target: LocatedTarget = { where, method, url };
+  if (name !== undefined) {
+    if (typeof name !== 'string') throw mustBe(`${where}: name`, 'text', name);
+    target.name = name;
+  }
   if (header !== undefined && header !== null) target.headers = readJsonHeaders(header, where);
   if (body !== undefined && body !== null) target.body = decodeBase64(body, where);
   if (weight !== undefined) {

@@ -1,3 +1,4 @@
+import { toRouteName } from '../../route-name.cjs';
 import { Histogram } from '../../statistics/histogram.cjs';
 import type { RouteCounters, RouteSample } from '../protocol.cjs';
 
@@ -5,7 +6,6 @@ import type { RouteCounters, RouteSample } from '../protocol.cjs';
 const MAX_ROUTES = 50;
 /** Maximum number of paths per method whose route is cached. */
 const MAX_PATHS = 500;
-const MAX_NAME_LENGTH = 120;
 const OTHER = 'other';
 
 /** Measurements of the requests for one route. */
@@ -78,18 +78,3 @@ export class Routes {
     return changed;
   }
 }
-
-/** Replaces the parts of a path that identify one thing of its kind with `:id`. */
-export function toRouteName(path: string): string {
-  const segments = path.split('/').map((segment) => (isId(segment) ? ':id' : segment));
-  const name = segments.join('/');
-  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
-}
-
-function isId(segment: string): boolean {
-  return NUMBER.test(segment) || UUID.test(segment) || (HEX.test(segment) && /\d/.test(segment));
-}
-
-const NUMBER = /^\d+$/;
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-const HEX = /^[\da-f]{8,}$/i;

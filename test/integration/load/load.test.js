@@ -133,7 +133,7 @@ test('a command that listens on two ports has a warning that names the loaded on
   const run = load({ command: [process.execPath, '-e', program], duration: 300 });
   const { plan, warnings } = await run;
   const { message } = warnings.find(({ id }) => id === 'several-ports');
-  const [, other] = /port (\d+) too: what was loaded is 127\.0\.0\.1:\d+\./.exec(message);
+  const [, other] = /listens on port (\d+); the load went to 127\.0\.0\.1:\d+\./.exec(message);
   assert.ok(message.includes(`http://localhost:${other}/`));
   assert.ok(message.includes(plan.addresses[0]));
   assert.notEqual(plan.addresses[0], `127.0.0.1:${other}`);

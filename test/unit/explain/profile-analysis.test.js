@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { analyseProfile } from '../../../dist/explain/profile/analyze.js';
 import { SourceMaps } from '../../../dist/explain/profile/source-maps.js';
-import { toRouteName } from '../../../dist/probe/inbound/routes.cjs';
+import { toRouteName } from '../../../dist/route-name.cjs';
 import {
   computeBucketMiddle,
   computeQuantile,

@@ -14,11 +14,13 @@ const CLOSED = {
 const OPEN = { ...CLOSED, model: 'open', rate: 100, arrivals: 'constant' };
 const START = {
   ...{ phase: 'measure', elapsedMs: 100, sent: 50, connectFailed: 0, errors: 0, timeouts: 0 },
-  ...{ inFlight: 2, throughput: 500, above: [0] },
+  ...{ inFlight: 2, throughput: 500, above: [0], names: [] },
 };
 
+const CALM = { sent: 25, statusErrors: 0, transportErrors: 0, timeouts: 0, above: [0] };
+
 function lost(condition, plan, snapshot) {
-  const watch = new AbortWatch(readAbortOnFail({ abortOnFail: condition }), plan);
+  const watch = new AbortWatch(readAbortOnFail({ abortOnFail: condition }), plan, ['a', 'b']);
   return watch.findViolated({ ...START, ...snapshot }) !== null;
 }
 
@@ -27,6 +29,41 @@ const BY_NUMBER = { ...CLOSED, requests: 3000, durationMs: 60_000 };
 const ENDLESS = { ...BY_NUMBER, durationMs: null };
 const OPEN_BY_NUMBER = { ...OPEN, requests: 1000, durationMs: 60_000 };
 const rows = [
+  [
+    'a condition on a name counts its requests',
+    'b: errors<1',
+    CLOSED,
+    { names: [CALM, { ...CALM, statusErrors: 1 }] },
+    true,
+  ],
+  [
+    'a condition on a name leaves out those of others',
+    'a: errors<1',
+    CLOSED,
+    { errors: 1, names: [CALM, { ...CALM, statusErrors: 1 }] },
+    false,
+  ],
+  [
+    'a time of a name is lost by its own samples',
+    'b: max<1s',
+    CLOSED,
+    { names: [CALM, { ...CALM, above: [1] }] },
+    true,
+  ],
+  [
+    'a time of a name holds whatever others take',
+    'a: max<1s',
+    CLOSED,
+    { above: [1], names: [CALM, { ...CALM, above: [1] }] },
+    false,
+  ],
+  [
+    'a name may still get all requests that are to come',
+    'b: errors<1%',
+    BY_NUMBER,
+    { names: [CALM, { ...CALM, sent: 1, statusErrors: 1 }] },
+    false,
+  ],
   ['max<2s holds in the first second of a closed run', 'max<2s', CLOSED, {}, false],
   ['max<2s is lost by one sample above it', 'max<2s', CLOSED, { above: [1] }, true],
   [

@@ -54,3 +54,36 @@ test('the throughput may have a minimum and a maximum', () => {
   assert.equal(parseCondition('throughput>1', 'fail-on').failure(result), null);
   assert.match(parseCondition('throughput<1', 'fail-on').failure(result), /^it is /);
 });
+
+const byName = [
+  { ...result.byName[0], name: 'list users', throughput: 12 },
+  { ...result.byName[0], name: 'a: b', latencyMs: { ...result.latencyMs, p99: 1 } },
+];
+
+for (const [text, failure] of [
+  ['list users: p99<30ms', 'it is 34.7 ms'],
+  ['a: b: p99<30ms', null],
+  ['a: b:  service.p99 < 30ms', 'it is 32.3 ms'],
+  ['list users: throughput>10', null],
+  ['list users: throughput>20', 'it is 12'],
+  ['list users: errors<0.001%', /^it is /],
+]) {
+  test(`of the requests with one name: ${text}`, () => {
+    const told = parseCondition(text, 'fail-on').failure({ ...result, byName });
+    if (failure instanceof RegExp) assert.match(told, failure);
+    else assert.equal(told, failure);
+  });
+}
+
+for (const [text, message] of [
+  ['list users: p99', /^fail-on must be a condition such as .* \(got 'list users: p99'\)$/],
+  ['list users: p99>20ms', /^fail-on says what must hold: write 'list users: p99<=20ms'$/],
+  [
+    'list users: connect.p99<20ms',
+    /^fail-on: connections are of the whole run, not of 'list users'/,
+  ],
+]) {
+  test(`a condition on a name is refused: ${text}`, () => {
+    assert.throws(() => parseCondition(text, 'fail-on'), { message });
+  });
+}

@@ -109,10 +109,12 @@ test('counts, rates and sizes are read', () => {
 });
 
 test('a run is closed by default, and its plan contains every default', async () => {
-  const { summary, native } = await buildPlan({ url });
+  const { summary, native, names } = await buildPlan({ url, seed: 7 });
+  assert.equal(native.seed, 7);
+  assert.deepEqual(names, ['GET /']);
   assert.deepEqual(summary, {
     model: 'closed',
-    targets: [{ method: 'GET', url, weight: null, bodyBytes: 0 }],
+    targets: [{ name: 'GET /', method: 'GET', url, weight: null, bodyBytes: 0 }],
     order: 'in-turn',
     connections: 10,
     initialConnections: 10,
@@ -134,6 +136,7 @@ test('a run is closed by default, and its plan contains every default', async ()
     connectTimeoutMs: 3000,
     expect: ['1xx', '2xx', '3xx'],
     command: null,
+    seed: 7,
   });
   assert.equal(native.startRate, undefined);
   assert.equal(native.closeConnections, false);

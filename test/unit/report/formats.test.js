@@ -136,7 +136,7 @@ describe('CSV', () => {
     const rows = csvRows(renderLoadCsv([one, fixture('tls-errors')]));
     assert.deepEqual(
       rows.map(({ name }) => name),
-      ['', 'GET /things-0/:id', 'GET /things-1/:id', ''],
+      ['', 'GET /things-0/:id', 'GET /things-1/:id', '', 'GET /products/:id'],
     );
     assert.equal(Number(rows[0].sent), one.requests.sent);
     assert.equal(Number(rows[1].latency_p99_ms), one.byName[0].latencyMs.p99);

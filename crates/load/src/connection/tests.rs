@@ -57,6 +57,7 @@ fn mix() -> Vec<Rendered> {
             fields: Vec::new(),
             body: None,
             weight: 1.0,
+            name: 0,
         };
         Rendered::new(&request, false, None, 1).unwrap()
     };

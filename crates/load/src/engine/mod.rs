@@ -140,7 +140,7 @@ impl Engine {
             servers,
             demand,
             timers: TimerQueue::default(),
-            recorder: Recorder::new(Nanos::NEVER).expecting(plan.expected),
+            recorder: Recorder::new(Nanos::NEVER).for_plan(plan),
             random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
             sequence: (worker as u64, plan.threads as u64),
             budget,

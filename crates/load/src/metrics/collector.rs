@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use crate::metrics::by_name::{NameCounts, NameStats, add_up};
 use crate::metrics::counts::Counts;
 use crate::metrics::recorder::WINDOW;
 use crate::metrics::window_series::WindowSeries;
@@ -28,6 +29,8 @@ pub(crate) struct Collector<'a> {
     series: WindowSeries,
     warmup_windows: u32,
     in_flight: Vec<u64>,
+    /// The newest numbers by name, by worker.
+    names: Vec<Vec<NameCounts>>,
     per_worker: Vec<(u64, Duration)>,
     done: Vec<WorkerReport>,
     set_up_turns: u32,
@@ -49,6 +52,7 @@ impl<'a> Collector<'a> {
             series: WindowSeries::new(workers),
             warmup_windows: 0,
             in_flight: vec![0; workers],
+            names: vec![Vec::new(); workers],
             per_worker: vec![(0, Duration::ZERO); workers],
             done: Vec::new(),
             set_up_turns: 0,
@@ -59,8 +63,9 @@ impl<'a> Collector<'a> {
     pub(crate) fn collect(&mut self, messages: &Receiver<Message>) {
         loop {
             match messages.recv_timeout(WINDOW) {
-                Ok(Message::Window { worker, phase, index, next, in_flight, tally }) => {
+                Ok(Message::Window { worker, phase, index, next, in_flight, tally, names }) => {
                     self.in_flight[worker] = in_flight;
+                    self.names[worker] = names;
                     self.add_window(worker, phase, (index, next), tally);
                 }
                 Ok(Message::Done(done)) => {
@@ -143,6 +148,8 @@ impl<'a> Collector<'a> {
             throughput: if seconds > 0.0 { completed as f64 / seconds } else { 0.0 },
             p50,
             p99,
+            latency_sum: self.total.latency.total(),
+            names: self.names.iter().cloned().reduce(add_up).unwrap_or_default(),
         });
     }
 
@@ -171,6 +178,9 @@ impl<'a> Collector<'a> {
             WorkerOutcome { busy, starved: done.starved.map(share), requests }
         });
         let workers = workers.collect();
+        let names = self.done.iter_mut().map(|done| std::mem::take(&mut done.names));
+        let names = names.reduce(add_up).unwrap_or_default();
+        self.check_names(&names)?;
         let used: BTreeSet<&String> = self.done.iter().flat_map(|done| &done.used).collect();
         let ruled_out = self.done.iter().flat_map(|done| &done.ruled_out);
         let ruled_out = ruled_out.filter(|address| !used.contains(address));
@@ -190,7 +200,21 @@ impl<'a> Collector<'a> {
             addresses: used.into_iter().cloned().collect(),
             ruled_out: ruled_out.into_iter().cloned().collect(),
             total: self.total,
+            names,
         })
+    }
+
+    /// The requests by name add up to all.
+    fn check_names(&self, names: &[NameStats]) -> Result<(), RunError> {
+        let sum = |number: fn(&NameCounts) -> u64| {
+            names.iter().map(|stats| number(&stats.counts)).sum::<u64>()
+        };
+        let (sent, ended) = (sum(|counts| counts.sent), sum(NameCounts::ended));
+        let all = self.total.counts.sent;
+        if names.is_empty() || sent == all && ended == all {
+            return Ok(());
+        }
+        Err(RunError::Accounting(format!("sent {all}, by name {sent}, ended {ended}")))
     }
 
     /// The requests add up.

@@ -10,7 +10,7 @@ use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use crate::metrics::estimate::Estimate;
 
 /// Maximum duration in nanoseconds: 1 h. Longer ones count as this long.
-const MAX_NANOS: u64 = 3_600_000_000_000;
+pub(crate) const MAX_NANOS: u64 = 3_600_000_000_000;
 
 /// Durations in HDR histograms (nanoseconds, 3 significant digits), one of all samples and one of those
 /// that are censored, with the exact sum. Its size does not depend on the number of samples. Figures are
@@ -42,6 +42,27 @@ impl Default for DurationHistogram {
 }
 
 impl DurationHistogram {
+    /// Returns a histogram of samples that were counted elsewhere: durations in nanoseconds with their numbers, those of
+    /// the censored ones again, the exact sum, and the least one that is not censored.
+    pub(crate) fn from_counts(
+        all: impl Iterator<Item = (u64, u64)>,
+        censored: impl Iterator<Item = (u64, u64)>,
+        sum: u128,
+        min: Option<u64>,
+    ) -> Self {
+        let mut times = Self { sum, min: min.unwrap_or(u64::MAX), ..Self::default() };
+        for (nanos, count) in all {
+            times.all.saturating_record_n(nanos, count);
+        }
+        for (nanos, count) in censored {
+            times
+                .censored
+                .get_or_insert_with(|| Box::new(histogram()))
+                .saturating_record_n(nanos, count);
+        }
+        times
+    }
+
     /// Adds a duration that was observed to its end.
     pub fn record(&mut self, duration: Duration) {
         let nanos = self.add(duration);
@@ -88,6 +109,12 @@ impl DurationHistogram {
     #[must_use]
     pub fn total(&self) -> Duration {
         Duration::from_nanos(u64::try_from(self.sum).unwrap_or(u64::MAX))
+    }
+
+    /// The exact sum of all samples in nanoseconds, of the censored ones their ages.
+    #[must_use]
+    pub fn sum_nanos(&self) -> u128 {
+        self.sum
     }
 
     /// The shortest sample that is not censored.

@@ -31,6 +31,14 @@ pub struct KeptResponse {
     pub bytes: Box<[u8]>,
 }
 
+impl KeptResponse {
+    /// The response to `request`, which consists of these parts.
+    pub(crate) fn new(why: KeepReason, request: &InFlight, parts: [&[u8]; 2]) -> Self {
+        let bytes = parts.into_iter().flatten().take(MAX_KEPT).copied().collect();
+        Self { why, request: request.request, bytes }
+    }
+}
+
 /// Kinds of responses of which a worker has not kept one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstResponses {
@@ -52,19 +60,14 @@ impl FirstResponses {
         }
     }
 
-    /// Keeps the response, and no later one of its kind.
+    /// Removes a kind, of which one is kept now; `false` if one was kept before.
     #[cold]
-    pub(crate) fn keep(
-        &mut self,
-        why: KeepReason,
-        request: &InFlight,
-        parts: [&[u8]; 2],
-    ) -> KeptResponse {
+    pub(crate) fn remove(&mut self, why: KeepReason) -> bool {
+        let had = self.has(why);
         match why {
             KeepReason::Status(status) => self.statuses.remove(status),
             KeepReason::Error(kind) => self.errors[kind as usize] = false,
         }
-        let bytes = parts.into_iter().flatten().take(MAX_KEPT).copied().collect();
-        KeptResponse { why, request: request.request, bytes }
+        had
     }
 }

@@ -1,11 +1,13 @@
 //! Counts and times: recorded by each worker in windows of 100 ms, and merged by the collector.
 
+pub mod by_name;
 pub(crate) mod collector;
 pub mod counts;
 pub mod duration_histogram;
 mod estimate;
 pub mod kept;
 pub(crate) mod recorder;
+pub mod sparse_durations;
 pub mod statuses;
 pub(crate) mod window_series;
 pub mod window_stats;

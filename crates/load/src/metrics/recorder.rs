@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use millrace_net::Nanos;
 
-use crate::metrics::kept::{FirstResponses, KeepReason};
+use crate::metrics::by_name::{NameCounts, NameRecorder, NameStats};
+use crate::metrics::kept::{FirstResponses, KeepReason, KeptResponse};
 use crate::metrics::window_stats::WindowStats;
+use crate::plan::Plan;
 use crate::{ErrorKind, StatusSet};
 
 /// Length of a window.
@@ -50,6 +52,7 @@ pub(crate) struct Recorder {
     expected: StatusSet,
     /// Kinds of responses of which the first is still to be kept.
     unseen: FirstResponses,
+    names: NameRecorder,
 }
 
 impl Recorder {
@@ -63,12 +66,14 @@ impl Recorder {
             summed_until: measure_from,
             expected: StatusSet::below_400(),
             unseen: FirstResponses::new(&StatusSet::below_400()),
+            names: NameRecorder::default(),
         }
     }
 
-    /// Sets the statuses that count as success.
-    pub(crate) fn expecting(self, expected: StatusSet) -> Self {
-        Self { expected, unseen: FirstResponses::new(&expected), ..self }
+    /// Sets the statuses that count as success, and the names of the requests.
+    pub(crate) fn for_plan(self, plan: &Plan) -> Self {
+        let unseen = FirstResponses::new(&plan.expected);
+        Self { expected: plan.expected, unseen, names: NameRecorder::new(plan), ..self }
     }
 
     /// Sets when the measurement begins.
@@ -147,6 +152,7 @@ impl Recorder {
         if request.intended >= self.measure_from {
             counts.sent += 1;
             counts.reused += u64::from(reused);
+            self.names.sent(request);
         } else {
             counts.warmup += 1;
         }
@@ -183,17 +189,56 @@ impl Recorder {
         tally.counts.count_status(status);
         tally.latency.record(now.since(request.intended));
         tally.service_time.record(now.since(request.sent));
+        self.names.completed(request, now, status, succeeded);
     }
 
     /// Whether the caller should pass the response to `keep`.
     pub(crate) fn wants(&self, why: KeepReason, request: &InFlight) -> bool {
-        self.unseen.has(why) && self.is_measured(request.intended)
+        (self.unseen.has(why) || self.is_failing(why) && self.names.wants(request))
+            && self.is_measured(request.intended)
     }
 
     /// Keeps the response to `request`, which consists of these parts.
     #[cold]
     pub(crate) fn keep(&mut self, why: KeepReason, request: &InFlight, parts: [&[u8]; 2]) {
-        self.stats.kept.push(self.unseen.keep(why, request, parts));
+        let response = KeptResponse::new(why, request, parts);
+        if self.is_failing(why) {
+            self.names.keep(&response, request);
+        }
+        if self.unseen.remove(why) {
+            self.stats.kept.push(response);
+        }
+    }
+
+    fn is_failing(&self, why: KeepReason) -> bool {
+        match why {
+            KeepReason::Status(status) => !self.expected.contains(status),
+            KeepReason::Error(_) => true,
+        }
+    }
+
+    /// Records bytes of a measured request by its name.
+    pub(crate) fn bytes_sent_for(&mut self, request: &InFlight, count: usize) {
+        if self.is_measured(request.intended) {
+            self.names.bytes_sent(request, count);
+        }
+    }
+
+    /// Records bytes of the response to a measured request by its name.
+    pub(crate) fn bytes_received_for(&mut self, request: &InFlight, count: usize) {
+        if self.is_measured(request.intended) {
+            self.names.bytes_received(request, count);
+        }
+    }
+
+    /// Returns the numbers by name so far; empty where there is one name only.
+    pub(crate) fn counts_by_name(&self) -> Vec<NameCounts> {
+        self.names.counts()
+    }
+
+    /// Returns the figures by name at the end of the run.
+    pub(crate) fn take_names(&mut self) -> Vec<NameStats> {
+        self.names.take()
     }
 
     pub(crate) fn lost(
@@ -222,6 +267,7 @@ impl Recorder {
         }
         tally.latency.record_censored(now.since(request.intended));
         tally.service_time.record_censored(now.since(request.sent));
+        self.names.lost(request, now, loss);
     }
 
     /// Records that the response to a completed request arrived in parts, the first of them at `first`.

@@ -11,11 +11,13 @@ pub(crate) fn plan() -> Plan {
         fields: Vec::new(),
         body: None,
         weight: 1.0,
+        name: 0,
     };
     let endpoint = Endpoint::Host("127.0.0.1".into(), 80);
     Plan {
         origins: vec![Origin { endpoint, server_name: None }],
         requests: vec![request],
+        names: 1,
         weighted: false,
         placeholders: false,
         tables: Vec::new(),
@@ -33,6 +35,7 @@ pub(crate) fn plan() -> Plan {
         connect_timeout: Duration::from_secs(1),
         tls: TlsOptions::default(),
         expected: StatusSet::below_400(),
+        snapshots_by_name: false,
         bounds: Vec::new(),
         early_ack_probe: false,
         seed: 1,

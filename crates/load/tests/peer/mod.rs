@@ -132,6 +132,7 @@ pub(crate) fn plan(endpoint: Endpoint) -> Plan {
     Plan {
         origins: vec![Origin { endpoint, server_name: None }],
         requests: vec![get("/")],
+        names: 1,
         weighted: false,
         placeholders: true,
         tables: Vec::new(),
@@ -149,6 +150,7 @@ pub(crate) fn plan(endpoint: Endpoint) -> Plan {
         connect_timeout: Duration::from_secs(5),
         tls: Default::default(),
         expected: millrace_load::StatusSet::below_400(),
+        snapshots_by_name: false,
         bounds: Vec::new(),
         early_ack_probe: false,
         seed: 1,
@@ -163,6 +165,7 @@ pub(crate) fn get(target: &str) -> Request {
         fields: vec![("Host".into(), "peer".into())],
         body: None,
         weight: 1.0,
+        name: 0,
     }
 }
 

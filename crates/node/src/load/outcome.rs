@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::by_name::{NativeNameCounts, NativeNameStats};
 use millrace_load::metrics::duration_histogram::DurationHistogram;
 use millrace_load::metrics::kept::{KeepReason, KeptResponse};
 use millrace_load::{Outcome, Snapshot, SnapshotPhase, Window, WorkerOutcome};
@@ -34,6 +35,10 @@ pub struct NativeSnapshot {
     pub p50_ms: Option<f64>,
     /// 99th percentile so far.
     pub p99_ms: Option<f64>,
+    /// Sum of all latencies so far.
+    pub latency_sum_ms: f64,
+    /// Numbers so far by name, if the plan asks for them and there are several.
+    pub names: Vec<NativeNameCounts>,
 }
 
 /// A distribution in milliseconds; what has no sample is absent.
@@ -240,6 +245,29 @@ pub struct NativeHistograms {
     pub service_time: String,
     /// Of these the censored ones.
     pub service_time_censored: String,
+    /// First byte to last byte.
+    pub gap: String,
+    /// Of these the censored ones.
+    pub gap_censored: String,
+    /// Connects.
+    pub connect: String,
+    /// Handshakes.
+    pub tls: String,
+}
+
+/// Exact sums of all samples, in nanoseconds as decimal digits.
+#[napi(object)]
+pub struct NativeSums {
+    /// Done minus intended.
+    pub latency: String,
+    /// Done minus sent.
+    pub service_time: String,
+    /// First byte to last byte.
+    pub gap: String,
+    /// Connects.
+    pub connect: String,
+    /// Handshakes.
+    pub tls: String,
 }
 
 /// Points (percentile, milliseconds).
@@ -298,6 +326,10 @@ pub struct NativeOutcome {
     pub series: Vec<NativeWindow>,
     /// Whole distributions.
     pub histograms: NativeHistograms,
+    /// Sums of the samples.
+    pub sums: NativeSums,
+    /// Figures by name; empty if there is one name only.
+    pub names: Vec<NativeNameStats>,
     /// Distributions as points.
     pub percentiles: NativePercentiles,
 }
@@ -305,7 +337,7 @@ pub struct NativeOutcome {
 const WINDOW_MS: f64 = 100.0;
 const WINDOWS_PER_SECOND: usize = 10;
 
-fn ms(duration: Duration) -> f64 {
+pub(super) fn ms(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e6
 }
 
@@ -324,6 +356,8 @@ impl From<Snapshot> for NativeSnapshot {
             throughput,
             p50,
             p99,
+            latency_sum,
+            names,
         } = snapshot;
         let phase = match phase {
             SnapshotPhase::SetUp => "setup",
@@ -343,6 +377,8 @@ impl From<Snapshot> for NativeSnapshot {
             throughput,
             p50_ms: p50.map(ms),
             p99_ms: p99.map(ms),
+            latency_sum_ms: ms(latency_sum),
+            names: names.iter().map(NativeNameCounts::from).collect(),
         }
     }
 }
@@ -401,6 +437,7 @@ impl NativeOutcome {
             mean_in_flight,
             addresses,
             ruled_out,
+            names,
         } = outcome;
         let counts = &total.counts;
         let seconds = duration.as_secs_f64();
@@ -485,13 +522,30 @@ impl NativeOutcome {
                 latency_censored: total.latency.encode_censored(),
                 service_time: total.service_time.encode(),
                 service_time_censored: total.service_time.encode_censored(),
+                gap: total.gap.encode(),
+                gap_censored: total.gap.encode_censored(),
+                connect: total.connect.encode(),
+                tls: total.tls.encode(),
             },
+            sums: NativeSums {
+                latency: nanos(&total.latency),
+                service_time: nanos(&total.service_time),
+                gap: nanos(&total.gap),
+                connect: nanos(&total.connect),
+                tls: nanos(&total.tls),
+            },
+            names: names.iter().map(NativeNameStats::from).collect(),
             percentiles: NativePercentiles {
                 latency: points(&total.latency),
                 service_time: points(&total.service_time),
             },
         }
     }
+}
+
+/// The exact sum: more than a number of JavaScript may hold.
+fn nanos(times: &DurationHistogram) -> String {
+    times.sum_nanos().to_string()
 }
 
 fn window_of(index: u32, window: Window) -> NativeWindow {

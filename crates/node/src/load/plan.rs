@@ -52,6 +52,8 @@ pub struct NativeRequest {
     pub body: Option<Bytes>,
     /// Share in a weighted mix.
     pub weight: f64,
+    /// Its name, by number.
+    pub name: u32,
 }
 
 /// A straight line from the rate before to this one.
@@ -112,6 +114,8 @@ pub struct NativePlan {
     /// The mix.
     #[napi(ts_type = "Array<NativeRequest>")]
     pub requests: List<NativeRequest>,
+    /// How many names the requests have.
+    pub names: u32,
     /// Drawn by weight; otherwise taken in turn.
     pub weighted: bool,
     /// Fill `{{...}}` in.
@@ -157,6 +161,8 @@ pub struct NativePlan {
     /// Statuses of a success.
     #[napi(ts_type = "Array<number>")]
     pub expected: List<u32>,
+    /// Snapshots have the numbers by name.
+    pub snapshots_by_name: bool,
     /// Snapshots count the samples above these.
     #[napi(ts_type = "Array<NativeBound>")]
     pub bounds: List<NativeBound>,
@@ -185,6 +191,7 @@ impl From<NativePlan> for Plan {
         let NativePlan {
             origins,
             requests,
+            names,
             weighted,
             placeholders,
             csv,
@@ -206,6 +213,7 @@ impl From<NativePlan> for Plan {
             connect_timeout_ms,
             tls,
             expected,
+            snapshots_by_name,
             bounds,
             nudge,
             seed,
@@ -222,6 +230,7 @@ impl From<NativePlan> for Plan {
         Self {
             origins: origins.into_iter().map(Origin::from).collect(),
             requests: requests.into_iter().map(Request::from).collect(),
+            names: names as usize,
             weighted,
             placeholders,
             tables: csv.into_iter().map(Table::from).collect(),
@@ -242,6 +251,7 @@ impl From<NativePlan> for Plan {
                 .into_iter()
                 .filter_map(|status| u16::try_from(status).ok())
                 .collect(),
+            snapshots_by_name,
             bounds: bounds.into_iter().map(Bound::from).collect(),
             early_ack_probe: nudge,
             seed: seed as u64,
@@ -266,7 +276,7 @@ impl From<NativeOrigin> for Origin {
 
 impl From<NativeRequest> for Request {
     fn from(request: NativeRequest) -> Self {
-        let NativeRequest { origin, method, target, headers, body, weight } = request;
+        let NativeRequest { origin, method, target, headers, body, weight, name } = request;
         Self {
             origin: origin as usize,
             method,
@@ -274,6 +284,7 @@ impl From<NativeRequest> for Request {
             fields: headers.into_iter().map(|NativeHeader { name, value }| (name, value)).collect(),
             body: body.map(|body| body.0),
             weight,
+            name,
         }
     }
 }

@@ -56,6 +56,13 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
       return `-body ${value} is taken as --body @${value}; a text is --body TEXT`;
     },
   ),
+  text('name', 'name', {
+    value: 'NAME',
+    fallback: 'method and path, with :id for what varies',
+    help: 'name of the request in the report and in conditions',
+    details:
+      "For a single request. Targets have names of their own: a line '# @name: NAME' before the request, or the field name. Requests with the same name have their figures together; up to 200 names are told apart.",
+  }),
   text('input', 'bodyFile', {
     short: 'i',
     value: 'FILE',

@@ -24,7 +24,7 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
     common: true,
     help: "exit 99 unless this holds: 'p99<50ms'",
     details:
-      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or of another distribution with the prefix service., connect. or tls., as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. A condition without a sample does not hold.",
+      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or of another distribution with the prefix service., connect. or tls., as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. Of the requests with one name: 'list users: p99<50ms', 'GET /users/:id: errors<1%'; the name ends at the last colon and space. A condition without a sample does not hold.",
     set({ failOn }, value, flag) {
       failOn.push(parseCondition(value, flag));
     },

@@ -108,6 +108,16 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     details:
       'With a rate. Arrivals beyond the maximum are counted and not sent, and the report warns.',
   }),
+  count(
+    'seed',
+    'seed',
+    { min: 0, max: Number.MAX_SAFE_INTEGER },
+    {
+      fallback: 'random; the result contains it',
+      help: 'seed of random arrivals, weights and placeholders',
+      details: 'The same seed and the same flags give the same requests at the same times.',
+    },
+  ),
   count('pipelining', 'pipelining', LIMITS.pipelining, {
     short: 'p',
     common: true,

@@ -254,3 +254,71 @@ fn what_a_schedule_made_due_was_sent_or_has_a_reason() {
     recorder.gave_up(10, false);
     assert!(!recorder.stats.schedule_adds_up());
 }
+
+/// A measuring recorder for requests 0 and 1 with name 0, and request 2 with name 1.
+fn named() -> Recorder {
+    let mut plan = crate::plan::tests::plan();
+    let request = plan.requests[0].clone();
+    plan.requests = [0, 0, 1].map(|name| crate::plan::Request { name, ..request.clone() }).to_vec();
+    plan.names = 2;
+    plan.bounds = vec![crate::plan::Bound { service_time: false, time: Duration::from_nanos(10) }];
+    let mut recorder = Recorder::new(Nanos(MEASURE_FROM)).for_plan(&plan);
+    recorder.measure_from(Nanos(MEASURE_FROM));
+    recorder
+}
+
+#[test]
+fn requests_are_counted_by_name_if_they_are_measured() {
+    let mut recorder = named();
+    let in_flight = |index, intended: u64| InFlight {
+        request: index,
+        ..request(MEASURE_FROM + intended, MEASURE_FROM + intended)
+    };
+    let early = InFlight { intended: Nanos(0), ..in_flight(2, 0) };
+    for request in [in_flight(0, 0), in_flight(1, 1), in_flight(2, 2), early] {
+        recorder.sent(&request, false);
+        recorder.bytes_sent_for(&request, 100);
+    }
+    let at = |nanos| Nanos(MEASURE_FROM + nanos);
+    recorder.completed(&in_flight(0, 0), at(5), 200);
+    assert!(recorder.wants(KeepReason::Status(500), &in_flight(1, 1)));
+    recorder.keep(KeepReason::Status(500), &in_flight(1, 1), [b"one", b""]);
+    recorder.completed(&in_flight(1, 1), at(21), 500);
+    let reset = Loss::Transport(ErrorKind::Reset);
+    recorder.lost(&in_flight(2, 2), at(9), reset, String::new);
+    recorder.completed(&early, at(9), 500);
+    // Of this status one is kept, and none of this name.
+    assert!(recorder.wants(KeepReason::Status(500), &in_flight(2, 2)));
+    recorder.keep(KeepReason::Status(500), &in_flight(2, 2), [b"two", b""]);
+    assert_eq!(recorder.stats.kept.len(), 1);
+
+    let names = recorder.take_names();
+    let [first, second] = &names[..] else { panic!("{} names", names.len()) };
+    assert_eq!((first.counts.sent, first.counts.ok, first.counts.status_errors), (2, 1, 1));
+    assert_eq!((first.counts.ended(), second.counts.ended()), (2, 1));
+    assert_eq!((first.counts.bytes_sent, second.counts.bytes_sent), (200, 100));
+    assert_eq!((&first.counts.above, &second.counts.above), (&vec![1], &vec![0]));
+    assert_eq!(first.statuses, [(200, 1), (500, 1)]);
+    assert_eq!(first.counts.latency, Duration::from_nanos(25));
+    assert_eq!(first.failing.as_ref().map(|kept| &*kept.bytes), Some(&b"one"[..]));
+    assert_eq!(second.failing.as_ref().map(|kept| &*kept.bytes), Some(&b"two"[..]));
+    assert_eq!(second.errors().collect::<Vec<_>>(), [(ErrorKind::Reset, 1)]);
+    assert_eq!(second.latency.to_histogram().censored(), 1);
+}
+
+#[test]
+fn the_figures_of_two_workers_add_up_by_name() {
+    let record = |count: u64| {
+        let mut recorder = named();
+        for _ in 0..count {
+            let request = request(MEASURE_FROM, MEASURE_FROM);
+            recorder.sent(&request, false);
+            recorder.completed(&request, Nanos(MEASURE_FROM + 7), 204);
+        }
+        recorder.take_names()
+    };
+    let sum = crate::metrics::by_name::add_up(record(2), record(3));
+    assert_eq!((sum[0].counts.ok, &sum[0].statuses), (5, &vec![(204, 5)]));
+    assert_eq!(sum[0].latency.to_histogram().count(), 5);
+    assert_eq!(sum[1].counts.sent, 0);
+}

@@ -1,0 +1,256 @@
+//! Figures by request name. They are summed up over the whole run by each worker, not by windows, as the histograms of
+//! 200 names would have to be sent and merged ten times a second.
+
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use millrace_net::Nanos;
+
+use crate::ErrorKind;
+use crate::metrics::kept::KeptResponse;
+use crate::metrics::recorder::{InFlight, Loss};
+use crate::metrics::sparse_durations::SparseDurations;
+use crate::plan::{Bound, Plan};
+
+/// The figures of the measured requests with one name.
+#[derive(Clone, Debug, Default)]
+pub struct NameStats {
+    /// Numbers.
+    pub counts: NameCounts,
+    /// Responses by status, ascending.
+    pub statuses: Vec<(u16, u64)>,
+    errors: [u64; ErrorKind::ALL.len()],
+    /// Done minus intended.
+    pub latency: SparseDurations,
+    /// Done minus sent.
+    pub service_time: SparseDurations,
+    /// The first response that was no success, or was broken off.
+    pub failing: Option<KeptResponse>,
+}
+
+/// The numbers among them, which snapshots have, too.
+#[derive(Clone, Debug, Default)]
+pub struct NameCounts {
+    /// Requests whose first byte was sent.
+    pub sent: u64,
+    /// Responses that were a success.
+    pub ok: u64,
+    /// Other responses.
+    pub status_errors: u64,
+    /// Failed before the response had ended.
+    pub transport_errors: u64,
+    /// Not answered within the limit.
+    pub timeouts: u64,
+    /// Neither answered nor failed when the run ended.
+    pub in_flight_at_end: u64,
+    /// Bytes of the requests.
+    pub bytes_sent: u64,
+    /// Bytes of the responses.
+    pub bytes_received: u64,
+    /// Sum of the latencies of all that ended.
+    pub latency: Duration,
+    /// Samples above each of the plan's bounds.
+    pub above: Vec<u64>,
+}
+
+impl NameCounts {
+    /// How requests that were sent have ended or not.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.ok + self.status_errors + self.transport_errors + self.timeouts + self.in_flight_at_end
+    }
+}
+
+impl NameStats {
+    /// Kinds of errors that occurred, with their numbers.
+    pub fn errors(&self) -> impl Iterator<Item = (ErrorKind, u64)> + '_ {
+        ErrorKind::ALL
+            .into_iter()
+            .map(|kind| (kind, self.errors[kind as usize]))
+            .filter(|(_, count)| *count > 0)
+    }
+
+    fn count_status(&mut self, status: u16, count: u64) {
+        match self.statuses.binary_search_by_key(&status, |(known, _)| *known) {
+            Ok(at) => self.statuses[at].1 += count,
+            Err(at) => self.statuses.insert(at, (status, count)),
+        }
+    }
+}
+
+impl AddAssign<&Self> for NameCounts {
+    fn add_assign(&mut self, other: &Self) {
+        let Self {
+            sent,
+            ok,
+            status_errors,
+            transport_errors,
+            timeouts,
+            in_flight_at_end,
+            bytes_sent,
+            bytes_received,
+            latency,
+            above,
+        } = other;
+        self.sent += sent;
+        self.ok += ok;
+        self.status_errors += status_errors;
+        self.transport_errors += transport_errors;
+        self.timeouts += timeouts;
+        self.in_flight_at_end += in_flight_at_end;
+        self.bytes_sent += bytes_sent;
+        self.bytes_received += bytes_received;
+        self.latency += *latency;
+        self.above.resize(above.len(), 0);
+        for (sum, count) in self.above.iter_mut().zip(above) {
+            *sum += count;
+        }
+    }
+}
+
+impl AddAssign<&Self> for NameStats {
+    fn add_assign(&mut self, other: &Self) {
+        let Self { counts, statuses, errors, latency, service_time, failing } = other;
+        self.counts += counts;
+        for (status, count) in statuses {
+            self.count_status(*status, *count);
+        }
+        for (sum, count) in self.errors.iter_mut().zip(errors) {
+            *sum += count;
+        }
+        self.latency += latency;
+        self.service_time += service_time;
+        if self.failing.is_none() {
+            self.failing.clone_from(failing);
+        }
+    }
+}
+
+/// Records the measured requests of one worker by name. Where there is one name only it records nothing, unless snapshots
+/// are to have numbers by name: the totals tell all at the end.
+#[derive(Debug, Default)]
+pub(crate) struct NameRecorder {
+    /// The name of each request of the mix, by index.
+    of_request: Vec<u32>,
+    stats: Vec<NameStats>,
+    bounds: Vec<Bound>,
+}
+
+impl NameRecorder {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        if plan.names < 2 && !plan.snapshots_by_name {
+            return Self::default();
+        }
+        let above = vec![0; plan.bounds.len()];
+        let counts = NameCounts { above, ..NameCounts::default() };
+        Self {
+            of_request: plan.requests.iter().map(|request| request.name).collect(),
+            stats: vec![NameStats { counts, ..NameStats::default() }; plan.names],
+            bounds: plan.bounds.clone(),
+        }
+    }
+
+    fn of(&mut self, request: &InFlight) -> Option<&mut NameStats> {
+        let name = *self.of_request.get(request.request as usize)?;
+        self.stats.get_mut(name as usize)
+    }
+
+    pub(crate) fn sent(&mut self, request: &InFlight) {
+        if let Some(stats) = self.of(request) {
+            stats.counts.sent += 1;
+        }
+    }
+
+    pub(crate) fn bytes_sent(&mut self, request: &InFlight, count: usize) {
+        if let Some(stats) = self.of(request) {
+            stats.counts.bytes_sent += count as u64;
+        }
+    }
+
+    pub(crate) fn bytes_received(&mut self, request: &InFlight, count: usize) {
+        if let Some(stats) = self.of(request) {
+            stats.counts.bytes_received += count as u64;
+        }
+    }
+
+    pub(crate) fn completed(
+        &mut self,
+        request: &InFlight,
+        now: Nanos,
+        status: u16,
+        succeeded: bool,
+    ) {
+        let Some(stats) = self.of(request) else { return };
+        stats.counts.ok += u64::from(succeeded);
+        stats.counts.status_errors += u64::from(!succeeded);
+        stats.count_status(status, 1);
+        stats.latency.record(now.since(request.intended));
+        stats.service_time.record(now.since(request.sent));
+        self.ended(request, now);
+    }
+
+    pub(crate) fn lost(&mut self, request: &InFlight, now: Nanos, loss: Loss) {
+        let Some(stats) = self.of(request) else { return };
+        match loss {
+            Loss::Timeout => {
+                stats.counts.timeouts += 1;
+                stats.errors[ErrorKind::Timeout as usize] += 1;
+            }
+            Loss::Transport(kind) => {
+                stats.counts.transport_errors += 1;
+                stats.errors[kind as usize] += 1;
+            }
+            Loss::InFlightAtEnd => stats.counts.in_flight_at_end += 1,
+        }
+        stats.latency.record_censored(now.since(request.intended));
+        stats.service_time.record_censored(now.since(request.sent));
+        self.ended(request, now);
+    }
+
+    fn ended(&mut self, request: &InFlight, now: Nanos) {
+        let Self { of_request, stats, bounds } = self;
+        let name = of_request[request.request as usize] as usize;
+        let counts = &mut stats[name].counts;
+        let latency = now.since(request.intended);
+        counts.latency += latency;
+        for (above, bound) in counts.above.iter_mut().zip(bounds) {
+            let time = if bound.service_time { now.since(request.sent) } else { latency };
+            *above += u64::from(time > bound.time);
+        }
+    }
+
+    /// Whether the caller should pass the response to `keep`: it is the first with this name that is no success.
+    pub(crate) fn wants(&self, request: &InFlight) -> bool {
+        let name = self.of_request.get(request.request as usize);
+        name.is_some_and(|name| self.stats[*name as usize].failing.is_none())
+    }
+
+    /// Keeps the response if it is the first.
+    #[cold]
+    pub(crate) fn keep(&mut self, response: &KeptResponse, request: &InFlight) {
+        if let Some(stats) = self.of(request) {
+            stats.failing.get_or_insert_with(|| response.clone());
+        }
+    }
+
+    /// Returns the numbers so far, by name; empty where there is one name only.
+    pub(crate) fn counts(&self) -> Vec<NameCounts> {
+        self.stats.iter().map(|stats| stats.counts.clone()).collect()
+    }
+
+    /// Returns all figures at the end of the run.
+    pub(crate) fn take(&mut self) -> Vec<NameStats> {
+        std::mem::take(&mut self.stats)
+    }
+}
+
+/// Adds up the workers' figures by name.
+pub(crate) fn add_up<T: for<'a> AddAssign<&'a T>>(mut sum: Vec<T>, others: Vec<T>) -> Vec<T> {
+    if sum.is_empty() {
+        return others;
+    }
+    for (sum, other) in sum.iter_mut().zip(&others) {
+        *sum += other;
+    }
+    sum
+}

@@ -1,0 +1,49 @@
+import { usageError } from '../../errors.js';
+import { findNearest } from '../../validation/nearest.js';
+import type { LoadResult } from '../result.js';
+
+/** The part of a result that conditions are about: of all requests, or of those with one name. */
+export type ConditionSubject = Pick<LoadResult, 'requests' | 'latencyMs' | 'serviceTimeMs'> & {
+  throughput: { mean: number };
+  /** Absent by name, as connections are of the whole run. */
+  connectMs?: LoadResult['connectMs'];
+  tlsMs?: LoadResult['tlsMs'];
+};
+
+/** Splits a condition such as `list users: p99<50ms`: the name ends at the last `: `; `null` without one. */
+export function splitConditionName(text: string): { name: string | null; condition: string } {
+  const end = text.lastIndexOf(': ');
+  if (end < 0) return { name: null, condition: text };
+  return { name: text.slice(0, end).trim(), condition: text.slice(end + 2) };
+}
+
+/** Refuses a name that no request has. */
+export function checkRequestName(name: string | null, names: readonly string[]): void {
+  if (name === null || names.includes(name)) return;
+  const nearest = findNearest(name, names);
+  const more = names.length > MAX_LISTED ? ', ...' : '';
+  const known = nearest
+    ? `did you mean '${nearest}'?`
+    : `the names are ${names
+        .slice(0, MAX_LISTED)
+        .map((one) => `'${one}'`)
+        .join(', ')}${more}`;
+  throw usageError(`no request has the name '${name}': ${known}`);
+}
+
+const MAX_LISTED = 5;
+
+/** Selects what a condition on a name is about. */
+export function selectSubject(result: LoadResult, name: string | null): ConditionSubject {
+  if (name === null) return result;
+  const named = result.byName.find((one) => one.name === name);
+  if (!named) throw usageError(`the result has no requests with the name '${name}'`);
+  const { requests, latencyMs, serviceTimeMs, throughput } = named;
+  const notSent = { overflow: 0, queuedAtEnd: 0, connectFailed: 0 };
+  return {
+    requests: { ...requests, followed: 0, notSent },
+    latencyMs,
+    serviceTimeMs,
+    throughput: { mean: throughput },
+  };
+}
