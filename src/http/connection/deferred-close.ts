@@ -6,12 +6,12 @@ import { endCutOff } from './cut-off-writes.js';
 import { closingHandle } from './handle.js';
 import type { ServerSocket } from './socket.js';
 
-/** Sockets that are destroyed and have not said that they are closed. */
+/** Destroyed sockets that have not emitted 'close'. */
 let closing: ServerSocket[] = [];
 
 /**
- * Says that a socket is closed where Node's own would: when the loop closes handles, which is behind all that
- * `setImmediate` was given in this turn.
+ * Emits 'close' of a socket at the same time as Node: when the loop closes handles, after all callbacks of `setImmediate` of
+ * this turn.
  */
 export function closeLater(socket: ServerSocket): void {
   if (closing.length === 0) closingHandle().close(closeAll);

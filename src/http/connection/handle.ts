@@ -1,6 +1,6 @@
 import net from 'node:net';
 
-/** What Node's own sockets and servers keep their descriptor in. */
+/** The handle in which Node's own sockets and servers keep their descriptor. */
 export interface Handle {
   readonly fd: number;
   reading: boolean;
@@ -22,7 +22,7 @@ export function socketHandle(fd: number, owner: { bytesRead: number; bytesWritte
   return handle;
 }
 
-/** Whoever asks for a handle's owner gets this one. */
+/** Sets the owner of a handle. */
 function handOn(handle: Handle, owner: object): void {
   const key = Object.getOwnPropertySymbols(handle).find(
     ({ description }) => description === 'owner_symbol',
@@ -30,7 +30,7 @@ function handOn(handle: Handle, owner: object): void {
   if (key) handle[key] = owner;
 }
 
-/** A handle goes on counting from here. */
+/** Makes the byte counters of a handle continue from these values. */
 export function countFrom(handle: Handle, bytesRead: number, bytesWritten: number): void {
   for (const [name, before] of Object.entries({ bytesRead, bytesWritten })) {
     const prototype = Object.getPrototypeOf(handle);

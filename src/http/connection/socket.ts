@@ -63,22 +63,22 @@ export interface ServerSocket extends Omit<EventEmitter, 'on' | 'prependListener
 
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
 export class ServerSocket {
-  /** Number of the connection in the reactor; -1 when it has none any more. An application may have an `id` of its own. */
+  /** Number of the connection in the reactor; -1 after its end. An application may set its own `id`. */
   nativeId: number;
   readonly nativeServer: NativeServer;
   server: net.Server;
   _server: net.Server | null;
   _httpMessage: Outgoing | null = null;
   _parent = null;
-  /** Its listeners, as soon as somebody has asked for them; until then Node's own are thought to be there. */
+  /** The listeners, created when the application first reads them; until then Node's own are assumed. */
   [kEvents]: Events | null = null;
-  /** What stands for Node's own among them. */
+  /** The replacements of Node's own listeners among them. */
   standIns: StandIns | null = null;
   /** The request whose body is being received. */
   receiving: Incoming | null = null;
-  /** Requests that are not answered, the oldest first. */
+  /** Unanswered requests, the oldest first. */
   incoming: Incoming[] = NONE;
-  /** Responses that wait for their turn, and approximately their bytes. */
+  /** Responses that wait for their turn, and their approximate size in bytes. */
   outgoing: Outgoing[] = NONE;
   outgoingData = 0;
   requestsCount = 0;
@@ -86,13 +86,13 @@ export class ServerSocket {
   requestIndex = 0;
   /** Responses that end with the bytes collected so far. */
   done = 0;
-  /** A response whose last byte is among them. */
+  /** A response whose last byte is among the collected bytes. */
   finishing: Outgoing | null = null;
-  /** To be called when they have left. */
+  /** Callbacks for when the collected bytes have been sent. */
   callbacks: Callback[] | null = null;
   /** How many of these wait for what Node would have given to the system by now; the system has not taken all of it. */
   inFlight = 0;
-  /** What is written now belongs to that, too. */
+  /** Whether bytes that are written now belong to that, too. */
   isGatheringFlight = false;
   /** Context in which callbacks, 'drain' and 'finish' come that do not come in a tick of the write: as with Node, of the first such write. */
   writeContext: WriteContext | null = null;
@@ -104,39 +104,39 @@ export class ServerSocket {
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */
   corked = 0;
-  /** What is corked now leaves with what else is written in this turn. */
+  /** Whether corked bytes are sent with the other bytes of this turn. */
   gathers = false;
-  /** Bytes written since everything had left. */
+  /** Number of bytes written since all earlier ones were sent. */
   unsettled = 0;
   needDrain = false;
   settling = false;
-  /** The timeout is the keep-alive time. */
+  /** Whether the timeout is the keep-alive time. */
   waiting = false;
-  /** The peer's side has ended within a message. */
+  /** Whether the peer's side has ended within a message. */
   endedWithin = false;
   /** Options that the application has set; otherwise they are the server's. */
   noDelay: boolean | null = null;
   keepAlive: { on: boolean; delayMs: number } | null = null;
-  /** What to do with an unusual request when the responses before it are sent. */
+  /** Handles an unusual request when the responses before it have been sent. */
   afterResponses: (() => void) | null = null;
   _paused = false;
   pausedReading = false;
   timeout = 0;
-  /** Bytes given to the reactor. */
+  /** Number of bytes passed to the reactor. */
   sent = 0;
   /** Our side: end() was called, and it has taken effect. */
   writableEnded = false;
   writableFinished = false;
-  /** The peer's side has ended. */
+  /** Whether the peer's side has ended. */
   readableEnded = false;
   /** Whether 'close' was emitted. */
   isCloseEmitted = false;
   _hadError = false;
-  /** When it was destroyed, nothing was waiting to be sent. */
+  /** Whether no bytes waited to be sent when the socket was destroyed. */
   allLeft = false;
-  /** What was given to the reactor could not be sent. */
+  /** Whether bytes that were passed to the reactor could not be sent. */
   broken = false;
-  /** When it was destroyed, the system had not taken all that it was given. */
+  /** Whether the system had not accepted all bytes when the socket was destroyed. */
   isCutOff = false;
   /** Whether the server has handled an error. */
   failed = false;
@@ -148,14 +148,14 @@ export class ServerSocket {
   #readable: ReadableView | null = null;
   #addresses: ReturnType<typeof native.stackAddresses> | null = null;
   #peer: PeerAddress;
-  /** Address of the peer, if somebody has asked for it: it outlives the connection. */
+  /** Address of the peer, if it was read before the end of the connection. */
   get knownPeer() {
     return this.#peer;
   }
   set knownPeer(peer: PeerAddress) {
     this.#peer = peer;
   }
-  /** Bytes read of a connection that is gone. */
+  /** Number of bytes that were read of a connection that has ended. */
   #read = 0;
   /** As far as somebody has asked for one. */
   nativeHandle: Handle | null = null;
@@ -177,16 +177,16 @@ export class ServerSocket {
   set _events(events: Events) {
     this[kEvents] = events;
   }
-  /** Those that are there without the application. */
+  /** Listeners that exist without the application. */
   protected nodeListeners(): Events {
     return nodeListeners(this);
   }
-  /** Whether anybody may hear this socket, or see what it emits. */
+  /** Whether the application may have listeners on this socket, or replaced its `emit`. */
   get isObserved(): boolean {
     return this[kEvents] !== null || this.emit !== emit;
   }
 
-  // What streams are asked for.
+  // Properties of streams.
 
   get destroyed() {
     return this.#destroyed;
@@ -387,7 +387,7 @@ export class ServerSocket {
     return more;
   }
 
-  /** Why nothing can be written any more. */
+  /** Returns the error of a write that is no longer possible. */
   #refusal(): Error {
     if (this.writableEnded && this.readableEnded && !this.allowHalfOpen) return endedByPeerError();
     return this.#destroyed ? destroyedError() : afterEndError();
@@ -408,13 +408,13 @@ export class ServerSocket {
     this.writeContext ??= new WriteContext();
   }
 
-  /** Asks the reactor for the bytes that wait, answers from the cache among them. */
+  /** Reads the number of waiting bytes from the reactor, including responses from the cache. */
   countQueued(): void {
     if (this.batchedBytes > 0) flushBatch();
     if (this.nativeId >= 0) this.queued = native.stackQueued(this.nativeId);
   }
 
-  /** Calls back when everything written so far has left. */
+  /** Calls back when all bytes written so far have been sent. */
   afterWrite(callback: Callback): void {
     if (this.callbacks === null) this.callbacks = [callback];
     else this.callbacks.push(callback);
@@ -424,7 +424,7 @@ export class ServerSocket {
     reportSoon(this);
   }
 
-  /** Takes the reactor's answer to an entry of the batch. */
+  /** Handles the reactor's result for an entry of the batch. */
   left(result: number, count: number): void {
     this.batchedBytes -= count;
     this.written(result, count);
@@ -432,7 +432,7 @@ export class ServerSocket {
     if (all) this.unsettled = 0;
   }
 
-  /** The reactor's answer to a send: bytes that wait, or a negative error number. */
+  /** Handles the reactor's result of a send: the number of waiting bytes, or a negative error number. */
   written(result: number, count: number): void {
     this.sent += count;
     if (result >= 0) {
@@ -595,7 +595,7 @@ export class ServerSocket {
       (net.Socket.prototype as unknown as ServerSocket)._onTimeout.call(this);
     } else if (this.nativeServer.isInactive(this)) this.emitTimeout();
   }
-  /** Nothing has happened for as long as was waited for. */
+  /** Emits 'timeout' after the time without activity. */
   emitTimeout(): void {
     if (this.isObserved) this.emit('timeout');
     else nodeTimeout(this);
@@ -618,7 +618,7 @@ export class ServerSocket {
     this.#requests.runInAsyncScope(action, undefined, ...args);
   }
 
-  /** From here on requests have the context of this moment. */
+  /** Sets the asynchronous context of further requests to the present one. */
   enterContext(): void {
     this.#requests = new HTTPServerAsyncResource(this);
   }
@@ -704,7 +704,7 @@ function isUsual(chunk: unknown, encoding: unknown): boolean {
   return typeof chunk === 'string' && (!encoding || Buffer.isEncoding(encoding as string));
 }
 
-/** Throws what a stream of Node's throws for what cannot be written. */
+/** Throws the error of Node's streams for a chunk that cannot be written. */
 function validateWrite(chunk: unknown, encoding: unknown): void {
   new Writable({ write() {} }).write(chunk, encoding as BufferEncoding);
 }

@@ -7,17 +7,17 @@ import { assigns } from '../install/node-methods.js';
 import { emitClose } from '../request/exchange.js';
 
 /*
- * The listeners that Node's own code gives each connection of a server. Applications find them, put others before and
- * behind them, take them away, call them and put them back. A native connection works without; as soon as somebody looks, it
- * has listeners of the same names in the same order, Node's own where they can serve it.
+ * The listeners that Node's own code adds to each connection of a server. Applications find them, add others before and
+ * after them, remove them, call them and add them again. A native connection works without them. When the application reads
+ * its listeners, it gets listeners of the same names in the same order; they are Node's own if those work for it.
  */
 
 type Listener = (this: unknown, ...args: never[]) => void;
 export type Events = Record<string | symbol, Listener | Listener[] | undefined>;
-/** What stands for Node's own listeners of a connection, by event. */
+/** Replacements of Node's own listeners of a connection, by event. */
 export type StandIns = Record<string, Listener>;
 
-/** Those that are made for each connection. Once it is Node's, they call Node's own. */
+/** Creates the replacements for a connection. After its fallback they call Node's own listeners. */
 const perConnection: Record<string, (socket: ServerSocket, ...args: never[]) => void> = {
   data: function socketOnData(socket, bytes: Buffer) {
     if (!forward(socket, 'data', bytes)) socket.nativeServer.wantsBytes(socket, bytes);
@@ -64,7 +64,7 @@ sample.destroy();
 const [socketOnTimeout] = sample.listeners('timeout') as ((this: object) => void)[];
 const [socketOnError] = sample.listeners('error') as ((this: object, error: Error) => void)[];
 
-/** What Node does with a timeout that nobody else hears. */
+/** Handles a timeout without another listener as Node does. */
 export function nodeTimeout(socket: object): void {
   socketOnTimeout?.call(socket);
 }
@@ -112,7 +112,7 @@ export function nodeListeners(socket: ServerSocket): Events {
   return events;
 }
 
-/** Whether the application has taken away Node's listener for the bytes of a connection. */
+/** Whether the application has removed Node's listener for the bytes of a connection. */
 export function isTakenOver(socket: ServerSocket): boolean {
   const { standIns } = socket;
   return standIns !== null && !socket.listeners('data').includes(standIns.data as never);
@@ -153,7 +153,7 @@ function forward(socket: ServerSocket, event: string, ...args: unknown[]): boole
   const { standIns } = socket;
   const listener = standIns && nodeListenersByStandIns.get(standIns)?.[event];
   if (!listener) return false;
-  // Without a parser, Node has taken its listeners away.
+  // Without a parser, Node has removed its listeners.
   if (socket.parser) listener.apply(socket, args as never[]);
   return true;
 }

@@ -3,7 +3,7 @@ import { nodeHttp } from './node-http.js';
 import * as options from './options.js';
 import * as listen from './take-over.js';
 
-/** What this package is asked for that holds for the whole thread. */
+/** Functions of this package that apply to the whole thread. */
 interface Installation {
   installStack(prototype: object): void;
   installPrefixes(prototype: object): void;
@@ -14,8 +14,8 @@ interface Installation {
 const kInstallation = Symbol.for('millrace.http.1');
 
 /**
- * A thread has one event loop, one `node:http`, and so one stack: that of the module that was asked first. Where the package is
- * loaded once more (a second version, the registry of a test runner), the later modules hand on what they are asked for.
+ * A thread has one event loop, one `node:http`, and so one stack: that of the module that was called first. If the package is
+ * loaded again (a second version, the module registry of a test runner), the later modules pass their calls on.
  */
 function getInstallation(): Installation {
   // Sandboxes have global objects of their own, and the same built-in modules.
@@ -36,7 +36,7 @@ function getInstallation(): Installation {
   return first;
 }
 
-/** Puts the stack under every server of this prototype, once. */
+/** Installs the stack for every server of this prototype, once. */
 export function installStack(prototype: object): void {
   getInstallation().installStack(prototype);
 }
@@ -51,7 +51,7 @@ export function installPrefixes(prototype: object): void {
   getInstallation().installPrefixes(prototype);
 }
 
-/** Takes what among a server's options is the stack's. */
+/** Applies the options of the stack among a server's options. */
 export function applyOptions(server: http.Server, options: unknown): void {
   getInstallation().applyOptions(server, options);
 }

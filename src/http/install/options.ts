@@ -3,18 +3,18 @@ import { applyCacheOption, type CacheOption } from '../cache/server-cache.js';
 import { serveWhileBusy } from '../reactor/helper-thread.js';
 import { applyLimits, type StackLimits } from '../server/limits.js';
 
-/** What a server's options may hold beside Node's own. */
+/** Options of a server in addition to Node's own. */
 export interface StackOptions extends Partial<StackLimits> {
-  /** The output cache: `true` with all defaults, an object with some other ones, `false` for none. */
+  /** The output cache: `true` for all defaults, an object for other values, `false` for none. */
   cache?: CacheOption;
   /**
-   * Cache hits, 408 and 503 of the limits, handshakes and others' connections on a shared port do not wait while the event loop is
-   * busy: a second thread sees to them, where there is any of that. `false`: they wait.
+   * Whether a second thread handles cache hits, the 408 and 503 of the limits, handshakes, and connections of other processes
+   * on a shared port while the event loop is busy. `false`: they wait. Default `true`.
    */
   whileBusy?: boolean;
 }
 
-/** Takes what among a server's options is the stack's. */
+/** Applies the options of the stack among a server's options. */
 export function applyOptions(server: http.Server, options: unknown): void {
   applyLimits(server, options);
   applyCacheOption(server, options);

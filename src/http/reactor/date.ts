@@ -6,7 +6,7 @@ let line = '';
 let second = -1;
 let fixed = false;
 
-/** Looks at the clock once for a whole batch; `false` ends that. */
+/** Reads the clock once for a whole batch; `false` ends that. */
 export function fixDate(value: boolean): void {
   if (value) refresh();
   fixed = value;

@@ -41,16 +41,16 @@ import {
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
 
-/** Whatever becomes of the global ones. */
+/** Node's functions, kept in case the application replaces the global ones. */
 const { setImmediate } = timers;
 
-/** Bytes of pipelined responses that may wait for those behind them. */
+/** Maximum number of bytes of pipelined responses that wait for later ones. */
 const MAX_COLLECTED = 64 * 1024;
 
 const { EMFILE, ENFILE, ENOBUFS, ENOMEM } = constants.errno;
 const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
 
-/** Puts the reactor into this thread's loop. */
+/** Adds the reactor to this thread's loop. */
 export function startReactor(): void {
   if (start(onBatch)) flushAtExit();
 }
@@ -59,7 +59,7 @@ export function startReactor(): void {
 function flushAtExit(): void {
   const leave = () => {
     flush();
-    // What other listeners write leaves at once.
+    // Bytes that later listeners write are sent at once.
     setInTurn(false);
   };
   lasting(() => {
@@ -139,7 +139,7 @@ function isSamePacket(at: number): boolean {
   return kind === REQUEST && (next === BODY || next === END);
 }
 
-/** What answers bytes that came together leaves together, as long as it is short. */
+/** Whether the next event is of the same connection, so that short responses to both are sent together. */
 function isPipelined(at: number): boolean {
   const id = events[at + 1] as number;
   if (events[at + EVENT_LENGTH + 1] !== id) return false;
@@ -151,7 +151,7 @@ function isPipelined(at: number): boolean {
     return true;
   }
   if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
-  // Behind a connection's last response, nothing is dispatched.
+  // After the last response of a connection nothing is dispatched.
   if (socket.finishing._last) return false;
   socket.nativeServer.conclude(socket);
   return true;
@@ -179,7 +179,7 @@ function take(kind: number, id: number, at: number): void {
   if (kind === NONE) return;
   if (kind === ACCEPT_FAILED) {
     const errno = events[at + 2] as number;
-    // As with Node; but for want of descriptors or memory a connection waits until there are some.
+    // As with Node; but without descriptors or memory a connection waits until there are some.
     if (!SHORTAGES.has(errno)) {
       servers[events[at + 3] as number]?.server.emit('error', systemError('accept', -errno));
     }
@@ -255,7 +255,7 @@ function takeState(socket: ServerSocket, kind: number, detail: number): void {
   else if (kind === CLOSED) nativeServer.onReset(socket, detail);
   else if (kind === IDLE) nativeServer.onIdle(socket);
   else {
-    // More may have been sent since.
+    // More bytes may have been sent in the meantime.
     socket.countQueued();
     nativeServer.settle(socket);
   }

@@ -1,12 +1,12 @@
 import { BODY, END, EVENT_LENGTH, NONE, OPEN, REQUEST } from './events.js';
 import { events } from './native.js';
 
-/** The batch that is being taken: the event that comes next, and how many there are. */
+/** The batch that is being dispatched: the index of the next event, and the number of events. */
 export const batch = { cursor: 0, total: 0 };
 
 /**
- * Where the bytes begin that the rest of the batch tells of a connection; -1: it tells of none; `null`: they are not
- * there in one piece from the start of a request on.
+ * Finds the start of a connection's bytes in the rest of the batch. -1: the batch contains none; `null`: they do not begin
+ * at the start of a request, or are not in one piece.
  */
 export function unreadOffset(id: number): number | null {
   let from = -1;
@@ -23,7 +23,7 @@ export function unreadOffset(id: number): number | null {
   return from;
 }
 
-/** Takes out of the rest of the batch which connections were accepted for a server. */
+/** Removes the accepted connections of a server from the rest of the batch. */
 export function takeAccepted(server: number): number[] {
   const ids: number[] = [];
   for (let at = batch.cursor * EVENT_LENGTH; at < batch.total * EVENT_LENGTH; at += EVENT_LENGTH) {

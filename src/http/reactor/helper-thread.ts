@@ -3,12 +3,12 @@ import { usageError } from '../../errors.js';
 import { describeValue } from '../../validation/shape.js';
 import { native } from './native.js';
 
-/** Servers that want to be served while the event loop is busy. */
+/** Servers that are served while the event loop is busy. */
 const wanting = new Set<object>();
-/** Servers whose options say that they are not. */
+/** Servers whose options turn this off. */
 const refusing = new WeakSet<http.Server>();
 
-/** Takes `whileBusy` from among a server's options. */
+/** Reads `whileBusy` from a server's options. */
 export function serveWhileBusy(server: http.Server, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
   const { whileBusy } = options as { whileBusy?: unknown };
@@ -21,8 +21,8 @@ export function serveWhileBusy(server: http.Server, options: unknown): void {
 }
 
 /**
- * Has a second thread serve what needs no JavaScript while this one is busy, as long as any server has use for it and does not
- * refuse it.
+ * Starts the second thread, which serves requests without JavaScript while this thread is busy, or stops it if no server
+ * needs it.
  */
 export function setHelperThreadUse(owner: { server: http.Server }, hasUse: boolean): void {
   const before = wanting.size;
@@ -32,6 +32,6 @@ export function setHelperThreadUse(owner: { server: http.Server }, hasUse: boole
   try {
     native.stackCompanion(wanting.size > 0);
   } catch {
-    // There may be no more threads: then everything waits for the loop.
+    // If no thread can be created, everything waits for the loop.
   }
 }

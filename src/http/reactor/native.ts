@@ -8,7 +8,7 @@ interface Latin1Buffer extends Buffer {
   utf8Write(text: string, offset: number): number;
 }
 
-/** The addon. Where the stack is off, nothing calls it. */
+/** The addon; not called if the stack is off. */
 export const native = isOff ? ({} as Native) : loadNative();
 export const functions = isOff
   ? ({} as ReturnType<Native['stackFunctions']>)
@@ -22,8 +22,8 @@ interface Memory {
 }
 
 /**
- * Memory shared with the reactor: events, bytes that came in, bytes to be sent and whose they are. The reactor trusts that
- * it stays where it is: no array leaves this module's importers.
+ * Memory shared with the reactor: events, received bytes, bytes to send and their connections. The reactor relies on the
+ * memory not moving: no array is passed on by the importers of this module.
  */
 export const {
   events,
@@ -50,13 +50,13 @@ const nobody = new AsyncResource('MILLRACE');
 /** Puts the reactor into this thread's loop, once; `false`: it is there. `onBatch` takes the number of events of a batch. */
 export function start(onBatch: (count: number) => void): boolean {
   if (started) return false;
-  // Batches come in the context of nobody, not in that of the first server that listens.
+  // Batches have no asynchronous context, instead of that of the first server that listens.
   nobody.runInAsyncScope(() => native.stackStart(onBatch, onFailure));
   started = true;
   return true;
 }
 
-/** The stack cannot do what it should. Where it can do nothing at all, 'uncaughtException' decides what becomes of the process. */
+/** Reports a failure of the stack. If the stack cannot continue at all, 'uncaughtException' decides about the process. */
 function onFailure(message: string, isFatal: boolean): void {
   if (isFatal) native.stackFatal(new Error(message));
   else process.emitWarning(message);

@@ -39,7 +39,7 @@ export class WriteContext extends AsyncResource {
   }
 }
 
-/** The asynchronous context of a connection's requests, made when the connection is announced. To look at as Node's. */
+/** The asynchronous context of a connection's requests, created when the connection is announced; it looks like Node's. */
 export class HTTPServerAsyncResource extends AsyncResource {
   readonly type = 'HTTPINCOMINGMESSAGE';
   readonly socket: ServerSocket;

@@ -140,7 +140,7 @@ function addFields(request: Incoming): void {
   void request.headers;
 }
 
-/** It is the response's turn. */
+/** Begins the turn of a response. */
 function attach(response: Outgoing, socket: ServerSocket): void {
   if (!socket.isObserved && attachesAsNode(response)) {
     response.socket = socket as never;
@@ -153,7 +153,7 @@ function attach(response: Outgoing, socket: ServerSocket): void {
   }
 }
 
-/** A response that has to wait for those before it. */
+/** Queues a response that waits for the responses before it. */
 function enqueue(socket: ServerSocket, response: Outgoing): void {
   response._onPendingData = (delta) => {
     socket.outgoingData += delta;
@@ -233,7 +233,7 @@ function expected(server: http.Server, request: Incoming, response: Outgoing): v
 
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
-/** The request's last byte has arrived. */
+/** Ends a request whose last byte has arrived. */
 export function complete(request: Incoming): void {
   request.complete = true;
   const state = request._readableState;
@@ -310,7 +310,7 @@ function forget(request: Incoming, socket: ServerSocket): boolean {
   return true;
 }
 
-/** The next response has its turn. */
+/** Gives the turn to the next response. */
 function assignNext(socket: ServerSocket): void {
   const next = socket.outgoing.shift();
   if (socket.outgoing.length === 0) socket.outgoing = NONE;
@@ -346,7 +346,7 @@ export function resetTimeout(socket: ServerSocket): void {
   }
 }
 
-/** What nobody has read is let go. */
+/** Drops the part of a request that the application has not read. */
 function dump(request: Incoming): void {
   const state = request._readableState;
   if (request._consuming || state.resumeScheduled) return;
@@ -371,7 +371,7 @@ const detachSignal = detachKey
     }
   : undefined;
 
-/** 'close' comes once, whatever ends a response. */
+/** Emits 'close' once, whatever ended the response. */
 export function emitClose(response: Outgoing): void {
   if (response._closed) return;
   response.destroyed = true;
@@ -379,7 +379,7 @@ export function emitClose(response: Outgoing): void {
   response.emit('close');
 }
 
-/** The requests of a connection that are unanswered are over. */
+/** Ends the unanswered requests of a connection. */
 export function abandon(socket: ServerSocket): void {
   const { nativeServer, incoming, outgoing } = socket;
   socket.receiving = null;
@@ -390,7 +390,7 @@ export function abandon(socket: ServerSocket): void {
   for (const response of outgoing) nativeServer.deadlines.delete(response);
 }
 
-/** The connection is gone before its requests were answered. */
+/** Aborts the requests of a connection that has ended before they were answered. */
 export function abortIncoming(socket: ServerSocket): void {
   const { incoming, outgoing } = socket;
   abandon(socket);

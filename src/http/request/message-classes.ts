@@ -5,7 +5,7 @@ type MakeRequest = new (socket: unknown) => Incoming;
 type MakeResponse = new (request: unknown, options: object) => Outgoing;
 
 /**
- * What a server's requests and responses are made by.
+ * The classes of a server's requests and responses.
  *
  * An application of Express is a listener with the objects `request` and `response`, and the first thing that it does
  * with a request and its response is to make these their prototypes. That costs V8 what it knows of the objects,
@@ -19,7 +19,7 @@ export class MessageClasses {
   Response: MakeResponse;
   readonly #Request: MakeRequest;
   readonly #Response: MakeResponse;
-  /** The listener that they are made for; several in an array, as in `EventEmitter`. */
+  /** The listener that the classes are for; several in an array, as in `EventEmitter`. */
   #listener: unknown;
 
   constructor(
@@ -30,7 +30,7 @@ export class MessageClasses {
     this.Response = this.#Response = Response;
   }
 
-  /** Fits the classes to the server's listener. */
+  /** Adapts the classes to the server's listener. */
   fit(listener: unknown): void {
     if (listener === this.#listener || !PAYS) return;
     this.#listener = listener;
@@ -49,7 +49,7 @@ interface Application {
 
 const NONE: Application = {};
 
-/** `Base` for objects that have this prototype, if it is derived from the base's. */
+/** Derives a class from `Base` whose objects have this prototype, if the prototype is derived from that of the base. */
 function on<Make extends MakeRequest | MakeResponse>(prototype: unknown, Base: Make): Make {
   if (!(prototype instanceof Base) || !isCallable(Base)) return Base;
   const construct = Base as unknown as (this: unknown, first: unknown, second: unknown) => void;

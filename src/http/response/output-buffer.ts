@@ -4,13 +4,13 @@ import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
 import { callBack } from '../request/contexts.js';
 import { enqueue, flushBatch, isDue, isFull } from './write-batch.js';
 
-/** Bytes from here on are handed to the system from where they are. */
+/** Length from which on bytes are sent without a copy. */
 const COPY_LIMIT = 8 * 1024;
 
-/** Up to here, copying byte by byte costs less than a call. */
+/** Length up to which copying byte by byte costs less than a call. */
 const LOOP_LIMIT = 48;
 
-/** Maximum of bytes that wait in the batch. */
+/** Maximum number of bytes in the batch. */
 const MAX_BATCHED_BYTES = 64 * 1024;
 
 /*
@@ -33,7 +33,7 @@ export function setInTurn(value: boolean): void {
   if (!value) send();
 }
 
-/** Bytes of this connection that have not been given to the system. */
+/** Number of this connection's bytes that have not been passed to the system. */
 export function collected(socket: ServerSocket): number {
   return owner === socket ? length - start : 0;
 }
@@ -58,7 +58,7 @@ function now(): void {
 function claim(socket: ServerSocket): void {
   if (owner === socket) return;
   flush();
-  // Who answers many may take its time over each.
+  // A handler that answers many requests may take long for each.
   if (inTurn) sendDue();
   owner = socket;
   schedule(socket);
@@ -103,14 +103,14 @@ export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
   }
 }
 
-/** A response has ended: outside of a turn nothing more is to be waited for. */
+/** Ends a response: outside a turn its bytes are sent at once. */
 export function flushEnd(): void {
   if (inTurn) return;
   flush();
   if (settling.length > 0) process.nextTick(settle);
 }
 
-/** Gives what was collected to the system, or in a turn to the batch. */
+/** Passes the collected bytes to the system, or within a turn to the batch. */
 export function flush(): void {
   const socket = owner;
   if (socket === null) return;
@@ -146,7 +146,7 @@ function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
   );
 }
 
-/** Gives to the system what this connection has written. */
+/** Passes the bytes of this connection to the system. */
 export function flushSocket(socket: ServerSocket): void {
   if (owner === socket) flush();
   if (socket.batchedBytes > 0) send();
@@ -176,7 +176,7 @@ export function reportEnded(socket: ServerSocket): void {
   if (!inTurn || isFull() || socket.nativeServer.isWatched || socket.nativeServer.isShared) send();
 }
 
-/** Drops what a connection has collected. */
+/** Drops the collected bytes of a connection. */
 export function discard(socket: ServerSocket): void {
   if (owner === socket) length = start;
 }
@@ -237,7 +237,7 @@ function settleOne(socket: ServerSocket): void {
   socket.nativeServer.settle(socket);
 }
 
-/** Whose bytes are collected. */
+/** The connection whose bytes are collected. */
 export function pending(): ServerSocket | null {
   return owner;
 }

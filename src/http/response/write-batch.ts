@@ -1,26 +1,26 @@
 import type { ServerSocket } from '../connection/socket.js';
 import { batchEntries, ENTRY_LENGTH, functions, MAX_ENTRIES } from '../reactor/native.js';
 
-/** For how long the bytes of a response may wait for the handlers of requests that came together with its own. */
+/** Maximum time for which a response waits for the handlers of requests that arrived together with its own. */
 const MAX_DELAY_MS = 0.1;
-/** Who had to wait for so long waited for a handler that blocks the loop... */
+/** A response that waited this long waited for a handler that blocks the loop... */
 const BLOCKING_MS = 5;
-/** ...and for so long afterwards nobody waits. */
+/** ...and for this time afterwards no response waits. */
 const BACKOFF_MS = 1000;
 
 // Applications replace it to set the clock.
 const now = performance.now.bind(performance);
 
 /*
- * What is about to be sent, in the order in which it was written. In a turn, short responses leave together: each send by
- * itself wakes the client, which costs a tenth of a short request.
+ * The bytes that are about to be sent, in the order of the writes. The short responses of a turn are sent together: each
+ * separate send wakes the client, which costs a tenth of a short request.
  */
 let pendingSockets: ServerSocket[] = [];
-/** When the first entry came; 0: there was no need to know. */
+/** Time of the first entry; 0 if it is not needed. */
 let since = 0;
 let batchingDisabledUntil = 0;
 
-/** Adds bytes of the output memory to what is about to be sent. `last`: our side of the connection ends behind them. */
+/** Adds bytes of the output memory to the batch. `last`: our side of the connection ends after them. */
 export function enqueue(socket: ServerSocket, start: number, bytes: number, last: boolean): void {
   const at = pendingSockets.length * ENTRY_LENGTH;
   pendingSockets.push(socket);
@@ -32,7 +32,7 @@ export function enqueue(socket: ServerSocket, start: number, bytes: number, last
   if (bytes > 0) socket.batchedBytes += bytes;
 }
 
-/** There is no room for more. */
+/** Whether the batch is full. */
 export function isFull(): boolean {
   return pendingSockets.length >= MAX_ENTRIES;
 }
@@ -61,7 +61,7 @@ export function flushBatch(): void {
     batchEntries[entry * ENTRY_LENGTH + 3] = socket.done;
     socket.done = 0;
   }
-  // Whatever is thrown behind this, nothing is sent twice.
+  // If a later statement throws, nothing is sent twice.
   pendingSockets = [];
   functions.send(length);
   for (let entry = 0; entry < length; entry++) {

@@ -35,23 +35,23 @@ import { getLimits, type StackLimits } from './limits.js';
 import { Deadlines } from './response-timeouts.js';
 import type { CountedHere, StackStats } from './stats.js';
 
-/** Whatever becomes of the global ones. */
+/** Node's functions, kept in case the application replaces the global ones. */
 const { setImmediate, setInterval, clearInterval } = timers;
 
-/** Fields of a head that are handled natively unless the server's `maxHeadersCount` is lower. */
+/** Maximum number of fields of a head that is handled natively, unless the server's `maxHeadersCount` is lower. */
 const MAX_FIELDS = 1000;
 const KEEP_ALIVE_BUFFER = 1000;
 const { EPIPE } = constants.errno;
-/** Milliseconds between two looks at the connections' rates. */
+/** Milliseconds between two checks of the connections' rates. */
 const RATE_INTERVAL = 1000;
 
 export type HttpServer = http.Server & ServerInternals;
 type NativeSettings = Parameters<typeof native.stackAddServer>[0];
 
-/** The native side of one `http.Server`. One file, though long: what the reactor tells of its connections, one method for each. */
+/** The native side of one `http.Server`. The file is long, as it has a method for each event of its connections. */
 export class NativeServer {
   readonly server: HttpServer;
-  /** Number of the server in the reactor; -1 when it has none: before it listens, and when it is closed. */
+  /** Number of the server in the reactor; -1 before it listens and after it is closed. */
   id = -1;
   readonly stats: CountedHere = {
     connections: { native: 0, fallback: 0 },
@@ -62,15 +62,15 @@ export class NativeServer {
     tooSlow: 0,
   };
   readonly deadlines = new Deadlines((response) => this.#late(response));
-  /** As `server.stats()` gives them; counted here, where it is cheap. */
+  /** Counters of `server.stats()` that are kept in JavaScript. */
   requests = 0;
   inFlight = 0;
-  /** Properties of the server, as the reactor was told them last. */
+  /** Properties of the server at the last `configure()`. */
   #keepAliveTimeout: unknown;
   #maxHeadersCount: unknown;
   #maxHeaderSize: unknown;
   limits: Readonly<StackLimits>;
-  /** There is an output cache, and its responses say what it did. */
+  /** Whether there is an output cache whose responses have `Cache-Status`. */
   caches = false;
   reportsCacheStatus = false;
   readonly cache = new ServerCache(() => this.id);
@@ -83,10 +83,10 @@ export class NativeServer {
   readonly optimizeEmpty: boolean;
   #settings = '';
   #configuredAdmission = false;
-  /** What went with the server's earlier numbers in the reactor. */
+  /** Counters of the server's earlier numbers in the reactor. */
   #cached = 0;
   #counted = { lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 };
-  /** It shares its port with others, and so has a part of its requests only. */
+  /** Whether the server shares its port, and so owns a part of the requests only. */
   isShared = false;
   #checking: NodeJS.Timeout | null = null;
   #rating: NodeJS.Timeout | null = null;
@@ -114,7 +114,7 @@ export class NativeServer {
     };
   }
 
-  /** The server listens. */
+  /** Begins to serve: the server listens. */
   start(): void {
     if (this.id < 0) {
       this.id = native.stackAddServer(this.settings());
@@ -122,13 +122,13 @@ export class NativeServer {
     }
     this.configure();
     this.inListenContext = AsyncLocalStorage.snapshot();
-    // What is set right after the call of `listen`, or when that is awaited, holds from the first connection on.
+    // Properties that are set right after `listen` apply from the first connection on.
     process.nextTick(configure, this);
     setImmediate(configure, this);
     this.#watch();
   }
 
-  /** Whether a property that requests depend on has changed since the reactor was told. */
+  /** Whether a property that requests depend on has changed since the last `configure()`. */
   isOutdated(): boolean {
     const { server } = this;
     return (
@@ -138,7 +138,7 @@ export class NativeServer {
     );
   }
 
-  /** The server is closed and its last connection gone. It may listen again. */
+  /** Ends the native side: the server is closed and has no connection. It may listen again. */
   retire(): void {
     if (this.id < 0) return;
     servers[this.id] = null;
@@ -152,7 +152,7 @@ export class NativeServer {
     this.#settings = '';
   }
 
-  /** What the reactor has to know. */
+  /** Builds the settings for the reactor. */
   protected settings(): NativeSettings {
     const { server } = this;
     return {
@@ -175,7 +175,7 @@ export class NativeServer {
     };
   }
 
-  /** How long a connection may wait for its next request; 0: for ever. */
+  /** Time limit until a connection's next request in milliseconds; 0: no limit. */
   get keepAliveMs(): number {
     const { keepAliveTimeout, keepAliveTimeoutBuffer } = this.server;
     const timeout = positive(keepAliveTimeout);
@@ -183,10 +183,10 @@ export class NativeServer {
     return timeout && timeout + (buffer !== false && buffer >= 0 ? buffer : KEEP_ALIVE_BUFFER);
   }
 
-  /** By event, Node's own listener and what stands for it. */
+  /** Node's own listener and its replacement, by event. */
   readonly #standIns = new Map<string, [unknown, unknown]>();
 
-  /** Puts a listener where Node's own is, as far as the application has not taken that away. */
+  /** Replaces Node's own listener, unless the application has removed it. */
   standFor(event: string, nodes: unknown, standIn: unknown): void {
     this.#standIns.set(event, [nodes, standIn]);
     const { _events } = this.server;
@@ -209,14 +209,14 @@ export class NativeServer {
     return all.includes(standIn) || all.includes(nodes);
   }
 
-  /** The application decides about connections when they have been accepted. */
+  /** Whether the application sees connections before anything is answered on them. */
   protected get requiresAdmission(): boolean {
     const { server } = this;
     if (!this.stands('connection')) return true;
     return server.maxConnections != null || server.listenerCount('connection') > 1;
   }
 
-  /** Tells the reactor what the server's properties say now. */
+  /** Passes the present properties of the server to the reactor. */
   configure(): void {
     this.limits = getLimits(this.server);
     this.deadlines.limit = this.limits.responseTimeout;
@@ -244,7 +244,7 @@ export class NativeServer {
   /** A second thread goes by what has left: what others wait for, what is late, what is too much. Also where `whileBusy` turns the thread off. */
   isWatched = false;
 
-  /** Starts to look for requests that take too long to arrive, as Node does. */
+  /** Starts the checks for requests that take too long to arrive, as Node does. */
   #watch(): void {
     this.unwatch();
     this.#checking = setInterval(
@@ -261,7 +261,7 @@ export class NativeServer {
     this.#rating = null;
   }
 
-  /** What `server.stats()` gives. */
+  /** Computes the result of `server.stats()`. */
   count(): StackStats {
     const { stats } = this;
     const { lost, moved, relayed, unowned, refused, timedOut } = this.#countedNatively();
@@ -281,12 +281,12 @@ export class NativeServer {
     };
   }
 
-  /** Requests answered from the cache, since the server first listened. */
+  /** Number of requests answered from the cache since the server first listened. */
   #hits(): number {
     return this.#cached + (this.caches ? (this.cache.stats()?.hits ?? 0) : 0);
   }
 
-  /** What was done without JavaScript, since the server first listened. */
+  /** Counters of the reactor since the server first listened. */
   #countedNatively(): ReturnType<typeof native.stackCounts> {
     const { lost, moved, relayed, unowned, refused, timedOut } = this.#counted;
     if (this.id < 0) return this.#counted;
@@ -301,7 +301,7 @@ export class NativeServer {
     };
   }
 
-  /** Joins those who share a port; `membership` is of `stackJoin`, `fd` what they listen with. */
+  /** Joins a shared port; `membership` is from `stackJoin`, `fd` is the listening socket. */
   share(membership: number, fd: number): void {
     native.stackShare(this.id, membership, fd);
     this.isShared = true;
@@ -332,7 +332,7 @@ export class NativeServer {
   #late(response: Outgoing): void {
     const socket = (response as unknown as Record<symbol, ServerSocket>)[kConnection];
     if (!socket || socket.destroyed || socket._httpMessage !== response) return;
-    // It had its answer while the event loop was busy.
+    // The second thread has answered it while the event loop was busy.
     if (native.stackIsTimedOut(socket.nativeId)) return;
     this.stats.responseTimeouts++;
     if (response._headerSent || !socket.writable) {
@@ -427,7 +427,7 @@ export class NativeServer {
     for (let at = 0; at < pairs.length; at += 2)
       idle.set(pairs[at] as number, pairs[at + 1] as number);
     for (const socket of this.connections) {
-      // Of a request that was read, this batch may still have to tell.
+      // The batch may still contain events of a request that was read.
       if (idle.get(socket.nativeId) !== socket.requestIndex >>> 0) continue;
       const response = socket._httpMessage;
       const answered = response === null || response.finished;
@@ -437,7 +437,7 @@ export class NativeServer {
     }
   }
 
-  /** The reactor has no connection for it any more. */
+  /** Removes a connection that the reactor no longer has. */
   forget(socket: ServerSocket): void {
     sockets[socket.nativeId] = null;
     socket.nativeId = -1;
@@ -487,7 +487,7 @@ export class NativeServer {
     abandon(socket);
   }
 
-  /** The bytes given to the reactor have left, or some of them. */
+  /** Handles that the reactor has sent bytes of a connection, or some of them. */
   settle(socket: ServerSocket): void {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
@@ -503,7 +503,7 @@ export class NativeServer {
     this.concludeAll(socket);
   }
 
-  /** All that was written has left. */
+  /** Handles that all written bytes have been sent. */
   concludeAll(socket: ServerSocket): void {
     const { callbacks } = socket;
     if (callbacks !== null) {
@@ -514,7 +514,7 @@ export class NativeServer {
     this.conclude(socket);
   }
 
-  /** The response that has ended is over. */
+  /** Finishes a response whose bytes have been sent. */
   conclude(socket: ServerSocket): void {
     const response = socket.finishing;
     if (response === null) return;
@@ -549,7 +549,7 @@ export class NativeServer {
     nodeError(socket, error);
   }
 
-  /** A connection ends by an error. */
+  /** Handles an error of a connection. */
   onSocketError(socket: ServerSocket, error: Error): void {
     socket.emit('error', error);
   }
@@ -572,7 +572,7 @@ export class NativeServer {
     return false;
   }
 
-  /** The peer sends no more. */
+  /** Handles the end of the peer's side. */
   onEof(socket: ServerSocket, middle: boolean): void {
     socket.readableEnded = true;
     socket.endedWithin = socket.foreign?.expectsMore ?? middle;
@@ -721,9 +721,9 @@ const preludes = new Map([
   [3, '0\r\n'],
 ]);
 
-/** The connections of this thread, by the reactor's number. */
+/** The connections of this thread, by their number in the reactor. */
 export const sockets: (ServerSocket | null)[] = [];
-/** The servers of this thread that listen or have connections, by the reactor's number. */
+/** The servers of this thread that listen or have connections, by their number in the reactor. */
 export const servers: (NativeServer | null)[] = [];
 
 /** With Node versions that have `kWritableFinished`, a response whose bytes are just being flushed is not drained yet. */

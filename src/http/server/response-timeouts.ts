@@ -1,7 +1,7 @@
 import timers from 'node:timers';
 import type { Outgoing } from '../install/node-internals.js';
 
-/** Whatever becomes of the global ones. */
+/** Node's functions, kept in case the application replaces the global ones. */
 const { setTimeout, clearTimeout } = timers;
 const now = performance.now.bind(performance);
 
@@ -16,7 +16,7 @@ export class Deadlines {
     this.#late = late;
   }
 
-  /** Milliseconds; 0: no limit. A change is for the responses that wait already, too. */
+  /** The limit in milliseconds; 0: no limit. A change also applies to the responses that wait already. */
   set limit(ms: number) {
     if (ms === this.#limit) return;
     this.#limit = ms;

@@ -2,7 +2,7 @@ import { appendFileSync, writeSync } from 'node:fs';
 import { lasting } from '../install/persistent-listeners.js';
 import type { NativeServer } from './native-server.js';
 
-/** At the process's end, appends a line with what its servers counted to the file that this variable names. */
+/** At the end of the process, appends a line with the counters of its servers to the file that this variable names. */
 const file = process.env.MILLRACE_STATS_FILE;
 
 interface Totals {
@@ -19,19 +19,19 @@ interface Totals {
 
 /** Servers that listen or have connections. */
 const live = new Set<NativeServer>();
-/** What others have counted, as they may be gone by the process's end. */
+/** Counters of servers that have ended before the process. */
 const earlier = zero();
-/** What of a server is in `earlier`. */
+/** The part of a server's counters that is in `earlier`. */
 const taken = new WeakMap<NativeServer, Totals>();
 
-/** A server listens. */
+/** Adds a server that listens. */
 export function keepForStats(server: NativeServer): void {
   if (!file) return;
   live.add(server);
   writeStatsAtExit();
 }
 
-/** A server neither listens nor has connections, until it listens again. */
+/** Removes a server that neither listens nor has connections; it may listen again. */
 export function settleStats(server: NativeServer): void {
   if (!live.delete(server)) return;
   const counted = server.count();

@@ -10,36 +10,37 @@ import { native } from '../reactor/native.js';
 import type { HttpServer } from '../server/native-server.js';
 
 /*
- * `server.listen('http://*:8080/foo/')`: one port for several processes. Node listens as ever, with a socket of its own or
- * with the one that the others share; who has which requests is the reactor's to know.
+ * `server.listen('http://*:8080/foo/')`: one port for several processes. Node listens as usual, with a new socket or with the
+ * shared one. The reactor knows which process owns which requests.
  */
 
-/** Whatever becomes of the global ones. */
+/** Node's functions, kept in case the application replaces the global ones. */
 const { setImmediate, setTimeout } = timers;
 
-/** By server: what it has joined, until it listens. */
+/** The membership of a server that has joined a shared address, until the server listens. */
 const memberships = new WeakMap<http.Server, number>();
-/** Servers that are about to listen; `false`: they were closed in the meantime. */
+/** Servers that are about to listen; `false` if they were closed in the meantime. */
 const pendingJoins = new Map<http.Server, boolean>();
-/** How often a shared address may cease to be one while it is joined. */
+/** Maximum number of attempts to join an address whose processes end meanwhile. */
 const MAX_ATTEMPTS = 100;
-/** Milliseconds for which others may join it before us, each until its event loop comes back; and between two looks, at most. */
+/** Maximum wait while other processes join first; each takes as long as its event loop is busy. */
 const MAX_JOIN_WAIT_MS = 20_000;
+/** Maximum pause between two attempts. */
 const MAX_POLL_INTERVAL_MS = 16;
 
-/** Whether these arguments of `listen` ask for a URL prefix. */
+/** Whether these arguments of `listen` contain a URL prefix. */
 export function isPrefix(args: unknown[]): args is [string, ...unknown[]] {
   return typeof args[0] === 'string' && /^https?:\/\//i.test(args[0]);
 }
 
-/** What a server has joined that is about to listen. */
+/** The shared address of a server that is about to listen. */
 export function claimMembership(server: http.Server): number | undefined {
   const membership = memberships.get(server);
   memberships.delete(server);
   return membership;
 }
 
-/** Has a server listen to a URL prefix. `impediment`: why it cannot be served natively, if so. */
+/** Makes a server listen to a URL prefix. `impediment`: why it cannot be served natively, or `null`. */
 export function listenShared(
   server: HttpServer,
   [url, ...args]: [string, ...unknown[]],
@@ -87,7 +88,7 @@ async function joinAndListen(server: HttpServer, prefix: Prefix, backlog?: numbe
   }
 }
 
-/** With the socket that the others share, if there are any. */
+/** Listens with the shared socket, if there is one. */
 function listenWith(
   server: HttpServer,
   prefix: Prefix,
@@ -158,17 +159,17 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** A server is closed that may be about to listen. */
+/** Cancels the joining of a server that is closed before it listens. */
 export function cancelJoin(server: http.Server): void {
   if (pendingJoins.has(server)) pendingJoins.set(server, false);
 }
 
-/** Another `listen` may not come now. */
+/** Whether a server is about to listen, so that another `listen` is an error. */
 export function isJoining(server: http.Server): boolean {
   return pendingJoins.has(server);
 }
 
-/** Where those who share ports meet: `MILLRACE_PORTS`, or a directory of the user's own. */
+/** Finds the directory of shared ports: `MILLRACE_PORTS`, or a directory of the user. */
 function portsDirectory(): string {
   const configured = process.env.MILLRACE_PORTS;
   if (configured) return configured;

@@ -4,10 +4,10 @@ import tls from 'node:tls';
 import { native } from '../reactor/native.js';
 import { suitesOf } from './cipher-suites.js';
 
-/** What a secure context was made of, as far as it matters here. */
+/** The options of a secure context that the reactor needs. */
 type ContextOptions = tls.SecureContextOptions & Record<string, unknown>;
 
-/** What the server adds. */
+/** The options that the server adds. */
 export interface ServerSide {
   requestCert: boolean;
   rejectUnauthorized: boolean;
@@ -15,14 +15,14 @@ export interface ServerSide {
   ticketKeys: Buffer;
 }
 
-/** A context that the reactor can use, and what its certificates are. */
+/** A context for the reactor, and its certificates. */
 export interface NativeContext {
   context: InstanceType<typeof native.NativeSecureContext>;
   certificates: X509Certificate[];
   authorities: X509Certificate[];
 }
 
-/** Options that rustls has no counterpart for. */
+/** Options without a counterpart in rustls. */
 const FOREIGN = [
   ...['pfx', 'sigalgs', 'crl', 'secureProtocol', 'clientCertEngine', 'privateKeyEngine'],
   ...['privateKeyIdentifier', 'allowPartialTrustChain', 'certificateCompression'],
@@ -65,7 +65,7 @@ const [major = 0, minor = 0] = (process.versions.openssl ?? '').split('.').map(N
 /** As OpenSSL from 3.5 on. */
 const POST_QUANTUM = major > 3 || (major === 3 && minor >= 5);
 
-/** The context for the reactor; a string says why there is none, and Node's own code has to do it. */
+/** Returns the context for the reactor, or a string with the reason why Node's own code must be used. */
 export function nativeContext(context: object, side: ServerSide): NativeContext | string {
   const options = remembered.get(context);
   if (!options) return 'TLS context of unknown make';
@@ -167,7 +167,7 @@ function certificatesOf(texts: Text | Text[]): X509Certificate[] {
 
 let trusted: X509Certificate[] | null = null;
 
-/** Those that Node trusts when it is told no others. */
+/** Returns the authorities that Node trusts by default. */
 function defaultAuthorities(): X509Certificate[] {
   const modern = (tls as { getCACertificates?(type: string): string[] }).getCACertificates;
   trusted ??= certificatesOf([...(modern?.('default') ?? tls.rootCertificates)]);

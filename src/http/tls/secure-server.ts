@@ -33,7 +33,7 @@ type SniCallback = (
   done: (error: Error | null, context?: { context?: object }) => void,
 ) => void;
 
-/** What Node keeps on an `https.Server`. */
+/** Node's internal properties of an `https.Server`. */
 interface Tls {
   requestCert: boolean;
   rejectUnauthorized: boolean;
@@ -70,11 +70,11 @@ const kEnableTrace = findInternalKey('enableTrace');
 /** The native side of one `https.Server`. */
 export class SecureServer extends NativeServer {
   declare readonly server: SecureHttpServer;
-  /** By the object that Node has for a context. A string: why the reactor cannot use it. */
+  /** The native context of each of Node's contexts; a string is the reason why the reactor cannot use it. */
   #contexts = new WeakMap<object, NativeContext | string>();
   readonly #carriers = new Set<ServerSocket>();
   readonly #protocols: Buffer[];
-  /** What handshakes were answered with while the event loop was busy. */
+  /** The context for handshakes while the event loop is busy. */
   #offered: NativeContext | null = null;
 
   constructor(server: SecureHttpServer) {
@@ -199,7 +199,7 @@ export class SecureServer extends NativeServer {
     }
   }
 
-  /** Somebody else hears of the end of handshakes, and may want the bytes that follow. */
+  /** Whether other listeners get the end of handshakes, and may want the bytes that follow. */
   #isWatched(): boolean {
     return this.server.listenerCount('secureConnection') > 1;
   }
@@ -429,7 +429,7 @@ export function isSecure(server: HttpServer): server is SecureHttpServer {
   return server instanceof https.Server;
 }
 
-/** Takes what the reactor tells of TLS. */
+/** Dispatches the TLS events of the reactor. */
 export function takeSecure(socket: ServerSocket, kind: number, event: Int32Array): void {
   if (!(socket instanceof SecureSocket)) return;
   const [a = 0, b = 0, c = 0, d = 0, e = 0] = event;

@@ -7,7 +7,7 @@ import type { NativeContext } from './secure-context.js';
 import type { SecureServer } from './secure-server.js';
 import { legacy, type Security } from './tls-state.js';
 
-/** What `tls.TLSSocket` keeps in properties. */
+/** Properties of `tls.TLSSocket`. */
 interface SecureProperties {
   encrypted: true;
   authorized: boolean;
@@ -15,7 +15,7 @@ interface SecureProperties {
   servername: string | false | null;
   alpnProtocol: string | false | null;
   secureConnecting: boolean;
-  /** Of a finished handshake. */
+  /** The state of a finished handshake. */
   security: Security | null;
   /** Number of the connection in the reactor. */
   nativeId: number;
@@ -34,7 +34,7 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
   security: Security | null = null;
   /** What the server has chosen to show. */
   secureContext: NativeContext | null = null;
-  /** What 'connection' listeners were given. */
+  /** The socket that 'connection' listeners got. */
   underlying: Underlying | null = null;
   /** Whether the server has handled an error in the handshake. */
   refused = false;
@@ -77,7 +77,7 @@ const nodeExport = tls.TLSSocket.prototype.exportKeyingMaterial as (
   context?: Buffer,
 ) => Buffer;
 
-/** What Node gives where there is none. */
+/** The values of Node if there are none. */
 function unknownToRustls(this: SecureProperties) {
   return this.destroyed ? null : undefined;
 }
@@ -135,7 +135,7 @@ const methods: ThisType<SecureProperties> & Record<string, unknown> = {
   setKeyCert() {},
 };
 
-/** Gives a prototype what is asked of a TLS connection. */
+/** Adds the properties of a TLS connection to a prototype. */
 export function addSecureMethods(prototype: object): void {
   for (const [name, value] of Object.entries(methods)) {
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
@@ -149,7 +149,7 @@ Object.defineProperty(SecureSocket.prototype, 'constructor', {
   configurable: true,
 });
 
-/** What 'connection' listeners of a TLS server are given: the connection below TLS. */
+/** The socket that 'connection' listeners of a TLS server get: the connection below TLS. */
 export class Underlying extends ServerSocket {
   readonly #secure: SecureSocket;
 

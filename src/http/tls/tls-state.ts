@@ -6,7 +6,7 @@ import { isSelfSigned, issuerOf, type NativeContext } from './secure-context.js'
 const RESUMED = 1;
 const TLS13 = 2;
 
-/** What a finished handshake has come to. */
+/** The result of a finished handshake. */
 export class Security {
   readonly protocol: string;
   readonly resumed: boolean;
@@ -34,7 +34,7 @@ export class Security {
   get authorities(): X509Certificate[] {
     return this.#context?.authorities ?? [];
   }
-  /** The client's certificates as it has sent them. To be asked for while the connection lives. */
+  /** The client's certificates as it sent them; available only while the connection is open. */
   get chain(): X509Certificate[] {
     this.#chain ??= native.stackCertificates(this.#id).map((der) => new X509Certificate(der));
     return this.#chain;
