@@ -2,7 +2,7 @@
 //
 //   npm run bench -- load [--case NAME]... [--quick] [--rounds N] [--list]
 //   npm run bench -- stack [the same] [--node BINARY] [--register FILE]
-//   npm run bench -- explain, deadlines: suites of their own, see explain/run.js, deadlines/run.js
+//   npm run bench -- explain, deadlines, compare: suites of their own, see explain/run.js, deadlines/run.js, compare/run.js
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildNative } from './bare.js';
 import { suites } from './cases.js';
+import { main as compare } from './compare/run.js';
 import { main as deadlines } from './deadlines/run.js';
 import { main as explain } from './explain/run.js';
 import { describeMachine } from './machine.js';
@@ -48,7 +49,7 @@ function readOptions() {
   const suite = positionals[0] ?? 'load';
   if (!(suite in suites))
     exitWithUsageError(
-      `${suite}: the suites are ${Object.keys(suites).join(', ')}, explain, deadlines`,
+      `${suite}: the suites are ${Object.keys(suites).join(', ')}, explain, deadlines, compare`,
     );
   const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
   if (!Number.isInteger(rounds) || rounds < 1)
@@ -210,5 +211,5 @@ async function main() {
 }
 
 const [first, ...others] = process.argv.slice(2);
-const own = { explain, deadlines };
+const own = { explain, deadlines, compare };
 await (first in own ? own[first](others) : main());

@@ -6,8 +6,8 @@ import type { ComparedRun, Ratio, SideName } from './result.js';
 
 /**
  * Share of the error for which the interval of pairs is computed: one of 95 % as if it were of 97 %. Pairs end when the
- * interval is narrow, so more often when their scatter is underestimated; the rest of the error is for that. How often
- * intervals cover the truth then is in `wantsMoreRuns`.
+ * interval is narrow, so more often when their scatter is underestimated; the rest of the error is for that. The coverage
+ * that results is in the table of `wantsMoreRuns`.
  */
 const FIXED_NUMBER_ERROR = 0.6;
 

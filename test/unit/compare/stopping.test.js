@@ -44,3 +44,26 @@ test('a figure of 0 has no interval that could be narrow', () => {
   assert.equal(wantsMoreRuns(repeat(10, [100, 0]), RULE), true);
   assert.equal(wantsMoreRuns(repeat(10, [0, 0]), RULE), true);
 });
+
+for (const [what, draw] of Object.entries({
+  normal: (noise) => noise.normal(0.012),
+  'every tenth run 5 times as noisy': (noise) => noise.normal(noise.uniform() < 0.1 ? 0.04 : 0.008),
+})) {
+  test(`the interval at the end covers the truth 95 times of 100: ${what}`, () => {
+    const noise = new Noise(11);
+    const count = 800;
+    let covered = 0;
+    for (let i = 0; i < count; i++) {
+      const pairs = [];
+      let runs = [];
+      do {
+        pairs.push([Math.exp(draw(noise)), 1.7 * Math.exp(draw(noise))]);
+        runs = buildPairs(pairs);
+      } while (wantsMoreRuns(runs, RULE));
+      const { low, high } = compareRuns(runs, { margin: 0.02, metric: 'throughput' }).rows[0].ratio;
+      if (low <= 1.7 && 1.7 <= high) covered += 1;
+    }
+    const share = covered / count;
+    assert.ok(0.935 < share && share < 0.99, `${share}`);
+  });
+}
