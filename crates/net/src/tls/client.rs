@@ -4,25 +4,20 @@ use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{
     ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
-    WebPkiServerVerifier, verify_server_name,
+    WebPkiServerVerifier,
 };
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{
-    CertificateDer, PrivateKeyDer, ServerName, SignatureVerificationAlgorithm, UnixTime,
-};
-use rustls::server::ParsedCertificate;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct,
-    HandshakeKind, InvalidMessage, NamedGroup, OtherError, PeerIncompatible, RootCertStore,
-    SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, HandshakeKind,
+    InvalidMessage, NamedGroup, OtherError, PeerIncompatible, RootCertStore,
 };
 
 use super::cipher_suites;
+use super::server_verifier::{ServerVerifier, Trust};
+use super::socket_io::TlsSocket;
 use crate::socket::Socket;
 use crate::{Progress, Read};
 
@@ -89,16 +84,18 @@ impl ClientTlsConfig {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| ConfigError::Identity(error.to_string()))?;
-        let builder = if options.verify {
+        let verifier = if options.verify {
             let given = certificates(options.authorities.as_deref())?;
-            let verifier = WebPkiServerVerifier::builder_with_provider(roots(&given)?, provider)
-                .build()
-                .map_err(|_| ConfigError::Authorities)?;
-            let verifier = KnownCertificate { verifier, given: given.unwrap_or_default() };
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+            let verifier =
+                WebPkiServerVerifier::builder_with_provider(roots(&given)?, Arc::clone(&provider))
+                    .build()
+                    .map_err(|_| ConfigError::Authorities)?;
+            let trust = Trust { verifier, given: given.unwrap_or_default() };
+            ServerVerifier { provider: Arc::clone(&provider), trust: Some(trust) }
         } else {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+            ServerVerifier { provider: Arc::clone(&provider), trust: None }
         };
+        let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match &options.identity {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => {
@@ -149,203 +146,6 @@ fn roots(given: &Option<Vec<CertificateDer<'static>>>) -> Result<Arc<RootCertSto
         (false, _) => Ok(Arc::new(roots)),
         (true, Some(_)) => Err(ConfigError::Authorities),
         (true, None) => Err(ConfigError::SystemAuthorities),
-    }
-}
-
-/// Checks chain and name by the book, and takes the server's own certificate if that very one was given
-/// as an authority: a certificate made for a test is its own authority, which the book does not foresee.
-#[derive(Debug)]
-struct KnownCertificate {
-    verifier: Arc<WebPkiServerVerifier>,
-    given: Vec<CertificateDer<'static>>,
-}
-
-impl ServerCertVerifier for KnownCertificate {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let verified = self.verifier.verify_server_cert(
-            end_entity,
-            intermediates,
-            server_name,
-            ocsp_response,
-            now,
-        );
-        match verified {
-            Err(error) if is_authority(&error) && self.given.contains(end_entity) => {
-                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
-                Ok(ServerCertVerified::assertion())
-            }
-            verified => verified,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
-}
-
-/// The server's certificate is one of an authority, and has no other fault that was seen.
-fn is_authority(error: &rustls::Error) -> bool {
-    let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(error))) = error
-    else {
-        return false;
-    };
-    matches!(error.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
-}
-
-/// Takes any chain and name; the signature over the handshake is still checked, so that a handshake
-/// costs what it costs any client.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl AnyCertificate {
-    /// Checks a signature by nothing but the key of a certificate that is otherwise refused as a whole, such as one of X.509
-    /// version 1. An RSA key below the 2048 bits that signatures are checked with is taken at its word.
-    fn verify_bare(
-        &self,
-        error: rustls::Error,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let Some(key) = subject_key(certificate) else { return Err(error) };
-        if is_short_rsa(key) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
-        let key = SubjectPublicKeyInfoDer::from(key);
-        let Ok(key) = webpki::RawPublicKeyEntity::try_from(&key) else { return Err(error) };
-        let algorithms = self.0.signature_verification_algorithms.mapping;
-        let of_scheme = algorithms.iter().filter(|(scheme, _)| *scheme == signature.scheme);
-        let mut of_scheme = of_scheme.flat_map(|(_, algorithms)| *algorithms);
-        let fits = |algorithm: &&dyn SignatureVerificationAlgorithm| {
-            key.verify_signature(*algorithm, message, signature.signature()).is_ok()
-        };
-        if of_scheme.any(fits) { Ok(HandshakeSignatureValid::assertion()) } else { Err(error) }
-    }
-}
-
-/// The SubjectPublicKeyInfo of a certificate of any version (RFC 5280, section 4.1).
-fn subject_key<'a>(certificate: &'a CertificateDer<'_>) -> Option<&'a [u8]> {
-    let (outer, _) = der::value(certificate, der::SEQUENCE)?;
-    let (mut rest, _) = der::value(outer, der::SEQUENCE)?;
-    if rest.first() == Some(&der::VERSION) {
-        rest = der::skip(rest)?;
-    }
-    // Serial number, signature, issuer, validity, subject.
-    for _ in 0..5 {
-        rest = der::skip(rest)?;
-    }
-    let after = der::skip(rest)?;
-    Some(&rest[..rest.len() - after.len()])
-}
-
-/// The key is one of RSA whose modulus has fewer than 2048 bits.
-fn is_short_rsa(key: &[u8]) -> bool {
-    /// rsaEncryption, 1.2.840.113549.1.1.1.
-    const RSA: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01";
-    let modulus = || {
-        let (inner, _) = der::value(key, der::SEQUENCE)?;
-        let (algorithm, rest) = der::value(inner, der::SEQUENCE)?;
-        let (bits, _) = der::value(rest, der::BIT_STRING).filter(|_| algorithm.starts_with(RSA))?;
-        let (numbers, _) = der::value(bits.strip_prefix(&[0])?, der::SEQUENCE)?;
-        let (modulus, _) = der::value(numbers, der::INTEGER)?;
-        Some(modulus.strip_prefix(&[0]).unwrap_or(modulus).len())
-    };
-    modulus().is_some_and(|bytes| bytes < 2048 / 8)
-}
-
-/// As much of DER as finds its way through a certificate.
-mod der {
-    pub(super) const INTEGER: u8 = 2;
-    pub(super) const BIT_STRING: u8 = 3;
-    pub(super) const SEQUENCE: u8 = 0x30;
-    /// The explicit tag 0, which a certificate of version 1 does not have.
-    pub(super) const VERSION: u8 = 0xa0;
-
-    /// What an element of this type holds, and what follows it.
-    pub(super) fn value(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
-        if bytes.first() == Some(&tag) { split(bytes) } else { None }
-    }
-
-    /// What follows the first element.
-    pub(super) fn skip(bytes: &[u8]) -> Option<&[u8]> {
-        split(bytes).map(|(_, after)| after)
-    }
-
-    fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-        let [_, first, rest @ ..] = bytes else { return None };
-        let (length, rest) = match *first {
-            short @ 0..=0x7f => (usize::from(short), rest),
-            long @ 0x81..=0x83 => {
-                let (digits, rest) = rest.split_at_checked(usize::from(long & 0x7f))?;
-                (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
-            }
-            _ => return None,
-        };
-        rest.split_at_checked(length)
-    }
-}
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-            .or_else(|error| self.verify_bare(error, message, certificate, signature))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-            .or_else(|error| self.verify_bare(error, message, certificate, signature))
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -407,25 +207,23 @@ impl ClientSessionStore for SessionStore {
 /// A client's TLS over a socket.
 #[derive(Debug)]
 pub struct ClientTlsStream {
-    socket: Socket,
+    socket: TlsSocket,
     session: ClientConnection,
     connected: bool,
     /// Decrypted bytes that wait to be read.
     pending: usize,
-    /// The socket had no more at the last look.
-    drained: bool,
 }
 
 impl ClientTlsStream {
     pub(crate) fn new(socket: Socket, tls: &TlsTarget) -> io::Result<Self> {
         let session =
             ClientConnection::new(Arc::clone(&tls.config), tls.name.clone()).map_err(tls_error)?;
-        Ok(Self { socket, session, connected: false, pending: 0, drained: false })
+        Ok(Self { socket: TlsSocket::new(socket), session, connected: false, pending: 0 })
     }
 
     pub(crate) fn establish(&mut self) -> io::Result<Progress> {
         if !self.connected {
-            if self.socket.establish()? == Progress::Connecting {
+            if self.socket.socket.establish()? == Progress::Connecting {
                 return Ok(Progress::Connecting);
             }
             self.connected = true;
@@ -434,7 +232,7 @@ impl ClientTlsStream {
             // The client's last message stays until something is sent after it: both in one segment.
             if !self.session.is_handshaking() {
                 // What the socket gave to the handshake says nothing about what has come since.
-                self.drained = false;
+                self.socket.drained = false;
                 let resumed = self.session.handshake_kind() == Some(HandshakeKind::Resumed);
                 return Ok(Progress::Ready { resumed: Some(resumed) });
             }
@@ -458,8 +256,8 @@ impl ClientTlsStream {
                 Err(error) => return Err(error),
                 Ok(count) => {
                     self.pending = self.pending.saturating_sub(count);
-                    let drained = self.drained && self.pending == 0;
-                    self.drained &= !drained;
+                    let drained = self.socket.drained && self.pending == 0;
+                    self.socket.drained &= !drained;
                     return Ok(Read { count, drained });
                 }
             }
@@ -476,20 +274,13 @@ impl ClientTlsStream {
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        while self.session.wants_write() {
-            match self.session.write_tls(&mut Plain(&mut self.socket, &mut false)) {
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(true)
+        self.socket.flush(&mut self.session)
     }
 
     /// Takes in what the socket has and decrypts it. An end of the stream is left to the reader, which
     /// knows whether the peer announced it.
     fn fill(&mut self) -> io::Result<()> {
-        let count = self.session.read_tls(&mut Plain(&mut self.socket, &mut self.drained))?;
+        let count = self.session.read_tls(&mut self.socket)?;
         if count == 0 && self.session.is_handshaking() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -501,27 +292,6 @@ impl ClientTlsStream {
             let _ = self.flush();
         }
         self.pending = result.map_err(tls_error)?.plaintext_bytes_to_read();
-        Ok(())
-    }
-}
-
-/// The socket as `std::io` traits, noting whether a read emptied it.
-struct Plain<'a>(&'a mut Socket, &'a mut bool);
-
-impl io::Read for Plain<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Read { count, drained } = self.0.read(buffer)?;
-        *self.1 = drained;
-        Ok(count)
-    }
-}
-
-impl io::Write for Plain<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -2,9 +2,12 @@
 
 mod cipher_suites;
 mod client;
+mod der;
 pub mod secure_context;
 #[cfg(unix)]
 pub mod server;
+mod server_verifier;
+mod socket_io;
 pub mod tickets;
 
 pub use cipher_suites::seed_random;

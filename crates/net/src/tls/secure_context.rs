@@ -21,6 +21,7 @@ use rustls::{
 };
 
 use super::cipher_suites;
+use super::der::find_subject_key;
 use super::tickets::TicketCipher;
 
 /// Certificates, DER, each followed by those that lead to its authority; and the key of the first, PKCS #8.
@@ -290,7 +291,8 @@ impl ClientCertVerifier for Clients {
         match verify_tls13_signature(message, certificate, signature, algorithms) {
             // X.509 version 1, which OpenSSL takes.
             Err(rustls::Error::InvalidCertificate(_)) => {
-                let key = SubjectPublicKeyInfoDer::from(public_key(certificate).unwrap_or(&[]));
+                let key =
+                    SubjectPublicKeyInfoDer::from(find_subject_key(certificate).unwrap_or(&[]));
                 verify_tls13_signature_with_raw_key(message, &key, signature, algorithms)
             }
             result => result,
@@ -300,39 +302,4 @@ impl ClientCertVerifier for Clients {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
     }
-}
-
-/// The SubjectPublicKeyInfo of a certificate (RFC 5280, section 4.1), as it stands there.
-fn public_key(certificate: &[u8]) -> Option<&[u8]> {
-    const SEQUENCE: u8 = 0x30;
-    const VERSION: u8 = 0xa0;
-    let (_, body, _) = element(certificate)?;
-    let (_, mut fields, _) = element(body)?;
-    if fields.first() == Some(&VERSION) {
-        fields = element(fields)?.2;
-    }
-    // Serial number, signature, issuer, validity, subject.
-    for _ in 0..5 {
-        fields = element(fields)?.2;
-    }
-    let (tag, _, rest) = element(fields)?;
-    (tag == SEQUENCE).then(|| &fields[..fields.len() - rest.len()])
-}
-
-/// Tag, contents and what follows of a DER element with a definite length.
-fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&tag, rest) = der.split_first()?;
-    let (&first, mut rest) = rest.split_first()?;
-    let mut length = usize::from(first);
-    if first >= 0x80 {
-        let count = usize::from(first & 0x7f);
-        if count == 0 || count > 3 {
-            return None;
-        }
-        let (bytes, behind) = rest.split_at_checked(count)?;
-        length = bytes.iter().fold(0, |length, &byte| length << 8 | usize::from(byte));
-        rest = behind;
-    }
-    let (contents, rest) = rest.split_at_checked(length)?;
-    Some((tag, contents, rest))
 }

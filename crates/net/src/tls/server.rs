@@ -6,6 +6,7 @@ use rustls::server::{Accepted, Acceptor};
 use rustls::{Error, HandshakeKind, ProtocolVersion, ServerConnection};
 
 use super::secure_context::{CertificateVerdict, SecureContext};
+use super::socket_io::TlsSocket;
 use super::tickets;
 use crate::Read;
 use crate::socket::Socket;
@@ -71,7 +72,7 @@ enum State {
 
 /// The server's side of TLS over a socket.
 pub struct ServerTlsStream {
-    socket: Socket,
+    socket: TlsSocket,
     state: State,
     /// The bytes that the client sent before a context was chosen, for a fallback.
     hello: Vec<u8>,
@@ -79,8 +80,6 @@ pub struct ServerTlsStream {
     given: Vec<u8>,
     /// Bytes of plaintext that the session has accepted and the socket has not.
     unsent: usize,
-    /// Whether the last read has emptied the socket.
-    drained: bool,
     /// Whether the client has sent close_notify.
     peer_closed: bool,
     failure: Option<Failure>,
@@ -88,7 +87,7 @@ pub struct ServerTlsStream {
 
 impl std::fmt::Debug for ServerTlsStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerTls").field("socket", &self.socket).finish_non_exhaustive()
+        f.debug_struct("ServerTls").field("socket", &self.socket.socket).finish_non_exhaustive()
     }
 }
 
@@ -103,12 +102,11 @@ impl ServerTlsStream {
     #[must_use]
     pub fn begun(socket: Socket, given: Vec<u8>) -> Self {
         Self {
-            socket,
+            socket: TlsSocket::new(socket),
             state: State::Hello(Box::default()),
             hello: Vec::new(),
             given,
             unsent: 0,
-            drained: false,
             peer_closed: false,
             failure: None,
         }
@@ -117,13 +115,13 @@ impl ServerTlsStream {
     /// Returns the socket.
     #[must_use]
     pub fn socket(&self) -> &Socket {
-        &self.socket
+        &self.socket.socket
     }
 
     /// Returns the socket, and the bytes that were read from it before the handshake.
     #[must_use]
     pub fn into_parts(self) -> (Socket, Vec<u8>) {
-        (self.socket, self.hello)
+        (self.socket.socket, self.hello)
     }
 
     /// Returns why the last call failed, if TLS was the reason.
@@ -134,7 +132,7 @@ impl ServerTlsStream {
     /// Whether the handshake waits for the socket to become readable.
     #[must_use]
     pub fn waits(&self) -> bool {
-        self.drained && self.failure.is_none()
+        self.socket.drained && self.failure.is_none()
     }
 
     /// Server name that the client asks for, when [`Handshake::Hello`] was told.
@@ -164,9 +162,7 @@ impl ServerTlsStream {
                     if !session.is_handshaking() {
                         return Ok(Handshake::Done);
                     }
-                    let count =
-                        session.read_tls(&mut Direct(&mut self.socket, &mut self.drained))?;
-                    if count == 0 {
+                    if session.read_tls(&mut self.socket)? == 0 {
                         return Ok(Handshake::Ended);
                     }
                     self.process()?;
@@ -180,8 +176,7 @@ impl ServerTlsStream {
         let mut bytes = [0; 4096];
         let given = std::mem::take(&mut self.given);
         let mut rest = if given.is_empty() {
-            let Read { count, drained } = self.socket.read(&mut bytes)?;
-            self.drained = drained;
+            let count = self.socket.read(&mut bytes)?;
             if count == 0 {
                 return Ok(Some(Handshake::Ended));
             }
@@ -297,10 +292,10 @@ impl ServerTlsStream {
         let (text, sealed) = buffer.split_at_mut(PLAINTEXT);
         let mut count = self.take(text)?;
         if count > 0 || self.peer_closed {
-            return Ok(Read { count, drained: self.drained && !self.peer_closed });
+            return Ok(Read { count, drained: self.socket.drained && !self.peer_closed });
         }
         loop {
-            let read = self.socket.read(&mut sealed[..CIPHERTEXT])?;
+            let read = self.socket.socket.read(&mut sealed[..CIPHERTEXT])?;
             if read.count == 0 {
                 return Ok(read);
             }
@@ -372,20 +367,14 @@ impl ServerTlsStream {
 
     fn send(&mut self, last: bool) -> io::Result<bool> {
         let State::Session(session, _) = &mut self.state else { return Ok(true) };
-        while session.wants_write() {
-            let socket = &mut self.socket;
-            let sent = match last {
-                true => session.write_tls(&mut Last(socket)),
-                false => session.write_tls(&mut Direct(socket, &mut false)),
-            };
-            match sent {
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
-            }
+        let sent = match last {
+            true => self.socket.flush_last(session)?,
+            false => self.socket.flush(session)?,
+        };
+        if sent {
+            self.unsent = 0;
         }
-        self.unsent = 0;
-        Ok(true)
+        Ok(sent)
     }
 
     /// Bytes of plaintext that the session has accepted and the socket has not.
@@ -402,7 +391,7 @@ impl ServerTlsStream {
             // What a vector takes cannot fail.
             while session.wants_write() && session.write_tls(&mut last).is_ok() {}
             // Best effort: our side ends either way.
-            self.socket.write_last(&last).ok();
+            self.socket.socket.write_last(&last).ok();
         }
     }
 }
@@ -415,46 +404,5 @@ impl From<&Error> for Failure {
             Error::DecryptError => Self::Decrypt,
             error => Self::Other(error.to_string()),
         }
-    }
-}
-
-/// The socket for what is the last before our side ends.
-struct Last<'a>(&'a Socket);
-
-impl io::Write for Last<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write_last(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The socket as `std::io` traits, noting whether a read emptied it.
-struct Direct<'a>(&'a mut Socket, &'a mut bool);
-
-impl io::Read for Direct<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Read { count, drained } = self.0.read(buffer)?;
-        *self.1 = drained;
-        Ok(count)
-    }
-}
-
-impl io::Write for Direct<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        match parts {
-            [one] => self.0.write(one),
-            parts => self.0.write_many(parts),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
