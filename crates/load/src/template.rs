@@ -12,11 +12,11 @@ use crate::plan::Table;
 /// Text with holes.
 #[derive(Clone, Debug, Default)]
 pub struct Template {
-    parts: Vec<Segment>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, Debug)]
-enum Segment {
+enum TemplatePart {
     Literal(Vec<u8>),
     Sequence,
     Random {
@@ -52,7 +52,7 @@ impl Template {
     /// Text without holes.
     pub fn literal(text: &[u8], place: TextPosition) -> Result<Self, RunError> {
         place.check(text)?;
-        Ok(Self { parts: vec![Segment::Literal(text.to_vec())] })
+        Ok(Self { parts: vec![TemplatePart::Literal(text.to_vec())] })
     }
 
     /// Finds the placeholders in `text`.
@@ -62,7 +62,7 @@ impl Template {
         while let Some((before, name, after)) = next_placeholder(rest) {
             place.check(before)?;
             template.push(before);
-            template.parts.push(Segment::parse(name, tables, place)?);
+            template.parts.push(TemplatePart::parse(name, tables, place)?);
             rest = after;
         }
         place.check(rest)?;
@@ -74,8 +74,8 @@ impl Template {
     pub(crate) fn push(&mut self, text: &[u8]) {
         match self.parts.last_mut() {
             _ if text.is_empty() => {}
-            Some(Segment::Literal(last)) => last.extend_from_slice(text),
-            _ => self.parts.push(Segment::Literal(text.to_vec())),
+            Some(TemplatePart::Literal(last)) => last.extend_from_slice(text),
+            _ => self.parts.push(TemplatePart::Literal(text.to_vec())),
         }
     }
 
@@ -83,7 +83,7 @@ impl Template {
     pub(crate) fn append(&mut self, other: Self) {
         for part in other.parts {
             match part {
-                Segment::Literal(text) => self.push(&text),
+                TemplatePart::Literal(text) => self.push(&text),
                 part => self.parts.push(part),
             }
         }
@@ -92,18 +92,20 @@ impl Template {
     /// The text is the same for each request.
     #[must_use]
     pub fn is_static(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part, Segment::Literal(_)))
+        self.parts.iter().all(|part| matches!(part, TemplatePart::Literal(_)))
     }
 
     /// Appends the text with its holes filled. Allocates nothing once `out` has grown to its size.
     pub fn render(&self, values: &mut Values<'_>, out: &mut Vec<u8>) {
         for part in &self.parts {
             match part {
-                Segment::Literal(text) => out.extend_from_slice(text),
-                Segment::Sequence => push_number(out, values.sequence),
-                Segment::Random { from, to } => push_number(out, values.random.u64(*from..=*to)),
-                Segment::Uuid => push_uuid(out, values.random),
-                Segment::Column(values_by_row) => {
+                TemplatePart::Literal(text) => out.extend_from_slice(text),
+                TemplatePart::Sequence => push_number(out, values.sequence),
+                TemplatePart::Random { from, to } => {
+                    push_number(out, values.random.u64(*from..=*to))
+                }
+                TemplatePart::Uuid => push_uuid(out, values.random),
+                TemplatePart::Column(values_by_row) => {
                     let row = values.sequence % values_by_row.len() as u64;
                     out.extend_from_slice(&values_by_row[row as usize]);
                 }
@@ -130,7 +132,7 @@ pub fn table_names(text: &[u8]) -> Result<Vec<String>, RunError> {
     while let Some((_, name, after)) = next_placeholder(rest) {
         match split_csv(name) {
             Some((file, _)) => names.push(file.to_owned()),
-            None => drop(Segment::parse(name, &[], TextPosition::Body)?),
+            None => drop(TemplatePart::parse(name, &[], TextPosition::Body)?),
         }
         rest = after;
     }
@@ -164,7 +166,7 @@ fn split_csv(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("csv:")?.rsplit_once(':')
 }
 
-impl Segment {
+impl TemplatePart {
     fn parse(name: &str, tables: &[Table], place: TextPosition) -> Result<Self, RunError> {
         let unknown = || {
             let name = in_a_line(name);

@@ -41,7 +41,7 @@ const SCRATCH: usize = 256 * 1024;
 /// A reactor for its own thread, and for a companion if there is one.
 #[derive(Debug)]
 pub struct Shared {
-    state: Mutex<State>,
+    state: Mutex<CompanionState>,
     descriptor: RawFd,
     /// Turns of the own thread.
     turns: AtomicU64,
@@ -60,7 +60,7 @@ pub struct Shared {
 }
 
 #[derive(Debug)]
-struct State {
+struct CompanionState {
     reactor: Reactor,
     /// Scratch for the companion's turns, once there is one.
     bytes: Vec<u8>,
@@ -72,7 +72,7 @@ impl Shared {
     pub fn new(reactor: Reactor) -> Arc<Self> {
         let descriptor = reactor.descriptor();
         Arc::new(Self {
-            state: Mutex::new(State { reactor, bytes: Vec::new() }),
+            state: Mutex::new(CompanionState { reactor, bytes: Vec::new() }),
             descriptor,
             turns: AtomicU64::new(0),
             wanted: AtomicBool::new(false),
@@ -111,7 +111,7 @@ impl Shared {
         self.failure.get()
     }
 
-    fn own(&self) -> MutexGuard<'_, State> {
+    fn own(&self) -> MutexGuard<'_, CompanionState> {
         if let Ok(state) = self.state.try_lock() {
             return state;
         }
@@ -121,7 +121,7 @@ impl Shared {
         state
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CompanionState> {
         // Nobody comes here after a panic: it ends the process.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -32,12 +32,12 @@ pub(crate) enum Interest {
 }
 
 #[derive(Debug)]
-struct Due {
+struct DueResponse {
     method: Method,
     interest: Interest,
 }
 
-impl Due {
+impl DueResponse {
     /// Its response has this status and these field lines.
     fn invalidate(&self, cache: &mut Cache, status: u16, fields: &[u8]) {
         let Interest::Invalidate { secure, target, lines } = &self.interest else { return };
@@ -59,7 +59,7 @@ impl Due {
 pub(crate) const ASSUMED: u16 = 200;
 
 #[derive(Debug, Default)]
-enum Place {
+enum ResponsePlace {
     #[default]
     Head,
     Body(BodyDecoder),
@@ -72,8 +72,8 @@ enum Place {
 /// understood, those that are due are known by their number alone.
 #[derive(Debug, Default)]
 pub(crate) struct Following {
-    due: VecDeque<Due>,
-    place: Place,
+    due: VecDeque<DueResponse>,
+    place: ResponsePlace,
     /// A part of a head, or of a line between chunks.
     kept: Vec<u8>,
 }
@@ -81,17 +81,17 @@ pub(crate) struct Following {
 impl Following {
     /// A request was told.
     pub(crate) fn expect(&mut self, method: Method, interest: Interest) {
-        self.due.push_back(Due { method, interest });
+        self.due.push_back(DueResponse { method, interest });
     }
 
     /// Whether what leaves is still understood.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self.place, Place::Lost)
+        matches!(self.place, ResponsePlace::Lost)
     }
 
     /// Whether nothing has left that belongs to no response, as a body that is longer than its head says.
     pub(crate) fn is_between_responses(&self) -> bool {
-        matches!(self.place, Place::Head) && self.kept.is_empty() && self.due.is_empty()
+        matches!(self.place, ResponsePlace::Head) && self.kept.is_empty() && self.due.is_empty()
     }
 
     /// The application says how long the response to a request is fresh: the one before so many others that were told.
@@ -99,7 +99,7 @@ impl Following {
     pub(crate) fn set_duration(&mut self, behind: u32, fresh: Duration) {
         let at = self.due.len().checked_sub(behind as usize + 1);
         let due = at.and_then(|at| self.due.get_mut(at));
-        if let Some(Due { interest: Interest::Store { duration, .. }, .. }) = due {
+        if let Some(DueResponse { interest: Interest::Store { duration, .. }, .. }) = due {
             *duration = Some(fresh);
         }
     }
@@ -120,7 +120,7 @@ impl Following {
 
     /// So many responses are under way now: no more can be due, but one whose end is the connection's.
     pub(crate) fn settle(&mut self, cache: &mut Cache, now: Duration, in_flight: u32) {
-        let open = usize::from(matches!(self.place, Place::UntilEnd));
+        let open = usize::from(matches!(self.place, ResponsePlace::UntilEnd));
         if self.due.len() > in_flight as usize + open && !self.is_lost() {
             self.lose(cache, now, NotStored::Incomplete);
         }
@@ -135,7 +135,7 @@ impl Following {
 
     /// Our side ends behind what was sent.
     pub(crate) fn ended(&mut self, cache: &mut Cache, now: Duration) {
-        if matches!(self.place, Place::UntilEnd) {
+        if matches!(self.place, ResponsePlace::UntilEnd) {
             self.complete(cache, now);
         }
         self.lose(cache, now, NotStored::Aborted);
@@ -143,7 +143,7 @@ impl Following {
 
     /// What leaves is no longer followed, and nothing of it is stored. What is still due may make entries out of date.
     pub(crate) fn lose(&mut self, cache: &mut Cache, now: Duration, why: NotStored) {
-        self.place = Place::Lost;
+        self.place = ResponsePlace::Lost;
         self.kept = Vec::new();
         for due in &mut self.due {
             if let Interest::Store { lead, .. } = due.interest {
@@ -159,7 +159,7 @@ impl Following {
         while at < bytes.len() {
             let rest = &bytes[at..];
             match &mut self.place {
-                Place::Head => match ResponseHead::parse(rest) {
+                ResponsePlace::Head => match ResponseHead::parse(rest) {
                     Ok(Some(head)) => {
                         self.begin(cache, now, &rest[..head.length], &head);
                         at += head.length;
@@ -167,7 +167,7 @@ impl Following {
                     Ok(None) if rest.len() <= MAX_HEAD => return at,
                     _ => self.lose(cache, now, NotStored::Malformed),
                 },
-                Place::Body(decoder) => match decoder.next(rest, &LIMITS) {
+                ResponsePlace::Body(decoder) => match decoder.next(rest, &LIMITS) {
                     BodyEvent::Data { start, end } => {
                         at += end;
                         // An end without further bytes is found now.
@@ -187,11 +187,11 @@ impl Following {
                     }
                     BodyEvent::Unsure { .. } => self.lose(cache, now, NotStored::Malformed),
                 },
-                Place::UntilEnd => {
+                ResponsePlace::UntilEnd => {
                     self.body(cache, now, rest);
                     at = bytes.len();
                 }
-                Place::Lost => return bytes.len(),
+                ResponsePlace::Lost => return bytes.len(),
             }
         }
         at
@@ -225,10 +225,12 @@ impl Following {
             _ if bodiless => self.complete(cache, now),
             Framing::Length(0) => self.complete(cache, now),
             Framing::Length(length) => {
-                self.place = Place::Body(BodyDecoder::new(RequestFraming::Length(length)));
+                self.place = ResponsePlace::Body(BodyDecoder::new(RequestFraming::Length(length)));
             }
-            Framing::Chunked => self.place = Place::Body(BodyDecoder::new(RequestFraming::Chunked)),
-            Framing::UntilClose => self.place = Place::UntilEnd,
+            Framing::Chunked => {
+                self.place = ResponsePlace::Body(BodyDecoder::new(RequestFraming::Chunked))
+            }
+            Framing::UntilClose => self.place = ResponsePlace::UntilEnd,
         }
     }
 
@@ -251,8 +253,10 @@ impl Following {
     }
 
     fn complete(&mut self, cache: &mut Cache, now: Duration) {
-        self.place = Place::Head;
-        if let Some(Due { interest: Interest::Store { lead, .. }, .. }) = self.due.pop_front() {
+        self.place = ResponsePlace::Head;
+        if let Some(DueResponse { interest: Interest::Store { lead, .. }, .. }) =
+            self.due.pop_front()
+        {
             // The cache counts why not.
             cache.finish(lead, now).ok();
         }

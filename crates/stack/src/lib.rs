@@ -41,5 +41,5 @@ pub use connection::rates::Unacknowledged;
 pub use millrace_cache as cache;
 pub use millrace_net::{seed_random, tls};
 pub use reactor::{Exchange, Reactor};
-pub use server::Counts;
+pub use server::ServerCounts;
 pub use settings::Settings;

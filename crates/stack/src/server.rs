@@ -29,14 +29,14 @@ pub(crate) struct Server {
     pub(crate) timed: Nanos,
     /// Who has which requests, for each shared address that it has connections of.
     pub(crate) routes: Vec<(usize, Routes)>,
-    pub(crate) counts: Counts,
+    pub(crate) counts: ServerCounts,
     /// Held by each of its connections that linger, and here.
     pub(crate) lingering: Arc<()>,
 }
 
 /// What a server has done without its caller.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub struct ServerCounts {
     /// Connections that were accepted and could not be taken, for want of memory or of the system's room to watch them.
     pub lost: u64,
     /// Connections that were given to others.
@@ -67,7 +67,7 @@ impl Server {
             in_flight: 0,
             held: 0,
             context: None,
-            counts: Counts::default(),
+            counts: ServerCounts::default(),
             lingering: Arc::default(),
         }
     }

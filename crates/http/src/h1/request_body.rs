@@ -77,9 +77,11 @@ impl BodyDecoder {
         let mut at = 0;
         loop {
             match self.step(&input[at..], limits) {
-                Ok(Step::Line(length)) => at += length,
-                Ok(Step::Data(length)) => return BodyEvent::Data { start: at, end: at + length },
-                Ok(Step::End { length, trailers }) => {
+                Ok(BodyStep::Line(length)) => at += length,
+                Ok(BodyStep::Data(length)) => {
+                    return BodyEvent::Data { start: at, end: at + length };
+                }
+                Ok(BodyStep::End { length, trailers }) => {
                     return BodyEvent::End { consumed: at + length, trailers: (at, at + trailers) };
                 }
                 Err(Stop::Partial) => return BodyEvent::More { consumed: at },
@@ -99,16 +101,18 @@ impl BodyDecoder {
         }
     }
 
-    fn step(&mut self, input: &[u8], limits: &HeadLimits) -> Result<Step, Stop> {
+    fn step(&mut self, input: &[u8], limits: &HeadLimits) -> Result<BodyStep, Stop> {
         match &mut self.state {
-            BodyState::Length(0) => Ok(Step::End { length: 0, trailers: 0 }),
-            BodyState::Length(left) => take_data(input, left).map(Step::Data).ok_or(Stop::Partial),
+            BodyState::Length(0) => Ok(BodyStep::End { length: 0, trailers: 0 }),
+            BodyState::Length(left) => {
+                take_data(input, left).map(BodyStep::Data).ok_or(Stop::Partial)
+            }
             BodyState::Chunked(chunks) => match chunks.next(input, &mut self.rules) {
-                Ok(Chunk::Line(length)) => Ok(Step::Line(length)),
-                Ok(Chunk::Data(length)) => Ok(Step::Data(length)),
+                Ok(Chunk::Line(length)) => Ok(BodyStep::Line(length)),
+                Ok(Chunk::Data(length)) => Ok(BodyStep::Data(length)),
                 Ok(Chunk::Last(length)) => {
                     self.state = BodyState::Trailers(FieldLines::default());
-                    Ok(Step::Line(length))
+                    Ok(BodyStep::Line(length))
                 }
                 Ok(Chunk::Partial(_)) => {
                     chunks.restart_line();
@@ -119,14 +123,14 @@ impl BodyDecoder {
             BodyState::Trailers(lines) => {
                 let length = read_trailers(lines, input, limits)?;
                 self.state = BodyState::Length(0);
-                Ok(Step::End { length, trailers: length - 2 })
+                Ok(BodyStep::End { length, trailers: length - 2 })
             }
         }
     }
 }
 
 /// The kind and length of the next consumed bytes.
-enum Step {
+enum BodyStep {
     Line(usize),
     Data(usize),
     End { length: usize, trailers: usize },

@@ -75,7 +75,7 @@ pub enum RequestFraming {
 /// line, wherever the input is split.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadParser {
-    part: Stage,
+    part: HeadPart,
     lines: FieldLines,
     /// The head, as far as it has been parsed.
     head: ReceivedHead,
@@ -85,7 +85,7 @@ pub struct HeadParser {
 
 /// The part of the head to parse next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum HeadPart {
     EmptyLines,
     Method,
     Target,
@@ -110,7 +110,7 @@ impl Default for HeadParser {
             host: false,
         };
         Self {
-            part: Stage::EmptyLines,
+            part: HeadPart::EmptyLines,
             lines: FieldLines::default(),
             head,
             connection: ConnectionOptions::default(),
@@ -136,7 +136,7 @@ impl HeadParser {
         if input.len() < self.lines.at {
             return Err(Stop::Unsure);
         }
-        if self.part != Stage::Fields {
+        if self.part != HeadPart::Fields {
             self.read_request_line(input)?;
         }
         while let Some((name, value)) = self.lines.next(input)? {
@@ -152,27 +152,27 @@ impl HeadParser {
     /// RFC 9112, section 3; empty lines before it are passed over (section 2.2).
     fn read_request_line(&mut self, input: &[u8]) -> Result<(), Stop> {
         let (at, head) = (&mut self.lines.at, &mut self.head);
-        if self.part == Stage::EmptyLines {
+        if self.part == HeadPart::EmptyLines {
             while line_ends(input, *at)? {
                 *at += 2;
             }
-            (self.part, head.start) = (Stage::Method, *at);
+            (self.part, head.start) = (HeadPart::Method, *at);
         }
-        if self.part == Stage::Method {
+        if self.part == HeadPart::Method {
             head.method = read_method(rest(input, *at))?;
             *at += head.method.as_str().len() + 1;
-            (self.part, head.target.0) = (Stage::Target, *at);
+            (self.part, head.target.0) = (HeadPart::Target, *at);
         }
-        if self.part == Stage::Target {
+        if self.part == HeadPart::Target {
             *at = find_target_end(input, *at);
             check_target(rest(input, head.target.0), *at - head.target.0, head.method)?;
             head.target.1 = *at;
             *at += 1;
-            self.part = Stage::Version;
+            self.part = HeadPart::Version;
         }
         head.minor = read_version(rest(input, *at))?;
         *at += VERSION_LENGTH;
-        self.part = Stage::Fields;
+        self.part = HeadPart::Fields;
         head.lines.0 = *at;
         Ok(())
     }

@@ -62,7 +62,7 @@ pub struct Agreed<'a> {
     pub verdict: CertificateVerdict,
 }
 
-enum State {
+enum SessionState {
     Hello(Box<Acceptor>),
     Named(Box<Accepted>),
     Session(Box<ServerConnection>, SecureContext),
@@ -73,7 +73,7 @@ enum State {
 /// The server's side of TLS over a socket.
 pub struct ServerTlsStream {
     socket: TlsSocket,
-    state: State,
+    state: SessionState,
     /// The bytes that the client sent before a context was chosen, for a fallback.
     hello: Vec<u8>,
     /// Bytes that were read from the socket before.
@@ -103,7 +103,7 @@ impl ServerTlsStream {
     pub fn begun(socket: Socket, given: Vec<u8>) -> Self {
         Self {
             socket: TlsSocket::new(socket),
-            state: State::Hello(Box::default()),
+            state: SessionState::Hello(Box::default()),
             hello: Vec::new(),
             given,
             unsent: 0,
@@ -139,7 +139,9 @@ impl ServerTlsStream {
     #[must_use]
     pub fn hello_name(&self) -> Option<String> {
         match &self.state {
-            State::Named(accepted) => accepted.client_hello().server_name().map(str::to_owned),
+            SessionState::Named(accepted) => {
+                accepted.client_hello().server_name().map(str::to_owned)
+            }
             _ => None,
         }
     }
@@ -151,14 +153,14 @@ impl ServerTlsStream {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             match &mut self.state {
-                State::Hello(_) => {
+                SessionState::Hello(_) => {
                     if let Some(told) = self.read_hello()? {
                         return Ok(told);
                     }
                 }
-                State::Named(_) => return Ok(Handshake::Hello),
-                State::Refused => return Ok(Handshake::Unsure),
-                State::Session(session, _) => {
+                SessionState::Named(_) => return Ok(Handshake::Hello),
+                SessionState::Refused => return Ok(Handshake::Unsure),
+                SessionState::Session(session, _) => {
                     if !session.is_handshaking() {
                         return Ok(Handshake::Done);
                     }
@@ -172,7 +174,7 @@ impl ServerTlsStream {
     }
 
     fn read_hello(&mut self) -> io::Result<Option<Handshake>> {
-        let State::Hello(acceptor) = &mut self.state else { return Ok(None) };
+        let SessionState::Hello(acceptor) = &mut self.state else { return Ok(None) };
         let mut bytes = [0; 4096];
         let given = std::mem::take(&mut self.given);
         let mut rest = if given.is_empty() {
@@ -191,8 +193,8 @@ impl ServerTlsStream {
         }
         let (state, told) = match if fits { acceptor.accept().ok() } else { None } {
             Some(None) => return Ok(None),
-            Some(Some(accepted)) => (State::Named(Box::new(accepted)), Handshake::Hello),
-            None => (State::Refused, Handshake::Unsure),
+            Some(Some(accepted)) => (SessionState::Named(Box::new(accepted)), Handshake::Hello),
+            None => (SessionState::Refused, Handshake::Unsure),
         };
         self.state = state;
         Ok(Some(told))
@@ -201,12 +203,12 @@ impl ServerTlsStream {
     /// Answers the client with a context. `false`: rustls and the client have no parameters in common; nothing was
     /// answered, and another implementation can take over with the bytes that were read.
     pub fn choose(&mut self, context: &SecureContext) -> bool {
-        match std::mem::replace(&mut self.state, State::Refused) {
-            State::Named(accepted) => {
+        match std::mem::replace(&mut self.state, SessionState::Refused) {
+            SessionState::Named(accepted) => {
                 let Ok(session) = accepted.into_connection(context.config.clone()) else {
                     return false;
                 };
-                self.state = State::Session(Box::new(session), context.clone());
+                self.state = SessionState::Session(Box::new(session), context.clone());
                 self.hello = Vec::new();
                 // What fails here is told when the handshake goes on.
                 self.process().ok();
@@ -222,7 +224,7 @@ impl ServerTlsStream {
     /// Takes what the session has read. The end of a handshake is left in the session, to leave with the
     /// first response; what the client waits for is sent.
     fn process(&mut self) -> io::Result<()> {
-        let State::Session(session, _) = &mut self.state else { return Ok(()) };
+        let SessionState::Session(session, _) = &mut self.state else { return Ok(()) };
         let shaking = session.is_handshaking();
         // Clients that use a ticket once get another; the first time, as many as OpenSSL gives.
         let resumed = session.handshake_kind() == Some(HandshakeKind::Resumed);
@@ -245,14 +247,14 @@ impl ServerTlsStream {
     /// Returns the negotiated protocol (RFC 7301).
     #[must_use]
     pub fn protocol(&self) -> Option<&[u8]> {
-        let State::Session(session, _) = &self.state else { return None };
+        let SessionState::Session(session, _) = &self.state else { return None };
         session.alpn_protocol()
     }
 
     /// Returns the parameters of the session.
     #[must_use]
     pub fn agreed(&self) -> Option<Agreed<'_>> {
-        let State::Session(session, context) = &self.state else { return None };
+        let SessionState::Session(session, context) = &self.state else { return None };
         let protocols = &context.config.alpn_protocols;
         let chosen = session.alpn_protocol();
         Some(Agreed {
@@ -268,14 +270,14 @@ impl ServerTlsStream {
     /// The name of the server that the client has asked for, and whether it has shown a certificate.
     #[must_use]
     pub fn asked(&self) -> (Option<&str>, bool) {
-        let State::Session(session, _) = &self.state else { return (None, false) };
+        let SessionState::Session(session, _) = &self.state else { return (None, false) };
         (session.server_name(), session.peer_certificates().is_some_and(|shown| !shown.is_empty()))
     }
 
     /// The client's certificates, its own first.
     #[must_use]
     pub fn certificates(&self) -> Vec<Vec<u8>> {
-        let State::Session(session, _) = &self.state else { return Vec::new() };
+        let SessionState::Session(session, _) = &self.state else { return Vec::new() };
         let shown = session.peer_certificates().unwrap_or_default();
         shown.iter().map(|certificate| certificate.to_vec()).collect()
     }
@@ -283,7 +285,7 @@ impl ServerTlsStream {
     /// Exports keying material (RFC 5705).
     #[must_use]
     pub fn export(&self, length: usize, label: &[u8], context: Option<&[u8]>) -> Option<Vec<u8>> {
-        let State::Session(session, _) = &self.state else { return None };
+        let SessionState::Session(session, _) = &self.state else { return None };
         session.export_keying_material(vec![0; length], label, context).ok()
     }
 
@@ -301,7 +303,7 @@ impl ServerTlsStream {
             }
             let mut rest = &sealed[..read.count];
             while !rest.is_empty() && !self.peer_closed {
-                let State::Session(session, _) = &mut self.state else {
+                let SessionState::Session(session, _) = &mut self.state else {
                     return Ok(Read { count: 0, drained: true });
                 };
                 if session.read_tls(&mut rest)? == 0 {
@@ -321,7 +323,7 @@ impl ServerTlsStream {
 
     /// Text that has been decrypted.
     fn take(&mut self, text: &mut [u8]) -> io::Result<usize> {
-        let State::Session(session, _) = &mut self.state else { return Ok(0) };
+        let SessionState::Session(session, _) = &mut self.state else { return Ok(0) };
         let mut count = 0;
         while count < text.len() {
             match session.reader().read(&mut text[count..]) {
@@ -351,7 +353,7 @@ impl ServerTlsStream {
         if self.unsent > 0 && !self.flush()? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let State::Session(session, _) = &mut self.state else {
+        let SessionState::Session(session, _) = &mut self.state else {
             return Err(io::ErrorKind::NotConnected.into());
         };
         let count = session.writer().write_vectored(parts)?;
@@ -366,7 +368,7 @@ impl ServerTlsStream {
     }
 
     fn send(&mut self, last: bool) -> io::Result<bool> {
-        let State::Session(session, _) = &mut self.state else { return Ok(true) };
+        let SessionState::Session(session, _) = &mut self.state else { return Ok(true) };
         let sent = match last {
             true => self.socket.flush_last(session)?,
             false => self.socket.flush(session)?,
@@ -385,7 +387,7 @@ impl ServerTlsStream {
 
     /// Announces the end of our side (RFC 8446, section 6.1).
     pub fn close_notify(&mut self) {
-        if let State::Session(session, _) = &mut self.state {
+        if let SessionState::Session(session, _) = &mut self.state {
             session.send_close_notify();
             let mut last = Vec::new();
             // What a vector takes cannot fail.

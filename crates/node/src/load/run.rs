@@ -16,7 +16,7 @@ type Finish = Box<dyn FnOnce(Env) -> Result<NativeOutcome> + Send>;
 type Finished = std::result::Result<Outcome, RunError>;
 
 /// The end of a run, and who waits for it: whichever comes first is kept.
-enum End {
+enum RunEnd {
     Pending,
     Settled,
     Awaited(JsDeferred<NativeOutcome, Finish>),
@@ -27,7 +27,7 @@ enum End {
 #[napi]
 pub struct NativeRun {
     stopper: Stopper,
-    end: Arc<Mutex<End>>,
+    end: Arc<Mutex<RunEnd>>,
     warmup: std::time::Duration,
 }
 
@@ -40,7 +40,7 @@ impl NativeRun {
         let warmup = plan.warmup;
         let run = Run::new(plan);
         let snapshots = on_snapshot.build_threadsafe_function().build()?;
-        let end = Arc::new(Mutex::new(End::Pending));
+        let end = Arc::new(Mutex::new(RunEnd::Pending));
         let (stopper, thread_end) = (run.stopper(), Arc::clone(&end));
         thread::Builder::new()
             .name("millrace-load".into())
@@ -53,9 +53,9 @@ impl NativeRun {
                 let finished = catch_unwind(run)
                     .unwrap_or_else(|_| Err(RunError::Accounting("the engine panicked".into())));
                 let mut end = thread_end.lock().unwrap_or_else(PoisonError::into_inner);
-                match std::mem::replace(&mut *end, End::Settled) {
-                    End::Awaited(deferred) => settle(deferred, finished, warmup),
-                    _ => *end = End::Over(Box::new(finished)),
+                match std::mem::replace(&mut *end, RunEnd::Settled) {
+                    RunEnd::Awaited(deferred) => settle(deferred, finished, warmup),
+                    _ => *end = RunEnd::Over(Box::new(finished)),
                 }
             })
             .map_err(|error| Error::from_reason(error.to_string()))?;
@@ -66,13 +66,13 @@ impl NativeRun {
     #[napi(ts_return_type = "Promise<NativeOutcome>")]
     pub fn finished<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*end, End::Awaited(_) | End::Settled) {
+        if matches!(*end, RunEnd::Awaited(_) | RunEnd::Settled) {
             return Err(Error::from_reason("the outcome was asked for before"));
         }
         let (deferred, promise) = env.create_deferred::<NativeOutcome, Finish>()?;
-        match std::mem::replace(&mut *end, End::Settled) {
-            End::Over(finished) => settle(deferred, *finished, self.warmup),
-            _ => *end = End::Awaited(deferred),
+        match std::mem::replace(&mut *end, RunEnd::Settled) {
+            RunEnd::Over(finished) => settle(deferred, *finished, self.warmup),
+            _ => *end = RunEnd::Awaited(deferred),
         }
         Ok(promise)
     }

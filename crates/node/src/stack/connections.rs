@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
-use millrace_stack::Counts;
+use millrace_stack::ServerCounts;
 use millrace_stack::settings::KeepAlive;
 use napi::Result;
 use napi::bindgen_prelude::Buffer;
@@ -176,7 +176,7 @@ pub struct NativeCounts {
 /// What a server has done without JavaScript.
 #[napi]
 pub fn stack_counts(server: u32) -> Result<NativeCounts> {
-    let Counts { lost, moved, relayed, unowned, refused, timed_out } =
+    let ServerCounts { lost, moved, relayed, unowned, refused, timed_out } =
         with(|reactor| reactor.counts(server as usize))?;
     let [lost, moved, relayed, unowned, refused, timed_out] =
         [lost, moved, relayed, unowned, refused, timed_out].map(|count| count as f64);

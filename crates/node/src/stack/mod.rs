@@ -24,7 +24,7 @@ use napi::{Env, Error, JsValue, Result, Status, sys};
 use napi_derive::napi;
 
 use crate::stack::memory::Memory;
-use crate::stack::uv::{EventLoop, Woken};
+use crate::stack::uv::{EventLoop, LoopCallbacks};
 
 /// Batches in a row before Node's loop looks after everything else.
 const BATCHES: usize = 4;
@@ -62,7 +62,7 @@ thread_local! {
     static STACK: RefCell<Option<Rc<Stack>>> = const { RefCell::new(None) };
 }
 
-impl Woken for Stack {
+impl LoopCallbacks for Stack {
     fn on_wake(&self) {
         // A handler runs the event loop by itself: what is left of its batch comes first, in the same memory.
         if self.taking.get() && !self.take(0) {

@@ -42,7 +42,7 @@ unsafe extern "C" {
 }
 
 /// What the loop calls.
-pub(crate) trait Woken {
+pub(crate) trait LoopCallbacks {
     /// The descriptor is readable, or the timer's time has come.
     fn on_wake(&self);
     /// JavaScript that the loop has called runs the loop by itself, which is about to wait.
@@ -66,7 +66,7 @@ impl EventLoop {
     ///
     /// # Safety
     /// `env` is the present one; `woken` stays where it is until `on_closed` has been called, or for ever where this fails.
-    pub(crate) unsafe fn new<W: Woken>(
+    pub(crate) unsafe fn new<W: LoopCallbacks>(
         env: sys::napi_env,
         fd: c_int,
         woken: *const W,
@@ -125,7 +125,7 @@ impl EventLoop {
     }
 
     /// Wakes after so many milliseconds; `None`: not at all.
-    pub(crate) fn set_timer<W: Woken>(&self, after: Option<u64>) {
+    pub(crate) fn set_timer<W: LoopCallbacks>(&self, after: Option<u64>) {
         // SAFETY: as in `reference`; `W` is the type given to `new`.
         unsafe {
             match after {
@@ -136,7 +136,7 @@ impl EventLoop {
     }
 
     /// While `notices`, a run of the loop within JavaScript is told of before it waits.
-    pub(crate) fn notice_nested<W: Woken>(&self, notices: bool) {
+    pub(crate) fn notice_nested<W: LoopCallbacks>(&self, notices: bool) {
         // SAFETY: as in `set_timer`; neither fails for an initialised handle.
         unsafe {
             if notices {
@@ -154,7 +154,7 @@ impl EventLoop {
     }
 
     /// Leaves the loop; `on_closed` follows.
-    pub(crate) fn close<W: Woken>(self) {
+    pub(crate) fn close<W: LoopCallbacks>(self) {
         // SAFETY: all handles are initialised and closed once. The timer's callback, which may free `woken`, may come first:
         // the others do not use it.
         unsafe {
@@ -198,19 +198,19 @@ fn text(status: c_int) -> String {
     unsafe { CStr::from_ptr(uv_strerror(status)) }.to_string_lossy().into_owned()
 }
 
-unsafe extern "C" fn on_poll<W: Woken>(handle: *mut c_void, status: c_int, _events: c_int) {
+unsafe extern "C" fn on_poll<W: LoopCallbacks>(handle: *mut c_void, status: c_int, _events: c_int) {
     // SAFETY: set in `new`, which asks for it to outlive the handle.
     let woken = unsafe { &*uv_handle_get_data(handle).cast::<W>() };
     // libuv has stopped the handle where there is an error.
     if status < 0 { woken.on_failed(&text(status)) } else { woken.on_wake() }
 }
 
-unsafe extern "C" fn on_timer<W: Woken>(handle: *mut c_void) {
+unsafe extern "C" fn on_timer<W: LoopCallbacks>(handle: *mut c_void) {
     // SAFETY: as in `on_poll`.
     unsafe { (*uv_handle_get_data(handle).cast::<W>()).on_wake() }
 }
 
-unsafe extern "C" fn on_prepare<W: Woken>(handle: *mut c_void) {
+unsafe extern "C" fn on_prepare<W: LoopCallbacks>(handle: *mut c_void) {
     // SAFETY: as in `on_poll`.
     unsafe { (*uv_handle_get_data(handle).cast::<W>()).on_nested_wait() }
 }
@@ -223,7 +223,7 @@ unsafe extern "C" fn on_freed<const KIND: c_int>(handle: *mut c_void) {
     }
 }
 
-unsafe extern "C" fn on_closed_timer<W: Woken>(handle: *mut c_void) {
+unsafe extern "C" fn on_closed_timer<W: LoopCallbacks>(handle: *mut c_void) {
     // SAFETY: as in `on_poll`, for the last time.
     let woken = unsafe { uv_handle_get_data(handle).cast::<W>() };
     // SAFETY: libuv has let go of the handle.

@@ -9,7 +9,7 @@ use millrace_cache::Entry;
 const PART: usize = 64 * 1024;
 
 #[derive(Debug)]
-enum Bytes {
+enum QueuedBytes {
     Own(Vec<u8>),
     /// The body of a stored response, which all who wait for it share.
     Body(Arc<Entry>),
@@ -17,16 +17,16 @@ enum Bytes {
 
 /// Of these bytes, those from `start` on.
 #[derive(Debug)]
-struct Part {
-    bytes: Bytes,
+struct QueuedPart {
+    bytes: QueuedBytes,
     start: usize,
 }
 
-impl Part {
+impl QueuedPart {
     fn rest(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Own(bytes) => &bytes[self.start..],
-            Bytes::Body(entry) => &entry.body()[self.start..],
+            QueuedBytes::Own(bytes) => &bytes[self.start..],
+            QueuedBytes::Body(entry) => &entry.body()[self.start..],
         }
     }
 }
@@ -34,7 +34,7 @@ impl Part {
 /// A queue of bytes. One without any has no memory.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    parts: VecDeque<Part>,
+    parts: VecDeque<QueuedPart>,
     length: usize,
 }
 
@@ -53,13 +53,13 @@ impl Queue {
             return;
         }
         self.length += bytes.len();
-        if let Some(Part { bytes: Bytes::Own(last), .. }) = self.parts.back_mut()
+        if let Some(QueuedPart { bytes: QueuedBytes::Own(last), .. }) = self.parts.back_mut()
             && last.len() + bytes.len() <= PART
         {
             last.extend_from_slice(bytes);
             return;
         }
-        self.parts.push_back(Part { bytes: Bytes::Own(bytes.to_vec()), start: 0 });
+        self.parts.push_back(QueuedPart { bytes: QueuedBytes::Own(bytes.to_vec()), start: 0 });
     }
 
     /// Adds the body of a stored response, from `start` on.
@@ -67,13 +67,13 @@ impl Queue {
         let length = entry.body().len() - start;
         if length > 0 {
             self.length += length;
-            self.parts.push_back(Part { bytes: Bytes::Body(Arc::clone(entry)), start });
+            self.parts.push_back(QueuedPart { bytes: QueuedBytes::Body(Arc::clone(entry)), start });
         }
     }
 
     /// The first bytes; none where there are none.
     pub(super) fn front(&self) -> &[u8] {
-        self.parts.front().map_or(&[], Part::rest)
+        self.parts.front().map_or(&[], QueuedPart::rest)
     }
 
     /// So many of the first bytes, at most all of [`Self::front`], have left.
@@ -105,11 +105,12 @@ mod tests {
     }
 
     fn memory(queue: &Queue) -> usize {
-        let own = |part: &Part| match &part.bytes {
-            Bytes::Own(bytes) => bytes.capacity(),
-            Bytes::Body(_) => 0,
+        let own = |part: &QueuedPart| match &part.bytes {
+            QueuedBytes::Own(bytes) => bytes.capacity(),
+            QueuedBytes::Body(_) => 0,
         };
-        queue.parts.capacity() * size_of::<Part>() + queue.parts.iter().map(own).sum::<usize>()
+        queue.parts.capacity() * size_of::<QueuedPart>()
+            + queue.parts.iter().map(own).sum::<usize>()
     }
 
     #[test]

@@ -24,7 +24,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a connection comes from.
 #[derive(Debug)]
-pub(super) enum Origin {
+pub(super) enum SocketOrigin {
     /// A socket that listens, maybe at a shared address.
     Listener { ground: Option<usize> },
     /// The caller has accepted it.
@@ -71,7 +71,7 @@ impl Reactor {
     /// Takes a connection that was accepted elsewhere.
     pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
         let (socket, peer) = Socket::from_fd(fd)?;
-        let id = self.add(socket, peer, server, Origin::Caller)?;
+        let id = self.add(socket, peer, server, SocketOrigin::Caller)?;
         self.wake(id);
         Ok(id)
     }
@@ -81,15 +81,15 @@ impl Reactor {
         mut socket: Socket,
         peer: Option<SocketAddr>,
         server: usize,
-        origin: Origin,
+        origin: SocketOrigin,
     ) -> io::Result<usize> {
-        let is_new = matches!(origin, Origin::Listener { .. });
+        let is_new = matches!(origin, SocketOrigin::Listener { .. });
         let server_of = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         let settings = &server_of.settings;
         if peer.is_some() {
             let options = socket.options();
             // Those who share a port accept from the same socket.
-            let inherits = cfg!(target_os = "linux") && !matches!(origin, Origin::Caller);
+            let inherits = cfg!(target_os = "linux") && !matches!(origin, SocketOrigin::Caller);
             if settings.no_delay && !inherits {
                 // A peer that is gone already makes it fail: whoever reads finds that out.
                 options.set_tcp_nodelay(true).ok();
@@ -107,9 +107,9 @@ impl Reactor {
             socket.register(self.poll.registry(), Token(id))?;
         }
         let (ground, about, bytes) = match origin {
-            Origin::Other { ground, about, bytes } => (Some(ground), about, bytes),
-            Origin::Listener { ground } => (ground, None, Vec::new()),
-            Origin::Caller => (None, None, Vec::new()),
+            SocketOrigin::Other { ground, about, bytes } => (Some(ground), about, bytes),
+            SocketOrigin::Listener { ground } => (ground, None, Vec::new()),
+            SocketOrigin::Caller => (None, None, Vec::new()),
         };
         let (channel, input) = match (about, settings.tls) {
             (Some(about), _) => (Channel::Forwarded(socket, about), bytes),
@@ -197,7 +197,7 @@ impl Reactor {
             let (server, ground) = (accepting.server, accepting.ground);
             match accepting.listener.accept() {
                 Ok((socket, peer)) => {
-                    let added = self.add(socket, peer, server, Origin::Listener { ground });
+                    let added = self.add(socket, peer, server, SocketOrigin::Listener { ground });
                     if added.is_err()
                         && let Some(server) = self.servers.get_mut(server)
                     {

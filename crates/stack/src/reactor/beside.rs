@@ -9,7 +9,7 @@ use millrace_net::tls::secure_context::SecureContext;
 use super::Reactor;
 use crate::batch::{Batch, Kind};
 use crate::connection::Untold;
-use crate::server::{Counts, Server};
+use crate::server::{Server, ServerCounts};
 
 /// The caller's own timer comes first, unless it is busy.
 const GRACE: Duration = Duration::from_millis(25);
@@ -89,8 +89,8 @@ impl Reactor {
 
     /// What a server has done without its caller.
     #[must_use]
-    pub fn counts(&self, server: usize) -> Counts {
-        self.servers.get(server).map_or_else(Counts::default, |server| server.counts)
+    pub fn counts(&self, server: usize) -> ServerCounts {
+        self.servers.get(server).map_or_else(ServerCounts::default, |server| server.counts)
     }
 
     /// What handshakes with a server are answered with while the caller is busy; `None`: they wait for it.

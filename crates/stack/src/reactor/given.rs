@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use millrace_net::socket::Socket;
 
-use super::accepting::Origin;
+use super::accepting::SocketOrigin;
 use super::{Reactor, Timer};
 use crate::batch::Batch;
 use crate::channel::Channel;
@@ -120,7 +120,7 @@ impl Reactor {
     ) -> io::Result<usize> {
         let Taking { socket, peer, hops, about, bytes } = taking;
         let socket = Socket::from_known(socket, about.is_some());
-        let id = self.add(socket, peer, server, Origin::Other { ground, about, bytes })?;
+        let id = self.add(socket, peer, server, SocketOrigin::Other { ground, about, bytes })?;
         let connection = &mut self.connections[id];
         (connection.hops, connection.placed) = (hops, placed);
         self.again(id);
