@@ -17,7 +17,7 @@ export function refuseBody(operand: string): void {
 }
 
 /** Commands of other tools. */
-const FOREIGN_COMMANDS = new Set('run attack bench benchmark report plot test start'.split(' '));
+const FOREIGN_COMMANDS = new Set('run attack bench benchmark plot test start'.split(' '));
 
 /** Refuses the command of another tool, as in `millrace run script.js`; `rest` are the arguments after it. */
 export function refuseForeignCommand(first: string, rest: string[], commands: string[]): void {

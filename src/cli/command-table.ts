@@ -47,6 +47,12 @@ export const COMMANDS: readonly Command[] = [
     action: async () => (await import('./commands/compare.js')).compareCommand,
   }),
   define({
+    name: 'report',
+    usage: [['millrace report FILE... [flags]', 'a stored result as text, page or table']],
+    flags: async () => (await import('./flags/report-flags.js')).REPORT,
+    action: async () => (await import('./commands/report.js')).reportCommand,
+  }),
+  define({
     name: 'testserver',
     usage: [['millrace testserver [flags]', 'a server to load, until Ctrl-C']],
     flags: async () => (await import('./flags/testserver-flags.js')).TESTSERVER,

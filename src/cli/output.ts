@@ -1,5 +1,6 @@
 import {
   accessSync,
+  appendFileSync,
   constants as files,
   fstatSync,
   openSync,
@@ -12,7 +13,9 @@ import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../file-errors.js';
 import { maskText } from '../masking/text.js';
 import type { TextOptions } from '../report/text.js';
+import { listWanted, printsReport } from './documents.js';
 import type { OutputOptions } from './flags/output-flags.js';
+import type { Formats } from './formats.js';
 
 /** Returns the options for a report on this stdout. */
 export function textOptions(notes: string[] = []): TextOptions {
@@ -21,9 +24,10 @@ export function textOptions(notes: string[] = []): TextOptions {
   return { color, width: columns, notes: notes.map(maskText) };
 }
 
-/** Prints the notes to stderr where stdout is for the JSON, which has no place for them. */
-export function printNotes({ json, notes }: { json: boolean; notes: string[] }): void {
-  if (json) for (const note of notes) console.error(`note: ${maskText(note)}`);
+/** Prints the notes to stderr where stdout has no report, which would show them. */
+export function printNotes(options: OutputOptions & { notes: string[] }): void {
+  if (printsReport(options)) return;
+  for (const note of options.notes) console.error(`note: ${maskText(note)}`);
 }
 
 /** Errors of writing, a line each. */
@@ -51,24 +55,38 @@ function addOutputError(name: string, error: unknown): void {
   outputErrors.push(`${name} cannot be written: ${fileErrorReason(error)}`);
 }
 
-/**
- * Writes a result: as JSON or as a report to stdout, as JSON and as a page to the files of the flags. `formats` import
- * the formatters only when they are needed.
- */
-export async function writeResult(
-  result: unknown,
-  { json, output, html }: OutputOptions,
-  formats: { text(): Promise<string>; page(): Promise<string> },
+/** Writes a result: as JSON or as a report to stdout, as JSON and in other formats to the files of the flags. */
+export async function writeResult<Result>(
+  result: Result,
+  options: OutputOptions & { notes?: string[] },
+  formats: Formats<Result>,
 ): Promise<void> {
   const asJson = `${JSON.stringify(result, null, 2)}\n`;
-  if (json) process.stdout.write(asJson);
-  else console.log(await formats.text());
-  if (output !== undefined) writeTo(output, asJson);
-  if (html !== undefined) writeTo(html, await formats.page());
+  if (options.json) process.stdout.write(asJson);
+  else if (printsReport(options)) {
+    console.log((await formats.text())(result, textOptions(options.notes)));
+  }
+  if (options.output !== undefined) writeTo(options.output, asJson);
+  for (const { document, path } of listWanted(options)) {
+    const text = await document.render([result], formats);
+    if (text !== null) writeDocument(path, text);
+  }
+}
+
+/** Writes a file of a flag. GitHub's summary is appended to, as other steps write into it. */
+export function writeDocument(path: string, text: string): void {
+  const { GITHUB_STEP_SUMMARY: summary } = process.env;
+  const isSummary = summary !== undefined && summary !== '' && isSameFile(path, summary);
+  if (isSummary) writeTo(path, `\n${text}`, appendFileSync);
+  else writeTo(path, text);
 }
 
 /** Writes to a file, a pipe or a stream. An error is recorded, so that other output is still written. */
-function writeTo(path: string, text: string): void {
+function writeTo(
+  path: string,
+  text: string,
+  write: (path: string, text: string) => void = writeFileSync,
+): void {
   const stream = findStream(path);
   if (stream !== null) {
     stream.write(text);
@@ -76,7 +94,7 @@ function writeTo(path: string, text: string): void {
   }
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) writePipe(path, text);
-    else writeFileSync(path, text);
+    else write(path, text);
   } catch (error) {
     addOutputError(`'${path}'`, error);
   }
@@ -104,12 +122,26 @@ function openPipe(path: string): number {
   }
 }
 
-/** Refuses, before the run, files that cannot be written, and one file for both the JSON and the page. */
-export function checkOutputs({ output, html }: OutputOptions): void {
-  for (const path of [output, html]) if (path !== undefined) checkWritable(path);
-  if (output === undefined || html === undefined || findStream(output) !== null) return;
-  if (!isSameFile(output, html)) return;
-  throw usageError(`-o and --html must be different files (got '${output}' for both)`);
+/** Refuses, before the run, files that cannot be written, and one file for several formats. */
+export function checkOutputs(options: OutputOptions): void {
+  const { json, output } = options;
+  const documents = listWanted(options).map(({ document, path }) => ({ ...document, path }));
+  const jsonFile = output === undefined ? [] : [{ flag: '-o', path: output }];
+  const all = [...jsonFile, ...documents];
+  for (const { path } of all) checkWritable(path);
+  const onStdout = documents.find(({ path }) => path === '-');
+  if (json && onStdout) {
+    throw usageError(`--json and ${onStdout.flag} - cannot both be on standard output`);
+  }
+  for (const [index, { flag, path }] of all.entries()) {
+    const other = all.slice(index + 1).find((one) => isConflict(path, one.path));
+    if (!other) continue;
+    throw usageError(`${flag} and ${other.flag} must be different files (got '${path}' for both)`);
+  }
+}
+
+function isConflict(path: string, other: string): boolean {
+  return path === '-' ? other === '-' : findStream(path) === null && isSameFile(path, other);
 }
 
 function isSameFile(one: string, other: string): boolean {

@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { usageError } from '../errors.js';
-import { fileErrorReason } from '../file-errors.js';
 import type { LoadResult } from '../load/result.js';
+import { readResultFile, type UncheckedResult } from '../result-file.js';
 import { isObject } from '../validation/shape.js';
 
 /** Reads the results of a load that files hold; each may be a pattern with `*` and `?` in its parts. */
@@ -10,42 +10,16 @@ export function readStoredResults(files: readonly string[]): LoadResult[] {
   return files.flatMap(expandPattern).map(readStoredResult);
 }
 
-const SCHEMA_VERSION = 1;
-
 function readStoredResult(file: string): LoadResult {
-  const value = parse(file, readText(file));
+  const value = readResultFile(file);
   const fault = findFault(value);
   if (fault !== null) throw usageError(`'${file}' ${fault}`);
-  return value as LoadResult;
+  return value as unknown as LoadResult;
 }
 
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw usageError(`result '${file}' cannot be read: ${fileErrorReason(error)}`);
-  }
-}
-
-function parse(file: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    const isCut = /^\s*\{/.test(text) && !/\}\s*$/.test(text);
-    const what = text.trim() === '' ? 'is empty' : isCut ? 'is cut off' : 'is not JSON';
-    throw usageError(`'${file}' ${what}: a result is what -o FILE or --json of a load writes`);
-  }
-}
-
-/** Says why a value is no result of a load that this version reads; `null` if it is one. */
-function findFault(value: unknown): string | null {
-  const { schemaVersion, kind, throughput, latencyMs, histograms, plan, generator } = (
-    isObject(value) ? value : {}
-  ) as Record<string, unknown>;
-  if (schemaVersion === undefined) return NO_RESULT;
-  if (schemaVersion !== SCHEMA_VERSION) {
-    return `has schemaVersion ${JSON.stringify(schemaVersion)}: this version of millrace reads ${SCHEMA_VERSION}`;
-  }
+/** Says why a result is not that of a load; `null` if it is one. */
+function findFault(value: UncheckedResult): string | null {
+  const { kind, throughput, latencyMs, histograms, plan, generator } = value;
   if (kind === 'comparison') return 'is a comparison: compare the results of loads';
   const isWhole = [throughput, latencyMs, histograms, plan, generator].every(isObject);
   if (!isWhole) return NO_RESULT;

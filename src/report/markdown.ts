@@ -4,7 +4,13 @@ import type { LoadResult, NamedResult } from '../load/result.js';
 import { listLoadConditions } from './conditions.js';
 import { formatStatistic, hasResponse } from './distribution.js';
 import { formatConditions, formatWarnings } from './markdown/conditions.js';
-import { escapeMarkdown, formatCode, formatTable, joinParts } from './markdown/markup.js';
+import {
+  escapeMarkdown,
+  formatCode,
+  formatItems,
+  formatTable,
+  joinParts,
+} from './markdown/markup.js';
 import { describePlan } from './plan.js';
 import { listWarnings } from './warnings.js';
 
@@ -68,5 +74,5 @@ function formatAlarm({ generator }: LoadResult): string {
   if (!generator.clientBound) return '';
   const { title, meaning } = clientBound;
   const lines = [...generator.reasons, adviseOnClientBound(generator)].map(escapeMarkdown);
-  return `**${title}** ${escapeMarkdown(meaning)} ${lines.join(' ')}`;
+  return `**${title}** ${escapeMarkdown(meaning)}\n\n${formatItems(lines)}`;
 }

@@ -1,6 +1,7 @@
 import { type CapacityResult, capacity } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { CapacityInvocation } from '../flags/capacity-flags.js';
+import { CAPACITY_FORMATS } from '../formats.js';
 import { printNotes } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { runAndReport } from '../run-and-report.js';
@@ -20,8 +21,7 @@ export async function capacityCommand(invocation: CapacityInvocation): Promise<n
     start: (signal) => capacity({ ...options, ...own, ...objective, signal }),
     before: 'anything was measured',
     toStep: (progress) => progress,
-    text: async () => (await import('../../report/capacity/text.js')).formatCapacityText,
-    page: async () => (await import('../../report/capacity/html.js')).renderCapacityPage,
+    ...CAPACITY_FORMATS,
     exitCode,
   });
 }

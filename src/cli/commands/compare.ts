@@ -1,6 +1,7 @@
 import { type ComparisonResult, compare } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare-flags.js';
+import { COMPARISON_FORMATS } from '../formats.js';
 import { printNotes } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { runAndReport } from '../run-and-report.js';
@@ -14,8 +15,7 @@ export async function compareCommand(invocation: CompareInvocation): Promise<num
     start: (signal) => compare({ ...options, ...own, ...sides, failOn: ratios, signal }),
     before: 'the first pair of runs was complete',
     toStep: (progress) => progress,
-    text: async () => (await import('../../report/compare/text.js')).renderComparisonText,
-    page: async () => (await import('../../report/compare/html.js')).renderComparisonPage,
+    ...COMPARISON_FORMATS,
     exitCode(result) {
       for (const line of describeConditions(result)) console.error(`millrace: ${line}`);
       return exitCode(result, strict);

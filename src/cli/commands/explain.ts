@@ -1,6 +1,7 @@
 import { type Explanation, explain } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { ExplainInvocation } from '../flags/explain-flags.js';
+import { EXPLANATION_FORMATS } from '../formats.js';
 import { printNotes } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { runAndReport } from '../run-and-report.js';
@@ -22,8 +23,7 @@ export async function explainCommand(invocation: ExplainInvocation): Promise<num
     start: (signal) => explain({ ...load, ...own, signal }),
     before: 'the first measurement',
     toStep: (progress) => progress,
-    text: async () => (await import('../../report/explain/text.js')).formatExplanationText,
-    page: async () => (await import('../../report/explain/html.js')).renderExplanationPage,
+    ...EXPLANATION_FORMATS,
     exitCode,
   });
 }

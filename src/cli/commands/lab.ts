@@ -1,6 +1,7 @@
 import { lab, labStudies, type StudyName, type StudySummary } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { LabInvocation } from '../flags/lab-flags.js';
+import { LAB_FORMATS } from '../formats.js';
 import { textOptions } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 
@@ -25,8 +26,7 @@ export async function labCommand(invocation: LabInvocation): Promise<number> {
     },
     before: 'a study was complete',
     toStep: ({ study, step, ...times }) => ({ ...times, step: `${study}: ${step}` }),
-    text: async () => (await import('../../report/lab/text.js')).formatLabText,
-    page: async () => (await import('../../report/lab/html.js')).renderLabPage,
+    ...LAB_FORMATS,
     exitCode: ({ failed }) => (failed.length > 0 ? EXIT.failure : EXIT.ok),
   });
 }

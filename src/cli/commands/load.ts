@@ -1,7 +1,9 @@
 import { constants, setPriority } from 'node:os';
 import { type LoadResult, type LoadRun, load } from '../../index.js';
+import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
 import type { Invocation } from '../flags/load/invocation.js';
+import { LOAD_FORMATS } from '../formats.js';
 import { runInterruptible } from '../interrupt.js';
 import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
@@ -23,10 +25,10 @@ export async function loadCommand(invocation: Invocation): Promise<number> {
   return code;
 }
 
-/** Prints a text in addition to the report: to stderr where stdout is for the JSON. */
-function printMessage(text: string, { json }: Invocation): void {
-  if (json) console.error(text);
-  else console.log(text);
+/** Prints a text in addition to the report: to stderr where stdout has none. */
+function printMessage(text: string, invocation: Invocation): void {
+  if (printsReport(invocation)) console.log(text);
+  else console.error(text);
 }
 
 async function runAndReport(invocation: Invocation): Promise<number> {
@@ -37,8 +39,8 @@ async function runAndReport(invocation: Invocation): Promise<number> {
   return runInterruptible('a request was sent', async (signal) => {
     const result = await runWithProgress({ ...options, conditions, abortOnFail, signal }, progress);
     await writeResult(result, invocation, {
-      text: () => formatText(result, invocation),
-      page: async () => (await import('../../report/html.js')).renderLoadPage(result),
+      ...LOAD_FORMATS,
+      text: () => importText(result, invocation),
     });
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);
@@ -86,10 +88,13 @@ async function lowerPriority(run: LoadRun): Promise<void> {
   }
 }
 
-async function formatText(result: LoadResult, invocation: Invocation): Promise<string> {
-  const { formatLoadText } = await import('../../report/text.js');
-  const report = formatLoadText(result, textOptions(invocation.notes));
-  return [report, ...(await formatHint(result, invocation))].join('\n\n');
+/** Imports the formatter of the report, which the hint of this run follows. */
+async function importText(
+  run: LoadResult,
+  invocation: Invocation,
+): ReturnType<typeof LOAD_FORMATS.text> {
+  const [format, hint] = await Promise.all([LOAD_FORMATS.text(), formatHint(run, invocation)]);
+  return (result, options) => [format(result, options), ...hint].join('\n\n');
 }
 
 /** Formats a hint at the limit and the command that explains it; empty if no command started the server. */

@@ -28,6 +28,7 @@ const UNSUPPORTED: UnsupportedFlags = {
   strict: 'where the generator was the limit the report says so',
   'fail-on': 'an objective is --slo',
   'abort-on-fail': 'an objective is --slo',
+  junit: 'the exit code tells whether a rate holds --slo',
   latency: 'the report of a load shows it',
 };
 

@@ -10,6 +10,7 @@ import { storeIn } from './kinds.js';
 import { type Invocation, newInvocation } from './load/invocation.js';
 import { LOAD_FLAGS } from './load/load-flags.js';
 import { shareLoadFlags } from './load/shared-flags.js';
+import { checkJunit } from './output-flags.js';
 import type { UnsupportedFlags } from './parse.js';
 
 /** What the flags and operands of `millrace compare` stand for. */
@@ -148,5 +149,8 @@ export const COMPARE: CommandFlags<CompareInvocation> = {
     ratios: [],
   }),
   checkOperand,
-  setOperands: setSides,
+  setOperands(invocation, operands) {
+    setSides(invocation, operands);
+    checkJunit(invocation, invocation.ratios);
+  },
 };

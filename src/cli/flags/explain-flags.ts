@@ -25,6 +25,8 @@ const UNSUPPORTED: UnsupportedFlags = {
   strict: 'a saturated generator is one of the limits that explain names',
   'fail-on': 'conditions are for millrace load',
   'abort-on-fail': 'conditions are for millrace load',
+  csv: 'the figures are in the JSON: -o FILE',
+  junit: 'conditions are for millrace load',
   follow:
     'a request with several responses has no one cause; give the URL that the redirection leads to',
   latency: 'the report of a load shows it',

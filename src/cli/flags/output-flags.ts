@@ -1,4 +1,5 @@
 // The flags of every command that gives a result: how and where it is written.
+import { usageError } from '../../errors.js';
 import { mustBe } from '../../validation/shape.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
@@ -11,6 +12,11 @@ export interface OutputOptions {
   output?: string;
   /** File for the result as a page. */
   html?: string;
+  /** Files for the result in other formats; `-` is stdout, which then has no report. */
+  markdown?: string;
+  csv?: string;
+  junit?: string;
+  hdr?: string;
   /** Whether the progress is shown on stderr. */
   progress: boolean;
 }
@@ -20,7 +26,44 @@ export function newOutputOptions(): OutputOptions {
   return { json: false, progress: true };
 }
 
-const { toggle } = storeIn((invocation: OutputOptions) => invocation);
+const { text, toggle } = storeIn((invocation: OutputOptions) => invocation);
+
+export const HTML: Flag<OutputOptions> = {
+  name: 'html',
+  value: 'FILE',
+  common: true,
+  help: 'write the result as a page with plots',
+  set(invocation, value, flag) {
+    if (value === '-') throw mustBe(flag, 'the name of a file', value);
+    invocation.html = value;
+  },
+};
+
+export const MARKDOWN: Flag<OutputOptions> = text('markdown', 'markdown', {
+  value: 'FILE',
+  help: 'write the result as Markdown, for a pull request',
+  details: '- is standard output, which then has no report. $GITHUB_STEP_SUMMARY is appended to.',
+});
+
+export const CSV: Flag<OutputOptions> = text('csv', 'csv', {
+  value: 'FILE',
+  help: 'write the figures as CSV',
+  details:
+    'The first line has the names of the columns. Of a load: a row for all requests, whose name is empty, and one for each request name; times in milliseconds, rates per second. Of a comparison: a row for each metric, overall and by name. Of capacity: a row for each number of connections or block. - is standard output, which then has no report.',
+});
+
+/** Refuses `--junit` without a condition. */
+export function checkJunit({ junit }: OutputOptions, conditions: readonly unknown[]): void {
+  if (junit === undefined || conditions.length > 0) return;
+  throw usageError('--junit needs --fail-on: each condition is a case');
+}
+
+export const JUNIT: Flag<OutputOptions> = text('junit', 'junit', {
+  value: 'FILE',
+  help: "write the conditions of --fail-on as JUnit's XML",
+  details:
+    'Each condition is a case. With --fail-on. - is standard output, which then has no report.',
+});
 
 export const OUTPUT_FLAGS: readonly Flag<OutputOptions>[] = [
   toggle('json', 'json', true, {
@@ -40,16 +83,8 @@ export const OUTPUT_FLAGS: readonly Flag<OutputOptions>[] = [
       else invocation.output = value;
     },
   },
-  {
-    name: 'html',
-    value: 'FILE',
-    common: true,
-    help: 'write the result as a page with plots',
-    set(invocation, value, flag) {
-      if (value === '-') throw mustBe(flag, 'the name of a file', value);
-      invocation.html = value;
-    },
-  },
+  HTML,
+  MARKDOWN,
 ];
 
 export const NO_PROGRESS: Flag<OutputOptions> = toggle('no-progress', 'progress', false, {

@@ -40,7 +40,7 @@ const INKS: Record<ComparisonVerdict, Ink> = {
 };
 
 /** Renders a comparison as text, without a trailing line break. */
-export function renderComparisonText(result: ComparisonResult, options: TextOptions): string {
+export function formatComparisonText(result: ComparisonResult, options: TextOptions): string {
   const sheet = createSheet(options);
   const blocks = [
     [

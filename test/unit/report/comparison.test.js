@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { renderComparisonPage } from '../../../dist/report/compare/html.js';
-import { renderComparisonText } from '../../../dist/report/compare/text.js';
+import { formatComparisonText } from '../../../dist/report/compare/text.js';
 import {
   faster,
   hostile,
@@ -13,7 +13,7 @@ import {
 } from '../../fixtures/report/comparisons.js';
 
 const print = (result, width = 80, color = false) =>
-  renderComparisonText(result, { color, width, notes: [] });
+  formatComparisonText(result, { color, width, notes: [] });
 
 /** The text with its lines joined, for sentences. */
 const flat = (result) => print(result).replaceAll(/\n +/g, ' ');

@@ -46,7 +46,7 @@ describe('Markdown', () => {
     assert.match(text, /^### Load failed: 2,395 req\/s, p99 34\.7 ms$/m);
     assert.match(text, /^- ✓ `p99<50ms` holds: 34\.7 ms$/m);
     assert.match(text, /^- ✗ `errors<1%` does not hold: 3\.8 %$/m);
-    assert.match(text, /CLIENT-BOUND.*it was busy/);
+    assert.match(text, /^\*\*CLIENT-BOUND\*\* .*\n\n- it was busy$/m);
     const [heads, , row] = tableRows(text);
     assert.deepEqual(heads, ['', 'req/s', 'p50', 'p90', 'p99', 'max', 'failed']);
     assert.deepEqual(row.slice(1, 4), ['2,395', '6.48 ms', '9.67 ms']);

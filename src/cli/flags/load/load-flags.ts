@@ -2,6 +2,7 @@ import { usageError } from '../../../errors.js';
 import type { CommandFlags } from '../command-flags.js';
 import type { Flag, FlagGroup } from '../flag.js';
 import { FOREIGN_FLAGS } from '../foreign-flags.js';
+import { checkJunit } from '../output-flags.js';
 import { CONNECTION_FLAGS } from './connection-flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
 import { REQUEST_FLAGS } from './request-flags.js';
@@ -45,5 +46,6 @@ export const LOAD: CommandFlags<Invocation> = {
     if (invocation.abortOnFail && invocation.failOn.length === 0) {
       throw usageError('--abort-on-fail needs --fail-on: a condition to end the run by');
     }
+    checkJunit(invocation, invocation.failOn);
   },
 };

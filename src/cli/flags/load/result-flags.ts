@@ -3,7 +3,7 @@ import { parseCondition } from '../../../load/plan/condition.js';
 import { parseCount, type Range } from '../../../units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
-import { NO_PROGRESS, OUTPUT_FLAGS } from '../output-flags.js';
+import { CSV, JUNIT, NO_PROGRESS, OUTPUT_FLAGS } from '../output-flags.js';
 import type { Invocation } from './invocation.js';
 
 /** Process ids: positive numbers of the system's `pid_t`. */
@@ -13,6 +13,8 @@ const { toggle } = storeIn((invocation: Invocation) => invocation);
 
 export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
   ...OUTPUT_FLAGS,
+  CSV,
+  JUNIT,
   toggle('strict', 'strict', true, {
     common: true,
     help: 'exit 4 if the generator was the limit',

@@ -1,0 +1,52 @@
+import { usageError } from '../../errors.js';
+import type { CommandFlags } from './command-flags.js';
+import { storeIn } from './kinds.js';
+import {
+  CSV,
+  HTML,
+  JUNIT,
+  MARKDOWN,
+  newOutputOptions,
+  type OutputOptions,
+} from './output-flags.js';
+
+/** What the flags and operands of `millrace report` stand for. */
+export interface ReportInvocation extends OutputOptions {
+  /** Files with results. */
+  files: string[];
+}
+
+const { text } = storeIn((invocation: ReportInvocation) => invocation);
+
+const NEEDS_FILE =
+  'report needs a result, as -o FILE of load, compare, explain, capacity or lab writes it: millrace report FILE...';
+
+/** The flags of `millrace report`. */
+export const REPORT: CommandFlags<ReportInvocation> = {
+  groups: [
+    {
+      title: 'millrace report',
+      flags: [
+        HTML,
+        MARKDOWN,
+        CSV,
+        JUNIT,
+        text('hdr', 'hdr', {
+          value: 'FILE',
+          help: "write a load's percentiles as HdrHistogram does (.hgrm)",
+          details: 'Latencies in milliseconds. - is standard output.',
+        }),
+      ],
+    },
+  ],
+  alternatives: {
+    json: 'the files are the JSON',
+    output: 'the files are the JSON; others are --html, --markdown, --csv, --junit and --hdr',
+    'fail-on': 'conditions are those of the run; --junit writes them',
+  },
+  create: () => ({ ...newOutputOptions(), files: [] }),
+  setOperands(invocation, { positional, command }) {
+    invocation.files = [...positional, ...(command ?? [])];
+    if (invocation.files.length === 0) throw usageError(NEEDS_FILE);
+  },
+};

@@ -1,0 +1,44 @@
+// Reads files with results, as `-o FILE` and `--json` write them.
+import { readFileSync } from 'node:fs';
+import { usageError } from './errors.js';
+import { fileErrorReason } from './file-errors.js';
+import { isObject } from './validation/shape.js';
+
+/** The schema version that this version of millrace reads. */
+const SCHEMA_VERSION = 1;
+
+/** A result of any kind, as far as it is known: its fields are not checked. */
+export type UncheckedResult = Record<string, unknown>;
+
+/** Reads a result of any kind. `-` is stdin. */
+export function readResultFile(file: string): UncheckedResult {
+  const value = parse(file, readText(file));
+  const { schemaVersion, tool } = (isObject(value) ? value : {}) as UncheckedResult;
+  if (schemaVersion === undefined || !isObject(tool)) {
+    throw usageError(`'${file}' is not a result of millrace, as -o FILE or --json writes it`);
+  }
+  if (schemaVersion !== SCHEMA_VERSION) {
+    throw usageError(
+      `'${file}' has schemaVersion ${JSON.stringify(schemaVersion)}: this version of millrace reads ${SCHEMA_VERSION}`,
+    );
+  }
+  return value as UncheckedResult;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw usageError(`result '${file}' cannot be read: ${fileErrorReason(error)}`);
+  }
+}
+
+function parse(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const isCut = /^\s*\{/.test(text) && !/\}\s*$/.test(text);
+    const what = text.trim() === '' ? 'is empty' : isCut ? 'is cut off' : 'is not JSON';
+    throw usageError(`'${file}' ${what}: a result is what -o FILE or --json writes`);
+  }
+}
