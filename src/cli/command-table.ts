@@ -48,7 +48,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   define({
     name: 'report',
-    usage: [['millrace report FILE... [flags]', 'a stored result as text, page or table']],
+    usage: [['millrace report FILE...', 'a stored result, read or rendered']],
     flags: async () => (await import('./flags/report-flags.js')).REPORT,
     action: async () => (await import('./commands/report.js')).reportCommand,
   }),
