@@ -11,11 +11,10 @@ import type { CompareOptions } from './options.js';
 import { Progress } from './progress.js';
 import { checkConditionNames } from './ratio-condition.js';
 import type { CompareProgress, ComparisonResult } from './result.js';
-import { compareRuns } from './rows.js';
 import { type CompareSettings, readSharedLoad } from './settings.js';
 import { type LiveSide, readLiveSide, runOnSide } from './sides.js';
 import { readStackShare } from './stack.js';
-import { wantsMoreRuns } from './stopping.js';
+import { measureVerdictRatio, wantsMoreRuns } from './stopping.js';
 import type { SideResult } from './warnings.js';
 
 /** Compares two servers by runs that alternate between them. */
@@ -112,13 +111,12 @@ class ServerComparison {
 
   /** Whether to stop after a pair that took as long, and why; by the width of the interval alone. */
   #findEnd(pairMs: number): Ended | null {
-    const { width, margin } = this.#settings;
+    const { width } = this.#settings;
     const [first] = this.#runs;
     if (!first) return null;
     const metric = chooseMetric(first.result.plan);
     const runs = this.#runs.map(readRun);
-    const [row] = compareRuns(runs, { margin, metric }).rows;
-    this.#progress.ratio(row?.ratio ?? null);
+    this.#progress.ratio(measureVerdictRatio(runs, { metric }));
     if (!wantsMoreRuns(runs, { metric, width })) return 'width';
     return this.#progress.leftMs < pairMs ? 'budget' : null;
   }

@@ -1,5 +1,5 @@
-import { estimateFigure } from './estimate.js';
-import type { ComparedRun, Metric } from './result.js';
+import { type Estimate, estimateFigure } from './estimate.js';
+import type { ComparedRun, Metric, Ratio } from './result.js';
 import { DEFAULT_CONFIDENCE } from './rows.js';
 
 /** Minimum number of pairs before the width of an interval is looked at, see `wantsMoreRuns`. */
@@ -35,9 +35,21 @@ export function wantsMoreRuns(
   runs: readonly ComparedRun[],
   { metric, width, confidence = DEFAULT_CONFIDENCE }: StoppingRule,
 ): boolean {
-  const { pairs, measure } = estimateFigure(runs, ({ figures }) => figures[metric]);
+  const { pairs, measure } = estimateVerdict(runs, metric);
   if (pairs < MIN_PAIRS || pairs % 2 !== 0) return true;
   const ratio = measure(confidence);
   if (ratio?.low == null || ratio.high === null) return true;
   return ratio.high / ratio.low > 1 + width;
+}
+
+/** Computes the ratio of the verdict's metric alone, with its interval: what reports show while a comparison goes on. */
+export function measureVerdictRatio(
+  runs: readonly ComparedRun[],
+  { metric, confidence = DEFAULT_CONFIDENCE }: Omit<StoppingRule, 'width'>,
+): Ratio | null {
+  return estimateVerdict(runs, metric).measure(confidence);
+}
+
+function estimateVerdict(runs: readonly ComparedRun[], metric: Metric): Estimate {
+  return estimateFigure(runs, ({ figures }) => figures[metric]);
 }
