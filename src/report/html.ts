@@ -2,6 +2,7 @@ import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-w
 import type { LoadResult } from '../load/result.js';
 import { listLoadConditions } from './conditions.js';
 import { explainMarks, hasResponse } from './distribution.js';
+import { buildNamePlots, renderByName } from './html/by-name.js';
 import { renderConditions } from './html/conditions.js';
 import { LOAD_DEFINITIONS, renderDefinitions } from './html/definitions.js';
 import { renderHeadline } from './html/headline.js';
@@ -28,6 +29,7 @@ export function renderLoadPage(result: LoadResult): string {
   const failing = renderFailingResponses(result);
   const overTime = buildTimePlots(result);
   const distribution = hasResponse(result) ? buildDistributionPlots(result) : [];
+  const names = buildNamePlots(result);
   const hint = html`<p class="hint">Drag to zoom, double-click to reset. On the keyboard, arrow keys move the cursor and Escape resets the zoom.</p>`;
   return renderPage({
     title: 'Load report',
@@ -40,6 +42,7 @@ export function renderLoadPage(result: LoadResult): string {
       renderWarnings(listWarnings(result)),
       overTime.length > 0 ? renderSection('Over time', hint, overTime.map(renderPlot)) : null,
       distribution.length > 0 ? renderSection('Distribution', distribution.map(renderPlot)) : null,
+      renderByName(result, names),
       renderSection(
         'Numbers',
         html`<div class="tables">${[renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
@@ -51,7 +54,7 @@ export function renderLoadPage(result: LoadResult): string {
       renderSection('Plan', renderPlanTable(result)),
       renderSection('What the numbers mean', renderDefinitions(LOAD_DEFINITIONS)),
     ],
-    plots: [...overTime, ...distribution],
+    plots: [...overTime, ...distribution, ...names],
     result,
   });
 }

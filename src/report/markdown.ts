@@ -3,6 +3,7 @@ import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-w
 import type { LoadResult, NamedResult } from '../load/result.js';
 import { listLoadConditions } from './conditions.js';
 import { formatStatistic, hasResponse } from './distribution.js';
+import { countFailed } from './failed.js';
 import { formatConditions, formatWarnings } from './markdown/conditions.js';
 import {
   escapeMarkdown,
@@ -60,7 +61,7 @@ function formatFigures(result: LoadResult): string {
 type Figures = Pick<NamedResult, 'requests' | 'throughput' | 'latencyMs'>;
 
 function formatRow(name: string, { requests, throughput, latencyMs }: Figures): string[] {
-  const failed = requests.statusErrors + requests.transportErrors + requests.timeouts;
+  const failed = countFailed({ requests });
   const isKnown = hasResponse({ requests });
   return [
     name,

@@ -1,5 +1,6 @@
 import type { LoadResult } from '../load/result.js';
 import { describePlan } from './plan.js';
+import { formatByName } from './text/by-name.js';
 import { formatDistributions } from './text/distributions.js';
 import { formatFailingResponses } from './text/failing.js';
 import { formatGenerator, formatWarnings } from './text/generator.js';
@@ -28,6 +29,7 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
     head,
     formatRequests(result, sheet),
     formatDistributions(result, sheet),
+    formatByName(result, sheet),
     [...formatTimeline(result, sheet), ...formatGenerator(result, sheet)],
     formatFailingResponses(result, sheet),
     formatWarnings(result, sheet),

@@ -1,13 +1,14 @@
 import { bytes, cores, count, rate, share } from '../../format/units.js';
 import type { LoadResult } from '../../load/result.js';
 import { formatStatistic, hasResponse } from '../distribution.js';
+import { countFailed } from '../failed.js';
 import type { Markup } from './markup.js';
 import { renderTile, renderTiles, splitUnit } from './tiles.js';
 
 /** Renders the most important numbers. */
 export function renderHeadline(result: LoadResult): Markup {
   const { throughput, latencyMs, requests, server } = result;
-  const failed = requests.statusErrors + requests.transportErrors + requests.timeouts;
+  const failed = countFailed(result);
   const spread = throughput.stdev === null ? '' : `stdev ${rate(throughput.stdev)}`;
   const formatLatency = (key: 'p50' | 'p99' | 'max') =>
     hasResponse(result) ? formatStatistic(latencyMs, key, '≥') : '–';

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { cores, time } from '../../../dist/format/units.js';
 import { renderLoadPage } from '../../../dist/report/html.js';
 import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
-import { fixture, hostile, names } from '../../fixtures/report/results.js';
+import { fixture, hostile, names, withNamedResults } from '../../fixtures/report/results.js';
 
 /** A result whose requests all timed out or were in flight at the end, some of them just sent. */
 function allCensored() {
@@ -66,6 +66,18 @@ describe('page in a browser', { skip }, () => {
       }
     });
   }
+
+  test('the plots of request names are drawn, and nothing is cut off', async () => {
+    for (const width of [1280, 390]) {
+      const { page, complaints } = await open(withNamedResults(25), { width });
+      const pixels = await drawnPixels(page);
+      assert.equal(pixels.length, plots.closed + 20);
+      for (const number of pixels) assert.ok(number > 100, `${pixels} pixels drawn`);
+      assert.deepEqual(await cutOff(page), []);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    }
+  });
 
   test('plots of times begin at zero', async () => {
     const { page, complaints } = await open(allCensored());
