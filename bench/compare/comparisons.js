@@ -12,7 +12,7 @@ export async function makeComparisons({ units, count, budget, name, progress }) 
     progress(`${name}: comparison ${number + 1}/${count}`);
     const options = { url: '/', connections: CONNECTIONS, budget: `${budget}s`, a, b };
     const { verdict, rows, runs, durationMs, ended } = await compare(options);
-    const { low, high, estimate } = rows[0].ratio;
+    const { low = null, high = null, estimate = null } = rows[0].ratio ?? {};
     made.push({ ...verdict, low, high, estimate, ended, runs: runs.length, durationMs });
   }
   return made;

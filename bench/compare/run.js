@@ -66,7 +66,8 @@ export async function main(args) {
     runs: options.comparisons ? 'comparisons' : `${options.runs} runs of ${options.seconds} s`,
     reading: 'What is compared is in BENCHMARKING.md, "Compare".',
   };
-  const sections = options.from ? null : ['made', 'drawn', 'designs'];
+  const isWhole = !options.from && options.share === 1;
+  const sections = isWhole ? ['made', 'drawn', 'designs'] : null;
   const results = new Results('compare', about, sections);
   const publish = (name, raw, lines) => {
     const shown = [`## ${name}`, '', ...lines, ''];
