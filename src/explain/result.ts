@@ -15,6 +15,19 @@ export interface Stage {
   requests: number;
 }
 
+/** What the requests with one name take, see `LoadResult.byName`. */
+export interface RequestShare {
+  name: string;
+  /** Share of the requests. */
+  requestShare: number;
+  /** Share of the sum of all response times; `null` without a request. */
+  timeShare: number | null;
+  /** Share of the handlers' synchronous time, in which they keep the event loop; `null` without the probe. */
+  loopShare: number | null;
+  p50Ms: number | null;
+  p99Ms: number | null;
+}
+
 /** One change, everything else equal, measured in blocks that alternate with unchanged ones. */
 export interface ExperimentResult {
   name: string;
@@ -103,6 +116,8 @@ export interface Explanation {
   };
   /** The requests in flight by stage. The stages sum to their number; the remainder is `unexplained`. */
   population: Stage[];
+  /** By request name, the one that takes most first; empty where the load has one name. */
+  requests: RequestShare[];
   experiments: ExperimentResult[];
   evidence: Evidence[];
   ruledOut: { limit: LimitId; why: string }[];

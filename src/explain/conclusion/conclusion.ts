@@ -20,6 +20,7 @@ import {
   predictRemediedThroughput,
 } from './remedy-prediction.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
+import { deriveRequestShares } from './request-shares.js';
 import { type Finding, hasOverlap, isSameCause } from './verdict.js';
 
 type Conclusion = Omit<
@@ -47,6 +48,7 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
       alsoLimiting: finding.also.map(({ limit }) => limit),
     },
     population: deriveRequestBreakdown(metrics),
+    requests: deriveRequestShares(metrics),
     experiments: found.experiments.map((experiment) =>
       addExclusions(experiment, limitTolerance(noise)),
     ),

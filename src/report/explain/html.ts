@@ -11,7 +11,12 @@ import { EXPLANATION_DEFINITIONS } from './page/definitions.js';
 import { renderForest } from './page/forest.js';
 import { renderLatency } from './page/latency.js';
 import { renderPopulation } from './page/population.js';
-import { renderEvidence, renderHotFunctions, renderRuledOut } from './page/tables.js';
+import {
+  renderEvidence,
+  renderHotFunctions,
+  renderRequests,
+  renderRuledOut,
+} from './page/tables.js';
 import { renderList, renderRemedy, renderVerdict } from './page/verdict.js';
 
 /** Renders an explanation as a self-contained HTML page without scripts. */
@@ -29,6 +34,7 @@ export function renderExplanationPage(explanation: Explanation): string {
       renderWarnings(listDoubts(explanation)),
       renderRemedy(explanation),
       renderPart('Where the requests are', renderPopulation(explanation)),
+      renderPart('By request name', renderRequests(explanation)),
       renderPart('Experiments', renderForest(explanation), renderResolution(explanation)),
       renderPart('Capacity', renderCapacity(explanation)),
       renderPart('Response times', renderLatency(explanation)),

@@ -1,12 +1,13 @@
 import type { LimitId } from '../../explain/limits/ids.js';
 import type { Explanation } from '../../explain/result.js';
 import { amount, factor, measuredRatio, throughputRange } from '../../format/ratios.js';
-import { rate, share } from '../../format/units.js';
+import { plural, rate, share } from '../../format/units.js';
 import { formatStatistic } from '../distribution.js';
 import { describePlan } from '../plan.js';
 import { drawBar } from '../text/bars.js';
 import { createSheet, formatList, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
+import { describeShare, MAX_NAMES } from './requests.js';
 import { STATUS } from './status.js';
 
 /** Formats an explanation as text, without a trailing line break. */
@@ -20,6 +21,7 @@ export function formatExplanationText(explanation: Explanation, options: TextOpt
     formatEarlyEnd(explanation, sheet),
     formatVerdict(explanation, sheet),
     formatPopulation(explanation, sheet),
+    formatRequests(explanation, sheet),
     formatExperiments(explanation, sheet),
     formatHotFunctions(explanation, sheet),
     formatRemedy(explanation, sheet),
@@ -75,6 +77,18 @@ function formatPopulation({ population, load }: Explanation, sheet: Sheet): stri
       const drawn = drawBar(requests / total, BAR_WIDTH).padEnd(BAR_WIDTH);
       return `  ${stage.padEnd(width)}  ${sheet.paint('bar', drawn)} ${amount(requests)}`;
     }),
+  ];
+}
+
+function formatRequests({ requests }: Explanation, sheet: Sheet): string[] {
+  if (requests.length === 0) return [];
+  const more = requests.length - MAX_NAMES;
+  return [
+    sheet.paint('dim', 'by request name'),
+    ...requests
+      .slice(0, MAX_NAMES)
+      .flatMap((request) => formatIndented(sheet, `${request.name}: ${describeShare(request)}`)),
+    ...(more > 0 ? [`  and ${plural(more, 'name')} that take less`] : []),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { Explanation } from '../../../explain/result.js';
 import { evidenceValue } from '../../../format/ratios.js';
-import { share } from '../../../format/units.js';
+import { share, time } from '../../../format/units.js';
 import { html, type Markup } from '../../html/markup.js';
 import { renderTextTable } from '../../html/tables.js';
 import { renderLimitName } from './verdict.js';
@@ -11,6 +11,23 @@ export function renderHotFunctions({ hot }: Explanation): Markup | null {
     "Share of the event loop's busy time, from a CPU profile",
     ['function', 'share', 'place'],
     hot.map(({ name, place, share: part }) => [html`<code>${name}</code>`, share(part), place]),
+  );
+}
+
+/** Renders what the requests with each name take. */
+export function renderRequests({ requests }: Explanation): Markup | null {
+  const percent = (part: number | null) => (part === null ? '-' : share(part));
+  return renderTextTable(
+    'What the requests with each name take',
+    ['name', 'requests', 'response times', "handlers' time on the loop", 'p50', 'p99'],
+    requests.map(({ name, requestShare, timeShare, loopShare, p50Ms, p99Ms }) => [
+      html`<code>${name}</code>`,
+      percent(requestShare),
+      percent(timeShare),
+      percent(loopShare),
+      time(p50Ms),
+      time(p99Ms),
+    ]),
   );
 }
 

@@ -11,6 +11,9 @@ fn nanos() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
+    // Dense histograms take long to create.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn figures_are_those_of_the_dense_histogram(
         samples in prop::collection::vec((nanos(), any::<bool>()), 0..200),
@@ -59,15 +62,16 @@ fn bins_follow_each_other_without_a_gap() {
 }
 
 #[test]
-fn a_bin_counts_beyond_32_bits() {
+fn a_bin_counts_beyond_16_bits() {
     let mut bins = Bins::default();
-    bins.add(7, u32::MAX);
+    bins.add(7, u64::from(u16::MAX));
     bins.increment(7);
-    assert_eq!(bins.counts().collect::<Vec<_>>(), [(7, 1 << 32)]);
+    assert_eq!(bins.counts().collect::<Vec<_>>(), [(7, 1 << 16)]);
     let mut sum = bins.clone();
     sum += &bins;
     sum.increment(7);
-    assert_eq!(sum.counts().collect::<Vec<_>>(), [(7, (1 << 33) + 1)]);
+    sum.add(9, 1 << 40);
+    assert_eq!(sum.counts().collect::<Vec<_>>(), [(7, (1 << 17) + 1), (9, 1 << 40)]);
 }
 
 #[test]
@@ -79,5 +83,20 @@ fn memory_is_allocated_on_first_use_for_the_range_in_use() {
         durations.record(Duration::from_micros(micros));
     }
     let pages = durations.all.pages.iter().flatten().count();
-    assert!(pages <= 9, "{pages} pages of 1 KiB");
+    assert!(pages <= 9, "{pages} pages of 512 bytes");
+}
+
+#[test]
+fn two_hundred_names_fit_into_32_megabytes_whatever_their_durations() {
+    let mut durations = SparseDurations::default();
+    // From a microsecond to 100 seconds, more densely than bins are.
+    let mut nanos = 1000.0_f64;
+    while nanos < 1e11 {
+        durations.record(Duration::from_nanos(nanos as u64));
+        nanos *= 1.0004;
+    }
+    let pages = durations.all.pages.iter().flatten().count();
+    let bytes = pages * size_of::<[u16; super::PAGE]>() + durations.all.pages.capacity() * 8;
+    // Latency and service time of each name.
+    assert!(2 * 200 * bytes < 32 << 20, "{bytes} bytes each");
 }
