@@ -19,6 +19,8 @@ export interface Estimate {
   /** Medians of the runs; `null` where no run has the figure. */
   a: number | null;
   b: number | null;
+  /** Runs that do not have the figure, by side, as a share of its runs. */
+  missing: Record<SideName, number>;
   /** Complete pairs; 0 where the runs are not paired. */
   pairs: number;
   /** Runs in which the figure is 0: a ratio with them has no logarithm. */
@@ -47,11 +49,20 @@ export function estimateFigure(runs: readonly ComparedRun[], read: ReadFigure): 
     if (!isPaired) return toRatio(estimateUnpairedRatio(a, b, confidence));
     return toRatio(estimateRatio(pairs, 1 - FIXED_NUMBER_ERROR * (1 - confidence)));
   };
-  return { ...medians, pairs: pairs.length, zeros, hasInterval, measure };
+  const missing = {
+    a: computeMissingShare(runs, 'a', a.length),
+    b: computeMissingShare(runs, 'b', b.length),
+  };
+  return { ...medians, missing, pairs: pairs.length, zeros, hasInterval, measure };
 }
 
 function collectValues(runs: readonly ComparedRun[], side: SideName, read: ReadFigure): number[] {
   return runs.flatMap((run) => (run.side === side ? (readFinite(run, read) ?? []) : []));
+}
+
+function computeMissingShare(runs: readonly ComparedRun[], side: SideName, known: number): number {
+  const all = runs.filter((run) => run.side === side).length;
+  return all === 0 ? 0 : (all - known) / all;
 }
 
 /** Collects the pairs of which both runs have the figure, in the order in which they began. */

@@ -53,7 +53,8 @@ export interface ComparedRun {
 /**
  * What an interval says about B. `better` and `worse`: all of it lies beyond the margin; `no-difference`: all of it lies
  * within the margin, which reaches from 1 / (1 + margin) to 1 + margin. `cannot-tell` also where there is no interval,
- * and for requests/s and latencies where the load generator was the limit.
+ * where more than a tenth of a side's runs do not have the figure, and for requests/s and latencies where the load
+ * generator was the limit in as many.
  */
 export type ComparisonVerdict = 'better' | 'worse' | 'no-difference' | 'cannot-tell';
 

@@ -1,4 +1,4 @@
-import { plural } from '../format/units.js';
+import { plural, share } from '../format/units.js';
 import { type Estimate, estimateFigure, type ReadFigure } from './estimate.js';
 import { correctConfidences } from './holm.js';
 import type {
@@ -15,10 +15,11 @@ import { judgeInterval, toEqualRange } from './words.js';
 export const DEFAULT_CONFIDENCE = 0.95;
 
 /**
- * Maximum share of a side's runs in which the load generator was the limit. One disturbed run of ten does not move the
- * verdict; more of them hide a difference, as both sides then are as fast as the generator.
+ * Maximum share of a side's runs in which the load generator was the limit, or that do not have a figure. One disturbed
+ * run of ten does not move the verdict. More of them hide a difference: both sides then are as fast as the generator, and
+ * a percentile of which only a bound is known is missing where latency is highest.
  */
-const MAX_CLIENT_BOUND_SHARE = 0.1;
+const MAX_UNUSABLE_SHARE = 0.1;
 
 /** Metrics in the order of the rows. */
 const METRICS: readonly Metric[] = ['throughput', 'p50Ms', 'p99Ms', 'cpuPerRequestUs', 'memoryMb'];
@@ -54,7 +55,7 @@ export function compareRuns(
 ): Pick<ComparisonResult, 'rows' | 'verdict'> {
   const bound = describeClientBound(runs);
   const judge = (row: OpenRow, ratio: Ratio | null): ComparisonVerdict =>
-    bound !== null && LIMITED_BY_CLIENT.has(row.metric)
+    (bound !== null && LIMITED_BY_CLIENT.has(row.metric)) || isIncomplete(row.estimate)
       ? 'cannot-tell'
       : judgeRatio(ratio, margin, row.metric);
   const close = (row: OpenRow, chosen: number): ComparisonRow => {
@@ -119,6 +120,10 @@ function correctRows(
   return rows.map((row) => byRow.get(row) ?? confidence);
 }
 
+function isIncomplete({ missing }: Estimate): boolean {
+  return Math.max(missing.a, missing.b) > MAX_UNUSABLE_SHARE;
+}
+
 function judgeRatio(ratio: Ratio | null, margin: number, metric: Metric): ComparisonVerdict {
   if (ratio === null || ratio.low === null || ratio.high === null) return 'cannot-tell';
   return judgeInterval({ low: ratio.low, high: ratio.high }, margin, metric);
@@ -129,7 +134,7 @@ function describeClientBound(runs: readonly ComparedRun[]): string | null {
   const isTooMany = (['a', 'b'] as const).some((side) => {
     const own = runs.filter((run) => run.side === side);
     const bound = own.filter(({ clientBound }) => clientBound);
-    return bound.length > MAX_CLIENT_BOUND_SHARE * own.length;
+    return bound.length > MAX_UNUSABLE_SHARE * own.length;
   });
   if (!isTooMany) return null;
   const bound = runs.filter(({ clientBound }) => clientBound).length;
@@ -137,12 +142,13 @@ function describeClientBound(runs: readonly ComparedRun[]): string | null {
 }
 
 /** Says why the verdict's row tells nothing, where the load generator is not the reason. */
-function describeDoubt(
-  { pairs, zeros, hasInterval, a, b }: Estimate,
-  { ratio }: ComparisonRow,
-  margin: number,
-): string {
+function describeDoubt(estimate: Estimate, { ratio }: ComparisonRow, margin: number): string {
+  const { pairs, zeros, hasInterval, missing, a, b } = estimate;
   if (a === null || b === null) return `no run of ${a === null ? 'A' : 'B'} has this figure`;
+  if (isIncomplete(estimate)) {
+    const side = missing.a > missing.b ? 'a' : 'b';
+    return `${share(missing[side])} of the runs of ${side.toUpperCase()} do not have this figure`;
+  }
   if (zeros > 0) return `the figure is 0 in ${plural(zeros, 'run')}`;
   if (!hasInterval) {
     return pairs === 1

@@ -280,6 +280,22 @@ describe('runs that tell little', () => {
     assert.equal(verdict.reason, 'the load generator was the limit in 1 of 8 runs');
   });
 
+  test('a figure that more than a tenth of the runs of a side lack tells nothing', () => {
+    const compareLatency = (count) => {
+      const runs = Array.from({ length: count }, (_, pair) => [
+        buildRun('a', pair, { p99Ms: 10 + pair / 100 }),
+        buildRun('b', pair, { p99Ms: pair === 0 ? null : 20 }),
+      ]).flat();
+      return compareRuns(runs, { margin: 0.02, metric: 'p99Ms' }).verdict;
+    };
+    assert.deepEqual(compareLatency(10), { metric: 'p99Ms', word: 'worse', reason: null });
+    assert.deepEqual(compareLatency(8), {
+      metric: 'p99Ms',
+      word: 'cannot-tell',
+      reason: '13 % of the runs of B do not have this figure',
+    });
+  });
+
   test('a load generator that was the limit in one run of ten does not', () => {
     const pairs = Array.from({ length: 10 }, (_, i) => [1000 + i, 1200 + i]);
     const [first, ...others] = buildPairs(pairs);
