@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { MillraceError } from '../errors.js';
+import { listenErrorReason } from '../listen-errors.js';
 import { planTestServer, type TestServerOptions, type TestServerPlan } from './options.js';
 import { serveInChild } from './remote.js';
 import { type RunningServer, serve } from './serve.js';
@@ -70,16 +71,8 @@ function toReachableHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-const REASONS: Record<string, string> = {
-  EADDRINUSE: 'it is in use',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EACCES: 'permission denied',
-  ENOTFOUND: 'no such host',
-  ENOENT: 'no such folder',
-};
-
 function toStartError({ listen }: TestServerPlan, cause: NodeJS.ErrnoException): MillraceError {
   const where = 'path' in listen ? listen.path : `${listen.host} port ${listen.port}`;
-  const reason = REASONS[cause.code ?? ''] ?? cause.message;
-  return new MillraceError('ERR_MILLRACE_USAGE', `cannot listen on ${where}: ${reason}`, { cause });
+  const message = `cannot listen on ${where}: ${listenErrorReason(cause)}`;
+  return new MillraceError('ERR_MILLRACE_USAGE', message, { cause });
 }

@@ -32,12 +32,15 @@ function printMessage(text: string, invocation: Invocation): void {
 }
 
 async function runAndReport(invocation: Invocation): Promise<number> {
-  const { options, strict, failOn, progress } = invocation;
+  const { options, strict, failOn } = invocation;
   checkOutputs(invocation);
   const conditions = failOn.map(({ text }) => text);
   const abortOnFail = invocation.abortOnFail ? conditions : [];
   return runInterruptible('a request was sent', async (signal) => {
-    const result = await runWithProgress({ ...options, conditions, abortOnFail, signal }, progress);
+    const result = await runWithProgress(
+      { ...options, conditions, abortOnFail, signal },
+      invocation,
+    );
     await writeResult(result, invocation, {
       ...LOAD_FORMATS,
       text: () => importText(result, invocation),
@@ -64,9 +67,32 @@ const INCOMPLETE =
 
 async function runWithProgress(
   options: Invocation['options'],
-  progress: boolean,
+  { progress, prometheus }: Pick<Invocation, 'progress' | 'prometheus'>,
 ): Promise<LoadResult> {
-  const run = load(options);
+  if (prometheus) return runWithMetrics(options, progress, prometheus);
+  return showRun(load(options), progress);
+}
+
+/** Runs while the running figures are served. */
+async function runWithMetrics(
+  options: Invocation['options'],
+  progress: boolean,
+  address: NonNullable<Invocation['prometheus']>,
+): Promise<LoadResult> {
+  const { serveMetrics } = await import('../metrics-endpoint.js');
+  const { BUCKETS_MS } = await import('../../report/prometheus.js');
+  const endpoint = await serveMetrics(address);
+  try {
+    console.error(`metrics: ${endpoint.url}`);
+    const run = load({ ...options, buckets: [...BUCKETS_MS] });
+    endpoint.follow(run).catch(() => {});
+    return await showRun(run, progress);
+  } finally {
+    endpoint.close();
+  }
+}
+
+async function showRun(run: LoadRun, progress: boolean): Promise<LoadResult> {
   // The failure of the run is reported where the run is awaited.
   lowerPriority(run).catch(() => {});
   if (progress) await showProgress(run);

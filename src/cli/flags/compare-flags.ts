@@ -28,6 +28,7 @@ export interface CompareInvocation extends Invocation {
 
 /** Flags of the load that compare chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
+  prometheus: 'compare runs many short loads; the running figures are those of millrace load',
   'abort-on-fail': 'a condition on a ratio is judged at the end, by all runs',
   pid: 'each side has its own server: the process is found by the command or by the port',
   latency: 'the report compares the latencies',

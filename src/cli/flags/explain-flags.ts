@@ -21,6 +21,7 @@ export interface ExplainInvocation extends Invocation {
 
 /** Flags of the load that explain chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
+  prometheus: 'explain runs many short loads; the running figures are those of millrace load',
   requests: 'explain runs many short loads; the time for all is --budget 60s',
   strict: 'a saturated generator is one of the limits that explain names',
   'fail-on': 'conditions are for millrace load',

@@ -2,6 +2,7 @@ import type { LoadOptions } from '../../../index.js';
 import type { Condition } from '../../../load/plan/condition.js';
 import { newOutputOptions, type OutputOptions } from '../output-flags.js';
 import type { TypedFlag } from '../parse.js';
+import type { SocketAddress } from '../socket-address.js';
 
 /** A parsed command line of `millrace load`. Those of `explain` and `capacity` extend it. */
 export interface Invocation extends OutputOptions {
@@ -9,6 +10,8 @@ export interface Invocation extends OutputOptions {
   strict: boolean;
   failOn: Condition[];
   abortOnFail: boolean;
+  /** Address at which the running figures are served. */
+  prometheus?: SocketAddress;
   /** Whether the target is the server of the demo. */
   demo: boolean;
   /** The arguments of the command. */

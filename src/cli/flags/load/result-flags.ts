@@ -4,6 +4,7 @@ import { parseCount, type Range } from '../../../units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { CSV, JUNIT, NO_PROGRESS, OUTPUT_FLAGS } from '../output-flags.js';
+import { parseSocketAddress } from '../socket-address.js';
 import type { Invocation } from './invocation.js';
 
 /** Process ids: positive numbers of the system's `pid_t`. */
@@ -47,6 +48,16 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
     },
   },
   NO_PROGRESS,
+  {
+    name: 'prometheus',
+    value: 'ADDRESS:PORT',
+    help: "serve the running figures in Prometheus' format",
+    details:
+      'At /metrics, from before the run until it ends: counters and a histogram of the latencies by request name, without the warm-up. Port 0 is any free one; its URL is printed on stderr.',
+    set(invocation, value, flag) {
+      invocation.prometheus = parseSocketAddress(value, flag);
+    },
+  },
   {
     name: 'latency',
     short: 'L',

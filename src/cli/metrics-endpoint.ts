@@ -1,0 +1,59 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, isIPv6 } from 'node:net';
+import { usageError } from '../errors.js';
+import type { LoadRun, Snapshot } from '../index.js';
+import { listenErrorReason } from '../listen-errors.js';
+import { formatMetrics, toMetrics } from '../report/prometheus.js';
+import { packageVersion } from '../version.js';
+import type { SocketAddress } from './flags/socket-address.js';
+
+/** An endpoint with the running figures in Prometheus' text format. */
+export interface MetricsEndpoint {
+  url: string;
+  /** Shows a run until it ends. */
+  follow(run: LoadRun): Promise<void>;
+  close(): void;
+}
+
+/** Serves `/metrics` at an address; refuses one that cannot be listened on. */
+export async function serveMetrics({ host, port }: SocketAddress): Promise<MetricsEndpoint> {
+  let newest: Snapshot | null = null;
+  const version = packageVersion();
+  const server = createServer((request, response) => {
+    const [path] = (request.url ?? '').split('?');
+    if (path !== '/metrics') {
+      response
+        .writeHead(404, { 'Content-Type': 'text/plain' })
+        .end('The metrics are at /metrics\n');
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { Allow: 'GET, HEAD' }).end();
+      return;
+    }
+    response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
+    response.end(formatMetrics(toMetrics(newest, version)));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => {
+      const where = formatAddress(host, port);
+      reject(usageError(`--prometheus cannot listen on ${where}: ${listenErrorReason(error)}`));
+    });
+    server.listen(port, host, resolve);
+  });
+  const listening = server.address() as AddressInfo;
+  return {
+    url: `http://${formatAddress(listening.address, listening.port)}/metrics`,
+    async follow(run) {
+      for await (const snapshot of run) newest = snapshot;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function formatAddress(host: string, port: number): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,120 @@
+import type { NamedSnapshot, Snapshot } from '../load/result.js';
+
+/** Bounds of the latency buckets in milliseconds: fixed, so that histograms of different runs add up. */
+export const BUCKETS_MS = [
+  0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
+] as const;
+
+/** A metric with its samples. */
+export interface MetricFamily {
+  name: string;
+  help: string;
+  type: 'counter' | 'gauge' | 'histogram';
+  samples: Sample[];
+}
+
+/** A sample; `suffix` follows the name of the metric. */
+interface Sample {
+  suffix: string;
+  labels: Record<string, string>;
+  value: number;
+}
+
+/** Maps the state of a run to metrics; `null` before the first one. Times are in seconds. */
+export function toMetrics(snapshot: Snapshot | null, version: string): MetricFamily[] {
+  const names = snapshot?.byName ?? [];
+  const ofNames = (toSamples: (one: NamedSnapshot) => Sample[]) => names.flatMap(toSamples);
+  return [
+    {
+      name: 'millrace_build_info',
+      help: 'Version of millrace.',
+      type: 'gauge',
+      samples: [toSample(1, { version })],
+    },
+    {
+      name: 'millrace_requests_sent_total',
+      help: 'Requests sent, those of the warm-up excluded.',
+      type: 'counter',
+      samples: ofNames(({ name, sent }) => [toSample(sent, { name })]),
+    },
+    {
+      name: 'millrace_requests_total',
+      help: 'Requests that have ended, by outcome.',
+      type: 'counter',
+      samples: ofNames(listOutcomes),
+    },
+    {
+      name: 'millrace_sent_bytes_total',
+      help: 'Bytes of HTTP of the requests that were sent.',
+      type: 'counter',
+      samples: ofNames(({ name, bytesSent }) => [toSample(bytesSent, { name })]),
+    },
+    {
+      name: 'millrace_received_bytes_total',
+      help: 'Bytes of HTTP of the responses that have ended.',
+      type: 'counter',
+      samples: ofNames(({ name, bytesReceived }) => [toSample(bytesReceived, { name })]),
+    },
+    {
+      name: 'millrace_request_duration_seconds',
+      help: 'Latency from the moment a request was due.',
+      type: 'histogram',
+      samples: ofNames(listBuckets),
+    },
+    {
+      name: 'millrace_requests_in_flight',
+      help: 'Requests in flight.',
+      type: 'gauge',
+      samples: snapshot ? [toSample(snapshot.inFlight, {})] : [],
+    },
+  ];
+}
+
+function toSample(value: number, labels: Sample['labels'], suffix = ''): Sample {
+  return { suffix, labels, value };
+}
+
+function listOutcomes(one: NamedSnapshot): Sample[] {
+  const { name, ok, statusErrors, transportErrors, timeouts } = one;
+  const outcomes = {
+    ok,
+    status_error: statusErrors,
+    transport_error: transportErrors,
+    timeout: timeouts,
+  };
+  return Object.entries(outcomes).map(([outcome, value]) => toSample(value, { name, outcome }));
+}
+
+function listBuckets({ name, ended, latencySumMs, buckets }: NamedSnapshot): Sample[] {
+  const bounded = BUCKETS_MS.map((ms, index) =>
+    toSample(buckets[index] ?? 0, { name, le: String(ms / 1000) }, '_bucket'),
+  );
+  return [
+    ...bounded,
+    toSample(ended, { name, le: '+Inf' }, '_bucket'),
+    toSample(latencySumMs / 1000, { name }, '_sum'),
+    toSample(ended, { name }, '_count'),
+  ];
+}
+
+/** Formats metrics in Prometheus' text format, version 0.0.4. A metric without a sample is left out. */
+export function formatMetrics(families: readonly MetricFamily[]): string {
+  return families
+    .filter(({ samples }) => samples.length > 0)
+    .map(({ name, help, type, samples }) => {
+      const lines = samples.map(
+        ({ suffix, labels, value }) => `${name}${suffix}${formatLabels(labels)} ${value}\n`,
+      );
+      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+    })
+    .join('');
+}
+
+function formatLabels(labels: Sample['labels']): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
+  return pairs.length > 0 ? `{${pairs.join(',')}}` : '';
+}
+
+function escapeLabel(value: string): string {
+  return value.replace(/[\\"\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`));
+}

@@ -1,0 +1,69 @@
+// The running figures in Prometheus' text format.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BUCKETS_MS, formatMetrics, toMetrics } from '../../../dist/report/prometheus.js';
+
+const buckets = BUCKETS_MS.map((_, index) => index * 10);
+
+function snapshot(name = 'GET /') {
+  const counts = { sent: 200, ok: 180, statusErrors: 5, transportErrors: 3, timeouts: 2 };
+  return {
+    phase: 'measure',
+    elapsedMs: 1000,
+    completed: 190,
+    errors: 10,
+    inFlight: 10,
+    throughput: 190,
+    p50Ms: 1,
+    p99Ms: 2,
+    byName: [
+      {
+        name,
+        ...counts,
+        bytesSent: 2000,
+        bytesReceived: 30_000,
+        ended: 190,
+        latencySumMs: 1500,
+        buckets,
+      },
+    ],
+  };
+}
+
+const format = (state) => formatMetrics(toMetrics(state, '1.2.3')).split('\n');
+
+describe('metrics of a run', () => {
+  test('are counters by name and outcome, and a histogram in seconds', () => {
+    const lines = format(snapshot());
+    for (const line of [
+      '# TYPE millrace_requests_total counter',
+      'millrace_build_info{version="1.2.3"} 1',
+      'millrace_requests_sent_total{name="GET /"} 200',
+      'millrace_requests_total{name="GET /",outcome="ok"} 180',
+      'millrace_requests_total{name="GET /",outcome="timeout"} 2',
+      'millrace_received_bytes_total{name="GET /"} 30000',
+      '# TYPE millrace_request_duration_seconds histogram',
+      'millrace_request_duration_seconds_bucket{name="GET /",le="0.001"} 30',
+      'millrace_request_duration_seconds_bucket{name="GET /",le="+Inf"} 190',
+      'millrace_request_duration_seconds_sum{name="GET /"} 1.5',
+      'millrace_request_duration_seconds_count{name="GET /"} 190',
+      'millrace_requests_in_flight 10',
+    ]) {
+      assert.ok(lines.includes(line), `${line}\n${lines.join('\n')}`);
+    }
+  });
+
+  test('before the first snapshot there is only the version', () => {
+    assert.equal(
+      format(null)
+        .filter((line) => !line.startsWith('#'))
+        .join(''),
+      'millrace_build_info{version="1.2.3"} 1',
+    );
+  });
+
+  test('a name with quotes, backslashes and line breaks is escaped', () => {
+    const lines = format(snapshot('a "b" \\ c\nd'));
+    assert.ok(lines.includes('millrace_requests_sent_total{name="a \\"b\\" \\\\ c\\nd"} 200'));
+  });
+});
