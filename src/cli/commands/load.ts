@@ -1,5 +1,5 @@
 import { constants, setPriority } from 'node:os';
-import { type LoadResult, type LoadRun, load } from '../../index.js';
+import { compare, type LoadResult, type LoadRun, load } from '../../index.js';
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
 import type { Invocation } from '../flags/load/invocation.js';
@@ -32,8 +32,11 @@ function printMessage(text: string, invocation: Invocation): void {
 }
 
 async function runAndReport(invocation: Invocation): Promise<number> {
-  const { options, strict, failOn } = invocation;
+  const { options, strict, failOn, baseline } = invocation;
   checkOutputs(invocation);
+  if (baseline !== undefined) {
+    await (await import('../../compare/baseline.js')).checkBaseline(baseline, options);
+  }
   const conditions = failOn.map(({ text }) => text);
   const abortOnFail = invocation.abortOnFail ? conditions : [];
   return runInterruptible('a request was sent', async (signal) => {
@@ -45,6 +48,8 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       ...LOAD_FORMATS,
       text: () => importText(result, invocation),
     });
+    if (baseline !== undefined)
+      printMessage(`\n${await formatBaseline(result, baseline)}`, invocation);
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);
       return measured === null ? [] : [`--fail-on '${text}' failed: ${measured}`];
@@ -121,6 +126,14 @@ async function importText(
 ): ReturnType<typeof LOAD_FORMATS.text> {
   const [format, hint] = await Promise.all([LOAD_FORMATS.text(), formatHint(run, invocation)]);
   return (result, options) => [format(result, options), ...hint].join('\n\n');
+}
+
+/** Formats the comparison of a result with an earlier one. */
+async function formatBaseline(result: LoadResult, baseline: string): Promise<string> {
+  const { renderComparisonText } = await import('../../report/compare/text.js');
+  const b = { results: [result], label: 'this run' };
+  const comparison = await compare({ a: { files: [baseline] }, b });
+  return renderComparisonText(comparison, textOptions());
 }
 
 /** Formats a hint at the limit and the command that explains it; empty if no command started the server. */

@@ -30,6 +30,7 @@ const UNSUPPORTED: UnsupportedFlags = {
   'fail-on': 'an objective is --slo',
   'abort-on-fail': 'an objective is --slo',
   junit: 'the exit code tells whether a rate holds --slo',
+  baseline: 'results of loads are compared: millrace compare OLD.json NEW.json',
   latency: 'the report of a load shows it',
 };
 

@@ -30,6 +30,7 @@ const UNSUPPORTED: UnsupportedFlags = {
   junit: 'conditions are for millrace load',
   follow:
     'a request with several responses has no one cause; give the URL that the redirection leads to',
+  baseline: 'results of loads are compared: millrace compare OLD.json NEW.json',
   latency: 'the report of a load shows it',
 };
 

@@ -12,6 +12,8 @@ export interface Invocation extends OutputOptions {
   abortOnFail: boolean;
   /** Address at which the running figures are served. */
   prometheus?: SocketAddress;
+  /** File of an earlier result, or a pattern, that the result is compared with. */
+  baseline?: string;
   /** Whether the target is the server of the demo. */
   demo: boolean;
   /** The arguments of the command. */

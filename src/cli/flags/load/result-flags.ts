@@ -10,7 +10,7 @@ import type { Invocation } from './invocation.js';
 /** Process ids: positive numbers of the system's `pid_t`. */
 export const PID_RANGE: Range = { min: 1, max: 2 ** 31 - 1 };
 
-const { toggle } = storeIn((invocation: Invocation) => invocation);
+const { text, toggle } = storeIn((invocation: Invocation) => invocation);
 
 export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
   ...OUTPUT_FLAGS,
@@ -32,6 +32,12 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
       failOn.push(parseCondition(value, flag));
     },
   },
+  text('baseline', 'baseline', {
+    value: 'FILE',
+    help: 'compare with an earlier result, which -o wrote',
+    details:
+      "The comparison stands beneath the report; with --json it goes to stderr. Two single runs do not show how much runs vary, so there is no interval: millrace compare measures one. 'main-*.json' in quotes is several results.",
+  }),
   toggle('abort-on-fail', 'abortOnFail', true, {
     help: 'end the run as soon as a --fail-on can no longer hold',
     details:
