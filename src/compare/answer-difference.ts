@@ -1,3 +1,5 @@
+import type { Range } from '../units.js';
+
 /** What is compared of an answer. */
 export interface Answer {
   /** `null` where there was no response. */
@@ -66,13 +68,15 @@ function findTextDifference(a: readonly Answer[], b: readonly Answer[]): string 
   const [of = [], other = []] = [tokensOfA?.[0], tokensOfB?.[0]];
   // No text, or one whose shape varies: nothing that compares.
   if (!tokensOfA || !tokensOfB) return null;
-  const isWhole = [...a, ...b].every((answer) => answer.isWhole);
   const varies = (index: number) =>
     [tokensOfA, tokensOfB].some((texts) => texts.some((it) => it[index] !== texts[0]?.[index]));
+  const [ends, otherEnds] = [a, b].map((answers) => answers.every(({ isWhole }) => isWhole));
   // The last token of a beginning may be cut.
-  const length = isWhole
-    ? Math.max(of.length, other.length)
-    : Math.min(of.length, other.length) - 1;
+  const cutOff = Math.min(
+    ends ? Number.POSITIVE_INFINITY : of.length - 1,
+    otherEnds ? Number.POSITIVE_INFINITY : other.length - 1,
+  );
+  const length = Math.min(Math.max(of.length, other.length), cutOff);
   for (let index = 0; index < length; index++) {
     if (of[index] === other[index] || varies(index)) continue;
     return `content ${excerpt(of, index)} of A, ${excerpt(other, index)} of B`;
@@ -103,18 +107,20 @@ function findLengthDifference(a: readonly Answer[], b: readonly Answer[]): strin
   const all = [...a, ...b];
   // Of text that is known as a whole the comparison says more.
   if (all.every(({ text, isWhole }) => text !== null && isWhole)) return null;
-  const [of, other] = [a, b].map(readStableLength);
-  if (of == null || other == null || of === other) return null;
+  const [of, other] = [a, b].map(readLengths);
+  if (!of || !other) return null;
   const isVarying = [a, b].some((answers) => new Set(answers.map(({ text }) => text)).size > 1);
   const isCompressed = all.some(({ contentEncoding }) => contentEncoding !== null);
   const inexact = all.some(({ isAbout }) => isAbout) ? MAX_INEXACT : 0;
   const tolerance = isVarying || isCompressed ? MAX_VARIATION : inexact;
-  if (Math.abs(of - other) <= tolerance * Math.max(of, other)) return null;
-  return `${of} bytes of content of A, ${other} of B`;
+  const gap = Math.max(of.min - other.max, other.min - of.max);
+  if (gap <= tolerance * Math.max(of.max, other.max)) return null;
+  return `${of.max} bytes of content of A, ${other.max} of B`;
 }
 
-/** `null` where it varies or is not known. */
-function readStableLength(answers: readonly Answer[]): number | null {
-  const [first = null, ...more] = new Set(answers.map(({ contentBytes }) => contentBytes));
-  return more.length > 0 ? null : first;
+/** The shortest and the longest content of a side; `null` if one is not known. */
+function readLengths(answers: readonly Answer[]): Range | null {
+  const lengths = answers.flatMap(({ contentBytes }) => contentBytes ?? []);
+  if (lengths.length < answers.length) return null;
+  return { min: Math.min(...lengths), max: Math.max(...lengths) };
 }

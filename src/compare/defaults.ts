@@ -11,5 +11,4 @@ export const COMPARE_DEFAULTS = {
 export const COMPARE_LIMITS = {
   width: { min: 0.001, max: 10 },
   margin: { min: 0, max: 0.5 },
-  budgetMs: { min: 5000, max: Number.MAX_SAFE_INTEGER },
 } as const;

@@ -1,3 +1,4 @@
+import { plural } from '../format/units.js';
 import type { PlanSummary } from '../load/result.js';
 import { describeValue } from '../validation/shape.js';
 
@@ -27,7 +28,8 @@ export function findPlanDifference(
 type Targets = PlanSummary['targets'];
 
 function findTargetDifference(a: Targets, b: Targets): string | null {
-  if (a.length !== b.length) return `there are ${a.length} targets in A, ${b.length} in B`;
+  if (a.length !== b.length)
+    return `${plural(a.length, 'target')} in A, ${plural(b.length, 'target')} in B`;
   for (const [index, target] of a.entries()) {
     const other = b[index];
     if (!other) continue;

@@ -1,4 +1,3 @@
-import { usageError } from '../errors.js';
 import type { LoadOptions } from '../load/options.js';
 import { parseDuration, parseShare } from '../units.js';
 import { COMPARE_DEFAULTS, COMPARE_LIMITS } from './defaults.js';
@@ -20,18 +19,10 @@ export function readSettings(options: CompareOptions): CompareSettings {
   return {
     width: parseShare(width ?? COMPARE_DEFAULTS.width, 'width', COMPARE_LIMITS.width),
     margin: parseShare(margin ?? COMPARE_DEFAULTS.margin, 'margin', COMPARE_LIMITS.margin),
-    budgetMs: readBudget(budget ?? COMPARE_DEFAULTS.budgetMs),
+    budgetMs: parseDuration(budget ?? COMPARE_DEFAULTS.budgetMs, 'budget'),
     allowDifference,
     conditions: [failOn].flat().map((text) => parseRatioCondition(text, 'failOn')),
   };
-}
-
-function readBudget(given: number | string): number {
-  const ms = parseDuration(given, 'budget');
-  const { min } = COMPARE_LIMITS.budgetMs;
-  if (ms >= min) return ms;
-  const typed = typeof given === 'number' ? `${given}ms` : given;
-  throw usageError(`budget must be at least ${min / 1000}s (got ${typed})`);
 }
 
 /** Reads the load that both sides have, completed by the length of its runs. */

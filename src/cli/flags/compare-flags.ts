@@ -107,7 +107,7 @@ const OWN: Flag<CompareInvocation>[] = [
   duration('budget', 'budget', {
     fallback: `${budgetMs / 60_000}m`,
     help: 'begin no further pair of runs after so long',
-    details: 'At least 5 s. More time makes intervals narrower.',
+    details: 'There is at least one pair. More time makes intervals narrower.',
   }),
   {
     name: 'margin',

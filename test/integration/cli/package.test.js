@@ -56,7 +56,6 @@ test('the main package contains the build of src and no addon', () => {
     'dist/cli/main.js',
     'dist/index.d.ts',
     'dist/probe/preload.cjs',
-    'examples/compare.mjs',
     'examples/studies/hello.mjs',
     'examples/studies/localhost-cert.pem',
     'native/index.d.ts',
@@ -342,7 +341,7 @@ describe('without the package for this platform', () => {
 /** Whether a file has no business in the main package: no part of it, or left from a source that is gone. */
 function isUnexpected(file) {
   if (
-    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines-register\.cjs|examples\/(compare\.mjs|studies\/[^/]+)|bin\/millrace\.js|native\/index\.d\.ts)$/.test(
+    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines-register\.cjs|examples\/studies\/[^/]+|bin\/millrace\.js|native\/index\.d\.ts)$/.test(
       file,
     )
   )

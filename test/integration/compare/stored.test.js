@@ -1,0 +1,168 @@
+// Stored results: compared with each other, and with a load as its baseline.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { compare, load } from 'millrace';
+import { assertFits, millrace, server } from '../../fixtures/compare/command.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-stored-test-'));
+const inFolder = { cwd: folder };
+const LOAD = ['-d', '200ms', '-c', '2'];
+let stored;
+
+before(async () => {
+  stored = await load({ command: server, duration: 200, connections: 2 });
+  const faster = structuredClone(stored);
+  faster.throughput.mean *= 2;
+  for (const name of ['old', 'main-1', 'main-2', 'main-10']) write(name, stored);
+  for (const name of ['new', 'branch-1', 'branch-2', 'branch-3']) write(name, faster);
+  write('later', { ...stored, schemaVersion: 2 });
+  write('other', { ...stored, plan: { ...stored.plan, connections: 50 } });
+  writeFileSync(join(folder, 'cut.json'), readFileSync(join(folder, 'old.json')).subarray(0, 999));
+  writeFileSync(join(folder, 'empty.json'), '');
+  writeFileSync(join(folder, 'text.json'), 'GET /\n');
+  write('list', [1]);
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(name, value) {
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify(value));
+}
+
+test('single results have a ratio and no interval, which the report says', async () => {
+  const json = await millrace(['compare', '--json', 'old.json', 'new.json'], inFolder).ended;
+  assert.equal(json.code, 0, json.stderr);
+  const result = JSON.parse(json.stdout);
+  assertFits(result);
+  assert.equal(result.ended, 'files');
+  assert.deepEqual(result.rows[0].ratio, { estimate: 2, low: null, high: null });
+  assert.equal(result.verdict.word, 'cannot-tell');
+  const { stdout } = await millrace(['compare', 'old.json', 'new.json'], inFolder).ended;
+  assert.match(stdout.replace(/\s+/g, ' '), /Cannot tell .*no interval/);
+});
+
+test('a condition without an interval is not judged: exit 4', async () => {
+  const args = ['compare', '--fail-on', 'throughput ratio<=1.1', 'old.json', 'new.json'];
+  const { code, stderr } = await millrace(args, inFolder).ended;
+  assert.equal(code, 4);
+  assert.match(
+    stderr,
+    /^millrace: --fail-on '.*' cannot be judged without an interval: the ratio is 2\.000\n$/,
+  );
+});
+
+test('several results of a side are named by a list or a pattern, and have an interval', async () => {
+  const args = ['compare', '--json', '--fail-on', 'throughput ratio<=1.1'];
+  const files = ['--a', 'main-*.json', '--b', 'branch-1.json branch-?.json'];
+  const { code, stdout, stderr } = await millrace([...args, ...files], inFolder).ended;
+  assert.equal(code, 99, stderr);
+  assert.match(
+    stderr,
+    /^millrace: --fail-on 'throughput ratio<=1\.1' failed: the ratio is 2\.000\n$/,
+  );
+  const result = JSON.parse(stdout);
+  assertFits(result);
+  const sizes = ['a', 'b'].map((name) => result.runs.filter(({ side }) => side === name).length);
+  assert.deepEqual(sizes, [3, 4]);
+  assert.equal(result.verdict.word, 'better');
+});
+
+describe('one line refuses', () => {
+  for (const [files, message] of [
+    [['old.json', 'none.json'], "result 'none.json' cannot be read: no such file or directory"],
+    [
+      ['later.json', 'old.json'],
+      "'later.json' has schemaVersion 2: this version of millrace reads 1",
+    ],
+    [
+      ['old.json', 'cut.json'],
+      "'cut.json' is cut off: a result is what -o FILE or --json of a load writes",
+    ],
+    [
+      ['old.json', 'empty.json'],
+      "'empty.json' is empty: a result is what -o FILE or --json of a load writes",
+    ],
+    [
+      ['old.json', 'text.json'],
+      "'text.json' is not JSON: a result is what -o FILE or --json of a load writes",
+    ],
+    [
+      ['old.json', 'list.json'],
+      "'list.json' is not the result of a load, as -o FILE or --json writes it",
+    ],
+    [['--a', 'x*.json', '--b', 'old.json'], "no file matches 'x*.json'"],
+    [
+      ['old.json', 'other.json'],
+      'the plans of these results differ: connections is 2 in A, 50 in B; --allow-difference compares them all the same',
+    ],
+  ]) {
+    test(`compare ${files.join(' ')}`, async () => {
+      const { code, stdout, stderr } = await millrace(['compare', ...files], inFolder).ended;
+      assert.deepEqual([code, stdout, stderr], [2, '', `millrace: ${message}\n`]);
+    });
+  }
+});
+
+test('different plans are compared where that is allowed, and the result repeats the difference', async () => {
+  const files = ['old', 'other'].map((name) => [join(folder, `${name}.json`)]);
+  const [a, b] = files.map((files) => ({ files }));
+  const result = await compare({ a, b, allowDifference: true });
+  assert.deepEqual(result.differences, ['plans: connections is 2 in A, 50 in B']);
+});
+
+test('results in memory are compared like files', async () => {
+  const result = await compare({
+    a: { results: [stored] },
+    b: { results: [stored], label: 'new' },
+  });
+  assertFits(result);
+  assert.deepEqual([result.sides.b.label, result.rows[0].ratio.estimate], ['new', 1]);
+});
+
+test('sides that fail other shares of their requests are not the same work: nothing can be told', async () => {
+  const { ok } = stored.requests;
+  const failing = structuredClone(stored);
+  failing.requests.ok = ok / 2;
+  failing.requests.statusErrors = ok / 2;
+  const results = [failing, failing, failing];
+  const sides = { a: { results: [stored, stored, stored] }, b: { results } };
+  const { verdict, differences } = await compare(sides);
+  assert.equal(verdict.word, 'cannot-tell');
+  assert.match(verdict.reason, /^0 % of the requests failed on A, 50 % on B$/);
+  assert.deepEqual(differences, [verdict.reason]);
+});
+
+describe('a baseline', () => {
+  test('is compared with the new result, beneath the report', async () => {
+    const args = [...LOAD, '--baseline', 'old.json', '--', ...server];
+    const { code, stdout, stderr } = await millrace(args, inFolder).ended;
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stdout,
+      /^closed: .*throughput .*Cannot tell .* A \(old\.json\) or B \(this\s+run\)/s,
+    );
+  });
+
+  test('leaves the JSON as it is, and its comparison goes to stderr', async () => {
+    const args = [...LOAD, '--json', '--baseline', 'old.json', '--', ...server];
+    const { stdout, stderr } = await millrace(args, inFolder).ended;
+    assert.equal(JSON.parse(stdout).schemaVersion, 1);
+    assert.match(stderr, /Cannot tell/);
+  });
+
+  test('of another plan, or one that is none, is refused before the load', async () => {
+    for (const [file, message] of [
+      [
+        'other.json',
+        "this load is not that of 'other.json': connections is 50 in A, 2 in B (A: the file, B: this load)",
+      ],
+      ['cut.json', "'cut.json' is cut off: a result is what -o FILE or --json of a load writes"],
+    ]) {
+      const args = ['-d', '1h', '-c', '2', '--baseline', file, '--', ...server];
+      const { code, stderr } = await millrace(args, inFolder).ended;
+      assert.deepEqual([code, stderr], [2, `millrace: ${message}\n`]);
+    }
+  });
+});
