@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
 import { runLoad } from '../load/engine/run.js';
+import { buildPlan } from '../load/plan/plan.js';
 import type { LoadResult } from '../load/result.js';
 import { withTemporaryFolder } from '../process/temporary-folder.js';
 import { checkAnswers } from './check-answers.js';
@@ -46,7 +47,7 @@ class ServerComparison {
   readonly #statsFile: string | null;
   readonly #startedAt = new Date();
   /** Of the schedules: both runs of a pair have the same. */
-  readonly #seed = Math.floor(Math.random() * 2 ** 32);
+  readonly #seed: number;
   /** Of complete pairs. */
   #runs: SideResult[] = [];
 
@@ -58,6 +59,7 @@ class ServerComparison {
   ) {
     this.#settings = settings;
     this.#signal = options.signal;
+    this.#seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
     const load = readSharedLoad(options);
     const statsFiles = (['a', 'b'] as const).map((side) => join(folder ?? '', `stack-of-${side}`));
     const [ofA = '', ofB = ''] = statsFiles;
@@ -71,6 +73,7 @@ class ServerComparison {
 
   async run(): Promise<ComparisonResult> {
     const { a, b } = this.#sides;
+    await this.#checkConditions();
     const differences = await checkAnswers(this.#sides, {
       seed: this.#seed,
       allowDifference: this.#settings.allowDifference,
@@ -100,7 +103,6 @@ class ServerComparison {
         this.#progress.run(pair, side);
         const result = await this.#runOnce(this.#sides[side], pair);
         if (result === null) return 'interrupted';
-        if (pair === 0 && side === 'a') this.#checkConditions(result);
         runs.push({ side, pair, result });
       }
       this.#runs.push(...runs);
@@ -134,11 +136,11 @@ class ServerComparison {
     return null;
   }
 
-  #checkConditions({ byName = [] }: LoadResult): void {
-    checkConditionNames(
-      this.#settings.conditions,
-      byName.map(({ name }) => name),
-    );
+  /** Refuses conditions on names that no request has. */
+  async #checkConditions(): Promise<void> {
+    const { load } = this.#sides.a;
+    const { names } = await buildPlan(load, load.command && 'http://localhost');
+    checkConditionNames(this.#settings.conditions, names);
   }
 }
 

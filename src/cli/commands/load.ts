@@ -130,10 +130,10 @@ async function importText(
 
 /** Formats the comparison of a result with an earlier one. */
 async function formatBaseline(result: LoadResult, baseline: string): Promise<string> {
-  const { renderComparisonText } = await import('../../report/compare/text.js');
+  const { formatComparisonText } = await import('../../report/compare/text.js');
   const b = { results: [result], label: 'this run' };
   const comparison = await compare({ a: { files: [baseline] }, b });
-  return renderComparisonText(comparison, textOptions());
+  return formatComparisonText(comparison, textOptions());
 }
 
 /** Formats a hint at the limit and the command that explains it; empty if no command started the server. */

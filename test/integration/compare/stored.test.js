@@ -76,21 +76,18 @@ describe('one line refuses', () => {
       ['later.json', 'old.json'],
       "'later.json' has schemaVersion 2: this version of millrace reads 1",
     ],
-    [
-      ['old.json', 'cut.json'],
-      "'cut.json' is cut off: a result is what -o FILE or --json of a load writes",
-    ],
+    [['old.json', 'cut.json'], "'cut.json' is cut off: a result is what -o FILE or --json writes"],
     [
       ['old.json', 'empty.json'],
-      "'empty.json' is empty: a result is what -o FILE or --json of a load writes",
+      "'empty.json' is empty: a result is what -o FILE or --json writes",
     ],
     [
       ['old.json', 'text.json'],
-      "'text.json' is not JSON: a result is what -o FILE or --json of a load writes",
+      "'text.json' is not JSON: a result is what -o FILE or --json writes",
     ],
     [
       ['old.json', 'list.json'],
-      "'list.json' is not the result of a load, as -o FILE or --json writes it",
+      "'list.json' is not a result of millrace, as -o FILE or --json writes it",
     ],
     [['--a', 'x*.json', '--b', 'old.json'], "no file matches 'x*.json'"],
     [
@@ -158,7 +155,7 @@ describe('a baseline', () => {
         'other.json',
         "this load is not that of 'other.json': connections is 50 in A, 2 in B (A: the file, B: this load)",
       ],
-      ['cut.json', "'cut.json' is cut off: a result is what -o FILE or --json of a load writes"],
+      ['cut.json', "'cut.json' is cut off: a result is what -o FILE or --json writes"],
     ]) {
       const args = ['-d', '1h', '-c', '2', '--baseline', file, '--', ...server];
       const { code, stderr } = await millrace(args, inFolder).ended;
