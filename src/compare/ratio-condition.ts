@@ -45,7 +45,10 @@ export function evaluateRatioCondition(
   { text, metric, name, comparison, bound }: RatioCondition,
   rows: readonly ComparisonRow[],
 ): RatioConditionResult {
-  const ratio = rows.find((row) => row.metric === metric && row.name === name)?.ratio ?? null;
+  // Where all requests have one name there are no rows of that name.
+  const isOnlyName = rows.every((row) => row.name === null);
+  const rowName = isOnlyName ? null : name;
+  const ratio = rows.find((row) => row.metric === metric && row.name === rowName)?.ratio ?? null;
   if (ratio === null || ratio.low === null || ratio.high === null) {
     return { condition: text, value: ratio?.estimate ?? null, holds: null };
   }

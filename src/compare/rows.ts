@@ -8,6 +8,7 @@ import type {
   ComparisonVerdict,
   Metric,
   Ratio,
+  SideName,
 } from './result.js';
 import { judgeInterval, toEqualRange } from './words.js';
 
@@ -84,14 +85,22 @@ function openRows(runs: readonly ComparedRun[], first: Metric): [OpenRow, OpenRo
     name,
     estimate: estimateFigure(runs, readerOf(metric, name)),
   });
-  const names = new Set(runs.flatMap(({ byName }) => byName.map(({ name }) => name)));
-  const rows = [null, ...names].flatMap((name) =>
+  const rows = [null, ...listNames(runs)].flatMap((name) =>
     METRICS.filter((metric) => name !== null || metric !== first).map((metric) =>
       open(metric, name),
     ),
   );
   const known = rows.filter(({ estimate }) => estimate.a !== null || estimate.b !== null);
   return [open(first, null), known];
+}
+
+/** Lists the request names that both sides have; none if there is only one, as its figures are those of all requests. */
+function listNames(runs: readonly ComparedRun[]): string[] {
+  const namesOf = (side: SideName) =>
+    new Set(runs.flatMap((run) => (run.side === side ? run.byName.map(({ name }) => name) : [])));
+  const [ofA, ofB] = [namesOf('a'), namesOf('b')];
+  const shared = [...ofA].filter((name) => ofB.has(name));
+  return new Set([...ofA, ...ofB]).size > 1 ? shared : [];
 }
 
 function readerOf(metric: Metric, name: string | null): ReadFigure {

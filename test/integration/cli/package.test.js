@@ -139,7 +139,7 @@ test('the installed package is imported, and its types compile without skipLibCh
   const names = await script(app, `console.log(Object.keys(await import('millrace')).join(' '))`);
   assert.equal(
     names.stdout,
-    'MillraceError capacity explain lab labStudies load startTestServer\n',
+    'MillraceError capacity compare explain lab labStudies load startTestServer\n',
   );
 });
 

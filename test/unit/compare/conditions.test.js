@@ -50,6 +50,12 @@ describe('a condition on a ratio', () => {
     assert.equal(evaluate('p99 ratio>=0.9', 0.7, 0.91), true);
   });
 
+  test('on the only name is one on all requests', () => {
+    const ratio = { estimate: 1, low: 0.9, high: 1.05 };
+    const rows = [{ metric: 'p99Ms', name: null, ratio }];
+    assert.equal(evaluateRatioCondition(parse('x: p99 ratio<=1.1'), rows).holds, true);
+  });
+
   test('without an interval, or without its row, can not be judged', () => {
     const ratio = { estimate: 1.5, low: null, high: null };
     const rows = [{ metric: 'p99Ms', name: null, ratio }];
@@ -59,7 +65,8 @@ describe('a condition on a ratio', () => {
       value: 1.5,
       holds: null,
     });
-    assert.deepEqual(evaluateRatioCondition(parse(`x: ${condition}`), rows), {
+    const named = [...rows, { metric: 'p50Ms', name: 'x', ratio }];
+    assert.deepEqual(evaluateRatioCondition(parse(`x: ${condition}`), named), {
       condition: `x: ${condition}`,
       value: null,
       holds: null,

@@ -327,3 +327,19 @@ describe('stored results, which are not paired', () => {
     assert.equal(verdict.reason, 'a single run of a side does not show how much its runs vary');
   });
 });
+
+test('a name that only one side has, and the only name of all requests, have no rows', () => {
+  const figures = { throughput: 100, p99Ms: 5 };
+  const build = (side, names) =>
+    buildRun(side, 0, figures, { byName: Object.fromEntries(names.map((it) => [it, figures])) });
+  const namesOfRows = (a, b) => {
+    const { rows } = compareRuns([build('a', a), build('b', b)], {
+      margin: 0.02,
+      metric: 'throughput',
+    });
+    return [...new Set(rows.flatMap(({ name }) => name ?? []))];
+  };
+  assert.deepEqual(namesOfRows(['x'], ['x']), []);
+  assert.deepEqual(namesOfRows(['x'], ['y']), []);
+  assert.deepEqual(namesOfRows(['x', 'z'], ['y', 'x', 'z']), ['x', 'z']);
+});
