@@ -31,7 +31,7 @@ const SIDE: Shapes<CompareSide> = {
 
 const side = objectOf('an object', SIDE, []);
 
-const { abortOnFail: _abortOnFail, pid: _pid, ...load } = LOAD_OPTIONS;
+const { conditions: _conditions, abortOnFail: _abortOnFail, pid: _pid, ...load } = LOAD_OPTIONS;
 
 /** The accepted values of each option of `compare()`. */
 export const COMPARE_OPTIONS: Shapes<CompareOptions> = {

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
 import type { LoadOptions } from '../load/options.js';
 import { maskArguments, maskText, maskUrl } from '../masking/text.js';
@@ -85,7 +86,7 @@ function deriveLabel(name: SideName, options: CompareOptions): string {
 }
 
 function describeParts(side: CompareSide, shared: CompareOptions) {
-  const { command = shared.command, url = shared.url, env = {}, cwd, stack, files, results } = side;
+  const { command = shared.command, url = shared.url, env = {}, stack, files, results } = side;
   const variables = Object.entries(env).map((entry) => maskVariable(entry).join('='));
   const stacks = { true: "Millrace's HTTP stack", false: "Node's own HTTP stack" } as const;
   const urls = [url ?? []].flat().map(maskUrl).join(' ');
@@ -93,10 +94,16 @@ function describeParts(side: CompareSide, shared: CompareOptions) {
     files: files?.join(' ') ?? (results ? 'this run' : null),
     command: command ? formatCommand(maskArguments(command)) : null,
     url: urls || null,
-    cwd: cwd ?? 'this folder',
+    cwd: nameFolder(side, shared),
     env: variables.join(' ') || 'environment as it is',
     stack: stack === undefined ? null : stacks[`${stack}`],
   };
+}
+
+/** The name of a side's folder; the path where both have the same name, as in `main/app` and `branch/app`. */
+function nameFolder({ cwd = '.' }: CompareSide, { a, b }: CompareOptions): string {
+  const [nameOfA, nameOfB] = [a, b].map(({ cwd = '.' }) => basename(resolve(cwd)));
+  return nameOfA === nameOfB ? cwd : basename(resolve(cwd));
 }
 
 /** A command in one word is a line for the shell. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { compare } from 'millrace';
 import {
@@ -213,6 +213,13 @@ describe('a folder of its own', () => {
     const env = { ECHO: '1' };
     const run = compare({ ...short, command: server, a: { env }, b: { env, cwd: folder } });
     await assert.rejects(run, { message: /"cwd":"\/.* of A, .*of B; --allow-difference/ });
+  });
+
+  test('names the side, where the folders have names of their own', async () => {
+    const b = { cwd: folder };
+    const { sides } = await compare({ ...short, command: server, a: {}, b });
+    const names = [process.cwd(), folder].map((path) => basename(path));
+    assert.deepEqual([sides.a.label, sides.b.label], names);
   });
 
   test('must be there', async () => {
