@@ -83,8 +83,17 @@ export function formatRatio(ratio: number): string {
 
 /** Formats an interval of a ratio: `1.062 to 1.101`; `–` if it is unknown. */
 export function formatRatioInterval(low: number | null, high: number | null): string {
-  return low === null || high === null ? '–' : `${formatRatio(low)} to ${formatRatio(high)}`;
+  return low === null || high === null ? '–' : `${formatEnd(low)} to ${formatEnd(high)}`;
 }
+
+/** Formats an end of an interval; of one that tells nothing only on which side of a bound it is. */
+function formatEnd(end: number): string {
+  if (end < MIN_END) return `<${MIN_END}`;
+  return end > MAX_END ? `>${rate(MAX_END)}` : formatRatio(end);
+}
+
+const MIN_END = 0.001;
+const MAX_END = 1000;
 
 /** Formats a ratio as a relative change: `+8.1 %`, `-12 %`, `0 %`. */
 export function formatChange(ratio: number): string {

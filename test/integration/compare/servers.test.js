@@ -142,6 +142,12 @@ describe('answers', () => {
     });
   }
 
+  test('that vary by nature do not differ', async (t) => {
+    const [a, b] = await Promise.all([{}, {}].map((it) => serve(t, answer(it))));
+    const { differences } = await compare({ ...short, a: { url: a }, b: { url: b } });
+    assert.deepEqual(differences, []);
+  });
+
   test('that differ are compared where that is allowed, and the result repeats the differences', async (t) => {
     const [a, b] = await Promise.all([{}, { status: 201 }].map((it) => serve(t, answer(it))));
     const [urlsOfA, urlsOfB] = [a, b].map((origin) => [`${origin}x`, `${origin}y`]);
@@ -257,15 +263,13 @@ describe('both stacks', () => {
     assert.deepEqual(Object.keys(stack.fallbackReasons), ['unusual']);
   });
 
-  test('are what they are, whatever the environment says', async () => {
+  test('are what they are, whatever the environment and the command say', async () => {
     const source =
       "const http = require('http'); http.createServer((q, r) => r.end([http.millraceVersion !== undefined, process.env.NODE_OPTIONS.split(' ')[0]].join())).listen(0)";
-    const { stderr } = await millrace(
-      ['compare', ...SHORT, '--stack', '--', process.execPath, '-e', source],
-      {
-        env: { NODE_OPTIONS: '--no-warnings', MILLRACE_STACK: 'node' },
-      },
-    ).ended;
+    const command = [process.execPath, '--import', import.meta.resolve('millrace/register')];
+    const env = { NODE_OPTIONS: '--no-warnings', MILLRACE_STACK: 'node' };
+    const args = ['compare', ...SHORT, '--stack', '--', ...command, '-e', source];
+    const { stderr } = await millrace(args, { env }).ended;
     assert.match(stderr, /content 'false,--no-warnings' of A, 'true,--no-warnings' of B/);
   });
 

@@ -210,3 +210,8 @@ describe('page of a comparison', () => {
     assert.ok(!textOf(page).includes('<img'));
   });
 });
+
+test('the ends of an interval that tells nothing are bounds', () => {
+  const result = judged([1, 1e-21, 1e21], 'cannot-tell');
+  assert.match(print(result), /^requests\/s .* 1\.000 +<0\.001 to >1,000 {2}cannot tell$/m);
+});
