@@ -21,9 +21,11 @@ export interface Bytes {
 }
 
 /**
- * Hands a connection to Node's own code. The socket object itself becomes an ordinary `net.Socket` on the same descriptor.
- * Node's parser first gets what the reactor has read: `bytes`, or else `injected`, which the application pushed into the
- * socket itself, and the bytes without an event.
+ * Hands a connection to Node's own code. The socket object itself becomes an ordinary `net.Socket` on the same
+ * descriptor. Node's parser first receives what the reactor has read: `bytes`; without them `injected`, which the
+ * application pushed into the socket, and the bytes for which no event was emitted.
+ *
+ * @param reason one of those in docs/reference/stack.md, "Reasons of fallbacks"
  */
 export function fallBackToNode(
   nativeServer: NativeServer,
@@ -50,13 +52,13 @@ export function fallBackToNode(
       countingFrom(nativeServer.server, socket.requestsCount),
       carried,
     );
-    // Not the one that counts.
+    // The server itself, not the one of `countingFrom`.
     ordinary.server = nativeServer.server;
     countRequests(nativeServer, ordinary);
     abortWithin(socket, ordinary, reason);
     if (unread.length === 0) return;
-    // Who wants bytes is about to listen for them; what Node would have parsed by now is the parser's alone, though a request
-    // before it may have paused the socket.
+    // An application that wants the bytes is about to listen for them. Bytes that Node would have parsed by now go to
+    // the parser only, even if an earlier request has paused the socket.
     if (carried.paused && bytes === null) ordinary.push(unread);
     else if (later) process.nextTick(deliver, ordinary, [unread]);
     else {
@@ -66,7 +68,10 @@ export function fallBackToNode(
   });
 }
 
-/** Gives a connection to an application that has taken Node's own listener for 'connection' away: nobody reads it yet. */
+/**
+ * Hands over a connection of an application that has removed Node's own listener for 'connection': nothing reads it
+ * yet.
+ */
 export function fallBackUnread(nativeServer: NativeServer, socket: ServerSocket): void {
   const from = unreadOffset(socket.nativeId);
   if (from === null) return;
@@ -78,14 +83,17 @@ export function fallBackUnread(nativeServer: NativeServer, socket: ServerSocket)
   });
 }
 
-/** What has been sent leaves first. */
+/** Flushes what was written; returns whether all of it has been sent. */
 function hasAllLeft(nativeServer: NativeServer, socket: ServerSocket): boolean {
   flushAll();
   if (nativeServer.caches) socket.countQueued();
   return socket.queued === 0;
 }
 
-/** Makes the socket an ordinary one; gives it, and what was read, from `from` in the input memory on, and not taken. */
+/**
+ * Makes the socket an ordinary one. Returns it with the bytes that were read and not parsed: those from `from` on in
+ * the input memory.
+ */
 function release(
   nativeServer: NativeServer,
   socket: ServerSocket,
@@ -105,7 +113,7 @@ function release(
   const { on, delayMs } = socket.keepAlive ?? ofServer;
   const options = {
     ...{ allowHalfOpen: true, readable: true, writable: true, pauseOnCreate: carried.paused },
-    // As they are: nothing is set by these.
+    // The current values, so that the constructor changes nothing.
     noDelay: socket.noDelay ?? noDelay,
     ...{ keepAlive: on, keepAliveInitialDelay: delayMs },
   };
@@ -130,7 +138,8 @@ function release(
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Requests that were unanswered at the fallback end with the connection; behind an upgrade, Node looks after them no more.
+ * Aborts the requests that are unanswered at the fallback when the connection closes. After an upgrade, Node no longer
+ * tracks them.
  */
 export function abortWithin(socket: ServerSocket, ordinary: net.Socket, reason: string): void {
   if (socket.incoming.length === 0) return;
@@ -177,8 +186,8 @@ export function deliver(socket: net.Socket, parts: Buffer[]): void {
 }
 
 /**
- * An error of the parser stays for all later bytes. Its place is a distance in the memory that Node reads into, which
- * these parts were not in: it stays what it was, too.
+ * Keeps the `bytesParsed` of a parser's error, which the parser reports again for all later bytes: Node computes it
+ * from the memory that it reads into, and these parts were not in it.
  */
 function repeatPlace({ parser }: { parser?: Parser | null }, { bytesParsed }: ParseError): void {
   const index = parser?.constructor.kOnExecute;
@@ -191,8 +200,8 @@ function repeatPlace({ parser }: { parser?: Parser | null }, { bytesParsed }: Pa
 }
 
 /**
- * The server, for a connection that has had so many requests already: Node's own code counts from one, so it is
- * shown a lower limit.
+ * Returns the server as seen by a connection that has had `requests` requests already: Node's own code counts from one,
+ * so `maxRequestsPerSocket` is lower by them.
  */
 export function countingFrom(server: HttpServer, requests: number): HttpServer {
   if (requests === 0) return server;
@@ -200,7 +209,7 @@ export function countingFrom(server: HttpServer, requests: number): HttpServer {
     maxRequestsPerSocket: {
       get() {
         const limit = server.maxRequestsPerSocket;
-        // Less than one: each is too much; zero would be no limit.
+        // Below one, so that each request exceeds it; zero would mean no limit.
         return limit && limit > 0 ? Math.max(limit - requests, 0.5) : limit;
       },
     },
@@ -208,7 +217,7 @@ export function countingFrom(server: HttpServer, requests: number): HttpServer {
       value(event: string, ...args: unknown[]) {
         const [, response] = args;
         if (response instanceof nodeHttp.ServerResponse) {
-          // What the response tells the client is the whole.
+          // The response reports the unreduced limit to the client.
           Object.assign(response, { _maxRequestsPerSocket: server.maxRequestsPerSocket });
         }
         return server.emit(event, ...args);
@@ -225,7 +234,7 @@ interface Parser {
 
 interface OrdinarySocket extends net.Socket {
   _handle: Handle;
-  /** Kept when the handle is gone. */
+  /** Kept after the handle is closed. */
   _peername?: object;
   _server: net.Server;
   server: net.Server;
@@ -233,7 +242,7 @@ interface OrdinarySocket extends net.Socket {
   _httpMessage?: object | null;
 }
 
-/** Counts the requests that Node's parser finds on this socket, and keeps away those of others. */
+/** Counts the requests that Node's parser finds on this socket, and rejects those that another process owns. */
 export function countRequests(nativeServer: NativeServer, socket: net.Socket): void {
   const { parser } = socket as OrdinarySocket;
   const onIncoming = parser?.onIncoming;
@@ -255,15 +264,15 @@ export function countRequests(nativeServer: NativeServer, socket: net.Socket): v
 /** Tells the parser to read no further. */
 const STOP = 2;
 
-/** Such a connection cannot move on: its client is to make another. */
+/** Ends a connection whose request another process owns: it cannot move any more, so its client has to open another. */
 function misdirected(socket: OrdinarySocket): void {
   if (socket.writableEnded) return;
-  // In the place of another response it would be that one.
+  // While a response is in progress, the client would take this one for it.
   if (socket._httpMessage) socket.destroy();
   else socket.end(MISDIRECTED, () => socket.destroy());
 }
 
-/** What a native socket keeps in properties and an ordinary one asks its streams and its handle for. */
+/** Properties of a native socket that an ordinary one reads from its streams and its handle. */
 const REPLACED = [
   ...['readableEnded', 'writableEnded', 'writableFinished', 'sent'],
   ...['timeout', '_paused', '_hadError', '_parent'],

@@ -8,8 +8,8 @@ import { emitClose } from '../request/exchange.js';
 
 /*
  * The listeners that Node's own code adds to each connection of a server. Applications find them, add others before and
- * after them, remove them, call them and add them again. A native connection works without them. When the application reads
- * its listeners, it gets listeners of the same names in the same order; they are Node's own if those work for it.
+ * after them, remove them, call them and add them again. A native connection works without them. When the application
+ * reads its listeners, it gets listeners of the same names in the same order; they are Node's own if those work for it.
  */
 
 type Listener = (this: unknown, ...args: never[]) => void;
@@ -33,7 +33,10 @@ const perConnection: Record<string, (socket: ServerSocket, ...args: never[]) => 
   },
 };
 
-/** In the place of those that start and stop a handle, and replace `write` when the peer has ended its side. */
+/**
+ * Replacements of the listeners that start and stop a handle, and that replace `write` when the peer has ended its
+ * side.
+ */
 const idle: Record<string, Listener> = {
   end: function onReadableStreamEnd() {},
   resume: function onSocketResume() {},
@@ -44,7 +47,7 @@ function toListenerList(value: Events[string]): Listener[] {
   return value === undefined ? [] : typeof value === 'function' ? [value] : value;
 }
 
-/** Several listeners in an array as `EventEmitter` makes it: newer versions keep in it whether it is being called. */
+/** Makes an array of listeners as `EventEmitter` does: newer versions store in it whether it is being called. */
 function listed(listeners: readonly Listener[]): Events[string] {
   const emitter = new EventEmitter().setMaxListeners(0);
   for (const listener of listeners) emitter.on('any', listener as never);
@@ -69,17 +72,20 @@ export function nodeTimeout(socket: object): void {
   socketOnTimeout?.call(socket);
 }
 
-/** What Node does with an error: 'clientError' decides, otherwise the default error response is sent, then the connection is closed. */
+/**
+ * Handles an error as Node does: 'clientError' decides; without a listener the default error response is sent and the
+ * connection closed.
+ */
 export function nodeError(socket: object, error: Error): void {
   socketOnError?.call(socket, error);
 }
 
-/** The listener by which a response hears of the end of its connection. */
+/** The listener that reports the end of the connection to its response. */
 let onServerResponseClose: Listener = function onServerResponseClose(this: unknown) {
   const response = (this as ServerSocket)._httpMessage;
   if (response) emitClose(response);
 };
-// Who has replaced the method is not to see a response that is none.
+// Not if the method was replaced: the replacement would see an object that is no response.
 if (assigns) {
   nodeHttp.ServerResponse.prototype.assignSocket.call(
     { emit() {}, _flush() {} } as never,
@@ -91,7 +97,7 @@ if (assigns) {
   );
 }
 
-/** Listeners as Node gives them to a connection, and to the response whose turn it is. */
+/** Builds the listeners that Node adds to a connection and for the response in progress. */
 export function nodeListeners(socket: ServerSocket): Events {
   const events: Events = Object.create(null);
   for (const [event, listeners] of ofNode) {
@@ -102,7 +108,7 @@ export function nodeListeners(socket: ServerSocket): Events {
     const standIn = perConnection[event]?.bind(undefined, socket) as Listener | undefined;
     if (standIn === undefined) continue;
     socket.standIns[event] = standIn;
-    // Node's own of HTTP has the last place.
+    // Node's own HTTP listener comes last.
     const others = listeners.slice(0, -1).map((listener) => idle[event] ?? listener);
     const all = [...others, standIn];
     if (event === 'close' && socket._httpMessage !== null) all.push(onServerResponseClose);
@@ -119,8 +125,8 @@ export function isTakenOver(socket: ServerSocket): boolean {
 }
 
 /**
- * Puts Node's own listeners, which a connection has just got, where those that stood for them are; what the application has
- * taken away stays away.
+ * Puts Node's own listeners, which were just added to a connection, in the places of their replacements; those that the
+ * application has removed stay removed.
  */
 export function takePlaces(ordinary: net.Socket, before: Events, standIns: StandIns): void {
   const emitter = ordinary as unknown as { _events: Events; _eventsCount: number };
@@ -145,10 +151,13 @@ export function takePlaces(ordinary: net.Socket, before: Events, standIns: Stand
   nodeListenersByStandIns.set(standIns, own);
 }
 
-/** By those that stand for them, Node's own listeners of connections that are Node's. */
+/** Node's own listeners of connections that fell back, by their replacements. */
 const nodeListenersByStandIns = new WeakMap<StandIns, StandIns>();
 
-/** The application may have kept what stood for Node's own listener. */
+/**
+ * Calls Node's own listener of a connection that fell back: the application may have kept its replacement. Returns
+ * whether it fell back.
+ */
 function forward(socket: ServerSocket, event: string, ...args: unknown[]): boolean {
   const { standIns } = socket;
   const listener = standIns && nodeListenersByStandIns.get(standIns)?.[event];

@@ -198,13 +198,16 @@ export class NativeServer {
     }
   }
 
-  /** Whether what stands for Node's own listener is there; the application may have taken it away, to call it by itself or never. */
+  /**
+   * Whether the replacement of Node's own listener is installed; the application may have removed it, to call it itself
+   * or never.
+   */
   protected stands(event: string): boolean {
     const [nodes, standIn] = this.#standIns.get(event) ?? [];
     const listening = this.server._events[event];
     if (listening === standIn) return true;
     const all = [listening].flat();
-    // It has put Node's own back.
+    // The application has added Node's own listener again.
     if (all.includes(nodes)) this.standFor(event, nodes, standIn);
     return all.includes(standIn) || all.includes(nodes);
   }
@@ -216,7 +219,7 @@ export class NativeServer {
     return server.maxConnections != null || server.listenerCount('connection') > 1;
   }
 
-  /** Passes the present properties of the server to the reactor. */
+  /** Passes the current properties of the server to the reactor. */
   configure(): void {
     this.limits = getLimits(this.server);
     this.deadlines.limit = this.limits.responseTimeout;
@@ -241,7 +244,10 @@ export class NativeServer {
     native.stackConfigure(this.id, settings);
   }
 
-  /** A second thread goes by what has left: what others wait for, what is late, what is too much. Also where `whileBusy` turns the thread off. */
+  /**
+   * Whether responses are sent at once, not collected: the helper thread decides by what was sent whether a response is
+   * late, a request is one too many or a cache entry is complete. Also true where `whileBusy` turns that thread off.
+   */
   isWatched = false;
 
   /** Starts the checks for requests that take too long to arrive, as Node does. */
@@ -308,7 +314,7 @@ export class NativeServer {
     this.configure();
   }
 
-  /** Others may have its prefix; what it has begun it ends. */
+  /** Leaves the shared port: other processes may take its prefix; requests in progress are completed. */
   unshare(): void {
     if (this.isShared) native.stackUnshare(this.id);
   }
@@ -328,7 +334,7 @@ export class NativeServer {
     }
   }
 
-  /** A response has met its deadline: those before it have not, so its turn has come. */
+  /** Ends a response that has reached its deadline, if no earlier one of its connection is incomplete. */
   #late(response: Outgoing): void {
     const socket = (response as unknown as Record<symbol, ServerSocket>)[kConnection];
     if (!socket || socket.destroyed || socket._httpMessage !== response) return;
@@ -389,7 +395,7 @@ export class NativeServer {
 
   #isFull(): boolean {
     const { maxConnections, _connections } = this.server;
-    // What is zero means "none" since Node 22, and "no limit" before.
+    // Zero means "no connections" since Node 22, and "no limit" before.
     const isLimit = MAJOR < 22 ? Boolean(maxConnections) : maxConnections != null;
     return isLimit && _connections >= maxConnections;
   }
@@ -400,7 +406,10 @@ export class NativeServer {
     this.inListenContext(announce, this.server, socket);
   }
 
-  /** What was accepted before the server closes is its own, though this batch has yet to tell of it. */
+  /**
+   * Opens the connections that were accepted before the server closes, though their events are still to come in this
+   * batch.
+   */
   openAccepted(): void {
     for (const id of takeAccepted(this.id)) {
       const socket = this.open(id);
@@ -409,8 +418,8 @@ export class NativeServer {
   }
 
   /**
-   * Calls in the asynchronous context in which Node's parser tells of errors, and of what leaves HTTP: that of the connection's
-   * requests, but before Node 24 that of the connection for the latter.
+   * Calls `action` in the asynchronous context in which Node's parser reports errors, upgrades and CONNECT: that of the
+   * connection's requests; for upgrades and CONNECT before Node 24 (`leaves`) that of the connection.
    */
   inParser(socket: ServerSocket, leaves: boolean, action: () => void): void {
     if (MAJOR < 24 && leaves) socket.nativeContext.runInAsyncScope(action);
@@ -474,12 +483,12 @@ export class NativeServer {
     }
   }
 
-  /** As Node's own listener for 'close': requests that are unanswered have ended. */
+  /** Aborts the unanswered requests, as Node's own listener for 'close' does. */
   abort(socket: ServerSocket): void {
     abortIncoming(socket);
   }
 
-  /** The descriptor has another owner, who sends it to another process: no event reports the end of the connection. */
+  /** Gives up a connection whose descriptor is sent to another process: no event reports its end here. */
   detach(socket: ServerSocket): void {
     flushAll();
     socket.close(false, true);
@@ -491,9 +500,9 @@ export class NativeServer {
   settle(socket: ServerSocket): void {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
-    // What is written from here on has its own.
+    // Later writes have a context of their own.
     socket.writeContext = null;
-    // As Node, in this order: who hears of it may write on, and a response that is being written is not drained.
+    // In Node's order: listeners may write more, and a response that is still being written is not drained.
     const { needDrain } = socket;
     socket.needDrain = false;
     if (needDrain && !socket.writableEnded) {
@@ -522,12 +531,12 @@ export class NativeServer {
     finish(socket, response);
   }
 
-  /** By a tick that has passed, a response that was ended before the rest of its request has come is over. */
+  /** Finishes, a tick later, a response that was ended before its request was complete. */
   concludeEnded(socket: ServerSocket): void {
     if (socket.finishing && !socket.callbacks && socket.queued === 0) this.conclude(socket);
   }
 
-  /** Reading and writing go on when less is waiting. */
+  /** Continues reading, and emits 'drain' for the response, when few bytes wait to be sent. */
   drain(socket: ServerSocket): void {
     if (socket._paused && socket.outgoingData <= this.highWaterMark) {
       socket._paused = false;
@@ -540,9 +549,12 @@ export class NativeServer {
     }
   }
 
-  // What goes wrong.
+  // Errors, timeouts and the end of connections.
 
-  /** As Node: 'clientError' decides, otherwise the default error response is sent, then the connection is closed. */
+  /**
+   * Handles an error as Node does: 'clientError' decides; without a listener the default error response is sent and the
+   * connection closed.
+   */
   onError(socket: ServerSocket, error: Error): void {
     if (socket.failed) return;
     socket.failed = true;
@@ -555,17 +567,17 @@ export class NativeServer {
   }
 
   onIdle(socket: ServerSocket): void {
-    // It may have been answered from the cache since.
+    // A response from the cache may have been sent since.
     if (this.caches && (native.stackIdleFor(socket.nativeId) ?? 0) < this.keepAliveMs) return;
-    // A timeout that was set takes the keep-alive time itself.
+    // If a timeout is set, it includes the keep-alive time.
     if (socket.timeout === 0 && this.isInactive(socket)) socket.emitTimeout();
   }
 
   /** Whether nothing has happened while a timer ran; otherwise it runs again. */
   isInactive(socket: ServerSocket): boolean {
-    // Others' requests are their owner's to time.
+    // The process that a connection is relayed to measures its times.
     const relayed = this.isShared && native.stackIsRelayed(socket.nativeId);
-    // Answers from the cache are activity, too.
+    // Responses from the cache are activity, too.
     const idleMs = this.caches ? native.stackIdleFor(socket.nativeId) : null;
     if (!relayed && (idleMs === null || idleMs >= socket.timeout)) return true;
     socket._unrefTimer();
@@ -580,7 +592,7 @@ export class NativeServer {
     else this.onEnd(socket);
   }
 
-  /** As Node's own listener for 'end'. */
+  /** Does what Node's own listener for 'end' does. */
   onEnd(socket: ServerSocket): void {
     if (!socket.failed && socket.endedWithin) {
       this.onError(socket, parseWithNode(this.server, null).error ?? eofError());
@@ -610,10 +622,10 @@ export class NativeServer {
     switch (reason) {
       case REASON_UPGRADE:
         if (socket.incoming.length > 0 && this.#mayRefuseUpgrade()) {
-          // A refused one is answered behind those before it.
+          // If it is refused, its response comes after those to earlier requests.
           socket.afterResponses = () => this.fallBack(socket, { bytes, packet }, UPGRADE);
         } else if (this.#wantsUpgrade()) {
-          // At once, as Node does, even if requests before it are unanswered.
+          // At once, as Node does, even if earlier requests are unanswered.
           this.fallBack(socket, { bytes, packet }, UPGRADE);
         } else native.stackProceed(socket.nativeId);
         break;
@@ -643,7 +655,7 @@ export class NativeServer {
     this.stats.fallbackReasons[reason] = (this.stats.fallbackReasons[reason] ?? 0) + 1;
   }
 
-  /** A connection that the reactor could not take: Node's own code has it from its beginning. */
+  /** Counts a connection that the reactor could not take: Node's own code serves it from the start. */
   countNotTaken(): void {
     this.stats.connections.native++;
     this.countFallback('descriptors');
@@ -653,7 +665,10 @@ export class NativeServer {
     return Boolean(this.server.shouldUpgradeCallback) || this.server.listenerCount('upgrade') > 0;
   }
 
-  /** Whether Node asks before it upgrades, and is not sure to hear yes: its own callback wants all that is listened for. */
+  /**
+   * Whether `shouldUpgradeCallback` may refuse an upgrade: Node's default accepts all if there is a listener for
+   * 'upgrade'.
+   */
   #mayRefuseUpgrade(): boolean {
     const { shouldUpgradeCallback } = this.server;
     if (!shouldUpgradeCallback) return false;
@@ -662,7 +677,7 @@ export class NativeServer {
     );
   }
 
-  // Node tells of an error at once, and of a request when those before it are answered.
+  /** Handles unusual bytes. Node reports an error at once, a request when those before it are answered. */
   #onUnusual(socket: ServerSocket, bytes: Buffer, packet: Buffer): void {
     const isBehind = socket.incoming.length > 0 || packet.length > bytes.length;
     const error = isBehind ? parseWithNode(this.server, bytes, packet).error : null;
@@ -676,7 +691,7 @@ export class NativeServer {
     }
   }
 
-  /** The next bytes of a body that the host's parser reads. */
+  /** Handles further bytes of a body that Node's parser reads. */
   onRaw(socket: ServerSocket, bytes: Buffer, packet = bytes): void {
     const taken = socket.foreign?.take(bytes, packet) ?? null;
     if (socket.nativeId < 0) return;
@@ -686,7 +701,7 @@ export class NativeServer {
     }
     socket.foreign = null;
     const rest = bytes.subarray(taken);
-    // As with Node, no tick comes before what is wrong behind it.
+    // As with Node, an error behind the body is reported without a tick in between.
     const { error } = rest.length > 0 ? parseWithNode(this.server, rest, packet) : { error: null };
     if (error) {
       native.stackProceedRaw(socket.nativeId);
@@ -697,8 +712,9 @@ export class NativeServer {
   }
 
   /**
-   * Somebody listens for the connection's bytes, or makes some up: Node's own code does that. In the midst of a request it
-   * does only if the application has taken the connection away from Node. Gives whether it is Node's now.
+   * Falls back because the application listens for the connection's bytes, or pushes some (`injected`). During a
+   * request this happens only if the application has removed Node's listener for them. Returns whether Node's own code
+   * has the connection now.
    */
   wantsBytes(socket: ServerSocket, injected?: Buffer): boolean {
     if (socket.nativeId < 0 || socket.receiving !== null) return false;
@@ -708,13 +724,13 @@ export class NativeServer {
   }
 }
 
-/** Behind this, the host's parser takes nothing. */
+/** A head after which Node's parser accepts no further bytes. */
 const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
-/** The source of what Node's own servers have for `shouldUpgradeCallback`. */
+/** The source of the default `shouldUpgradeCallback` of Node's servers. */
 const listenedFor = String((nodeHttp.createServer() as HttpServer).shouldUpgradeCallback);
 
-/** What leads the host's parser to where the reactor's stands in a body, by length. */
+/** Bytes that bring Node's parser to the state of the reactor's within a body, by their length. */
 const preludes = new Map([
   [0, ''],
   [4, '1\r\nx'],
@@ -726,12 +742,15 @@ export const sockets: (ServerSocket | null)[] = [];
 /** The servers of this thread that listen or have connections, by their number in the reactor. */
 export const servers: (NativeServer | null)[] = [];
 
-/** With Node versions that have `kWritableFinished`, a response whose bytes are just being flushed is not drained yet. */
+/** Whether a response is drained: in Node versions with `kWritableFinished` only once all its bytes are flushed. */
 function isDrained(response: Outgoing): boolean {
   return kWritableFinished === undefined || response.writableLength === 0;
 }
 
-/** A client that is still sending gets what was written, though the connection is destroyed now. */
+/**
+ * Ends the server's side of a connection, so that a client that is still sending receives what was written before it is
+ * destroyed.
+ */
 function endSide(socket: ServerSocket): void {
   flushSocket(socket);
   if (socket.nativeId >= 0) native.stackEnd(socket.nativeId);
