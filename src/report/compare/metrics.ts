@@ -1,5 +1,5 @@
 import type { ComparisonVerdict, Metric } from '../../compare/result.js';
-import { bytes, rate, roundTime, time } from '../../format/units.js';
+import { bytes, rate, roundTime, significant, time } from '../../format/units.js';
 
 /** How reports show a metric of a comparison. */
 interface MetricWords {
@@ -77,7 +77,7 @@ export function formatFigure(metric: Metric, value: number | null): string {
 
 /** Formats a ratio: `1.081`, `0.0473`, `12.3`. */
 export function formatRatio(ratio: number): string {
-  if (ratio >= 10) return rate(ratio);
+  if (ratio >= 10) return significant(ratio);
   return ratio >= 0.1 ? ratio.toFixed(3) : String(Number(ratio.toPrecision(3)));
 }
 
@@ -94,6 +94,11 @@ function formatEnd(end: number): string {
 
 const MIN_END = 0.001;
 const MAX_END = 1000;
+
+/** Formats a ratio as a factor in a sentence: `2.5`, `12.3`. */
+export function formatFactor(ratio: number): string {
+  return ratio >= 100 ? significant(ratio) : String(Number(ratio.toPrecision(3)));
+}
 
 /** Formats a ratio as a relative change: `+8.1 %`, `-12 %`, `0 %`. */
 export function formatChange(ratio: number): string {

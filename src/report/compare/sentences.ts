@@ -1,6 +1,6 @@
 import type { ComparisonResult, ComparisonRow, Ratio, SideName } from '../../compare/result.js';
 import { count, duration, plural, share } from '../../format/units.js';
-import { formatChange, formatConfidence, formatRatio, formatSize, METRICS } from './metrics.js';
+import { formatChange, formatConfidence, formatFactor, formatSize, METRICS } from './metrics.js';
 
 /** Length up to which the label of a side is part of a sentence. */
 const MAX_SHORT_LABEL = 32;
@@ -53,7 +53,7 @@ function describeMeasured(row: ComparisonRow | undefined): string {
 
 function describeSize(metric: ComparisonRow['metric'], estimate: number): string {
   const words = METRICS[metric];
-  if (estimate >= MIN_FACTOR) return `${formatRatio(estimate)} times ${words.times}`;
+  if (estimate >= MIN_FACTOR) return `${formatFactor(estimate)} times ${words.times}`;
   const size = formatSize(estimate);
   return size === '0 %'
     ? `the same ${words.name}`
@@ -62,7 +62,7 @@ function describeSize(metric: ComparisonRow['metric'], estimate: number): string
 
 function describeInterval({ estimate, low, high }: Ratio, confidence: number): string {
   if (low === null || high === null) return ' (no interval: it takes several runs of each side)';
-  const format = estimate >= MIN_FACTOR ? formatRatio : formatChange;
+  const format = estimate >= MIN_FACTOR ? formatFactor : formatChange;
   return ` (${formatConfidence(confidence)} interval ${format(low)} to ${format(high)})`;
 }
 

@@ -31,7 +31,7 @@ describe('text of a comparison', () => {
       ],
       [
         judged([2.5, 2.4, 2.6], 'better'),
-        'B (branch) is faster than A (main): 2.500 times as many requests/s (95 % interval 2.400 to 2.600).',
+        'B (branch) is faster than A (main): 2.5 times as many requests/s (95 % interval 2.4 to 2.6).',
       ],
       [
         judged([1.003, 0.994, 1.012], 'no-difference'),
@@ -117,6 +117,16 @@ describe('text of a comparison', () => {
     assert.match(print(withNames(30, 0)), /^30 request names: 30 without a difference$/m);
   });
 
+  test('of those that differ the largest difference is first, in whichever direction', () => {
+    const result = withNames(30, 2);
+    const better = result.rows.find(
+      ({ name, metric }) => name?.includes('-5/') && metric === 'p99Ms',
+    );
+    Object.assign(better, { ratio: { estimate: 0.5, low: 0.4, high: 0.6 }, verdict: 'better' });
+    const shown = print(result).match(/^GET .*$/gm);
+    assert.deepEqual(shown, ['GET /things-5/:id', 'GET /things-1/:id', 'GET /things-0/:id']);
+  });
+
   test('why there are no more runs', () => {
     assert.match(
       flat(faster()),
@@ -195,6 +205,17 @@ describe('page of a comparison', () => {
       page,
       /✗ <code>memory ratio&#60;=1\.05<\/code> does not hold: 1\.124 \(interval 1\.100 to 1\.150\)/,
     );
+  });
+
+  test('a condition without an interval cannot be judged, and is no failure', () => {
+    const conditions = [
+      { condition: 'p99 ratio<=1.1', value: null, holds: null },
+      { condition: 'throughput ratio>=0.9', value: 1.081, holds: true },
+    ];
+    const page = textOf(renderComparisonPage(faster({ conditions })));
+    assert.match(page, /<strong>Not judged<\/strong> 1 of 2 conditions cannot be judged/);
+    assert.match(page, /\? <code>p99 ratio&#60;=1\.1<\/code> cannot be judged: without a ratio/);
+    assert.match(page, /✓ <code>throughput ratio&#62;=0\.9<\/code> holds: 1\.081/);
   });
 
   test('all request names are on the page, and what differs is open', () => {

@@ -16,14 +16,14 @@ export function renderVerdict(result: ComparisonResult): Markup {
 
 /** Renders the change of each metric of all requests; `null` if there is none. */
 export function renderChanges(result: ComparisonResult): Markup | null {
-  const tiles = listOverallRows(result).flatMap(({ metric, a, b, ratio }) =>
+  const tiles = listOverallRows(result).flatMap(({ metric, a, b, ratio, verdict }) =>
     ratio
       ? [
           renderTile(
             METRICS[metric].name,
             formatChange(ratio.estimate),
             '',
-            `A ${formatFigure(metric, a)}, B ${formatFigure(metric, b)}`,
+            `A ${formatFigure(metric, a)}, B ${formatFigure(metric, b)}: ${VERDICT_WORDS[verdict]}`,
           ),
         ]
       : [],
