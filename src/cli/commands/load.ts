@@ -1,9 +1,15 @@
 import { constants, setPriority } from 'node:os';
-import { compare, type LoadResult, type LoadRun, load } from '../../index.js';
+import {
+  type ComparisonResult,
+  compare,
+  type LoadResult,
+  type LoadRun,
+  load,
+} from '../../index.js';
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
 import type { Invocation } from '../flags/load/invocation.js';
-import { LOAD_FORMATS } from '../formats.js';
+import { COMPARISON_FORMATS, LOAD_FORMATS } from '../formats.js';
 import { runInterruptible } from '../interrupt.js';
 import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
@@ -44,12 +50,16 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       { ...options, conditions, abortOnFail, signal },
       invocation,
     );
+    const comparison = baseline === undefined ? null : await compareWith(baseline, result);
     await writeResult(result, invocation, {
       ...LOAD_FORMATS,
       text: () => importText(result, invocation),
+      markdown: () => importMarkdown(comparison),
     });
-    if (baseline !== undefined)
-      printMessage(`\n${await formatBaseline(result, baseline)}`, invocation);
+    if (comparison) {
+      const format = await COMPARISON_FORMATS.text();
+      printMessage(`\n${format(comparison, textOptions())}`, invocation);
+    }
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);
       return measured === null ? [] : [`--fail-on '${text}' failed: ${measured}`];
@@ -128,12 +138,20 @@ async function importText(
   return (result, options) => [format(result, options), ...hint].join('\n\n');
 }
 
-/** Formats the comparison of a result with an earlier one. */
-async function formatBaseline(result: LoadResult, baseline: string): Promise<string> {
-  const { formatComparisonText } = await import('../../report/compare/text.js');
+/** Imports the renderer of the Markdown, which that of the comparison with the baseline follows. */
+async function importMarkdown(
+  comparison: ComparisonResult | null,
+): Promise<(result: LoadResult) => string> {
+  const { renderLoadMarkdown } = await import('../../report/markdown.js');
+  if (!comparison) return renderLoadMarkdown;
+  const { renderComparisonMarkdown } = await import('../../report/compare/markdown.js');
+  return (result) => `${renderLoadMarkdown(result)}\n${renderComparisonMarkdown(comparison)}`;
+}
+
+/** Compares a result with an earlier one. */
+async function compareWith(baseline: string, result: LoadResult): Promise<ComparisonResult> {
   const b = { results: [result], label: 'this run' };
-  const comparison = await compare({ a: { files: [baseline] }, b });
-  return formatComparisonText(comparison, textOptions());
+  return compare({ a: { files: [baseline] }, b });
 }
 
 /** Formats a hint at the limit and the command that explains it; empty if no command started the server. */

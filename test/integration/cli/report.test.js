@@ -94,6 +94,13 @@ describe('formats of a run', { concurrency: 2 }, () => {
     assert.match(read('other.md'), /^### Load /);
   });
 
+  test('Markdown of a run with a baseline has the comparison as well', async () => {
+    await millrace(['-n', '20', '-o', 'baseline.json', url]);
+    const args = ['--baseline', 'baseline.json', '--markdown', '-'];
+    const { stdout } = await millrace(['-n', '20', ...args, url]);
+    assert.match(stdout, /^### Load [\s\S]*\n\n### Comparison: cannot tell\n/);
+  });
+
   for (const [args, message] of [
     [
       ['--markdown', '/nonexistent/x'],
