@@ -2,6 +2,8 @@
 
 use millrace_net::tls::secure_context::CertificateVerdict;
 
+use crate::connection::id::ConnId;
+
 /// Numbers of one event: kind, connection, and what the kind says.
 pub const EVENT_LENGTH: usize = 8;
 
@@ -162,12 +164,12 @@ impl<'a> Batch<'a> {
     }
 
     /// Adds an event; the caller has seen to it that there is room.
-    pub(crate) fn push(&mut self, kind: Kind, connection: usize, details: &[i32]) {
+    pub(crate) fn push(&mut self, kind: Kind, connection: ConnId, details: &[i32]) {
         let at = self.count * EVENT_LENGTH;
         let Some(event) = self.events.get_mut(at..at + EVENT_LENGTH) else { return };
         event[0] = kind as i32;
         // In range: a process has far fewer than 2^31 descriptors.
-        event[1] = connection as i32;
+        event[1] = connection.index() as i32;
         event[2..2 + details.len()].copy_from_slice(details);
         self.count += 1;
     }

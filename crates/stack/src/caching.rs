@@ -56,7 +56,6 @@ impl Connection {
     /// What becomes of a request whose head are these bytes.
     pub(crate) fn consult(
         &mut self,
-        id: usize,
         server: &mut Server,
         bytes: &[u8],
         head: &ReceivedHead,
@@ -74,7 +73,7 @@ impl Connection {
             Method::Get | Method::Head if passes || !followed => {
                 Ok(Consulted::Tell(Interest::None))
             }
-            Method::Get | Method::Head => self.look_up(id, server, &request, head.keep_alive, now),
+            Method::Get | Method::Head => self.look_up(server, &request, head.keep_alive, now),
             _ => {
                 if !followed {
                     // Nobody sees when its response begins: what is stored is out of date from now on, and once more when
@@ -171,7 +170,6 @@ impl Connection {
 
     fn look_up(
         &mut self,
-        id: usize,
         server: &mut Server,
         request: &Request<'_>,
         keep_alive: bool,
@@ -190,7 +188,7 @@ impl Connection {
         }
         server.set_lines(keep_alive);
         let Server { cache, answers, lines, settings, .. } = server;
-        match cache.lookup(since_origin(now), request, self.waiter(id)) {
+        match cache.lookup(since_origin(now), request, self.id.to_bits()) {
             Lookup::Wait(flight) => return Ok(self.wait(Waiting::Flight(flight), request)),
             Lookup::Hit(hit) => {
                 self.answer(&hit, settings.tells_hits, since_origin(now), lines, answers)?;
@@ -253,16 +251,10 @@ impl Connection {
         Ok(())
     }
 
-    /// The number by which the cache knows this connection, of all that ever were.
-    pub(crate) fn waiter(&self, id: usize) -> u64 {
-        // In range: a process has far fewer than 2^32 descriptors.
-        id as u64 | u64::from(self.serial) << 32
-    }
-
     /// The connection is gone, or another's: what the cache expects of it will not come.
-    pub(crate) fn leave_cache(&mut self, id: usize, server: &mut Server, now: Nanos) {
+    pub(crate) fn leave_cache(&mut self, server: &mut Server, now: Nanos) {
         if let Waiting::Flight(flight) = std::mem::take(&mut self.waiting) {
-            server.cache.leave(flight, self.waiter(id));
+            server.cache.leave(flight, self.id.to_bits());
         }
         if let Some(following) = &mut self.following {
             following.lose(&mut server.cache, since_origin(now), NotStored::Aborted);

@@ -1,10 +1,12 @@
 //! One connection: what it has received, and where it stands in that.
 
+pub(crate) mod id;
 mod owner;
 mod queue;
 pub(crate) mod rates;
 mod receiving;
 mod sending;
+pub(crate) mod work;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,7 +20,9 @@ use crate::channel::Channel;
 use crate::following::Following;
 use crate::forwarded::Relay;
 use crate::sharing::Owner;
+use id::ConnId;
 use queue::Queue;
+use work::Work;
 
 /// Bytes of one read.
 pub(crate) const READ: usize = 64 * 1024;
@@ -71,10 +75,9 @@ pub(crate) struct Untold {
 
 #[derive(Debug)]
 pub(crate) struct Connection {
+    pub(crate) id: ConnId,
     pub(crate) channel: Channel,
     pub(crate) server: usize,
-    /// Tells it from others that had its number.
-    pub(crate) serial: u32,
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
@@ -103,7 +106,7 @@ pub(crate) struct Connection {
     /// The peer has ended its side: no event will tell of what is still unread.
     pub(crate) peer_ended: bool,
     /// The last bytes wait for the end of our side, to leave with it.
-    held: bool,
+    corked: bool,
     /// Our side ends when all is written.
     pub(crate) ending: bool,
     /// All of ours is written and our side has ended.
@@ -132,10 +135,8 @@ pub(crate) struct Connection {
     pub(crate) shaking: bool,
     /// The end of a handshake waits for the first response to leave with.
     pub(crate) owes_flush: bool,
-    /// In the list of those that go on without an event.
-    pub(crate) listed: bool,
-    /// Is not registered yet.
-    pub(crate) fresh: bool,
+    /// What is to be done for it without an event.
+    pub(crate) work: Work,
     /// Its end was told.
     pub(crate) gone: bool,
     /// Where in its last batch the bytes end that were told.
@@ -143,7 +144,7 @@ pub(crate) struct Connection {
     /// Requests that were told.
     pub(crate) requests: u32,
     /// The caller has not seen the connection, and wants to decide about it first.
-    pub(crate) unseen: bool,
+    pub(crate) awaiting_admission: bool,
     /// What is to be told of it waits for a turn in which that can be done.
     pub(crate) parked: bool,
     pub(crate) untold: Untold,
@@ -183,18 +184,18 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(
+        id: ConnId,
         channel: Channel,
         server: usize,
-        serial: u32,
         peer: Option<SocketAddr>,
         now: Nanos,
     ) -> Self {
         let shaking = matches!(channel, Channel::Tls(_));
         Self {
             phase: if shaking { Phase::Handshake } else { Phase::Head },
+            id,
             channel,
             server,
-            serial,
             peer,
             input: Vec::new(),
             parser: HeadParser::default(),
@@ -209,7 +210,7 @@ impl Connection {
             plain: false,
             readable: true,
             peer_ended: false,
-            held: false,
+            corked: false,
             ending: false,
             ended: false,
             began: now,
@@ -226,12 +227,11 @@ impl Connection {
             told_alone: false,
             shaking,
             owes_flush: false,
-            listed: false,
-            fresh: false,
+            work: Work::default(),
             gone: false,
             told: 0,
             requests: 0,
-            unseen: false,
+            awaiting_admission: false,
             parked: false,
             untold: Untold::default(),
             waiting: Waiting::Nothing,
@@ -302,7 +302,11 @@ impl Connection {
 
     fn stalled(&self) -> bool {
         let is_elsewhere = self.gone || self.leaving.is_some();
-        if is_elsewhere || self.unseen || self.parked || self.waiting != Waiting::Nothing {
+        if is_elsewhere
+            || self.awaiting_admission
+            || self.parked
+            || self.waiting != Waiting::Nothing
+        {
             return true;
         }
         match self.phase {
@@ -311,6 +315,16 @@ impl Connection {
             Phase::Handshake => false,
             Phase::Unsure | Phase::Ended => true,
         }
+    }
+
+    /// It reads on without an event.
+    pub(crate) fn is_queued_to_read(&self) -> bool {
+        self.work.intersects(Work::READ)
+    }
+
+    /// Its socket is not watched yet.
+    pub(crate) fn is_unregistered(&self) -> bool {
+        self.work.intersects(Work::REGISTER)
     }
 
     /// The caller has taken longer than this for a response of which nothing was sent.

@@ -37,7 +37,7 @@ impl Connection {
     }
 
     /// Tells of a session that another process has.
-    pub(crate) fn tell_forwarded(&self, id: usize, batch: &mut Batch<'_>) {
+    pub(crate) fn tell_forwarded(&self, batch: &mut Batch<'_>) {
         let Channel::Forwarded(_, about) = &self.channel else { return };
         let name = about.name.as_deref().unwrap_or_default();
         let protocol = about.protocol.as_deref().unwrap_or_default();
@@ -47,7 +47,11 @@ impl Connection {
         let tls13 = if about.tls13 { secure::TLS13 } else { 0 };
         let asked = if about.asked { secure::ASKED } else { 0 };
         let flags = resumed | tls13 | asked;
-        batch.push(Kind::Forwarded, id, &[offset, length, about.suite.into(), flags, protocol]);
+        batch.push(
+            Kind::Forwarded,
+            self.id,
+            &[offset, length, about.suite.into(), flags, protocol],
+        );
     }
 
     fn tls_mut(&mut self) -> Option<&mut ServerTlsStream> {
@@ -60,7 +64,6 @@ impl Connection {
     /// Goes on with the handshake; `None` when requests can be received.
     pub(crate) fn shake_hands(
         &mut self,
-        id: usize,
         server: &mut Server,
         batch: &mut Batch<'_>,
         now: Nanos,
@@ -69,11 +72,11 @@ impl Connection {
         if batch.silent
             && let Some(flow) = self.shake_beside(&told, server)
         {
-            return flow.or_else(|| self.shake_hands(id, server, batch, now));
+            return flow.or_else(|| self.shake_hands(server, batch, now));
         }
         match told {
             Ok(Handshake::Done) => {
-                self.secured(id, batch, now);
+                self.secured(batch, now);
                 if self.told_alone {
                     self.phase = Phase::Unsure;
                     return Some(Flow::Idle);
@@ -87,25 +90,25 @@ impl Connection {
                 if self.leaving.is_some() {
                     return Some(Flow::Leaves);
                 }
-                self.open(id, batch);
+                self.open(batch);
                 let (offset, length) = batch.keep(name.as_bytes());
                 let unsure = i32::from(told == Handshake::Unsure);
-                batch.push(Kind::Hello, id, &[offset, length, unsure]);
+                batch.push(Kind::Hello, self.id, &[offset, length, unsure]);
                 self.phase = Phase::Unsure;
                 self.readable = self.peer_ended || self.tls().is_some_and(|tls| !tls.waits());
                 Some(Flow::Idle)
             }
             Ok(Handshake::Ended) => {
                 self.phase = Phase::Ended;
-                self.open(id, batch);
-                batch.push(Kind::Eof, id, &[0]);
+                self.open(batch);
+                batch.push(Kind::Eof, self.id, &[0]);
                 Some(Flow::Idle)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.readable = false;
                 Some(Flow::Idle)
             }
-            Err(error) => Some(self.broken(id, batch, &error)),
+            Err(error) => Some(self.broken(batch, &error)),
         }
     }
 
@@ -137,7 +140,7 @@ impl Connection {
         }
     }
 
-    fn secured(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) {
+    fn secured(&mut self, batch: &mut Batch<'_>, now: Nanos) {
         self.phase = Phase::Head;
         self.shaking = false;
         // What came with the client's last message is in the session, not in the socket.
@@ -151,25 +154,25 @@ impl Connection {
         if batch.silent {
             self.untold.secured = true;
         } else {
-            self.tell_secure(id, batch);
+            self.tell_secure(batch);
         }
     }
 
     /// Tells what the handshake has come to.
-    pub(crate) fn tell_secure(&self, id: usize, batch: &mut Batch<'_>) {
+    pub(crate) fn tell_secure(&self, batch: &mut Batch<'_>) {
         let Some(agreed) = self.tls().and_then(ServerTlsStream::agreed) else { return };
         let (offset, length) = batch.keep(agreed.name.unwrap_or_default().as_bytes());
         let details =
             [offset, length, agreed.suite.into(), flags(&agreed), verdict_number(agreed.verdict)];
-        batch.push(Kind::Secure, id, &details);
+        batch.push(Kind::Secure, self.id, &details);
     }
 
     /// Tells of an error of TLS; one of the socket is its closing.
-    pub(crate) fn broken(&mut self, id: usize, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
+    pub(crate) fn broken(&mut self, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
         let Some(failure) = self.tls_mut().and_then(ServerTlsStream::take_failure) else {
             return Flow::Broken(error.raw_os_error().unwrap_or(0));
         };
-        self.open(id, batch);
+        self.open(batch);
         let (kind, alert, text) = match &failure {
             Failure::Alert(alert) => (failed::ALERT, i32::from(*alert), ""),
             Failure::NoCertificate => (failed::NO_CERTIFICATE, 0, ""),
@@ -177,15 +180,15 @@ impl Connection {
             Failure::Other(text) => (failed::OTHER, 0, text.as_str()),
         };
         let (offset, length) = batch.keep(text.as_bytes());
-        batch.push(Kind::Failed, id, &[kind, alert, offset, length, i32::from(self.shaking)]);
+        batch.push(Kind::Failed, self.id, &[kind, alert, offset, length, i32::from(self.shaking)]);
         self.phase = Phase::Ended;
         Flow::Idle
     }
 
     /// The handshake has taken too long.
-    pub(crate) fn tell_timeout(&mut self, id: usize, batch: &mut Batch<'_>) {
-        self.open(id, batch);
-        batch.push(Kind::Failed, id, &[failed::TIMEOUT, 0, 0, 0, 1]);
+    pub(crate) fn tell_timeout(&mut self, batch: &mut Batch<'_>) {
+        self.open(batch);
+        batch.push(Kind::Failed, self.id, &[failed::TIMEOUT, 0, 0, 0, 1]);
         self.phase = Phase::Ended;
         self.shaking = false;
     }

@@ -11,54 +11,54 @@ mod lingering;
 mod relaying;
 mod sending;
 mod sharing;
+mod source;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
-use mio::{Events, Poll, Token, Waker};
+use mio::event::Event;
+use mio::{Events, Poll, Waker};
 use slab::Slab;
 
 use accepting::Accepting;
 use lingering::Lingering;
 use sharing::Sharing;
+use source::Source;
 
 pub use caching::Exchange;
 
 use crate::batch::{Batch, Kind};
 use crate::caching::Waiting;
+use crate::channel::Channel;
+use crate::connection::id::{ConnId, Connections};
+use crate::connection::work::{Queue, Work};
 use crate::connection::{Connection, EVENTS, Flow};
 use crate::keep_alive;
 use crate::server::Server;
 use crate::settings::{KeepAlive, Settings};
 
-/// Tokens from here on are listeners.
-const LISTENERS: usize = usize::MAX / 2;
-/// Tokens from here on are links to those who share a port.
-const LINKS: usize = LISTENERS + (usize::MAX >> 3);
-/// Tokens from here on are where those come to that join them.
-const DOORS: usize = LINKS + (usize::MAX >> 3);
-/// Tokens from here on are ways to the owners of connections' text.
-const RELAYS: usize = usize::MAX / 4;
-/// Tokens from here on are connections that are over for their caller.
-const LINGERING: usize = usize::MAX / 8;
-const WAKER: Token = Token(usize::MAX - 1);
+/// What is left for the end of a turn. Connections that live after their first batch are registered then: one whose only
+/// request is answered at once costs no registration. This happens in the order in which they came: epoll tells of those
+/// that are readable in the order of their registration, and so do their requests reach the application.
+const SETTLING: Work = Work::REGISTER.and(Work::UNCORK).and(Work::FLUSH_HANDSHAKE).and(Work::ADMIT);
+/// The end of a handshake waits for the responses of a turn.
+const BEFORE_TURN: Work = Work::REGISTER.and(Work::UNCORK).and(Work::ADMIT);
 /// Events taken from the system at once.
 const READY: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
-    Idle(usize),
+    Idle(ConnId),
     Accept(usize),
     /// The handshakes of a server.
     Handshakes(usize),
-    /// Bytes that wait for an end of their connection.
-    Held,
+    /// Last bytes that wait for the end of their connection.
+    Uncork,
     /// Requests to a server that wait for the response to another.
     Flights(usize),
     /// What one who shares a port was given and has not taken.
@@ -67,7 +67,7 @@ enum Timer {
     /// What nobody has any more at a shared address.
     Gone(usize),
     /// A link to those who share a port, or where they come to, is looked at again.
-    Retry(usize),
+    Retry(Source),
     /// One who shares a port owes the rest of what it has begun to say.
     Rest(usize),
 }
@@ -82,35 +82,25 @@ pub struct Reactor {
     now: Nanos,
     servers: Slab<Server>,
     listeners: Slab<Accepting>,
-    connections: Slab<Connection>,
+    connections: Connections,
     lingering: Slab<Lingering>,
     timers: TimerQueue<Timer>,
-    /// Connections and listeners that go on without an event.
-    again: Vec<usize>,
-    /// Connections that the caller is to see before they are answered.
-    unseen: Vec<usize>,
-    /// Connections of which something is to be told, those that have waited longest first.
-    parked: VecDeque<usize>,
-    /// Listeners that failed while nobody could be told.
-    refusing: Vec<usize>,
-    /// Connections that are not registered yet.
-    fresh: Vec<usize>,
-    /// Connections that owe the end of a handshake.
-    owing: Vec<usize>,
-    /// Servers with a timer for their handshakes.
-    watched: Vec<usize>,
+    /// Connections that read on without an event.
+    run_queue: Queue,
+    /// All else that goes on without an event. What is in it twice has nothing to do the second time.
+    ready_sources: Vec<Source>,
+    /// Connections of which something is to be reported, those that have waited longest first.
+    reports: Queue,
+    /// Connections with work for the end of a turn, when the caller has taken its batch.
+    settling: Queue,
     /// Connections whose end was told in this batch; their places are free when it has been taken.
-    gone: Vec<usize>,
-    /// Connections whose last bytes wait for the end of our side.
-    held: Vec<usize>,
+    closed: Queue,
     /// A turn's batch is being taken: [`Self::wake_again`] follows.
     in_turn: bool,
     /// Servers that were removed; this batch may still name them.
     removed: Vec<usize>,
     woken: bool,
     timers_changed: bool,
-    /// Connections so far.
-    serial: u32,
     sharing: Sharing,
 }
 
@@ -118,7 +108,7 @@ impl Reactor {
     /// An empty one.
     pub fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
-        let waker = Waker::new(poll.registry(), WAKER)?;
+        let waker = Waker::new(poll.registry(), Source::Waker.token())?;
         let clock = Monotonic::new();
         Ok(Self {
             now: clock.now(),
@@ -128,23 +118,18 @@ impl Reactor {
             clock,
             servers: Slab::new(),
             listeners: Slab::new(),
-            connections: Slab::new(),
+            connections: Connections::default(),
             lingering: Slab::new(),
             timers: TimerQueue::default(),
-            again: Vec::new(),
-            unseen: Vec::new(),
-            parked: VecDeque::new(),
-            refusing: Vec::new(),
-            fresh: Vec::new(),
-            owing: Vec::new(),
-            watched: Vec::new(),
-            gone: Vec::new(),
-            held: Vec::new(),
+            run_queue: Queue::new(Work::READ),
+            ready_sources: Vec::new(),
+            reports: Queue::new(Work::REPORT),
+            settling: Queue::new(SETTLING),
+            closed: Queue::new(Work::FREE),
             in_turn: false,
             removed: Vec::new(),
             woken: false,
             timers_changed: false,
-            serial: 0,
             sharing: Sharing::new(),
         })
     }
@@ -174,7 +159,6 @@ impl Reactor {
 
     /// Removes a server that accepts no more and has no connections. Its number is given anew after this batch.
     pub fn remove_server(&mut self, id: usize) {
-        self.watched.retain(|&watched| watched != id);
         self.removed.push(id);
         self.call_again();
     }
@@ -190,28 +174,39 @@ impl Reactor {
     /// came back full, i.e. if it gives `true`.
     pub fn turn(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
         self.in_turn = true;
-        self.push_held();
-        self.watch_fresh();
-        self.release_unseen();
-        while let Some(id) = self.gone.pop() {
-            if let Some(connection) = self.remove(id) {
-                self.part_with(connection);
-            }
-        }
+        self.connections.reuse_vacated();
+        self.settle(BEFORE_TURN);
+        self.free_closed();
         self.drop_removed(batch);
-        self.again.append(&mut self.refusing);
-        let were_parked = !self.parked.is_empty();
-        self.tell_parked(batch);
-        if self.parked.is_empty() {
-            self.take_events(batch, were_parked)?;
+        let had_reports = !self.reports.is_empty();
+        self.report_pending(batch);
+        if self.reports.is_empty() {
+            self.take_events(batch, had_reports)?;
         } else {
             // What is new now comes behind those that wait.
             self.now = self.clock.now();
-            self.go_on(batch);
+            self.run_ready(batch);
             self.send_given();
         }
         self.on_timers(batch);
-        Ok(!self.again.is_empty() || !self.parked.is_empty())
+        Ok(self.has_ready() || !self.reports.is_empty())
+    }
+
+    /// Something goes on without an event.
+    fn has_ready(&self) -> bool {
+        !self.run_queue.is_empty() || !self.ready_sources.is_empty()
+    }
+
+    /// The caller has heard of the end of these.
+    fn free_closed(&mut self) {
+        for _ in 0..self.closed.len() {
+            if let Some((connection, _)) = self.closed.pop(&mut self.connections) {
+                let id = connection.id;
+                if let Some(connection) = self.remove(id) {
+                    self.part_with(connection);
+                }
+            }
+        }
     }
 
     /// Servers that are gone, with what was accepted for them and has not been told.
@@ -221,10 +216,8 @@ impl Reactor {
             self.now = self.clock.now();
         }
         while let Some(server) = self.removed.pop() {
-            let of_it = |(id, connection): (usize, &Connection)| {
-                (connection.server == server).then_some(id)
-            };
-            let ids: Vec<usize> = self.connections.iter().filter_map(of_it).collect();
+            let of_it = |it: &Connection| (it.server == server).then_some(it.id);
+            let ids: Vec<ConnId> = self.connections.iter().filter_map(of_it).collect();
             for id in ids {
                 if !self.pass_on(id, batch) {
                     self.remove(id);
@@ -248,109 +241,130 @@ impl Reactor {
         let ready = std::mem::replace(&mut self.ready, Events::with_capacity(0));
         // What others have said before a request came is known when that is looked at.
         if self.is_sharing() {
-            for event in ready.iter().filter(|event| (LINKS..WAKER.0).contains(&event.token().0)) {
-                self.on_others(event.token().0);
+            for source in ready.iter().map(|event| Source::of(event.token())) {
+                if source.is_shared() {
+                    self.on_others(source);
+                }
             }
         }
         if goes_on {
-            self.go_on(batch);
+            self.run_ready(batch);
         }
         for event in &ready {
-            let token = event.token().0;
-            if event.token() == WAKER {
-                continue;
-            }
-            if token >= LINKS {
-                continue;
-            }
-            if (RELAYS..LISTENERS).contains(&token) {
-                self.pump(token - RELAYS, batch);
-                continue;
-            }
-            if (LINGERING..RELAYS).contains(&token) {
-                let id = token - LINGERING;
-                if let Some(lingering) = self.lingering.get_mut(id) {
-                    lingering.peer_ended |= event.is_read_closed();
-                    self.discard(id, batch);
-                }
-                continue;
-            }
-            if token >= LISTENERS {
-                if let Some(accepting) = self.listeners.get_mut(token - LISTENERS) {
-                    accepting.ready = true;
-                    self.again(token);
-                }
-                continue;
-            }
-            if event.is_writable() {
-                self.on_writable(token, batch);
-            }
-            let Some(connection) = self.connections.get_mut(token) else { continue };
-            if event.is_readable() || event.is_read_closed() || event.is_error() {
-                connection.on_readable(event.is_read_closed());
-                self.receive(token, batch);
-            }
-            if event.is_error() {
-                self.on_error(token, batch);
-            }
+            self.on_event(event, batch);
         }
         self.ready = ready;
         // Before the timers: who has something to say is not idle.
-        self.go_on(batch);
+        self.run_ready(batch);
         self.send_given();
         Ok(())
     }
 
-    /// Those that go on without an event.
-    fn go_on(&mut self, batch: &mut Batch<'_>) {
-        let again = std::mem::take(&mut self.again);
-        // As above: what others say comes first, and leads to new routes once.
-        for &id in again.iter().filter(|&&id| id >= LINKS) {
-            self.on_others(id);
+    fn on_event(&mut self, event: &Event, batch: &mut Batch<'_>) {
+        match Source::of(event.token()) {
+            Source::Connection(id) => self.on_connection(id, event, batch),
+            Source::Relay(id) => self.pump(id, batch),
+            Source::Lingering(id) => {
+                if let Some(lingering) = self.lingering.get_mut(id) {
+                    lingering.peer_ended |= event.is_read_closed();
+                    self.discard(id, batch);
+                }
+            }
+            source @ Source::Listener(id) => {
+                if let Some(accepting) = self.listeners.get_mut(id) {
+                    accepting.ready = true;
+                    self.ready_sources.push(source);
+                }
+            }
+            // Heard above.
+            Source::Peer(_) | Source::Door(_) | Source::Waker => {}
         }
-        for &id in again.iter().filter(|&&id| id < LINKS) {
-            if id >= LISTENERS {
-                self.accept(id - LISTENERS, batch);
-            } else if id >= LINGERING {
-                self.discard(id - LINGERING, batch);
-            } else if let Some(connection) = self.connections.get_mut(id) {
-                connection.listed = false;
+    }
+
+    fn on_connection(&mut self, id: ConnId, event: &Event, batch: &mut Batch<'_>) {
+        if event.is_writable() {
+            self.on_writable(id, batch);
+        }
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            connection.on_readable(event.is_read_closed());
+            self.receive(id, batch);
+        }
+        if event.is_error() {
+            self.on_error(id, batch);
+        }
+    }
+
+    /// Runs what has work that no event announces. What gets more of it meanwhile has its turn the next time.
+    fn run_ready(&mut self, batch: &mut Batch<'_>) {
+        let (sources, connections) =
+            (std::mem::take(&mut self.ready_sources), self.run_queue.len());
+        // As above: what others say comes first, and leads to new routes once.
+        for &source in sources.iter().filter(|source| source.is_shared()) {
+            self.on_others(source);
+        }
+        for _ in 0..connections {
+            if let Some((connection, _)) = self.run_queue.pop(&mut self.connections) {
+                let id = connection.id;
                 self.receive(id, batch);
             }
         }
-        if self.again.is_empty() {
-            self.again = again;
-            self.again.clear();
-        }
-    }
-
-    fn again(&mut self, id: usize) {
-        if let Some(connection) = self.connections.get_mut(id) {
-            if connection.listed {
-                return;
+        for &source in &sources {
+            match source {
+                Source::Listener(id) => self.accept(id, batch),
+                Source::Lingering(id) => self.discard(id, batch),
+                _ => {}
             }
-            connection.listed = true;
         }
-        self.again.push(id);
+        if self.ready_sources.is_empty() {
+            self.ready_sources = sources;
+            self.ready_sources.clear();
+        }
     }
 
-    /// Sees to what is left to do after a turn: what no response has taken along leaves, and the descriptor
-    /// becomes readable if there is more.
+    fn run_again(&mut self, id: ConnId) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            self.run_queue.push(connection, Work::READ);
+        }
+    }
+
+    /// Finishes a turn: sends what no response has taken along, lets connections go on that the caller has seen, and
+    /// makes the descriptor readable if work remains.
     pub fn wake_again(&mut self) {
         self.in_turn = false;
-        self.push_held();
-        self.watch_fresh();
-        self.release_unseen();
-        for id in self.owing.drain(..) {
-            // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
-            if let Some(connection) = self.connections.get_mut(id)
-                && connection.queued() == 0
+        self.settle(SETTLING);
+        if self.has_ready() || !self.removed.is_empty() || !self.reports.is_empty() {
+            self.call_again();
+        }
+    }
+
+    /// Does what connections have left for the end of a turn, as far as it is of these kinds.
+    fn settle(&mut self, kinds: Work) {
+        for _ in 0..self.settling.len() {
+            let Some((connection, work)) = self.settling.pop_some(&mut self.connections, kinds)
+            else {
+                continue;
+            };
+            if work.intersects(Work::UNCORK) {
+                let server = self.servers.get(connection.server);
+                connection.uncork(server.is_none_or(|server| server.settings.no_delay));
+            }
+            if work.intersects(Work::REGISTER)
+                && let Channel::Plain(socket) = &mut connection.channel
             {
+                // What has arrived in the meantime is told when the socket is registered. Only a lack of
+                // memory makes that fail; the timers see to such a connection.
+                let token = Source::Connection(connection.id).token();
+                socket.register(self.poll.registry(), token).ok();
+            }
+            // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
+            if work.intersects(Work::FLUSH_HANDSHAKE) && connection.queued() == 0 {
                 connection.flush().ok();
             }
-        }
-        if !self.again.is_empty() || !self.removed.is_empty() || !self.parked.is_empty() {
-            self.call_again();
+            if work.intersects(Work::ADMIT) {
+                connection.awaiting_admission = false;
+                self.run_queue.push(connection, Work::READ);
+            }
         }
     }
 
@@ -364,12 +378,12 @@ impl Reactor {
 
     /// Lets a connection go on, from outside of a turn. Others may still have responses to come in this turn,
     /// so nothing is flushed.
-    fn wake(&mut self, id: usize) {
-        self.again(id);
+    fn wake(&mut self, id: ConnId) {
+        self.run_again(id);
         self.call_again();
     }
 
-    fn receive(&mut self, id: usize, batch: &mut Batch<'_>) {
+    fn receive(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         self.tell_routes();
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.relay.is_some() {
@@ -377,10 +391,10 @@ impl Reactor {
         }
         if !batch.silent && (connection.untold.opened || connection.untold.secured) {
             // It is told of first.
-            return self.list_untold(id);
+            return self.queue_report(id);
         }
         let Some(server) = self.servers.get_mut(connection.server) else { return };
-        let flow = connection.receive(id, server, batch, self.now);
+        let flow = connection.receive(server, batch, self.now);
         if std::mem::take(&mut connection.invalidated) {
             let server = connection.server;
             self.go_on_woken(server);
@@ -391,13 +405,16 @@ impl Reactor {
         }
         match flow {
             Flow::Idle => self.watch_flight(id),
-            Flow::Again => self.again(id),
+            Flow::Again => self.run_again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
             Flow::Parked => self.park(id),
             Flow::Leaves => return self.leave(id, batch),
         }
-        if self.connections.get(id).is_some_and(|it| it.unseen && !it.fresh) {
-            self.unseen.push(id);
+        if let Some(connection) = self.connections.get_mut(id)
+            && connection.awaiting_admission
+            && !connection.untold.opened
+        {
+            self.settling.push(connection, Work::ADMIT);
         }
         if batch.silent {
             self.after_silence(id);
@@ -406,7 +423,7 @@ impl Reactor {
             && std::mem::take(&mut connection.owes_flush)
         {
             if connection.in_flight > 0 {
-                self.owing.push(id);
+                self.settling.push(connection, Work::FLUSH_HANDSHAKE);
             } else {
                 // What fails here is told when the connection is read.
                 connection.flush().ok();
@@ -414,7 +431,7 @@ impl Reactor {
         }
     }
 
-    fn on_writable(&mut self, id: usize, batch: &mut Batch<'_>) {
+    fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.relay.is_some() {
             return match connection.flush() {
@@ -440,18 +457,18 @@ impl Reactor {
                 if connection.ending {
                     self.end_output(id);
                 } else if waits {
-                    self.again(id);
+                    self.run_again(id);
                 }
             }
             Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
         }
         if self.connections.get(id).is_some_and(|connection| connection.untold.drained) {
-            self.list_untold(id);
+            self.queue_report(id);
         }
     }
 
     /// A peer that is gone is not waited for, though nothing is read for now.
-    fn on_error(&mut self, id: usize, batch: &mut Batch<'_>) {
+    fn on_error(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get(id) else { return };
         if let Some(socket) = connection.channel.socket()
             && let Ok(Some(error)) = socket.options().take_error()
@@ -460,19 +477,17 @@ impl Reactor {
         }
     }
 
-    fn tell_closed(&mut self, id: usize, number: i32, batch: &mut Batch<'_>) {
+    fn tell_closed(&mut self, id: ConnId, number: i32, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         // A number that nobody knows to be free is not given anew.
         if batch.silent || batch.room() < EVENTS {
             connection.untold.broken = Some(number);
             self.park(id);
         } else if !std::mem::replace(&mut connection.gone, true) {
-            if connection.unopened {
-                self.gone.push(id);
-                return;
+            if !connection.unopened {
+                batch.push(Kind::Closed, id, &[number]);
             }
-            batch.push(Kind::Closed, id, &[number]);
-            self.gone.push(id);
+            self.closed.push(connection, Work::FREE);
         }
     }
 
@@ -481,22 +496,22 @@ impl Reactor {
             && let Some((at, timer)) = self.timers.pop_due(self.now)
         {
             match timer {
-                Timer::Accept(id) => self.again(LISTENERS + id),
+                Timer::Accept(id) => self.ready_sources.push(Source::Listener(id)),
                 Timer::Idle(id) => self.on_idle(id, at, batch),
                 Timer::Handshakes(server) => self.on_handshakes(server, batch),
                 // The turn has begun with it.
-                Timer::Held => {}
+                Timer::Uncork => {}
                 Timer::Flights(server) => self.on_flights(server, at),
                 Timer::Given(peer) => self.on_patience(peer),
                 Timer::Lingering(id) => self.on_lingering(id, at),
                 Timer::Gone(ground) => self.on_gone(ground),
-                Timer::Retry(token) => self.on_retry(token),
+                Timer::Retry(source) => self.on_retry(source),
                 Timer::Rest(peer) => self.on_rest(peer),
             }
         }
     }
 
-    fn on_idle(&mut self, id: usize, at: Nanos, batch: &mut Batch<'_>) {
+    fn on_idle(&mut self, id: ConnId, at: Nanos, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.idle_timer != at {
             return;
@@ -510,11 +525,11 @@ impl Reactor {
             return;
         };
         // Who has something to say, or has not taken all of its answer, is not idle.
-        let waits = connection.listed || connection.queued() > 0;
+        let waits = connection.is_queued_to_read() || connection.queued() > 0;
         let since = if waits { self.now } else { connection.idle_since };
         let at = since + limit;
         if at <= self.now {
-            connection.open(id, batch);
+            connection.open(batch);
             batch.push(Kind::Idle, id, &[]);
         } else {
             connection.idle_timer = at;
@@ -524,47 +539,50 @@ impl Reactor {
 
     /// Stops or resumes the reading of a connection.
     pub fn pause(&mut self, id: usize, paused: bool) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(connection) = self.connections.at_mut(id) else { return };
         connection.pause(paused, self.clock.now());
         if !paused && connection.can_go_on() {
+            let id = connection.id;
             self.wake(id);
         }
     }
 
     /// Takes an upgrade for an ordinary request.
     pub fn proceed(&mut self, id: usize) {
-        if let Some(connection) = self.connections.get_mut(id) {
-            connection.proceed();
-            self.wake(id);
-        }
+        self.proceed_with(id, Connection::proceed);
     }
 
     /// Hands on the next bytes as they come.
     pub fn proceed_raw(&mut self, id: usize) {
-        if let Some(connection) = self.connections.get_mut(id) {
-            connection.proceed_raw();
-            self.wake(id);
-        }
+        self.proceed_with(id, Connection::proceed_raw);
     }
 
     /// Reads on by itself: a body ended behind the first `taken` bytes of those told last.
     pub fn proceed_behind(&mut self, id: usize, taken: usize) {
-        if let Some(connection) = self.connections.get_mut(id) {
-            connection.proceed_behind(taken);
-            self.wake(id);
-        }
+        self.proceed_with(id, |connection| connection.proceed_behind(taken));
     }
 
     /// Hands on everything as it comes, what was read and not told first.
     pub fn through(&mut self, id: usize) {
-        if let Some(connection) = self.connections.get_mut(id) {
-            connection.through();
+        self.proceed_with(id, Connection::through);
+    }
+
+    fn proceed_with(&mut self, id: usize, proceed: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.connections.at_mut(id) {
+            proceed(connection);
+            let id = connection.id;
             self.wake(id);
         }
     }
 
     /// Ends our side when all is written.
     pub fn end(&mut self, id: usize) {
+        if let Some(connection) = self.connections.at(id) {
+            self.end_when_written(connection.id);
+        }
+    }
+
+    fn end_when_written(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.ending = true;
         if connection.queued() == 0 {
@@ -572,7 +590,7 @@ impl Reactor {
         }
     }
 
-    fn end_output(&mut self, id: usize) {
+    fn end_output(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if !connection.ended {
             connection.ended = true;
@@ -584,9 +602,9 @@ impl Reactor {
     /// Closes a connection at once; nothing more is told of it. If our side has ended before, its last response is not
     /// lost on a peer that still sends.
     pub fn close(&mut self, id: usize, reset: bool) {
-        let Some(mut connection) = self.remove(id) else { return };
-        self.gone.retain(|&gone| gone != id);
-        connection.push(true);
+        let id = self.connections.at(id).map(|connection| connection.id);
+        let Some(mut connection) = id.and_then(|id| self.remove(id)) else { return };
+        connection.uncork(true);
         if reset {
             // Best effort: the connection is closed either way.
             if let Some(socket) = connection.channel.socket() {
@@ -600,23 +618,22 @@ impl Reactor {
     /// Gives a connection away: its descriptor, where in its last batch the bytes end that were told, and those that
     /// were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, usize, Vec<u8>)> {
-        self.own(id)?;
+        let id = self.own(id)?.id;
         let mut connection = self.remove(id).ok_or(io::ErrorKind::NotConnected)?;
-        self.gone.retain(|&gone| gone != id);
         let server = self.servers.get(connection.server);
-        connection.push(server.is_none_or(|server| server.settings.no_delay));
-        let (fresh, told) = (connection.fresh, connection.told);
+        connection.uncork(server.is_none_or(|server| server.settings.no_delay));
+        let (unregistered, told) = (connection.is_unregistered(), connection.told);
         let (socket, input) = connection.into_parts().ok_or(io::ErrorKind::NotConnected)?;
-        let watched = (!fresh).then(|| self.poll.registry());
+        let watched = (!unregistered).then(|| self.poll.registry());
         Ok((socket.release(watched)?, told, input))
     }
 
     /// Takes a connection out; the cache hears of it.
-    fn remove(&mut self, id: usize) -> Option<Connection> {
-        let mut connection = self.connections.try_remove(id)?;
+    fn remove(&mut self, id: ConnId) -> Option<Connection> {
+        let mut connection = self.connections.remove(id)?;
         if let Some(server) = self.servers.get_mut(connection.server) {
             server.in_flight = server.in_flight.saturating_sub(connection.in_flight);
-            connection.leave_cache(id, server, self.now);
+            connection.leave_cache(server, self.now);
         }
         self.go_on_woken(connection.server);
         if connection.idle_timer != Nanos::NEVER {
@@ -638,7 +655,7 @@ impl Reactor {
     /// Both ends of a connection; `None` where they have no address.
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
-        let Some(connection) = self.connections.get(id) else { return (None, None) };
+        let Some(connection) = self.connections.at(id) else { return (None, None) };
         if let Some(about) = connection.channel.forwarded() {
             return (about.local, about.peer);
         }
@@ -657,12 +674,12 @@ impl Reactor {
     /// Bytes that have been read of a connection, told or not.
     #[must_use]
     pub fn bytes_read(&self, id: usize) -> u64 {
-        self.connections.get(id).map_or(0, |connection| connection.bytes_read)
+        self.connections.at(id).map_or(0, |connection| connection.bytes_read)
     }
 
     /// The options of a connection's socket.
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
-        Some(self.connections.get(id)?.channel.socket()?.options())
+        Some(self.connections.at(id)?.channel.socket()?.options())
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Server {
     pub(crate) held: u32,
     /// What handshakes are answered with while the caller is busy.
     pub(crate) context: Option<SecureContext>,
+    /// There is a timer for its handshakes.
+    pub(crate) has_handshake_timer: bool,
     /// When the timer comes for those who wait for another's response.
     pub(crate) timed: Nanos,
     /// Who has which requests, for each shared address that it has connections of.
@@ -62,6 +64,7 @@ impl Server {
             settings,
             answers: Vec::new(),
             lines: Vec::new(),
+            has_handshake_timer: false,
             timed: Nanos::NEVER,
             routes: Vec::new(),
             in_flight: 0,

@@ -93,6 +93,8 @@ fn a_number_that_is_used_again_is_told_to_be_idle_once() {
             assert_eq!(before, connection, "the same number");
         }
         server.reactor.close(connection, false);
+        // From the next turn on.
+        assert_eq!(server.turn(), []);
     }
     let (_client, connection) = server.request();
     server.reactor.send(connection, b"x", 1, false).unwrap();

@@ -75,7 +75,6 @@ impl Connection {
     /// Answers a request that nobody has. `false`: it has to wait for the caller.
     pub(super) fn decline(
         &mut self,
-        id: usize,
         server: &mut Server,
         batch: &mut Batch<'_>,
         head: &ReceivedHead,
@@ -103,11 +102,11 @@ impl Connection {
         if head.method != Method::Head {
             answers.extend_from_slice(text);
         }
-        self.after_answer(id, batch, keep_alive);
+        self.after_answer(batch, keep_alive);
         match body {
             Some(framing) if keep_alive => {
                 // The caller hears of a body of no request, and lets it pass.
-                self.open(id, batch);
+                self.open(batch);
                 self.head_done = true;
                 self.phase = Phase::Body(BodyDecoder::new(framing));
             }
@@ -135,7 +134,7 @@ impl Connection {
 
     /// Gives the socket away, and what was read of it and not taken; what stays is to be forgotten.
     pub(crate) fn give_away(&mut self, registry: &Registry) -> io::Result<(OwnedFd, Vec<u8>)> {
-        let watched = (!std::mem::take(&mut self.fresh)).then_some(registry);
+        let watched = (!self.is_unregistered()).then_some(registry);
         let channel = std::mem::replace(&mut self.channel, Channel::Gone);
         let (socket, mut bytes) = channel.into_parts().ok_or(io::ErrorKind::NotConnected)?;
         bytes.append(&mut self.take_input());

@@ -26,12 +26,11 @@ impl Connection {
     /// Takes what has arrived, as far as the caller's memory and the limits allow, and answers what the cache has.
     pub(crate) fn receive(
         &mut self,
-        id: usize,
         server: &mut Server,
         batch: &mut Batch<'_>,
         now: Nanos,
     ) -> Flow {
-        let flow = self.read_on(id, server, batch, now);
+        let flow = self.read_on(server, batch, now);
         if let Flow::Broken(_) = flow {
             server.answers.clear();
             return flow;
@@ -48,13 +47,7 @@ impl Connection {
         }
     }
 
-    fn read_on(
-        &mut self,
-        id: usize,
-        server: &mut Server,
-        batch: &mut Batch<'_>,
-        now: Nanos,
-    ) -> Flow {
+    fn read_on(&mut self, server: &mut Server, batch: &mut Batch<'_>, now: Nanos) -> Flow {
         // Of what is larger, not all would be there at once: the host's parser reads it.
         let head = server.settings.head;
         let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
@@ -76,14 +69,14 @@ impl Connection {
                 if batch.silent {
                     return Flow::Parked;
                 }
-                self.open(id, batch);
-                self.tell_forwarded(id, batch);
+                self.open(batch);
+                self.tell_forwarded(batch);
                 self.introduced = true;
                 (self.told_alone, self.phase) = (true, Phase::Unsure);
                 return Flow::Idle;
             }
             if let Phase::Handshake = self.phase
-                && let Some(flow) = self.shake_hands(id, server, batch, now)
+                && let Some(flow) = self.shake_hands(server, batch, now)
             {
                 return flow;
             }
@@ -110,13 +103,13 @@ impl Connection {
                         self.untold.broken = Some(error.raw_os_error().unwrap_or(0));
                         return Flow::Parked;
                     }
-                    Err(error) => return self.broken(id, batch, &error),
+                    Err(error) => return self.broken(batch, &error),
                 }
             }
             let before = batch.count();
-            let taken = match self.take(id, server, &limits, batch, (start, end), now) {
+            let taken = match self.take(server, &limits, batch, (start, end), now) {
                 Ok(taken) => taken,
-                Err(error) => return self.broken(id, batch, &error),
+                Err(error) => return self.broken(batch, &error),
             };
             self.keep(&batch.bytes[taken..end]);
             // Where nothing was told, the memory is free for others.
@@ -143,8 +136,8 @@ impl Connection {
                     }
                 } else {
                     self.phase = Phase::Ended;
-                    self.open(id, batch);
-                    batch.push(Kind::Eof, id, &[i32::from(middle)]);
+                    self.open(batch);
+                    batch.push(Kind::Eof, self.id, &[i32::from(middle)]);
                 }
                 return Flow::Idle;
             }
@@ -168,7 +161,6 @@ impl Connection {
     /// Parses `from..to` of the batch's bytes; gives where it stopped.
     fn take(
         &mut self,
-        id: usize,
         server: &mut Server,
         limits: &HeadLimits,
         batch: &mut Batch<'_>,
@@ -196,14 +188,14 @@ impl Connection {
                             // The caller decides about it first.
                             Found::Here if self.unopened && server.settings.screens => {
                                 self.parked = batch.silent;
-                                self.unseen = !batch.silent;
-                                self.open(id, batch);
+                                self.awaiting_admission = !batch.silent;
+                                self.open(batch);
                                 break;
                             }
                             Found::Here => {}
                             Found::Elsewhere => break,
                             Found::Nobody { gone } => {
-                                if !self.decline(id, server, batch, head, gone) {
+                                if !self.decline(server, batch, head, gone) {
                                     break;
                                 }
                                 at = start + head.length;
@@ -219,27 +211,27 @@ impl Connection {
                             self.parked = true;
                         }
                         Parsed::Unsure => {
-                            return Ok(self.doubt(id, batch, (at, to), Doubt::Head, 0));
+                            return Ok(self.doubt(batch, (at, to), Doubt::Head, 0));
                         }
                         Parsed::Complete(head) if head.upgrade && !self.plain => {
-                            return Ok(self.doubt(id, batch, (at, to), Doubt::Upgrade, 0));
+                            return Ok(self.doubt(batch, (at, to), Doubt::Upgrade, 0));
                         }
                         Parsed::Complete(head) => {
                             let start = at + head.start;
                             let bytes = &batch.bytes[start..start + head.length];
                             let consulted = match batch.silent {
                                 true => self.consult_beside(server, bytes, &head, now)?,
-                                false => self.consult(id, server, bytes, &head, now)?,
+                                false => self.consult(server, bytes, &head, now)?,
                             };
                             match consulted {
                                 Consulted::Tell(interest) => {
-                                    self.request(id, batch, at, &head, interest, now);
+                                    self.request(batch, at, &head, interest, now);
                                     server.in_flight += 1;
                                     self.full = self.in_flight >= server.settings.max_pipelined;
                                 }
-                                Consulted::Answered => self.on_answered(id, batch, &head),
+                                Consulted::Answered => self.on_answered(batch, &head),
                                 Consulted::Refused => {
-                                    self.after_answer(id, batch, false);
+                                    self.after_answer(batch, false);
                                     self.next_head();
                                 }
                                 Consulted::Later => {
@@ -254,13 +246,17 @@ impl Connection {
                 }
                 Phase::Body(decoder) => match decoder.next(&batch.bytes[at..to], limits) {
                     BodyEvent::Data { start, end } => {
-                        batch.push(Kind::Body, id, &[(at + start) as i32, (end - start) as i32]);
+                        batch.push(
+                            Kind::Body,
+                            self.id,
+                            &[(at + start) as i32, (end - start) as i32],
+                        );
                         at += end;
                         // An end without further bytes is told with the last part.
                         if at == to
                             && let BodyEvent::End { .. } = decoder.next(&[], limits)
                         {
-                            self.complete(id, batch, (0, 0));
+                            self.complete(batch, (0, 0));
                         }
                     }
                     BodyEvent::More { consumed } => {
@@ -270,25 +266,25 @@ impl Connection {
                     BodyEvent::End { consumed, trailers: (start, end) } => {
                         let trailers = ((at + start) as i32, (end - start) as i32);
                         at += consumed;
-                        self.complete(id, batch, trailers);
+                        self.complete(batch, trailers);
                     }
                     BodyEvent::Unsure { at: offset } => {
                         let prelude = prelude(decoder);
-                        return Ok(self.doubt(id, batch, (at + offset, to), Doubt::Body, prelude));
+                        return Ok(self.doubt(batch, (at + offset, to), Doubt::Body, prelude));
                     }
                 },
                 Phase::Closed => {
                     at += batch.bytes[at..to].iter().take_while(|byte| is_line_end(**byte)).count();
                     if at < to {
-                        return Ok(self.doubt(id, batch, (at, to), Doubt::Closed, 0));
+                        return Ok(self.doubt(batch, (at, to), Doubt::Closed, 0));
                     }
                 }
                 Phase::Raw => {
-                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    batch.push(Kind::Raw, self.id, &[at as i32, (to - at) as i32]);
                     return Ok(self.ask(batch, (at, to)));
                 }
                 Phase::Through => {
-                    batch.push(Kind::Raw, id, &[at as i32, (to - at) as i32]);
+                    batch.push(Kind::Raw, self.id, &[at as i32, (to - at) as i32]);
                     at = to;
                 }
                 Phase::Handshake | Phase::Unsure | Phase::Ended => break,
@@ -298,13 +294,13 @@ impl Connection {
     }
 
     /// A request was answered from the cache.
-    fn on_answered(&mut self, id: usize, batch: &mut Batch<'_>, head: &ReceivedHead) {
-        self.after_answer(id, batch, head.keep_alive);
+    fn on_answered(&mut self, batch: &mut Batch<'_>, head: &ReceivedHead) {
+        self.after_answer(batch, head.keep_alive);
         self.next_head();
     }
 
     /// The connection has an answer that the caller knows nothing of.
-    pub(crate) fn after_answer(&mut self, id: usize, batch: &mut Batch<'_>, keep_alive: bool) {
+    pub(crate) fn after_answer(&mut self, batch: &mut Batch<'_>, keep_alive: bool) {
         self.plain = false;
         self.answered = true;
         self.closes = !keep_alive;
@@ -312,30 +308,29 @@ impl Connection {
             if batch.silent {
                 (self.parked, self.untold.answered_last) = (true, true);
             } else {
-                self.open(id, batch);
-                batch.push(Kind::Answered, id, &[]);
+                self.open(batch);
+                batch.push(Kind::Answered, self.id, &[]);
             }
         }
     }
 
     /// Tells the caller of the connection, if it does not know it.
-    pub(crate) fn open(&mut self, id: usize, batch: &mut Batch<'_>) {
+    pub(crate) fn open(&mut self, batch: &mut Batch<'_>) {
         if !batch.silent && std::mem::take(&mut self.unopened) {
             // In range: a handful of servers.
-            batch.push(Kind::Open, id, &[self.server as i32]);
+            batch.push(Kind::Open, self.id, &[self.server as i32]);
         }
     }
 
     fn request(
         &mut self,
-        id: usize,
         batch: &mut Batch<'_>,
         at: usize,
         head: &ReceivedHead,
         interest: Interest,
         now: Nanos,
     ) {
-        self.open(id, batch);
+        self.open(batch);
         let start = at + head.start;
         let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
         let flags = [
@@ -354,7 +349,7 @@ impl Connection {
         let [offset, length, flags, target, target_end] = details.map(|n| n as i32);
         batch.push(
             Kind::Request,
-            id,
+            self.id,
             &[offset, length, flags, target, target_end, i32::from(head.method.id())],
         );
         if let Some(following) = &mut self.following {
@@ -377,8 +372,8 @@ impl Connection {
         }
     }
 
-    fn complete(&mut self, id: usize, batch: &mut Batch<'_>, (offset, length): (i32, i32)) {
-        batch.push(Kind::End, id, &[offset, length]);
+    fn complete(&mut self, batch: &mut Batch<'_>, (offset, length): (i32, i32)) {
+        batch.push(Kind::End, self.id, &[offset, length]);
         self.next_head();
     }
 
@@ -390,15 +385,14 @@ impl Connection {
 
     fn doubt(
         &mut self,
-        id: usize,
         batch: &mut Batch<'_>,
         (at, to): (usize, usize),
         doubt: Doubt,
         prelude: i32,
     ) -> usize {
-        self.open(id, batch);
+        self.open(batch);
         let [offset, length, packet] = [at, to - at, self.packet].map(|n| n as i32);
-        batch.push(Kind::Unsure, id, &[offset, length, doubt as i32, prelude, packet]);
+        batch.push(Kind::Unsure, self.id, &[offset, length, doubt as i32, prelude, packet]);
         self.ask(batch, (at, to))
     }
 

@@ -15,12 +15,12 @@ impl Connection {
     }
 
     /// Sends, and keeps what the system does not take. `last`: our side is about to end, which lets bytes and end
-    /// leave in one segment. `true`: if it does not end after all, [`Self::push`] has to be called.
+    /// leave in one segment. `true`: if it does not end after all, [`Self::uncork`] has to be called.
     pub(crate) fn send(&mut self, bytes: &[u8], last: bool) -> io::Result<bool> {
         let taken = self.write(bytes, last)?;
         self.output.push(&bytes[taken..]);
-        self.held = last && self.queued() == 0;
-        Ok(self.held)
+        self.corked = last && self.queued() == 0;
+        Ok(self.corked)
     }
 
     /// Writes, unless something waits already; gives how many bytes were taken.
@@ -44,13 +44,13 @@ impl Connection {
     }
 
     /// The last bytes wait for the end of our side.
-    pub(crate) fn is_held(&self) -> bool {
-        self.held
+    pub(crate) fn is_corked(&self) -> bool {
+        self.corked
     }
 
     /// Sends what waits for an end that has not come.
-    pub(crate) fn push(&mut self, no_delay: bool) {
-        if std::mem::take(&mut self.held) && !self.ended {
+    pub(crate) fn uncork(&mut self, no_delay: bool) {
+        if std::mem::take(&mut self.corked) && !self.ended {
             self.channel.push(no_delay);
         }
     }

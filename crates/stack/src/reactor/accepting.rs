@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use millrace_net::Listener;
 use millrace_net::socket::Socket;
-use mio::Token;
 
-use super::{LISTENERS, Reactor, Timer};
+use super::source::Source;
+use super::{Reactor, Timer};
 use crate::batch::{Batch, Kind};
 use crate::channel::Channel;
+use crate::connection::id::ConnId;
+use crate::connection::work::Work;
 use crate::connection::{Connection, EVENTS, READ};
 use crate::forwarded::About;
 use crate::keep_alive;
@@ -48,7 +50,7 @@ impl Reactor {
         let Server { settings, .. } = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.listeners.vacant_entry();
         let id = entry.key();
-        let listener = Listener::new(fd, self.poll.registry(), Token(LISTENERS + id))?;
+        let listener = Listener::new(fd, self.poll.registry(), Source::Listener(id).token())?;
         // Accepted connections inherit it on Linux; it costs a system call for each elsewhere.
         if settings.no_delay {
             listener.options().set_tcp_nodelay(true).ok();
@@ -56,7 +58,7 @@ impl Reactor {
         let ground = self.sharing.ground_of(server);
         entry.insert(Accepting { listener, server, ground, ready: true });
         // What waits in its queue is told by no new event on some systems.
-        self.again(LISTENERS + id);
+        self.ready_sources.push(Source::Listener(id));
         Ok(id)
     }
 
@@ -73,7 +75,7 @@ impl Reactor {
         let (socket, peer) = Socket::from_fd(fd)?;
         let id = self.add(socket, peer, server, SocketOrigin::Caller)?;
         self.wake(id);
-        Ok(id)
+        Ok(id.index())
     }
 
     pub(super) fn add(
@@ -82,7 +84,7 @@ impl Reactor {
         peer: Option<SocketAddr>,
         server: usize,
         origin: SocketOrigin,
-    ) -> io::Result<usize> {
+    ) -> io::Result<ConnId> {
         let is_new = matches!(origin, SocketOrigin::Listener { .. });
         let server_of = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
         let settings = &server_of.settings;
@@ -98,13 +100,10 @@ impl Reactor {
                 keep_alive::set(&options, settings.tcp_keep_alive);
             }
         }
-        let entry = self.connections.vacant_entry();
-        let id = entry.key();
-        let fresh = settings.tls.is_none() && is_new;
-        if fresh {
-            self.fresh.push(id);
-        } else {
-            socket.register(self.poll.registry(), Token(id))?;
+        let id = self.connections.next_id();
+        let registers_later = settings.tls.is_none() && is_new;
+        if !registers_later {
+            socket.register(self.poll.registry(), Source::Connection(id).token())?;
         }
         let (ground, about, bytes) = match origin {
             SocketOrigin::Other { ground, about, bytes } => (Some(ground), about, bytes),
@@ -114,75 +113,38 @@ impl Reactor {
         let (channel, input) = match (about, settings.tls) {
             (Some(about), _) => (Channel::Forwarded(socket, about), bytes),
             (None, None) => (Channel::Plain(socket), bytes),
-            (None, Some(limit)) => {
-                if !self.watched.contains(&server) {
-                    self.watched.push(server);
-                    self.timers.push(self.now + limit, Timer::Handshakes(server));
-                    self.timers_changed = true;
-                }
-                (Channel::tls(socket, bytes), Vec::new())
-            }
+            (None, Some(_)) => (Channel::tls(socket, bytes), Vec::new()),
         };
-        self.serial = self.serial.wrapping_add(1);
-        let mut connection = Connection::new(channel, server, self.serial, peer, self.now);
+        let mut connection = Connection::new(id, channel, server, peer, self.now);
         if let Some(about) = connection.channel.forwarded().cloned() {
             connection.server_name = about.name.map(Into::into);
             connection.certified = !about.certificates.is_empty();
         }
         connection.set_input(input);
         connection.ground = ground;
-        connection.fresh = fresh;
         // Those of a shared address are told of, and screened, with their first request for this server.
         connection.unopened = ground.is_some();
-        connection.unseen = fresh && settings.screens && ground.is_none();
-        entry.insert(connection);
+        connection.awaiting_admission = registers_later && settings.screens && ground.is_none();
+        let handshakes = connection.shaking;
+        if registers_later {
+            self.settling.push(&mut connection, Work::REGISTER);
+        }
+        self.connections.insert(connection);
+        if handshakes {
+            self.watch_handshakes(server);
+        }
         Ok(id)
     }
 
-    /// The limit of handshakes with a server holds for a connection that has come to it in the midst of one.
+    /// The limit of handshakes with a server holds for a connection that has come to it.
     pub(super) fn watch_handshakes(&mut self, server: usize) {
-        let limit = self.servers.get(server).and_then(|server| server.settings.tls);
-        if let Some(limit) = limit
-            && !self.watched.contains(&server)
+        let Some(of) = self.servers.get_mut(server) else { return };
+        if let Some(limit) = of.settings.tls
+            && !std::mem::replace(&mut of.has_handshake_timer, true)
         {
-            self.watched.push(server);
             self.timers.push(self.now + limit, Timer::Handshakes(server));
             self.timers_changed = true;
         }
-    }
-
-    /// Connections that still live after their first batch are watched from now on. One whose only request
-    /// is answered at once costs no registration. In the order in which they came: epoll tells of those that are
-    /// readable in the order of their registration, and so do their requests reach the application.
-    pub(super) fn watch_fresh(&mut self) {
-        let mut fresh = std::mem::take(&mut self.fresh);
-        for id in fresh.drain(..) {
-            let Some(connection) = self.connections.get_mut(id) else { continue };
-            if std::mem::take(&mut connection.fresh)
-                && let Channel::Plain(socket) = &mut connection.channel
-            {
-                // What has arrived in the meantime is told when the socket is registered. Only a lack of
-                // memory makes that fail; the timers see to such a connection.
-                socket.register(self.poll.registry(), Token(id)).ok();
-            }
-            if connection.unseen && !connection.untold.opened {
-                self.unseen.push(id);
-            }
-        }
-        self.fresh = fresh;
-    }
-
-    /// The caller has seen what was told.
-    pub(super) fn release_unseen(&mut self) {
-        let mut unseen = std::mem::take(&mut self.unseen);
-        for id in unseen.drain(..) {
-            if let Some(connection) = self.connections.get_mut(id)
-                && std::mem::take(&mut connection.unseen)
-            {
-                self.again(id);
-            }
-        }
-        self.unseen = unseen;
     }
 
     pub(super) fn accept(&mut self, id: usize, batch: &mut Batch<'_>) {
@@ -203,18 +165,8 @@ impl Reactor {
                     {
                         server.counts.lost += 1;
                     }
-                    if let Ok(connection) = added {
-                        if self.connections[connection].unopened {
-                            // Told with the first of its requests that is for this server.
-                        } else if batch.silent {
-                            self.connections[connection].untold.opened = true;
-                            self.list_untold(connection);
-                        } else {
-                            batch.push(Kind::Open, connection, &[server as i32]);
-                        }
-                        if self.connections[connection].fresh {
-                            self.receive(connection, batch);
-                        }
+                    if let Ok(id) = added {
+                        self.on_accepted(id, batch);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -228,19 +180,39 @@ impl Reactor {
                     ) => {}
                 // The caller finds the same in its next turn.
                 Err(_) if batch.silent => {
-                    self.refusing.push(LISTENERS + id);
+                    self.timers.push(self.now, Timer::Accept(id));
+                    self.timers_changed = true;
                     return;
                 }
                 Err(error) => {
                     // Their descriptors are needed.
                     self.lingering.clear();
                     let number = error.raw_os_error().unwrap_or(0);
-                    batch.push(Kind::AcceptFailed, 0, &[number, server as i32]);
+                    batch.push(Kind::AcceptFailed, ConnId::NONE, &[number, server as i32]);
                     self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));
                     return;
                 }
             }
         }
-        self.again(LISTENERS + id);
+        self.ready_sources.push(Source::Listener(id));
+    }
+
+    /// Tells of a connection that was accepted, and takes its first request.
+    fn on_accepted(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.unopened {
+            // Told with the first of its requests that is for this server.
+        } else if batch.silent {
+            connection.untold.opened = true;
+            self.reports.push(connection, Work::REPORT);
+        } else {
+            batch.push(Kind::Open, id, &[connection.server as i32]);
+            if connection.awaiting_admission {
+                self.settling.push(connection, Work::ADMIT);
+            }
+        }
+        if connection.is_unregistered() {
+            self.receive(id, batch);
+        }
     }
 }

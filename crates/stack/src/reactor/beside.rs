@@ -9,8 +9,12 @@ use millrace_net::tls::secure_context::SecureContext;
 use super::Reactor;
 use crate::batch::{Batch, Kind};
 use crate::connection::Untold;
+use crate::connection::id::ConnId;
+use crate::connection::work::Work;
 use crate::server::{Server, ServerCounts};
 
+/// What is done at the end of a turn of which the caller hears nothing.
+const WITHOUT_CALLER: Work = Work::REGISTER.and(Work::UNCORK);
 /// The caller's own timer comes first, unless it is busy.
 const GRACE: Duration = Duration::from_millis(25);
 
@@ -19,30 +23,28 @@ impl Reactor {
     /// are parked, with what they have received, until the caller's next turn; so are timers. The descriptor stays readable
     /// then, so that this turn comes. `bytes` are scratch. Gives whether there is more to do at once.
     pub(crate) fn turn_beside(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
-        self.push_held();
-        self.watch_fresh();
+        self.settle(WITHOUT_CALLER);
         self.take_events(&mut Batch::silent(bytes), false)?;
-        // The caller may not come for what was only accepted.
-        self.watch_fresh();
         self.give_up();
-        self.push_held();
-        let is_left = [&self.again, &self.removed, &self.refusing].iter().any(|it| !it.is_empty());
-        if self.timers_changed || is_left || !self.parked.is_empty() {
+        // The caller may not come for what was only accepted.
+        self.settle(WITHOUT_CALLER);
+        let is_left = self.has_ready() || !self.removed.is_empty() || !self.reports.is_empty();
+        if self.timers_changed || is_left {
             self.call_again();
         }
-        Ok(!self.again.is_empty())
+        Ok(self.has_ready())
     }
 
     /// A connection has had a turn in which nothing could be told.
-    pub(super) fn after_silence(&mut self, id: usize) {
+    pub(super) fn after_silence(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get(id) else { return };
         let Untold { secured, answered_last, .. } = connection.untold;
         if secured {
-            self.list_untold(id);
+            self.queue_report(id);
         }
         if answered_last {
             // Its last answer; the caller closes what is left.
-            self.end(id);
+            self.end_when_written(id);
         }
     }
 
@@ -50,7 +52,7 @@ impl Reactor {
     pub(crate) fn give_up(&mut self) {
         self.now = self.clock.now();
         let mut given_up = Vec::new();
-        for (id, connection) in &mut self.connections {
+        for connection in self.connections.iter_mut() {
             let Some(server) = self.servers.get_mut(connection.server) else { continue };
             let limit = server.settings.response_limit;
             if !limit.is_some_and(|limit| connection.is_overdue(limit + GRACE, self.now)) {
@@ -62,7 +64,7 @@ impl Reactor {
             connection.untold.answered_last = true;
             // One that is gone is found so by the caller.
             connection.send(late_answer(server.settings.response_status), false).ok();
-            given_up.push((id, connection.queued() == 0));
+            given_up.push((connection.id, connection.queued() == 0));
         }
         if !given_up.is_empty() {
             self.call_again();
@@ -84,7 +86,7 @@ impl Reactor {
     /// Whether a response was given up.
     #[must_use]
     pub fn is_timed_out(&self, id: usize) -> bool {
-        self.connections.get(id).is_some_and(|connection| connection.timed_out)
+        self.connections.at(id).is_some_and(|connection| connection.timed_out)
     }
 
     /// What a server has done without its caller.
@@ -101,54 +103,53 @@ impl Reactor {
     }
 
     /// Nothing goes on with a connection before the caller's next turn.
-    pub(super) fn park(&mut self, id: usize) {
+    pub(super) fn park(&mut self, id: ConnId) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.parked = true;
-        }
-        self.list_untold(id);
-    }
-
-    /// Something is to be told of a connection. One may be listed several times.
-    pub(super) fn list_untold(&mut self, id: usize) {
-        if self.parked.back() != Some(&id) {
-            self.parked.push_back(id);
+            self.reports.push(connection, Work::REPORT);
         }
     }
 
-    /// Tells what could not be told, as far as there is room, and lets the connections go on.
-    pub(super) fn tell_parked(&mut self, batch: &mut Batch<'_>) {
+    /// Something is to be reported of a connection.
+    pub(super) fn queue_report(&mut self, id: ConnId) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            self.reports.push(connection, Work::REPORT);
+        }
+    }
+
+    /// Reports what could not be told before, as far as there is room, and lets the connections go on.
+    pub(super) fn report_pending(&mut self, batch: &mut Batch<'_>) {
         for (_, server) in &mut self.servers {
             server.held = 0;
         }
         // The other half is for what happens in this turn.
-        while batch.room() > batch.capacity() / 2
-            && let Some(id) = self.parked.pop_front()
-        {
-            let Some(connection) = self.connections.get_mut(id) else { continue };
+        while batch.room() > batch.capacity() / 2 && !self.reports.is_empty() {
+            let Some((connection, _)) = self.reports.pop(&mut self.connections) else { continue };
+            let id = connection.id;
             let untold = std::mem::take(&mut connection.untold);
             connection.parked = false;
             // In range: a handful of servers.
             let server = connection.server as i32;
             if untold.opened {
                 batch.push(Kind::Open, id, &[server]);
-                if connection.unseen {
-                    self.unseen.push(id);
+                if connection.awaiting_admission {
+                    self.settling.push(connection, Work::ADMIT);
                 }
             }
             if untold.secured {
-                connection.open(id, batch);
-                connection.tell_secure(id, batch);
+                connection.open(batch);
+                connection.tell_secure(batch);
             }
             if untold.drained {
                 batch.push(Kind::Drained, id, &[]);
             }
             if untold.answered_last {
-                connection.open(id, batch);
+                connection.open(batch);
                 batch.push(Kind::Answered, id, &[]);
             }
             match untold.broken {
                 Some(number) => self.tell_closed(id, number, batch),
-                None => self.again(id),
+                None => self.run_again(id),
             }
         }
     }

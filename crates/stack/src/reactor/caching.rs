@@ -9,6 +9,7 @@ use millrace_net::{Clock as _, Nanos};
 use super::{Reactor, Timer};
 use crate::caching::{Waiting, since_origin};
 use crate::connection::Connection;
+use crate::connection::id::ConnId;
 use crate::following::Following;
 use crate::server::Server;
 
@@ -45,7 +46,7 @@ impl Reactor {
     /// The application's word on how long the response to a request is fresh, before its head is sent. `request` counts
     /// from zero the requests that the caller was told of on this connection.
     pub fn cache_for(&mut self, id: usize, request: u32, fresh: Duration) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(connection) = self.connections.at_mut(id) else { return };
         if let Some(following) = &mut connection.following {
             let behind = connection.requests.wrapping_sub(request).wrapping_sub(1);
             following.set_duration(behind, fresh);
@@ -88,13 +89,13 @@ impl Reactor {
     /// How long ago a connection became idle.
     #[must_use]
     pub fn idle_for(&self, id: usize) -> Option<Duration> {
-        let connection = self.connections.get(id)?;
+        let connection = self.connections.at(id)?;
         let now = self.clock.now();
         (connection.idle_since != Nanos::NEVER).then(|| now.since(connection.idle_since))
     }
 
     /// These bytes leave on a connection.
-    pub(super) fn follow(&mut self, id: usize, parts: [&[u8]; 2]) {
+    pub(super) fn follow(&mut self, id: ConnId, parts: [&[u8]; 2]) {
         self.with_following(id, |following, cache, now, _| {
             for bytes in parts {
                 following.sent(cache, now, bytes);
@@ -103,19 +104,19 @@ impl Reactor {
     }
 
     /// No more responses are due than are under way.
-    pub(super) fn settle_following(&mut self, id: usize) {
+    pub(super) fn settle_following(&mut self, id: ConnId) {
         self.with_following(id, Following::settle);
     }
 
     /// Our side of a connection has ended.
-    pub(super) fn end_following(&mut self, id: usize) {
+    pub(super) fn end_following(&mut self, id: ConnId) {
         self.with_following(id, |following, cache, now, _| following.ended(cache, now));
     }
 
     /// Tells what a connection has sent to its server's cache: with the time, and how many requests are with the caller.
     fn with_following(
         &mut self,
-        id: usize,
+        id: ConnId,
         action: impl FnOnce(&mut Following, &mut Cache, Duration, u32),
     ) {
         let Some(connection) = self.connections.get_mut(id) else { return };
@@ -129,15 +130,15 @@ impl Reactor {
     }
 
     /// A request was answered from the cache.
-    pub(super) fn on_answered(&mut self, id: usize) {
+    pub(super) fn on_answered(&mut self, id: ConnId) {
         self.rest(id, self.now);
-        if self.connections.get(id).is_some_and(Connection::is_held) {
-            self.hold(id);
+        if self.connections.get(id).is_some_and(Connection::is_corked) {
+            self.cork(id);
         }
     }
 
     /// A connection may wait for another's response: not for ever.
-    pub(super) fn watch_flight(&mut self, id: usize) {
+    pub(super) fn watch_flight(&mut self, id: ConnId) {
         if let Some(connection) = self.connections.get(id)
             && matches!(connection.waiting, Waiting::Flight(_))
         {
@@ -174,12 +175,8 @@ impl Reactor {
         while let Some(woken) =
             self.servers.get_mut(server).and_then(|server| server.cache.pop_woken())
         {
-            // The lower half of the number, see `Connection::waiter`.
-            let id = (woken.waiter & u64::from(u32::MAX)) as usize;
+            let id = ConnId::from_bits(woken.waiter);
             let Some(connection) = self.connections.get_mut(id) else { continue };
-            if connection.waiter(id) != woken.waiter {
-                continue;
-            }
             connection.waiting = Waiting::Nothing;
             match woken.then {
                 Then::LookUp => connection.waits = connection.waits.saturating_add(1),

@@ -11,6 +11,8 @@ use super::accepting::SocketOrigin;
 use super::{Reactor, Timer};
 use crate::batch::Batch;
 use crate::channel::Channel;
+use crate::connection::id::ConnId;
+use crate::connection::work::Work;
 use crate::forwarded::About;
 use crate::sharing::{Given, MAX_HOPS, Moving, Owner, Peer, Taking, is_withdrawn};
 
@@ -29,7 +31,7 @@ impl Reactor {
     }
 
     /// A connection comes back from one who cannot take it.
-    pub(super) fn put_back(&mut self, ground: usize, given: Given) -> Option<usize> {
+    pub(super) fn put_back(&mut self, ground: usize, given: Given) -> Option<ConnId> {
         let server = self.sharing.grounds.get(ground)?.members.first()?.server;
         // One that has not been sent yet is still the link's, too.
         let owned = |socket: Arc<OwnedFd>| Arc::try_unwrap(socket).or_else(|it| it.try_clone());
@@ -91,8 +93,9 @@ impl Reactor {
                 // Before a handshake nothing can be said. The other holds the socket, too, so that closing it would not do; one
                 // that cannot be shut down has no client any more.
                 socket2::SockRef::from(&*given.socket).shutdown(Shutdown::Both).ok();
-            } else if let Some(id) = self.put_back(ground, given) {
-                let connection = &mut self.connections[id];
+            } else if let Some(id) = self.put_back(ground, given)
+                && let Some(connection) = self.connections.get_mut(id)
+            {
                 (connection.hops, connection.withdrawn) = (MAX_HOPS + 1, true);
             }
         }
@@ -117,18 +120,19 @@ impl Reactor {
         server: usize,
         taking: Taking,
         placed: bool,
-    ) -> io::Result<usize> {
+    ) -> io::Result<ConnId> {
         let Taking { socket, peer, hops, about, bytes } = taking;
         let socket = Socket::from_known(socket, about.is_some());
         let id = self.add(socket, peer, server, SocketOrigin::Other { ground, about, bytes })?;
-        let connection = &mut self.connections[id];
-        (connection.hops, connection.placed) = (hops, placed);
-        self.again(id);
+        if let Some(connection) = self.connections.get_mut(id) {
+            (connection.hops, connection.placed) = (hops, placed);
+            self.run_queue.push(connection, Work::READ);
+        }
         Ok(id)
     }
 
     /// A connection goes to whom its next request belongs to.
-    pub(super) fn leave(&mut self, id: usize, batch: &mut Batch<'_>) {
+    pub(super) fn leave(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(owner) = connection.leaving.take() else { return };
         if let Owner::Server(server) = owner
@@ -138,7 +142,7 @@ impl Reactor {
             if connection.shaking {
                 self.watch_handshakes(server);
             }
-            return self.again(id);
+            return self.run_again(id);
         }
         let Some(ground) = connection.ground else { return };
         let (server, peer, hops) = (connection.server, connection.peer, connection.hops);
@@ -150,7 +154,7 @@ impl Reactor {
                 return drop(self.remove(id));
             }
             connection.hops = MAX_HOPS + 1;
-            return self.again(id);
+            return self.run_again(id);
         }
         let Ok((socket, about, bytes)) = self.give_away(id, batch) else {
             return self.tell_closed(id, 0, batch);
@@ -187,8 +191,8 @@ impl Reactor {
     }
 
     /// A connection whose server is gone, and whose next request may be anybody's, goes on with the others. `false`: there are none.
-    pub(super) fn pass_on(&mut self, id: usize, batch: &mut Batch<'_>) -> bool {
-        let Some(connection) = self.connections.get_mut(id) else { return false };
+    pub(super) fn pass_on(&mut self, id: ConnId, batch: &mut Batch<'_>) -> bool {
+        let Some(connection) = self.connections.get(id) else { return false };
         let is_free = connection.unopened && connection.queued() == 0 && !connection.withdrawn;
         let Some(at) = connection.ground.filter(|_| is_free) else { return false };
         let server = connection.server;
@@ -197,14 +201,16 @@ impl Reactor {
         let own = other.map(|member| Owner::Server(member.server));
         let link = || Some(Owner::Link(self.other_of(at)?));
         let Some(owner) = own.or_else(link) else { return false };
-        self.connections[id].leaving = Some(owner);
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.leaving = Some(owner);
+        }
         self.leave(id, batch);
         true
     }
 
     /// Takes the socket out of a connection, and what was read of it and not taken. A TLS session stays, and gives a way to
     /// its text.
-    fn give_away(&mut self, id: usize, batch: &mut Batch<'_>) -> io::Result<GivenAway> {
+    fn give_away(&mut self, id: ConnId, batch: &mut Batch<'_>) -> io::Result<GivenAway> {
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
         if matches!(connection.channel, Channel::Tls(_)) && !connection.shaking {
             let server = connection.server;
@@ -222,7 +228,7 @@ impl Reactor {
             server.counts.moved += 1;
         }
         if connection.unopened {
-            let (socket, _, bytes) = self.release(id)?;
+            let (socket, _, bytes) = self.release(id.index())?;
             return Ok((socket, about, bytes));
         }
         let (socket, bytes) = connection.give_away(self.poll.registry())?;

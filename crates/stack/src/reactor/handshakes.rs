@@ -6,28 +6,27 @@ use millrace_net::tls::server::ServerTlsStream;
 
 use super::{Reactor, Timer};
 use crate::batch::Batch;
-use crate::connection::{Connection, EVENTS};
+use crate::connection::EVENTS;
 
 impl Reactor {
     pub(super) fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
-        self.watched.retain(|&watched| watched != server);
-        let Some(limit) = self.servers.get(server).and_then(|server| server.settings.tls) else {
-            return;
-        };
+        let Some(of) = self.servers.get_mut(server) else { return };
+        of.has_handshake_timer = false;
+        let Some(limit) = of.settings.tls else { return };
         let mut next = Nanos::NEVER;
-        for (id, connection) in self.connections.iter_mut() {
+        for connection in self.connections.iter_mut() {
             if connection.server != server || !connection.shaking || connection.gone {
                 continue;
             }
             let at = connection.began + limit;
             if at <= self.now && batch.room() >= EVENTS {
-                connection.tell_timeout(id, batch);
+                connection.tell_timeout(batch);
             } else {
                 next = next.min(at.max(self.now));
             }
         }
         if next != Nanos::NEVER {
-            self.watched.push(server);
+            of.has_handshake_timer = true;
             self.timers.push(next, Timer::Handshakes(server));
         }
     }
@@ -35,9 +34,10 @@ impl Reactor {
     /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
     /// implementation has to. `told_alone`: requests come after [`Self::start`] only.
     pub fn choose(&mut self, id: usize, context: &SecureContext, told_alone: bool) -> bool {
-        let Some(connection) = self.connections.get_mut(id) else { return false };
+        let Some(connection) = self.connections.at_mut(id) else { return false };
         let chosen = connection.choose(context, told_alone);
         if chosen && connection.can_go_on() {
+            let id = connection.id;
             self.wake(id);
         }
         chosen
@@ -45,7 +45,10 @@ impl Reactor {
 
     /// Receives requests, after an end of the handshake that was told alone.
     pub fn start(&mut self, id: usize) {
-        if self.connections.get_mut(id).is_some_and(Connection::start) {
+        if let Some(connection) = self.connections.at_mut(id)
+            && connection.start()
+        {
+            let id = connection.id;
             self.wake(id);
         }
     }
@@ -53,7 +56,7 @@ impl Reactor {
     /// The certificates that a client has shown, its own first. DER.
     #[must_use]
     pub fn certificates(&self, id: usize) -> Vec<Vec<u8>> {
-        let Some(connection) = self.connections.get(id) else { return Vec::new() };
+        let Some(connection) = self.connections.at(id) else { return Vec::new() };
         match (connection.tls(), connection.channel.forwarded()) {
             (Some(tls), _) => tls.certificates(),
             (None, Some(about)) => about.certificates.clone(),
@@ -64,6 +67,6 @@ impl Reactor {
     /// The TLS of a connection.
     #[must_use]
     pub fn tls(&self, id: usize) -> Option<&ServerTlsStream> {
-        self.connections.get(id)?.tls()
+        self.connections.at(id)?.tls()
     }
 }

@@ -28,16 +28,16 @@ impl Reactor {
         let late = |connection: &Connection| {
             // What goes on in the next turn may have waited for another's response until now.
             !connection.shaking
-                && !connection.listed
+                && !connection.is_queued_to_read()
                 && connection.waiting == Waiting::Nothing
                 && (!connection.head_done && over(connection.began, head)
                     || over(connection.began, whole))
         };
-        let all = self.connections.iter_mut().filter(|(_, c)| c.server == server);
+        let all = self.connections.iter_mut().filter(|it| it.server == server);
         let mut ids = Vec::new();
-        for (id, connection) in all.filter(|(_, connection)| late(connection)) {
+        for connection in all.filter(|connection| late(connection)) {
             connection.unopened = false;
-            ids.push(id);
+            ids.push(connection.id.index());
         }
         ids
     }
@@ -52,12 +52,12 @@ impl Reactor {
     ) -> (Vec<usize>, Vec<usize>) {
         let now = self.clock.now();
         let (mut receiving, mut sending) = (Vec::new(), Vec::new());
-        for (id, connection) in self.connections.iter_mut().filter(|(_, c)| c.server == server) {
+        for connection in self.connections.iter_mut().filter(|it| it.server == server) {
             if connection.receives_slowly(receive, RATE_GRACE, now) {
-                receiving.push(id);
+                receiving.push(connection.id.index());
             }
             if connection.sends_slowly(send, RATE_GRACE, now, unacknowledged) {
-                sending.push(id);
+                sending.push(connection.id.index());
             }
         }
         (receiving, sending)
@@ -68,7 +68,7 @@ impl Reactor {
     /// does since version 26.
     pub fn idle(&self, server: usize, unused: bool) -> impl Iterator<Item = (usize, u32)> {
         let idle = move |it: &Connection| it.has_told_all() || unused && it.is_unused();
-        let all = self.connections.iter().filter(move |(_, c)| c.server == server);
-        all.filter(move |(_, connection)| idle(connection)).map(|(id, c)| (id, c.requests))
+        let all = self.connections.iter().filter(move |it| it.server == server);
+        all.filter(move |connection| idle(connection)).map(|it| (it.id.index(), it.requests))
     }
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use millrace_net::socket::Socket;
 use millrace_net::{Clock as _, Nanos};
-use mio::Token;
 
-use super::{LINGERING, Reactor, Timer};
+use super::source::Source;
+use super::{Reactor, Timer};
 use crate::batch::Batch;
 use crate::connection::Connection;
 
@@ -75,11 +75,11 @@ impl Reactor {
             return;
         }
         let counted = Arc::clone(&server.lingering);
-        let is_watched = !connection.fresh;
+        let is_watched = !connection.is_unregistered();
         let Some((mut socket, _)) = connection.into_parts() else { return };
         let entry = self.lingering.vacant_entry();
         let id = entry.key();
-        let (registry, token) = (self.poll.registry(), Token(LINGERING + id));
+        let (registry, token) = (self.poll.registry(), Source::Lingering(id).token());
         let registered = match is_watched {
             true => socket.register_again(registry, token),
             false => socket.register(registry, token),
@@ -107,10 +107,10 @@ impl Reactor {
         let Some(lingering) = self.lingering.get_mut(id) else { return };
         let scratch = &mut batch.bytes[batch.used..];
         if scratch.len() < ROOM {
-            return self.again(LINGERING + id);
+            return self.ready_sources.push(Source::Lingering(id));
         }
         match lingering.discard(scratch, self.now) {
-            Ok(true) => self.again(LINGERING + id),
+            Ok(true) => self.ready_sources.push(Source::Lingering(id)),
             Ok(false) => {}
             Err(_) => {
                 self.lingering.remove(id);

@@ -4,13 +4,13 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use mio::Token;
-
-use super::{RELAYS, Reactor};
+use super::Reactor;
+use super::source::Source;
 use crate::batch::Batch;
 use crate::caching::Waiting;
 use crate::channel::Channel;
 use crate::connection::READ;
+use crate::connection::id::ConnId;
 use crate::forwarded::{About, Relay};
 
 /// Reads in each direction before everything else has its turn.
@@ -27,38 +27,38 @@ enum Pumped {
 impl Reactor {
     /// From now on the text of a connection goes to another process and comes from there. Gives what that is to have: the
     /// other end, and what is to be known of the session.
-    pub(super) fn relay(&mut self, id: usize) -> io::Result<(OwnedFd, Box<About>)> {
-        let (local, peer) = self.addresses(id);
+    pub(super) fn relay(&mut self, id: ConnId) -> io::Result<(OwnedFd, Box<About>)> {
+        let (local, peer) = self.addresses(id.index());
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
         let mut about = connection.about().ok_or(io::ErrorKind::Unsupported)?;
         (about.local, about.peer) = (local, peer);
         let bytes = connection.take_input();
-        let (relay, socket) = Relay::new(self.poll.registry(), Token(RELAYS + id), bytes)?;
+        let (relay, socket) = Relay::new(self.poll.registry(), Source::Relay(id).token(), bytes)?;
         connection.relay = Some(Box::new(relay));
         // Neither idle nor late, whatever its requests are.
         connection.waiting = Waiting::Owner;
         connection.readable = true;
-        self.again(id);
+        self.run_again(id);
         Ok((socket, Box::new(about)))
     }
 
     /// Whether the text of a connection goes to another process.
     #[must_use]
     pub fn is_relayed(&self, id: usize) -> bool {
-        self.connections.get(id).is_some_and(|connection| connection.relay.is_some())
+        self.connections.at(id).is_some_and(|connection| connection.relay.is_some())
     }
 
     /// Moves text both ways.
-    pub(super) fn pump(&mut self, id: usize, batch: &mut Batch<'_>) {
+    pub(super) fn pump(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         match self.pump_on(id, batch) {
             Ok(Pumped::Waits) => {}
-            Ok(Pumped::Again) => self.again(id),
+            Ok(Pumped::Again) => self.run_again(id),
             Ok(Pumped::Over) => self.tell_closed(id, 0, batch),
             Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
         }
     }
 
-    fn pump_on(&mut self, id: usize, batch: &mut Batch<'_>) -> io::Result<Pumped> {
+    fn pump_on(&mut self, id: ConnId, batch: &mut Batch<'_>) -> io::Result<Pumped> {
         let Some(connection) = self.connections.get_mut(id) else { return Ok(Pumped::Waits) };
         let Some(mut relay) = connection.relay.take() else { return Ok(Pumped::Waits) };
         let room = connection.channel.room();

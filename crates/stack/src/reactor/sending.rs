@@ -7,6 +7,8 @@ use millrace_net::{Clock as _, Nanos};
 use super::{Reactor, Timer};
 use crate::caching::Waiting;
 use crate::connection::Connection;
+use crate::connection::id::ConnId;
+use crate::connection::work::Work;
 use crate::server::Server;
 
 impl Reactor {
@@ -15,19 +17,21 @@ impl Reactor {
     pub fn send(&mut self, id: usize, bytes: &[u8], done: u32, last: bool) -> io::Result<usize> {
         let connection = self.own(id)?;
         if connection.timed_out {
-            self.finish(id, done);
+            let id = connection.id;
+            self.complete(id, done);
             return Ok(0);
         }
+        let id = connection.id;
         connection.said_last |= last;
         connection.untouched &= bytes.is_empty();
         let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();
         self.follow(id, [bytes, &[]]);
         if done > 0 {
-            self.finish(id, done);
+            self.complete(id, done);
         }
         if held {
-            self.hold(id);
+            self.cork(id);
         }
         Ok(queued)
     }
@@ -35,13 +39,13 @@ impl Reactor {
     /// Bytes of a connection that have not left.
     #[must_use]
     pub fn queued(&self, id: usize) -> usize {
-        let connection = self.connections.get(id).filter(|connection| !connection.is_moved());
+        let connection = self.connections.at(id).filter(|connection| !connection.is_moved());
         connection.map_or(0, Connection::queued)
     }
 
     /// A connection, unless it is another's by now.
     pub(super) fn own(&mut self, id: usize) -> io::Result<&mut Connection> {
-        let connection = self.connections.get_mut(id).filter(|connection| !connection.is_moved());
+        let connection = self.connections.at_mut(id).filter(|connection| !connection.is_moved());
         connection.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
@@ -55,21 +59,29 @@ impl Reactor {
     ) -> io::Result<usize> {
         let connection = self.own(id)?;
         if connection.timed_out {
-            self.finish(id, done);
+            let id = connection.id;
+            self.complete(id, done);
             return Ok(0);
         }
+        let id = connection.id;
         connection.untouched = false;
         connection.send_two(first, second)?;
         let queued = connection.queued();
         self.follow(id, [first, second]);
         if done > 0 {
-            self.finish(id, done);
+            self.complete(id, done);
         }
         Ok(queued)
     }
 
     /// `done` responses of a connection are complete.
     pub fn finish(&mut self, id: usize, done: u32) {
+        if let Some(connection) = self.connections.at(id) {
+            self.complete(connection.id, done);
+        }
+    }
+
+    fn complete(&mut self, id: ConnId, done: u32) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(Server { settings, in_flight, .. }) = self.servers.get_mut(connection.server)
         else {
@@ -99,7 +111,7 @@ impl Reactor {
     }
 
     /// If nothing is under way on a connection, it is idle from now on.
-    pub(super) fn rest(&mut self, id: usize, now: Nanos) {
+    pub(super) fn rest(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(server) = self.servers.get(connection.server) else { return };
         if !connection.is_idle() {
@@ -115,22 +127,13 @@ impl Reactor {
         }
     }
 
-    /// Sends what waits for an end that has not come.
-    pub(super) fn push_held(&mut self) {
-        while let Some(id) = self.held.pop() {
-            if let Some(connection) = self.connections.get_mut(id) {
-                let no_delay =
-                    self.servers.get(connection.server).is_none_or(|s| s.settings.no_delay);
-                connection.push(no_delay);
-            }
-        }
-    }
-
     /// The last bytes of a connection wait for its end: until the end of the turn, or a moment.
-    pub(super) fn hold(&mut self, id: usize) {
-        self.held.push(id);
-        if !self.in_turn && self.held.len() == 1 {
-            self.timers.push(self.now, Timer::Held);
+    pub(super) fn cork(&mut self, id: ConnId) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        self.settling.push(connection, Work::UNCORK);
+        // A timer that is due leads to a turn, whatever it is for.
+        if !self.in_turn && self.timers.next() > self.now {
+            self.timers.push(self.now, Timer::Uncork);
             self.timers_changed = true;
         }
     }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millrace_net::{Clock as _, Nanos};
+use mio::Interest;
 use mio::net::UnixStream;
-use mio::{Interest, Token};
 use slab::Slab;
 
-use super::{DOORS, LINKS, Reactor, Timer};
+use super::source::Source;
+use super::{Reactor, Timer};
 use crate::connection::READ;
 use crate::forwarded::About;
 use crate::sharing::joining::{Joined, ReactorId};
@@ -133,7 +134,11 @@ impl Reactor {
         let door = door.ok_or(io::ErrorKind::NotConnected)?;
         let id = self.sharing.grounds.insert(Ground::new(&prefix, door, listener));
         let ground = &mut self.sharing.grounds[id];
-        self.poll.registry().register(&mut ground.door, Token(DOORS + id), Interest::READABLE)?;
+        self.poll.registry().register(
+            &mut ground.door,
+            Source::Door(id).token(),
+            Interest::READABLE,
+        )?;
         let now = self.clock.now();
         for (lost, left) in others.iter().flat_map(|other| &other.gone) {
             self.add_gone(id, lost.clone(), now + *left);
@@ -146,7 +151,7 @@ impl Reactor {
             }
         }
         // Somebody may have come, or said something, before.
-        self.again(DOORS + id);
+        self.ready_sources.push(Source::Door(id));
         Ok(id)
     }
 
@@ -154,8 +159,8 @@ impl Reactor {
         let id = self.sharing.peers.insert(peer);
         let socket = &mut self.sharing.peers[id].link.socket;
         let both = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(socket, Token(LINKS + id), both)?;
-        self.again(LINKS + id);
+        self.poll.registry().register(socket, Source::Peer(id).token(), both)?;
+        self.ready_sources.push(Source::Peer(id));
         Ok(id)
     }
 
@@ -305,11 +310,11 @@ impl Reactor {
     }
 
     /// Those who share a port have something to say, or one comes to join them.
-    pub(super) fn on_others(&mut self, token: usize) {
-        if token >= DOORS {
-            self.on_door(token - DOORS);
-        } else {
-            self.on_link(token - LINKS);
+    pub(super) fn on_others(&mut self, source: Source) {
+        match source {
+            Source::Door(id) => self.on_door(id),
+            Source::Peer(id) => self.on_link(id),
+            _ => {}
         }
     }
 
@@ -323,10 +328,10 @@ impl Reactor {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // No event tells when there is room for those that wait.
-                Err(_) => return self.again_later(DOORS + id),
+                Err(_) => return self.again_later(Source::Door(id)),
             }
         }
-        self.again(DOORS + id);
+        self.ready_sources.push(Source::Door(id));
     }
 
     /// One comes to join, unless there are too many of another user.
@@ -341,8 +346,8 @@ impl Reactor {
     }
 
     /// Looks at a link or a door again, though no event may say so.
-    fn again_later(&mut self, token: usize) {
-        self.timers.push(self.now + RETRY, Timer::Retry(token));
+    fn again_later(&mut self, source: Source) {
+        self.timers.push(self.now + RETRY, Timer::Retry(source));
         self.timers_changed = true;
     }
 
@@ -352,7 +357,7 @@ impl Reactor {
             && peer.link.is_held()
             && !std::mem::replace(&mut peer.retried, true)
         {
-            self.again_later(LINKS + id);
+            self.again_later(Source::Peer(id));
         }
     }
 
@@ -385,15 +390,17 @@ impl Reactor {
     pub(super) fn on_rest(&mut self, id: usize) {
         if let Some(peer) = self.sharing.peers.get_mut(id) {
             peer.waited_for = false;
-            self.again(LINKS + id);
+            self.ready_sources.push(Source::Peer(id));
         }
     }
 
-    pub(super) fn on_retry(&mut self, token: usize) {
-        if let Some(peer) = self.sharing.peers.get_mut(token.wrapping_sub(LINKS)) {
+    pub(super) fn on_retry(&mut self, source: Source) {
+        if let Source::Peer(id) = source
+            && let Some(peer) = self.sharing.peers.get_mut(id)
+        {
             peer.retried = false;
         }
-        self.again(token);
+        self.ready_sources.push(source);
     }
 
     /// Says what is to be said, and hears what has come; an error: the link has ended.
@@ -411,13 +418,13 @@ impl Reactor {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if is_passing(&error) => {
-                    self.again_later(LINKS + id);
+                    self.again_later(Source::Peer(id));
                     return Ok(());
                 }
                 Err(error) => return Err(error),
             }
         }
-        self.again(LINKS + id);
+        self.ready_sources.push(Source::Peer(id));
         Ok(())
     }
 

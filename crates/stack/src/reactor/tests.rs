@@ -1,8 +1,9 @@
 //! What no caller sees: turns of the second thread that the first one does not follow, and memory.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use super::Reactor;
 use crate::batch::{Batch, EVENT_LENGTH};
@@ -25,7 +26,7 @@ fn what_is_accepted_beside_is_watched_at_once() {
     reactor.listen(server, listener.into()).unwrap();
     let _client = TcpStream::connect(address).unwrap();
     reactor.turn_beside(&mut vec![0; 256 * 1024]).unwrap();
-    let watched: Vec<bool> = reactor.connections.iter().map(|(_, it)| !it.fresh).collect();
+    let watched: Vec<bool> = reactor.connections.iter().map(|it| !it.is_unregistered()).collect();
     assert_eq!(watched, [true]);
     drop(reactor);
     std::fs::remove_dir_all(&base).unwrap();
@@ -44,7 +45,7 @@ fn what_was_held_back_keeps_no_memory() {
     for _ in 0..5 {
         reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
         reactor.finish(id, 1);
-        kept.push(reactor.connections[id].kept_memory());
+        kept.push(reactor.connections.at(id).unwrap().kept_memory());
     }
     assert!(kept[0] > 30_000 && kept[4] == 0, "{kept:?}");
 }
@@ -63,4 +64,45 @@ fn timers_of_connections_that_are_gone_leave() {
         reactor.close(id, false);
         assert!(reactor.timers.len() < 100);
     }
+}
+
+/// A batch may still contain the number of a connection that was closed while it is taken.
+#[test]
+fn a_number_is_given_anew_from_the_next_turn_on() {
+    let mut reactor = Reactor::new().unwrap();
+    let server = reactor.add_server(Settings::default());
+    let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
+    let mut pairs = Vec::new();
+    let mut adopt = |reactor: &mut Reactor| {
+        let (client, other) = UnixStream::pair().unwrap();
+        pairs.push(client);
+        reactor.adopt(server, other.into()).unwrap()
+    };
+    let first = adopt(&mut reactor);
+    let key = reactor.connections.at(first).unwrap().id;
+    reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
+    reactor.close(first, false);
+    assert_ne!(adopt(&mut reactor), first);
+    reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
+    assert_eq!(adopt(&mut reactor), first);
+    assert!(reactor.connections.get(key).is_none(), "another generation");
+    assert!(reactor.connections.remove(key).is_none());
+}
+
+/// What waits for the end of a connection leaves in time, though no turn comes by itself.
+#[test]
+fn last_bytes_leave_without_a_turn() {
+    let mut reactor = Reactor::new().unwrap();
+    let server = reactor.add_server(Settings::default());
+    let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let id = reactor.adopt(server, listener.accept().unwrap().0.into()).unwrap();
+    reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
+    reactor.wake_again();
+    reactor.send(id, b"HTTP/1.1 204 No Content\r\n\r\n", 1, true).unwrap();
+    assert_eq!(reactor.next_timer(), Some(Duration::ZERO));
+    reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
+    client.read_exact(&mut [0; 27]).unwrap();
 }

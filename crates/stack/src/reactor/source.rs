@@ -1,0 +1,83 @@
+//! What a readiness event is of.
+
+use mio::Token;
+
+use crate::connection::id::ConnId;
+
+const _: () = assert!(usize::BITS == 64, "a token holds the key of a connection");
+
+/// Where the number of the kind begins in a token; below it stands which one.
+const KIND_SHIFT: u32 = 61;
+
+/// What a token of the poller stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    Connection(ConnId),
+    /// The way to whoever has the requests of a connection.
+    Relay(ConnId),
+    /// A connection that is over for its caller.
+    Lingering(usize),
+    Listener(usize),
+    /// A link to one who shares a port.
+    Peer(usize),
+    /// Where those come to that join them.
+    Door(usize),
+    Waker,
+}
+
+impl Source {
+    pub(super) fn token(self) -> Token {
+        let (kind, which) = match self {
+            Self::Connection(id) => (0, id.to_bits()),
+            Self::Relay(id) => (1, id.to_bits()),
+            Self::Lingering(id) => (2, id as u64),
+            Self::Listener(id) => (3, id as u64),
+            Self::Peer(id) => (4, id as u64),
+            Self::Door(id) => (5, id as u64),
+            Self::Waker => (6, 0),
+        };
+        // Of the same size, as checked above.
+        Token((kind << KIND_SHIFT | which) as usize)
+    }
+
+    pub(super) fn of(Token(token): Token) -> Self {
+        let which = token & ((1 << KIND_SHIFT) - 1);
+        let id = || ConnId::from_bits(which as u64);
+        match token >> KIND_SHIFT {
+            0 => Self::Connection(id()),
+            1 => Self::Relay(id()),
+            2 => Self::Lingering(which),
+            3 => Self::Listener(which),
+            4 => Self::Peer(which),
+            5 => Self::Door(which),
+            _ => Self::Waker,
+        }
+    }
+
+    /// It belongs to the sharing of a port.
+    pub(super) fn is_shared(self) -> bool {
+        matches!(self, Self::Peer(_) | Self::Door(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_stand_for_their_sources() {
+        let last = (1 << 29) - 1;
+        for bits in [0, 7 | 5 << 32, u64::from(u32::MAX) | last << 32] {
+            let id = ConnId::from_bits(bits);
+            for source in [Source::Connection(id), Source::Relay(id)] {
+                assert_eq!(Source::of(source.token()), source);
+            }
+        }
+        for id in [0, 1, 1 << 32] {
+            use Source::{Door, Lingering, Listener, Peer};
+            for source in [Lingering(id), Listener(id), Peer(id), Door(id), Source::Waker] {
+                assert_eq!(Source::of(source.token()), source);
+            }
+        }
+    }
+}
