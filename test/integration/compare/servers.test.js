@@ -263,15 +263,17 @@ describe('both stacks', () => {
     assert.deepEqual(Object.keys(stack.fallbackReasons), ['unusual']);
   });
 
-  test('are what they are, whatever the environment and the command say', async () => {
-    const source =
-      "const http = require('http'); http.createServer((q, r) => r.end([http.millraceVersion !== undefined, process.env.NODE_OPTIONS.split(' ')[0]].join())).listen(0)";
-    const command = [process.execPath, '--import', import.meta.resolve('millrace/register')];
-    const env = { NODE_OPTIONS: '--no-warnings', MILLRACE_STACK: 'node' };
-    const args = ['compare', ...SHORT, '--stack', '--', ...command, '-e', source];
-    const { stderr } = await millrace(args, { env }).ended;
-    assert.match(stderr, /content 'false,--no-warnings' of A, 'true,--no-warnings' of B/);
-  });
+  for (const setting of [{}, { MILLRACE_STACK: 'node' }]) {
+    test(`are what they are, whatever the command loads, with ${JSON.stringify(setting)}`, async () => {
+      const source =
+        "const http = require('http'); http.createServer((q, r) => r.end([http.millraceVersion !== undefined, process.env.NODE_OPTIONS.split(' ')[0]].join())).listen(0)";
+      const command = [process.execPath, '--import', import.meta.resolve('millrace/register')];
+      const env = { NODE_OPTIONS: '--no-warnings', ...setting };
+      const args = ['compare', ...SHORT, '--stack', '--', ...command, '-e', source];
+      const { stderr } = await millrace(args, { env }).ended;
+      assert.match(stderr, /content 'false,--no-warnings' of A, 'true,--no-warnings' of B/);
+    });
+  }
 
   test('where nothing loads the stack its share is not known', async () => {
     const perl = `use IO::Socket::INET; my $l = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 9) or die; $SIG{TERM} = sub { exit }; while (my $c = $l->accept) { <$c>; print $c "HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n"; close $c }`;

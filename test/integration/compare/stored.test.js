@@ -157,7 +157,7 @@ describe('a baseline', () => {
       ],
       ['cut.json', "'cut.json' is cut off: a result is what -o FILE or --json writes"],
     ]) {
-      const args = ['-d', '1h', '-c', '2', '--baseline', file, '--', ...server];
+      const args = ['-d', '3s', '-c', '2', '--baseline', file, '--', ...server];
       const { code, stderr } = await millrace(args, inFolder).ended;
       assert.deepEqual([code, stderr], [2, `millrace: ${message}\n`]);
     }

@@ -1,4 +1,4 @@
-// The published schemas of explanations, capacity results and studies. That of a load is tested with its fixtures in report.test.js,
+// The published schemas of explanations, capacity results, comparisons and studies. That of a load is tested with its fixtures in report.test.js,
 // and real results where they are made.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -8,11 +8,14 @@ import { renderLabPage } from '../../../dist/report/lab/html.js';
 import * as results from '../../fixtures/capacity/results.js';
 import * as explanations from '../../fixtures/explain/explanations.js';
 import { studied } from '../../fixtures/lab/results.js';
+import * as comparisons from '../../fixtures/report/comparisons.js';
 import {
   asJson,
   fitsPublishedCapacity,
+  fitsPublishedComparison,
   fitsPublishedExplanation,
   isCapacityResult,
+  isComparison,
   isExplanation,
   isLabResult,
   publishedLimits,
@@ -132,6 +135,39 @@ describe('capacity result', () => {
       assert.ok(fitsPublishedCapacity(changed(make(), add)), `${add}`);
     }
     assert.equal(fitsPublishedCapacity(changed(found(), (it) => delete it.search.rate)), false);
+  });
+});
+
+describe('comparison', () => {
+  const { faster, withNames } = comparisons;
+
+  test('one with and one without request names is valid', () => {
+    for (const result of [faster(), withNames(3, 1)]) {
+      isComparison(asJson(result));
+      assert.deepEqual(isComparison.errors, null);
+    }
+  });
+
+  test('one with a missing, an unknown or a wrong property is not', () => {
+    const spoiled = [
+      (it) => delete it.sides.b,
+      (it) => delete it.rows[0].ratio,
+      (it) => Object.assign(it, { kind: 'load' }),
+      (it) => Object.assign(it, { added: 1 }),
+      (it) => Object.assign(it, { rows: [] }),
+      (it) => Object.assign(it, { ended: 'files-and-more' }),
+      (it) => Object.assign(it.verdict, { word: 'faster' }),
+      (it) => Object.assign(it.runs[0], { pair: 0.5 }),
+      (it) => Object.assign(it.runs[0].figures, { p50Ms: '1' }),
+    ];
+    for (const spoil of spoiled) {
+      assert.equal(isComparison(changed(faster(), spoil)), false, `${spoil}`);
+    }
+  });
+
+  test('as published lets properties be added, and none be left out', () => {
+    assert.ok(fitsPublishedComparison(changed(faster(), (it) => Object.assign(it, { added: 1 }))));
+    assert.equal(fitsPublishedComparison(changed(faster(), (it) => delete it.verdict)), false);
   });
 });
 
