@@ -1,4 +1,4 @@
-import type { PlanSummary } from '../load/result.js';
+import type { PlanSummary, Warning } from '../load/result.js';
 import { packageVersion } from '../version.js';
 import { readRun } from './figures.js';
 import { evaluateRatioCondition } from './ratio-condition.js';
@@ -18,6 +18,8 @@ interface Measured {
   /** How the answers of the sides differ. */
   differences: readonly string[];
   stack?: ComparisonResult['stack'];
+  /** Warnings that are not those of a run. */
+  warnings?: readonly Warning[];
 }
 
 /** Completes what was measured to the result. */
@@ -54,7 +56,7 @@ export function conclude(measured: Measured): ComparisonResult {
     ...(conditions.length > 0 && {
       conditions: conditions.map((condition) => evaluateRatioCondition(condition, rows)),
     }),
-    warnings: summarizeWarnings(runs),
+    warnings: [...(measured.warnings ?? []), ...summarizeWarnings(runs)],
   };
 }
 

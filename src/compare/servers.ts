@@ -1,10 +1,12 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { MillraceError, usageError } from '../errors.js';
+import { count } from '../format/units.js';
 import { runLoad } from '../load/engine/run.js';
 import { buildPlan } from '../load/plan/plan.js';
-import type { LoadResult } from '../load/result.js';
+import type { LoadResult, Warning } from '../load/result.js';
 import { withTemporaryFolder } from '../process/temporary-folder.js';
+import { MAX_ASKED } from './answers.js';
 import { checkAnswers } from './check-answers.js';
 import { chooseMetric, conclude } from './conclude.js';
 import { readRun } from './figures.js';
@@ -27,13 +29,13 @@ export async function compareServers(
   if (options.a.stack === undefined && options.b.stack === undefined) {
     return new ServerComparison(options, settings, onProgress, null).run();
   }
-  return withTemporaryFolder('millrace-compare', async (folder) => {
-    try {
-      return await new ServerComparison(options, settings, onProgress, folder).run();
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
+  // Only the folder is made there: what fails in it would be tried in another one.
+  const folder = await withTemporaryFolder('millrace-compare', async (made) => made);
+  try {
+    return await new ServerComparison(options, settings, onProgress, folder).run();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 type Ended = Exclude<ComparisonResult['ended'], 'files'>;
@@ -73,7 +75,7 @@ class ServerComparison {
 
   async run(): Promise<ComparisonResult> {
     const { a, b } = this.#sides;
-    await this.#checkConditions();
+    const requests = await this.#checkPlan();
     const differences = await checkAnswers(this.#sides, {
       seed: this.#seed,
       allowDifference: this.#settings.allowDifference,
@@ -89,6 +91,7 @@ class ServerComparison {
       runs: this.#runs,
       ended,
       differences,
+      warnings: describeSample(requests),
       ...(this.#statsFile !== null && { stack: readStackShare(this.#statsFile) }),
     });
   }
@@ -136,12 +139,20 @@ class ServerComparison {
     return null;
   }
 
-  /** Refuses conditions on names that no request has. */
-  async #checkConditions(): Promise<void> {
+  /** Refuses conditions on names that no request has; returns the number of requests. */
+  async #checkPlan(): Promise<number> {
     const { load } = this.#sides.a;
-    const { names } = await buildPlan(load, load.command && 'http://localhost');
+    const { names, native } = await buildPlan(load, load.command && 'http://localhost');
     checkConditionNames(this.#settings.conditions, names);
+    return native.requests.length;
   }
+}
+
+/** Warns where not all requests of a mix were asked for. */
+function describeSample(requests: number): Warning[] {
+  if (requests <= MAX_ASKED) return [];
+  const message = `The answers to ${count(MAX_ASKED)} of the ${count(requests)} requests were compared.`;
+  return [{ id: 'answers-sampled', message }];
 }
 
 /** Refuses a run that says nothing about the server. */

@@ -102,11 +102,12 @@ function setGiven(invocation: CompareInvocation, { command, positional }: Operan
   }
   for (const side of ['a', 'b'] as const) Object.assign(sides[side], readGiven(side, given[side]));
   const [stray] = positional;
-  if (stray !== undefined && sides.a.files) {
-    throw usageError(
-      `'${stray}' belongs to no side: quote a pattern or a list, as in --a 'main-*.json' --b 'branch-*.json'`,
-    );
-  }
+  const [ofCommand] = [sides.a, sides.b].filter(({ command }) => command !== undefined);
+  if (stray === undefined || ofCommand) return;
+  const advice = sides.a.files
+    ? "quote a pattern or a list, as in --a 'main-*.json' --b 'branch-*.json'"
+    : '--a and --b have their URLs';
+  throw usageError(`'${stray}' belongs to no side: ${advice}`);
 }
 
 function readGiven(side: SideName, values: string[]): CompareSide {

@@ -112,6 +112,7 @@ describe('one line refuses', () => {
       ['--a', 'a.json', 'b.json', '--b', 'c.json'],
       /^'b\.json' belongs to no side: quote a pattern/,
     ],
+    [['--a', 'http://h/', '--b', 'http://i/', '/x'], /^'\/x' belongs to no side: --a and --b have/],
     [['a.json', 'http://h/'], /^a URL cannot be compared with a file of results/],
     [['--env-a', 'K', '--', 'x'], /^--env-a must be NAME=VALUE \(got 'K'\)/],
     [
