@@ -1,33 +1,45 @@
-// The tests of the Rust crates as one test of the run.
+// The tests of the Rust crates as one test of the run, and those of what two threads share as another.
 import { profile } from '../cargo-profile.js';
 import { run } from '../step.js';
 
 const RESULT = /^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored;/gm;
 
+const WORKSPACES = [
+  { name: 'cargo test --workspace', args: [...profile, '--workspace'] },
+  { name: 'cargo test of loom/', args: ['--manifest-path', 'loom/Cargo.toml'] },
+];
+
 /** Runs them; yields events as `run()` of node:test does, totals included. */
 export async function* rustEvents() {
-  const start = performance.now();
-  const { code, output } = await run('cargo', ['test', ...profile, '--workspace', '--quiet']);
-  const details = { duration_ms: performance.now() - start };
-  const data = { name: 'cargo test --workspace', nesting: 0, testNumber: 1 };
-  if (code === 0) {
-    yield { type: 'test:pass', data: { ...data, details } };
-  } else {
-    const error = new Error(output.trimEnd() || `cargo ended with ${code}`);
-    error.stack = '';
-    yield { type: 'test:fail', data: { ...data, details: { ...details, error } } };
+  const totals = { tests: 0, pass: 0, fail: 0, skipped: 0 };
+  for (const [index, { name, args }] of WORKSPACES.entries()) {
+    const start = performance.now();
+    const { code, output } = await run('cargo', ['test', '--quiet', ...args]);
+    const details = { duration_ms: performance.now() - start };
+    const data = { name, nesting: 0, testNumber: index + 1 };
+    if (code === 0) {
+      yield { type: 'test:pass', data: { ...data, details } };
+    } else {
+      const error = new Error(output.trimEnd() || `cargo ended with ${code}`);
+      error.stack = '';
+      yield { type: 'test:fail', data: { ...data, details: { ...details, error } } };
+    }
+    addTotals(totals, output, code);
   }
-  yield { type: 'test:plan', data: { nesting: 0, count: 1 } };
-  for (const [name, count] of Object.entries(countTotals(output, code))) {
+  yield { type: 'test:plan', data: { nesting: 0, count: WORKSPACES.length } };
+  for (const [name, count] of Object.entries(totals)) {
     yield { type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${count}` } };
   }
 }
 
-/** Counts the tests that `cargo` reports; a failure that it does not count, such as of a build, counts as one. */
-function countTotals(output, code) {
+/** Adds the tests that `cargo` reports; a failure that it does not count, such as of a build, counts as one. */
+function addTotals(totals, output, code) {
   const [pass, fail, skipped] = [1, 2, 3].map((column) =>
     [...output.matchAll(RESULT)].reduce((sum, found) => sum + Number(found[column]), 0),
   );
   const failed = code === 0 ? fail : Math.max(1, fail);
-  return { tests: pass + failed + skipped, pass, fail: failed, skipped };
+  totals.tests += pass + failed + skipped;
+  totals.pass += pass;
+  totals.fail += failed;
+  totals.skipped += skipped;
 }

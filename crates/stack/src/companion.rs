@@ -14,17 +14,20 @@
 //! another client's. On the own thread the panic meets the border to the caller's language, which it cannot cross; the
 //! companion's thread ends the process by itself. An error of the system ends the companion, and the own thread tells of it.
 
+mod handover;
+
 use std::io;
 use std::os::fd::RawFd;
 use std::process;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 
+use self::handover::Handover;
 use crate::batch::Batch;
 use crate::reactor::Reactor;
 use crate::watchdog::{self, Watchdog};
@@ -41,22 +44,12 @@ const SCRATCH: usize = 256 * 1024;
 /// A reactor for its own thread, and for a companion if there is one.
 #[derive(Debug)]
 pub struct Shared {
-    state: Mutex<CompanionState>,
+    handover: Handover<CompanionState>,
     descriptor: RawFd,
-    /// Turns of the own thread.
-    turns: AtomicU64,
-    /// The own thread waits for the reactor.
-    wanted: AtomicBool,
     /// There are responses that may have to be given up.
     deadlines: AtomicBool,
-    /// There is a companion, and it is not to end.
-    watched: AtomicBool,
     /// From the first companion on.
     watchdog: OnceLock<Watchdog>,
-    /// A companion has ended, and nobody has heard of it.
-    failed: AtomicBool,
-    /// Why the first one that did so has ended.
-    failure: OnceLock<io::Error>,
 }
 
 #[derive(Debug)]
@@ -72,21 +65,16 @@ impl Shared {
     pub fn new(reactor: Reactor) -> Arc<Self> {
         let descriptor = reactor.descriptor();
         Arc::new(Self {
-            state: Mutex::new(CompanionState { reactor, bytes: Vec::new() }),
+            handover: Handover::new(CompanionState { reactor, bytes: Vec::new() }),
             descriptor,
-            turns: AtomicU64::new(0),
-            wanted: AtomicBool::new(false),
             deadlines: AtomicBool::new(false),
-            watched: AtomicBool::new(false),
             watchdog: OnceLock::new(),
-            failed: AtomicBool::new(false),
-            failure: OnceLock::new(),
         })
     }
 
     /// The reactor, for its own thread.
     pub fn with<R>(&self, action: impl FnOnce(&mut Reactor) -> R) -> R {
-        let mut state = self.own();
+        let mut state = self.handover.own();
         let result = action(&mut state.reactor);
         self.deadlines.store(state.reactor.has_deadlines(), Ordering::Relaxed);
         result
@@ -94,9 +82,9 @@ impl Shared {
 
     /// A turn of the own thread, see [`Reactor::turn`].
     pub fn turn(&self, batch: &mut Batch<'_>) -> io::Result<bool> {
-        self.turns.fetch_add(1, Ordering::Relaxed);
+        self.handover.begin_turn();
         if let Some(watchdog) = self.watchdog.get()
-            && self.watched.load(Ordering::Relaxed)
+            && self.handover.is_watched()
         {
             watchdog.set();
         }
@@ -104,41 +92,18 @@ impl Shared {
     }
 
     /// Why a companion has ended by itself; told once.
-    pub fn take_failure(&self) -> Option<&io::Error> {
-        if !self.failed.load(Ordering::Relaxed) || !self.failed.swap(false, Ordering::Acquire) {
-            return None;
-        }
-        self.failure.get()
-    }
-
-    fn own(&self) -> MutexGuard<'_, CompanionState> {
-        if let Ok(state) = self.state.try_lock() {
-            return state;
-        }
-        self.wanted.store(true, Ordering::Relaxed);
-        let state = self.lock();
-        self.wanted.store(false, Ordering::Relaxed);
-        state
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CompanionState> {
-        // Nobody comes here after a panic: it ends the process.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The own thread has come back since it had come so often, or waits to.
-    fn is_back(&self, turns: u64) -> bool {
-        self.turns.load(Ordering::Relaxed) != turns || self.wanted.load(Ordering::Relaxed)
+    pub fn take_failure(&self) -> Option<io::Error> {
+        self.handover.take_failure()
     }
 
     /// Watches until the companion is stopped, or the system refuses what it needs.
     fn watch(&self, watchdog: &Watchdog, mut readiness: Readiness) -> io::Result<()> {
-        while self.watched.load(Ordering::Relaxed) {
+        while self.handover.is_watched() {
             // It may have come for something else than a turn, which does not set it.
             watchdog.start()?;
             while !readiness.has_fired(watchdog::LIMIT.or(self.limit()))? {
                 self.give_up();
-                if !self.watched.load(Ordering::Relaxed) {
+                if !self.handover.is_watched() {
                     return Ok(());
                 }
             }
@@ -153,8 +118,8 @@ impl Shared {
 
     /// The own thread is away. Until it is back.
     fn while_away(&self, readiness: &mut Readiness) -> io::Result<()> {
-        let turns = self.turns.load(Ordering::Relaxed);
-        while !self.is_back(turns) && self.watched.load(Ordering::Relaxed) {
+        let turns = self.handover.turns();
+        while self.is_away(turns) {
             let has_come = readiness.has_come(self.limit())?;
             self.give_up();
             if has_come {
@@ -167,10 +132,13 @@ impl Shared {
 
     /// The companion ends: the own thread is to tell of it.
     fn fail(&self, error: io::Error) {
-        self.failure.set(error).ok();
-        self.failed.store(true, Ordering::Release);
-        self.watched.store(false, Ordering::Relaxed);
-        self.lock().reactor.call_again();
+        self.handover.fail(error);
+        self.handover.beside().reactor.call_again();
+    }
+
+    /// The own thread has not come since there were so many turns, and the companion is not to end.
+    fn is_away(&self, turns: u64) -> bool {
+        !self.handover.is_back(turns) && self.handover.is_watched()
     }
 
     /// How long nothing has to be looked at.
@@ -180,7 +148,7 @@ impl Shared {
 
     /// Takes turns until the own thread is back.
     fn stand_in(&self, turns: u64, readiness: &mut Readiness) -> io::Result<()> {
-        while !self.is_back(turns) && self.watched.load(Ordering::Relaxed) {
+        while self.is_away(turns) {
             if !self.turn_beside()? {
                 // The first tells what this turn has left for the own thread.
                 readiness.has_come(Some(Duration::ZERO))?;
@@ -195,14 +163,14 @@ impl Shared {
         if !self.deadlines.load(Ordering::Relaxed) {
             return;
         }
-        if let Ok(mut state) = self.state.try_lock() {
+        if let Some(mut state) = self.handover.try_beside() {
             state.reactor.give_up();
         }
     }
 
     /// A turn of the companion; `true`: there is more to do.
     fn turn_beside(&self) -> io::Result<bool> {
-        let state = &mut *self.lock();
+        let state = &mut *self.handover.beside();
         state.bytes.resize(SCRATCH, 0);
         state.reactor.turn_beside(&mut state.bytes)
     }
@@ -296,16 +264,16 @@ impl Companion {
                 watched.fail(error);
             }
         };
-        shared.watched.store(true, Ordering::Relaxed);
+        shared.handover.watch(true);
         let spawned = builder.spawn(watch);
-        shared.watched.store(spawned.is_ok(), Ordering::Relaxed);
+        shared.handover.watch(spawned.is_ok());
         Ok(Self { shared, waker, thread: Some(spawned?) })
     }
 }
 
 impl Drop for Companion {
     fn drop(&mut self) {
-        self.shared.watched.store(false, Ordering::Relaxed);
+        self.shared.handover.watch(false);
         if let Some(thread) = self.thread.take() {
             self.waker.wake().ok();
             thread.thread().unpark();
@@ -363,7 +331,10 @@ mod tests {
         let mut descriptor = SourceFd(&shared.descriptor);
         poll.registry().register(&mut descriptor, REACTOR, Interest::READABLE).unwrap();
         poll.poll(&mut events, None).unwrap();
-        assert_eq!(shared.take_failure().map(ToString::to_string).as_deref(), Some("refused"));
+        assert_eq!(
+            shared.take_failure().map(|error| error.to_string()).as_deref(),
+            Some("refused")
+        );
         assert!(shared.take_failure().is_none());
         drop(companion);
     }
