@@ -82,7 +82,7 @@ function deriveLabel(name: SideName, options: CompareOptions): string {
   const differing = Object.keys(own) as (keyof typeof own)[];
   const parts = differing.filter((part) => own[part] !== other[part]).map((part) => own[part]);
   const label = parts.filter((part) => part !== null).join(', ');
-  return label || own.command || own.url || '';
+  return label || own.files || own.command || own.url || '';
 }
 
 function describeParts(side: CompareSide, shared: CompareOptions) {

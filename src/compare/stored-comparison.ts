@@ -36,7 +36,12 @@ export function compareStored(
   });
 }
 
-function readSide(side: SideName, { files = [], results = [] }: CompareSide): SideResult[] {
+function readSide(side: SideName, own: CompareSide): SideResult[] {
+  for (const option of ['command', 'url', 'env', 'cwd', 'stack'] as const) {
+    if (own[option] === undefined) continue;
+    throw usageError(`${side}.${option} is for a server: the results of ${side} are stored`);
+  }
+  const { files = [], results = [] } = own;
   const all = [...readStoredResults(files), ...results];
   if (all.length === 0) throw usageError(`${side} needs at least one result`);
   return all.map((result) => ({ side, pair: null, result }));

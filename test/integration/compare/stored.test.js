@@ -89,6 +89,11 @@ describe('one line refuses', () => {
       ['old.json', 'list.json'],
       "'list.json' is not a result of millrace, as -o FILE or --json writes it",
     ],
+    [['--stack', 'old.json', 'new.json'], 'a.stack is for a server: the results of a are stored'],
+    [
+      ['--env-b', 'X=1', 'old.json', 'new.json'],
+      'b.env is for a server: the results of b are stored',
+    ],
     [['--a', 'x*.json', '--b', 'old.json'], "no file matches 'x*.json'"],
     [
       ['old.json', 'other.json'],
@@ -107,6 +112,12 @@ test('different plans are compared where that is allowed, and the result repeats
   const [a, b] = files.map((files) => ({ files }));
   const result = await compare({ a, b, allowDifference: true });
   assert.deepEqual(result.differences, ['plans: connections is 2 in A, 50 in B']);
+});
+
+test('a result that is compared with itself has the name of its file on both sides', async () => {
+  const files = [join(folder, 'old.json')];
+  const { sides } = await compare({ a: { files }, b: { files } });
+  assert.deepEqual([sides.a.label, sides.b.label], [files[0], files[0]]);
 });
 
 test('results in memory are compared like files', async () => {
