@@ -7,7 +7,7 @@ import { countFailed } from './failed.js';
 import { formatConditions, formatWarnings } from './markdown/conditions.js';
 import {
   escapeMarkdown,
-  formatCode,
+  formatCodeCell,
   formatItems,
   formatTable,
   joinParts,
@@ -53,7 +53,7 @@ function formatFigures(result: LoadResult): string {
     latencyMs: result.latencyMs,
   };
   const rows = [formatRow(isNamed ? '**all**' : 'load', all)];
-  if (isNamed) rows.push(...names.map((one) => formatRow(formatCode(one.name), one)));
+  if (isNamed) rows.push(...names.map((one) => formatRow(formatCodeCell(one.name), one)));
   return formatTable(heads, rows);
 }
 

@@ -3,6 +3,7 @@ import { formatConditions, formatWarnings } from '../markdown/conditions.js';
 import {
   escapeMarkdown,
   formatCode,
+  formatCodeCell,
   formatItems,
   formatTable,
   joinParts,
@@ -42,7 +43,7 @@ export function renderComparisonMarkdown(result: ComparisonResult): string {
     formatTable(
       ['request', '', 'A', 'B', 'B / A', 'interval', ''],
       shown.flatMap(({ name, rows }) =>
-        rows.map((row, index) => formatRow(row, [index === 0 ? formatCode(name) : ''])),
+        rows.map((row, index) => formatRow(row, [index === 0 ? formatCodeCell(name) : ''])),
       ),
     ),
     rest === null ? '' : escapeMarkdown(rest),

@@ -6,16 +6,18 @@ export function escapeMarkdown(text: string): string {
     .replace(/[\\`*_[\]<>|~#&]/g, '\\$&');
 }
 
-/** Formats text as code; a table allows no other escape in it than that of `|`. */
+/** Formats text as code. */
 export function formatCode(text: string): string {
-  const line = text
-    .replace(/[\r\n]+/g, ' ')
-    .replace(/\p{Cc}/gu, '\u{fffd}')
-    .replaceAll('|', '\\|');
+  const line = text.replace(/[\r\n]+/g, ' ').replace(/\p{Cc}/gu, '\u{fffd}');
   const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map(({ length }) => length));
   const fence = '`'.repeat(longest + 1);
   const space = line.startsWith('`') || line.endsWith('`') ? ' ' : '';
   return `${fence}${space}${line}${space}${fence}`;
+}
+
+/** Formats text as code in a cell: a table takes `\\|` for `|`, even in code. */
+export function formatCodeCell(text: string): string {
+  return formatCode(text).replaceAll('|', '\\|');
 }
 
 /** Formats a table whose columns after the first hold numbers; cells are Markdown. Empty without a row. */

@@ -112,6 +112,15 @@ describe('Markdown', () => {
       assert.ok(rows.every((cells) => [6, 7].includes(cells.length) || cells.length === 2));
     }
   });
+
+  test('code is what it was: a pipe is escaped in a table only', () => {
+    const result = withNamedResults(2);
+    result.byName[0].name = 'a|b';
+    result.conditions = [{ condition: 'a|b: p99<1s', value: 1, holds: true }];
+    const text = renderLoadMarkdown(result);
+    assert.match(text, /^- ✓ `a\|b: p99<1s` /m);
+    assert.match(text, /^\| `a\\\|b` \|/m);
+  });
 });
 
 /** The cells of each line; there is no line break in any of them. */
