@@ -55,8 +55,9 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
 }
 
 function checkNamesJoined({ byName, plan }: LoadResult): string | null {
-  if (!byName.some(({ name }) => name === OTHER_REQUESTS)) return null;
-  const targets = plan.targets.filter(({ name }) => name === OTHER_REQUESTS).length;
+  const counted = new Set(byName.map(({ name }) => name));
+  const targets = plan.targets.filter(({ name }) => !counted.has(name)).length;
+  if (targets === 0) return null;
   return `There are more than ${MAX_NAMES} request names: the requests of ${plural(targets, 'target')} are counted together, as '${OTHER_REQUESTS}'. Give targets that belong together one name: a line # @name: NAME before each.`;
 }
 

@@ -1,5 +1,6 @@
 import { usageError } from '../../errors.js';
 import { findNearest } from '../../validation/nearest.js';
+import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
 import type { LoadResult } from '../result.js';
 
 /** The part of a result that conditions are about: of all requests, or of those with one name. */
@@ -17,9 +18,18 @@ export function splitConditionName(text: string): { name: string | null; conditi
   return { name: text.slice(0, end).trim(), condition: text.slice(end + 2) };
 }
 
-/** Refuses a name that no request has. */
-export function checkRequestName(name: string | null, names: readonly string[]): void {
+/** Refuses a name that no request has, or whose requests are counted with others; `targets` are all, `names` are counted. */
+export function checkRequestName(
+  name: string | null,
+  names: readonly string[],
+  targets: readonly { name: string }[],
+): void {
   if (name === null || names.includes(name)) return;
+  if (targets.some((target) => target.name === name)) {
+    throw usageError(
+      `the requests with the name '${name}' are counted as '${OTHER_REQUESTS}', as there are more than ${MAX_NAMES} names`,
+    );
+  }
   const nearest = findNearest(name, names);
   const more = names.length > MAX_LISTED ? ', ...' : '';
   const known = nearest

@@ -76,7 +76,9 @@ function readJsonTargets(lines: string[], path: string): LocatedTarget[] {
 function readJsonTarget(line: string, where: string): LocatedTarget {
   const { method, url, name, header, body, weight, ...unknown } = parseObject(line, where);
   for (const name of Object.keys(unknown)) {
-    throw usageError(`${where}: unknown field '${name}': use method, url, header, body or weight`);
+    throw usageError(
+      `${where}: unknown field '${name}': use method, url, name, header, body or weight`,
+    );
   }
   if (typeof method !== 'string' || typeof url !== 'string') {
     throw usageError(`${where} must have a method and a url, both text`);

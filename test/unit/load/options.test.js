@@ -600,7 +600,10 @@ test('invalid lines of a targets file are refused with their position', async ()
     ['POST http://h/\n@/no/such/file', /:2: body file '\/no\/such\/file' cannot be read/],
     ['{"method":"GET","url":"http://h/"}\n{"method":', /:2 must be one JSON object/],
     ['{"method":"GET"}', /:1 must have a method and a url/],
-    ['{"method":"GET","url":"http://h/","headers":{}}', /:1: unknown field 'headers'/],
+    [
+      '{"method":"GET","url":"http://h/","headers":{}}',
+      /:1: unknown field 'headers': use method, url, name, header, body or weight/,
+    ],
     [
       '{"method":"GET","url":"http://h/","header":{"a":"b"}}',
       /:1: header must contain lists of text/,

@@ -97,6 +97,16 @@ test('more than 200 names: the rest is one', async () => {
   assert.equal(native.requests.filter(({ name }) => name === 199).length, 51);
 });
 
+test('a condition on a name that is counted with others says so', async () => {
+  const targets = Array.from({ length: 250 }, (_, index) => ({ url: server, name: `n${index}` }));
+  await assert.rejects(buildPlan({ targets, conditions: ['n240: p99<1s'] }), {
+    code: 'ERR_MILLRACE_USAGE',
+    message:
+      "the requests with the name 'n240' are counted as 'other requests', as there are more than 200 names",
+  });
+  await buildPlan({ targets, conditions: ['other requests: p99<1s'] });
+});
+
 test('a condition on a name that no request has is refused before the run', async () => {
   const targets = ['users', 'slow'].map((name) => ({ url: server, name }));
   await assert.rejects(buildPlan({ targets, conditions: ['slw: p99<1s'] }), {

@@ -250,6 +250,17 @@ test('the warnings name how the server ended, its other ports and the addresses 
   assert.match(leftOut.message, /\[::1\]:80/);
 });
 
+test('names that are counted together are those of the targets without figures of their own', () => {
+  const change = (names) => (result) => {
+    result.plan.targets = names.map((name) => ({ ...result.plan.targets[0], name }));
+    result.byName = ['a', 'other requests'].map((name) => ({ name }));
+  };
+  const [joined] = findWarnings(resultWith(change(['a', 'b', 'c', 'd'])), calm);
+  assert.equal(joined.id, 'names-joined');
+  assert.match(joined.message, /the requests of 3 targets are counted together/);
+  assert.deepEqual(findWarnings(resultWith(change(['a', 'other requests'])), calm), []);
+});
+
 test('a target that was not reached has its own warning, and its address is not among those left out', () => {
   const dead = {
     targets: ['GET http://localhost:3001/b'],
