@@ -563,7 +563,7 @@ export interface NativePlan {
   /** Snapshots count the samples above these. */
   bounds: Array<NativeBound>
   /** Send an empty line when the first part of a response has arrived; kept connections only. */
-  nudge: boolean
+  earlyAckProbe: boolean
   /** For random numbers: below 2^53. */
   seed: number
 }

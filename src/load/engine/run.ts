@@ -71,7 +71,7 @@ function adjustPlan(
   const plan = {
     ...rest,
     summary: { ...rest.summary, seed },
-    native: { ...native, nudge: earlyAckProbe, seed },
+    native: { ...native, earlyAckProbe, seed },
   };
   return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
 }

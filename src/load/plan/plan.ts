@@ -94,7 +94,7 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
         ...buckets.map((ms) => ({ serviceTime: false, ms })),
       ],
       snapshotsByName: buckets.length > 0 || abortConditions.some(({ name }) => name !== null),
-      nudge: false,
+      earlyAckProbe: false,
       seed,
     },
     summary: {

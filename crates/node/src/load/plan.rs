@@ -167,7 +167,7 @@ pub struct NativePlan {
     #[napi(ts_type = "Array<NativeBound>")]
     pub bounds: List<NativeBound>,
     /// Send an empty line when the first part of a response has arrived; kept connections only.
-    pub nudge: bool,
+    pub early_ack_probe: bool,
     /// For random numbers: below 2^53.
     pub seed: f64,
 }
@@ -215,7 +215,7 @@ impl From<NativePlan> for Plan {
             expected,
             snapshots_by_name,
             bounds,
-            nudge,
+            early_ack_probe,
             seed,
         } = plan;
         let model = match start_rate {
@@ -253,7 +253,7 @@ impl From<NativePlan> for Plan {
                 .collect(),
             snapshots_by_name,
             bounds: bounds.into_iter().map(Bound::from).collect(),
-            early_ack_probe: nudge,
+            early_ack_probe,
             seed: seed as u64,
         }
     }
