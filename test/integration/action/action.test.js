@@ -181,12 +181,14 @@ describe('action', { skip, concurrency: 1 }, () => {
   });
 
   test('compares the checkout with the base branch, in a worktree that is removed', async () => {
+    // A file that flags name is one of the checkout.
+    writeFileSync(join(folder, 'project', 'routes.txt'), 'GET /routes\n');
     const done = await runAction({
       command: 'node server.mjs',
       compare: 'true',
       base: 'main',
       prepare: 'test -e server.mjs && echo prepared in "$PWD"',
-      flags: '-d 400ms --warmup 100ms --budget 5s -c 4',
+      flags: '-d 400ms --warmup 100ms --budget 5s -c 4 --targets routes.txt',
       'fail-on': 'throughput ratio>=0.9',
     });
     assert.match(done.log, /prepared in .*millrace-sides/);
@@ -194,6 +196,7 @@ describe('action', { skip, concurrency: 1 }, () => {
     const result = JSON.parse(readFileSync(done.outputs.result, 'utf8'));
     assert.equal(result.kind, 'comparison');
     assert.equal(done.outputs.verdict, result.verdict.word);
+    assert.match(result.plan.targets[0].url, /\/routes$/);
     assert.deepEqual([result.sides.a.label, result.sides.b.label], ['base', 'head']);
     const [{ ratio }] = result.rows;
     assert.ok(ratio.estimate > 1.2, `ratio ${ratio.estimate}`);
