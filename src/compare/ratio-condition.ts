@@ -22,7 +22,7 @@ const METRICS: Record<string, Metric> = {
 
 const SYNTAX = /^(?:(.*): )?\s*([a-z0-9]+)\s+ratio\s*([<>]=?)\s*(\d*\.?\d+)$/is;
 const EXAMPLES =
-  "'throughput ratio>=0.97', 'p50 ratio<=1.1', 'p99 ratio<=1.1', 'cpu ratio<=1.05' or 'memory ratio<=1.2'";
+  "'throughput ratio>=0.97', 'p50 ratio<=1.1', 'p99 ratio<=1.1', 'cpu ratio<=1.05', 'memory ratio<=1.2' or, of one request name, 'GET /users/:id: p99 ratio<=1.1'";
 
 /** Reads a condition such as `p99 ratio<=1.1`, or of one request name `list users: p99 ratio<=1.1`. `given` names the flag or option. */
 export function parseRatioCondition(text: string, given: string): RatioCondition {

@@ -20,7 +20,7 @@ export function splitConditionName(text: string): { name: string | null; conditi
 
 /** Refuses a name that no request has, or whose requests are counted with others; `targets` are all, `names` are counted. */
 export function checkRequestName(
-  name: string | null,
+  { text, name }: { text: string; name: string | null },
   names: readonly string[],
   targets: readonly { name: string }[],
 ): void {
@@ -30,18 +30,19 @@ export function checkRequestName(
       `the requests with the name '${name}' are counted as '${OTHER_REQUESTS}', as there are more than ${MAX_NAMES} names`,
     );
   }
-  const nearest = findNearest(name, names);
-  const more = names.length > MAX_LISTED ? ', ...' : '';
-  const known = nearest
-    ? `did you mean '${nearest}'?`
-    : `the names are ${names
-        .slice(0, MAX_LISTED)
-        .map((one) => `'${one}'`)
-        .join(', ')}${more}`;
-  throw usageError(`no request has the name '${name}': ${known}`);
+  throw usageError(`'${text}': no request has the name '${name}'; ${describeNames(name, names)}`);
 }
 
-const MAX_LISTED = 5;
+/** Lists the names; of many only the nearest one, or the first ones. */
+function describeNames(name: string, names: readonly string[]): string {
+  const quote = (one: string) => `'${one}'`;
+  if (names.length <= MAX_LISTED) return `the names are ${names.map(quote).join(', ')}`;
+  const nearest = findNearest(name, names);
+  if (nearest) return `did you mean ${quote(nearest)}?`;
+  return `the names are ${names.slice(0, MAX_LISTED).map(quote).join(', ')}, ...`;
+}
+
+const MAX_LISTED = 10;
 
 /** Selects what a condition on a name is about. */
 export function selectSubject(result: LoadResult, name: string | null): ConditionSubject {

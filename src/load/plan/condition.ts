@@ -49,7 +49,7 @@ export interface Condition {
 /** The syntax of a condition; upper and lower case are the same. */
 const SYNTAX = /^(?:(latency|service|connect|tls)\.)?([a-z0-9_.-]+)\s*(<=|>=|<|>)\s*(\S+)$/i;
 const EXAMPLES =
-  "'p99<50ms', 'service.p99.9<=1s', 'max<2s', 'errors<1%', 'errors<=10', 'timeouts<1' or 'throughput>1000'";
+  "'p99<50ms', 'service.p99.9<=1s', 'max<2s', 'errors<1%', 'errors<=10', 'timeouts<1', 'throughput>1000' or, of one request name, 'list users: p99<50ms'";
 
 const DISTRIBUTIONS = {
   latency: 'latencyMs',
@@ -85,6 +85,11 @@ export function parseCondition(text: string, option: string): Condition {
     return suggestion === null ? null : `${name === null ? '' : `${name}: `}${suggestion}`;
   };
   if (!measure) {
+    if (/\sratio\s*[<>]/i.test(condition)) {
+      throw usageError(
+        `${option}: a ratio is a condition of millrace compare, or compare() (got '${text}')`,
+      );
+    }
     const meant = suggest();
     throw usageError(
       meant === null

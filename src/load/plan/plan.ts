@@ -68,8 +68,8 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
   const expect = readExpect(options.expect);
   const conditions = (options.conditions ?? []).map((text) => parseCondition(text, 'conditions'));
   const abortConditions = readAbortOnFail(options);
-  for (const { name } of [...conditions, ...abortConditions]) {
-    checkRequestName(name, mix.names, mix.summary);
+  for (const condition of [...conditions, ...abortConditions]) {
+    checkRequestName(condition, mix.names, mix.summary);
   }
   const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);

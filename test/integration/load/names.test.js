@@ -162,7 +162,7 @@ describe('by name', { timeout: 30_000 }, () => {
     assert.equal(code, 2);
     assert.match(
       stderr,
-      /^millrace: no request has the name 'GET \/x': did you mean 'GET \/'\?\n$/,
+      /^millrace: 'GET \/x: p50<20ms': no request has the name 'GET \/x'; the names are 'GET \/'(, '[^']+')*\n$/,
     );
   });
 });

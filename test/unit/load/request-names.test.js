@@ -111,9 +111,20 @@ test('a condition on a name that no request has is refused before the run', asyn
   const targets = ['users', 'slow'].map((name) => ({ url: server, name }));
   await assert.rejects(buildPlan({ targets, conditions: ['slw: p99<1s'] }), {
     code: 'ERR_MILLRACE_USAGE',
-    message: "no request has the name 'slw': did you mean 'slow'?",
+    message: "'slw: p99<1s': no request has the name 'slw'; the names are 'users', 'slow'",
   });
   await assert.rejects(buildPlan({ targets, abortOnFail: 'other thing: errors<1' }), {
-    message: "no request has the name 'other thing': the names are 'users', 'slow'",
+    message:
+      "'other thing: errors<1': no request has the name 'other thing'; the names are 'users', 'slow'",
+  });
+  // The path that was requested is nearer to another route's name than to its own.
+  const urls = ['users', 'users/1'].map((path) => `${server}/${path}`);
+  await assert.rejects(buildPlan({ url: urls, conditions: ['GET /users/1: p99<1s'] }), {
+    message:
+      "'GET /users/1: p99<1s': no request has the name 'GET /users/1'; the names are 'GET /users', 'GET /users/:id'",
+  });
+  const many = Array.from({ length: 11 }, (_, index) => ({ url: server, name: `route-${index}x` }));
+  await assert.rejects(buildPlan({ targets: many, conditions: ['route-3: p99<1s'] }), {
+    message: /^'route-3: p99<1s': no request has the name 'route-3'; did you mean 'route-3x'\?$/,
   });
 });
