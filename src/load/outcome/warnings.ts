@@ -169,9 +169,9 @@ function checkNotSent({ requests, plan }: LoadResult): string | null {
   const { overflow, queuedAtEnd, connectFailed } = requests.notSent;
   const parts = [
     overflow > 0 &&
-      `${count(overflow)} were beyond the maximum of ${count(plan.maxPending ?? 0)} pending requests (--max-pending)`,
-    queuedAtEnd > 0 && `${count(queuedAtEnd)} were still waiting for a connection at the end`,
-    connectFailed > 0 && `${count(connectFailed)} had no connection because it could not be opened`,
+      `${count(overflow)} beyond the maximum of ${count(plan.maxPending ?? 0)} pending requests (--max-pending)`,
+    queuedAtEnd > 0 && `${count(queuedAtEnd)} still waiting for a connection at the end`,
+    connectFailed > 0 && `${count(connectFailed)} without a connection, as it could not be opened`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return null;
   return `${plural(overflow + queuedAtEnd + connectFailed, 'request')} due but not sent: ${parts.join('; ')}. Of these, only the requests that were still waiting are part of the latencies, at their age.`;
