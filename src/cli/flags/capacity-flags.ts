@@ -41,7 +41,7 @@ const OWN: Flag<CapacityInvocation>[] = [
     name: 'slo',
     value: 'CONDITION',
     repeatable: true,
-    help: "look for the highest rate that holds this: 'p99<50ms'",
+    help: "find the highest rate that holds: 'p99<50ms'",
     details:
       'A condition as of --fail-on, but for the throughput. Latency counts from when a request was due. Unless a condition is about errors or timeouts, less than 1 % of the requests may fail. Without the flag throughput over connections is measured.',
     set({ slo }, value, flag) {

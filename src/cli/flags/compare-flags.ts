@@ -38,11 +38,11 @@ const UNSUPPORTED: UnsupportedFlags = {
 const { duration, toggle } = storeIn(({ own }: CompareInvocation) => own);
 const invocation = storeIn((invocation: CompareInvocation) => invocation);
 
-/** A flag of the load, with another default. */
-function withDefault(name: string, fallback: string): Flag<CompareInvocation>[] {
+/** A flag of the load, with another default and its help for a run. */
+function withDefault(name: string, fallback: string, help: string): Flag<CompareInvocation>[] {
   return LOAD_FLAGS.filter((flag) => flag.name === name).map((flag) => ({
     ...flag,
-    help: `${flag.help}, in each run`,
+    help,
     fallback,
   }));
 }
@@ -58,7 +58,7 @@ function sideFlags(side: SideName): Flag<CompareInvocation>[] {
       value: 'COMMAND|FILES|URL',
       repeatable: true,
       help: `what ${letter} is: a command in quotes, results, or a URL`,
-      details: `Files are results of loads (-o), as a list or as a pattern in quotes: 'main-*.json'. A command with -- of its own is given like this.`,
+      details: `Files are results of loads (-o), as a list or as a pattern in quotes: 'main-*.json'. A command that contains -- is written this way.`,
       set({ given }, value) {
         given[side].push(value);
       },
@@ -91,29 +91,30 @@ const OWN: Flag<CompareInvocation>[] = [
   ...sideFlags('a'),
   ...sideFlags('b'),
   invocation.toggle('stack', 'stack', true, {
-    help: "A: Node's own HTTP stack, B: Millrace's, under one command",
+    help: "A: on Node's own HTTP stack, B: on Millrace's",
     details: 'The report says which share of the requests was served natively.',
   }),
   {
     name: 'width',
     value: 'PERCENT',
     fallback: width,
-    help: 'stop when the interval is so narrow',
-    details: 'The whole 95 % interval of the verdict, not half of it.',
+    help: 'stop when the interval is no wider',
+    details:
+      "The width is the upper end of the verdict's 95 % interval divided by the lower one, less 1.",
     set({ own }, value, flag) {
       own.width = parseShare(value, flag, COMPARE_LIMITS.width);
     },
   },
   duration('budget', 'budget', {
     fallback: `${budgetMs / 60_000}m`,
-    help: 'begin no further pair of runs after so long',
+    help: 'begin no further pair of runs after this time',
     details: 'There is at least one pair. More time makes intervals narrower.',
   }),
   {
     name: 'margin',
     value: 'PERCENT',
     fallback: margin,
-    help: 'up to this much faster or slower counts as equal',
+    help: 'differences up to this count as equal',
     set({ own }, value, flag) {
       own.margin = parseShare(value, flag, COMPARE_LIMITS.margin);
     },
@@ -128,20 +129,29 @@ const OWN: Flag<CompareInvocation>[] = [
     repeatable: true,
     help: "exit 99 if the ratio is beyond: 'p99 ratio<=1.1'",
     details:
-      "A ratio of B to A: 'throughput ratio>=0.97', 'p50 ratio<=1.1', 'p99 ratio<=1.1', 'cpu ratio<=1.05', 'memory ratio<=1.2'; of the requests of one name with the name before it: 'GET /users/:id: p99 ratio<=1.1'. It fails only if the whole interval is beyond the bound.",
+      "A ratio of B to A: 'throughput ratio>=0.97', 'p50 ratio<=1.1', 'p99 ratio<=1.1', 'cpu ratio<=1.05', 'memory ratio<=1.2'; of the requests of one name with the name before it: 'GET /users/:id: p99 ratio<=1.1'. It fails only if the whole interval is beyond the bound: one that contains the bound passes.",
     set({ ratios }, value, flag) {
       parseRatioCondition(value, flag);
       ratios.push(value);
     },
   },
-  ...withDefault('duration', `${durationMs / 1000}s`),
-  ...withDefault('warmup', `${warmupMs / 1000}s`),
+  ...withDefault(
+    'duration',
+    `${durationMs / 1000}s`,
+    'how long each run measures: 10, 500ms, 1m30s',
+  ),
+  ...withDefault('warmup', `${warmupMs / 1000}s`, 'load before each run, not in the statistics'),
 ];
+
+const EXAMPLES = `Two worktrees: millrace compare --cwd-a ../main --cwd-b . -- node server.js
+Two stacks:    millrace compare --stack -- node server.js
+Two results:   millrace compare old.json new.json`;
 
 /** The flags of `millrace compare`. */
 export const COMPARE: CommandFlags<CompareInvocation> = {
   groups: [{ title: 'millrace compare', flags: OWN }],
   ...shareLoadFlags(OWN, UNSUPPORTED),
+  epilogue: EXAMPLES,
   create: () => ({
     ...newInvocation(),
     own: {},

@@ -65,12 +65,12 @@ const OWN: Flag<ExplainInvocation>[] = [
     name: 'warmup',
     value: 'TIME',
     fallback: 'as long as the server seems to need, 1.5 to 5 s',
-    help: 'load the server so long before it is measured',
+    help: 'load the server this long before it is measured',
     details: 'It is part of --budget, and takes half of it at most.',
     set({ own, notes }, value, flag) {
       own.warmup = parseFlagDuration(value, flag);
       notes.push(
-        `${flag} ${value} is part of --budget: the load runs so long before it is measured`,
+        `${flag} ${value} is part of --budget: the load runs this long before it is measured`,
       );
     },
   },

@@ -33,7 +33,7 @@ export const REPORT: CommandFlags<ReportInvocation> = {
         JUNIT,
         text('hdr', 'hdr', {
           value: 'FILE',
-          help: "write a load's percentiles as HdrHistogram does (.hgrm)",
+          help: 'write the percentiles of a load as .hgrm',
           details: 'Latencies in milliseconds. - is standard output.',
         }),
       ],

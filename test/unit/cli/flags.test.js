@@ -13,6 +13,7 @@ import { dashed, listNames } from '../../../dist/cli/flags/flag.js';
 import { FOREIGN_FLAGS } from '../../../dist/cli/flags/foreign-flags.js';
 import { LOAD, LOAD_FLAGS } from '../../../dist/cli/flags/load/load-flags.js';
 import { UnknownFlag } from '../../../dist/cli/flags/parse.js';
+import { commandHelp } from '../../../dist/cli/help.js';
 import { siblingAdvice } from '../../../dist/cli/sibling-advice.js';
 
 /** What the arguments of `millrace load` stand for. */
@@ -47,6 +48,12 @@ for (const [index, { name: command }] of COMMANDS.entries()) {
     }
   });
 }
+
+test('the help of every command fits 80 columns', async () => {
+  for (const command of COMMANDS) {
+    for (const line of (await commandHelp(command)).split('\n')) assert.ok(line.length <= 80, line);
+  }
+});
 
 test('an unknown flag gets no advice', async () => {
   assert.equal(await siblingAdvice('load', 'frob'), null);
