@@ -167,5 +167,5 @@ function describeDoubt(estimate: Estimate, { ratio }: ComparisonRow, margin: num
   if (ratio?.low == null || ratio.high === null) return 'the runs vary too much for an interval';
   const equal = toEqualRange(margin);
   const text = (value: number) => value.toFixed(3);
-  return `the interval from ${text(ratio.low)} to ${text(ratio.high)} is neither within nor beyond what counts as equal, ${text(equal.low)} to ${text(equal.high)}`;
+  return `the interval of B / A, ${text(ratio.low)} to ${text(ratio.high)}, is only partly within the margin, ${text(equal.low)} to ${text(equal.high)}`;
 }

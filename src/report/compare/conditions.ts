@@ -8,14 +8,17 @@ export function listComparisonConditions(result: ComparisonResult): JudgedCondit
   return conditions.map(({ condition, value, holds }) => ({
     condition,
     holds,
-    measured: value === null ? 'without a ratio' : describeRatio(value, result),
+    measured: value === null ? 'without a ratio' : describeRatio(condition, value, result),
   }));
 }
 
-/** Describes a ratio with the interval of its row: a condition fails only if all of that is beyond its bound. */
-function describeRatio(value: number, { rows }: ComparisonResult): string {
+/** Describes a ratio with the interval of its row. A condition that holds is not certain if its bound is in the interval. */
+function describeRatio(condition: string, value: number, { rows }: ComparisonResult): string {
   const { low = null, high = null } =
     rows.find(({ ratio }) => ratio?.estimate === value)?.ratio ?? {};
-  const interval = low === null ? 'no interval' : `interval ${formatRatioInterval(low, high)}`;
-  return `${formatRatio(value)} (${interval})`;
+  if (low === null || high === null) return `${formatRatio(value)} (no interval)`;
+  // A stored result may contain any text: of one without a number the bound is NaN, which no interval contains.
+  const bound = Number(/[\d.]+$/.exec(condition.trim())?.[0]);
+  const doubt = low <= bound && bound <= high ? ' contains the bound: not certain' : '';
+  return `${formatRatio(value)} (interval ${formatRatioInterval(low, high)}${doubt})`;
 }

@@ -51,7 +51,7 @@ function describeRest(all: NamedRows[], differing: number, shown: number): strin
   const parts = [
     [differing - shown, 'that differ'],
     [same.length, 'without a difference'],
-    [unknown, 'of which it cannot be told'],
+    [unknown, 'undecided'],
   ] as const;
   const listed = parts
     .filter(([number]) => number > 0)

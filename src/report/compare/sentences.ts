@@ -22,7 +22,7 @@ export function describeVerdict(result: ComparisonResult): string {
       return `No difference between ${a} and ${b}: ${measured}, within the margin of ${formatSize(1 + margin)}.`;
     case 'cannot-tell': {
       const reason = verdict.reason === null ? '' : `: ${verdict.reason.replace(/\.$/, '')}`;
-      return `Cannot tell which is faster, ${a} or ${b}${reason}. Measured of B: ${measured}.`;
+      return `Cannot tell which is faster, ${a} or ${b}${reason}. Measured for B: ${measured}.`;
     }
   }
 }
@@ -80,7 +80,7 @@ function describeEnd(result: ComparisonResult): string {
   const { ended, width } = result;
   const actual = computeWidth(findVerdictRow(result)?.ratio ?? null);
   const wide =
-    actual === null ? 'there is no interval yet' : `the interval is ${share(actual)} wide`;
+    actual === null ? 'there is no interval yet' : `the interval is ${formatWidth(actual)} wide`;
   switch (ended) {
     case 'width':
       return `ended as ${wide}${width === null ? '' : ` (--width ${share(width)})`}`;
@@ -90,6 +90,13 @@ function describeEnd(result: ComparisonResult): string {
       return `interrupted: ${wide}`;
   }
 }
+
+/** Formats a width; of one that tells nothing only that it is large. */
+function formatWidth(width: number): string {
+  return width > MAX_WIDTH ? `more than ${formatSize(1 + MAX_WIDTH)}` : share(width);
+}
+
+const MAX_WIDTH = 10;
 
 function computeWidth(ratio: Ratio | null): number | null {
   if (!ratio || ratio.low === null || ratio.high === null) return null;
@@ -133,5 +140,5 @@ export function describeStack({ stack }: ComparisonResult): string | null {
 export function describeClientBound({ runs }: ComparisonResult): string | null {
   const bound = runs.filter(({ clientBound }) => clientBound).length;
   if (bound === 0) return null;
-  return `CLIENT-BOUND: in ${count(bound)} of ${plural(runs.length, 'run')} the load generator was the limit, not the server.`;
+  return `CLIENT-BOUND: in ${count(bound)} of ${plural(runs.length, 'run')} the load generator was the limit, not the server. Use a rate (-R) that both sides sustain, more threads (-t), or another machine.`;
 }

@@ -104,7 +104,7 @@ function formatNames(result: ComparisonResult, sheet: Sheet): string[] {
       ...formatParagraph(sheet, cutText(name, sheet.width), 0),
       ...rows.map((row) => formatRow(row, sheet, '  ')),
     ]),
-    ...(rest === null ? [] : formatParagraph(sheet, rest, 2, 'dim')),
+    ...(rest === null ? [] : formatParagraph(sheet, `${rest} (all: --html, --csv)`, 2, 'dim')),
   ];
 }
 

@@ -9,10 +9,12 @@ export function renderConditions(conditions: JudgedCondition[]): Markup | null {
   const title = failed > 0 ? 'Failed' : unknown > 0 ? 'Not judged' : 'Passed';
   const summary =
     failed > 0
-      ? `${failed} of ${conditions.length} conditions do not hold`
+      ? countConditions(failed, conditions.length, failed === 1 ? 'does not hold' : 'do not hold')
       : unknown > 0
-        ? `${unknown} of ${conditions.length} conditions cannot be judged`
-        : `all ${conditions.length} conditions hold`;
+        ? countConditions(unknown, conditions.length, 'cannot be judged')
+        : conditions.length === 1
+          ? 'the condition holds'
+          : `all ${conditions.length} conditions hold`;
   const items = conditions.map(
     ({ condition, holds, measured }) =>
       html`<li>${chooseSign(holds)} <code>${condition}</code> ${describeOutcome(holds)}: ${measured}</li>`,
@@ -21,4 +23,8 @@ export function renderConditions(conditions: JudgedCondition[]): Markup | null {
 <p><strong>${title}</strong> ${summary}</p>
 <ul>${items}</ul>
 </div>`;
+}
+
+function countConditions(number: number, total: number, outcome: string): string {
+  return total === 1 ? `the condition ${outcome}` : `${number} of ${total} conditions ${outcome}`;
 }

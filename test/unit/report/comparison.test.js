@@ -67,7 +67,7 @@ describe('text of a comparison', () => {
     };
     assert.equal(
       flat(judged([1.02, 0.97, 1.07], 'cannot-tell', { verdict })).split('\n')[0],
-      'Cannot tell which is faster, A (main) or B (branch): the interval reaches beyond the margin. Measured of B: 2 % more requests/s (95 % interval -3 % to +7 %).',
+      'Cannot tell which is faster, A (main) or B (branch): the interval reaches beyond the margin. Measured for B: 2 % more requests/s (95 % interval -3 % to +7 %).',
     );
   });
 
@@ -108,13 +108,16 @@ describe('text of a comparison', () => {
     const shown = many.match(/^GET .*$/gm);
     assert.deepEqual(shown, ['GET /things-1/:id', 'GET /things-0/:id']);
     assert.equal(many.match(/^ {2}(requests\/s|p50|p99) /gm)?.length, 2);
-    assert.match(many, /^28 more request names: 28 without a difference$/m);
+    assert.match(many, /^28 more request names: 28 without a difference \(all: --html, --csv\)$/m);
 
     assert.match(
       flat(withNames(30, 20)),
       /18 more request names: 8 that differ, 10 without a difference/,
     );
-    assert.match(print(withNames(30, 0)), /^30 request names: 30 without a difference$/m);
+    assert.match(
+      print(withNames(30, 0)),
+      /^30 request names: 30 without a difference \(all: --html, --csv\)$/m,
+    );
   });
 
   test('of those that differ the largest difference is first, in whichever direction', () => {
@@ -136,6 +139,8 @@ describe('text of a comparison', () => {
       flat(faster({ ended: 'budget', width: 0.01 })),
       /the time was used up \(--budget\): the interval is 2.2 % wide, 1 % was asked for \(--width\)/,
     );
+    const wide = judged([1, 0.001, 3000], 'cannot-tell', { ended: 'interrupted' });
+    assert.match(flat(wide), /interrupted: the interval is more than 1,000 % wide$/m);
     assert.match(flat(faster({ ended: 'interrupted' })), /interrupted: the interval is 2.2 % wide/);
   });
 
@@ -194,7 +199,7 @@ describe('page of a comparison', () => {
   test('the verdict is first, before the conditions and the figures', () => {
     const conditions = [{ condition: 'memory ratio<=1.05', value: 1.124, holds: false }];
     const page = textOf(renderComparisonPage(faster({ conditions })));
-    const places = ['is faster than A', '1 of 1 conditions do not hold', 'B / A'];
+    const places = ['is faster than A', 'the condition does not hold', 'B / A'];
     const found = places.map((text) => page.indexOf(text));
     assert.ok(found.every((place) => place > 0));
     assert.deepEqual(
@@ -216,6 +221,21 @@ describe('page of a comparison', () => {
     assert.match(page, /<strong>Not judged<\/strong> 1 of 2 conditions cannot be judged/);
     assert.match(page, /\? <code>p99 ratio&#60;=1\.1<\/code> cannot be judged: without a ratio/);
     assert.match(page, /✓ <code>throughput ratio&#62;=0\.9<\/code> holds: 1\.081/);
+  });
+
+  test('a condition that holds is not certain if its bound is in the interval', () => {
+    const [certain, uncertain] = ['throughput ratio>=0.9', 'throughput ratio>=1.08'].map(
+      (condition) => {
+        const conditions = [{ condition, value: 1.081, holds: true }];
+        return textOf(renderComparisonPage(faster({ conditions })));
+      },
+    );
+    assert.match(certain, /<strong>Passed<\/strong> the condition holds/);
+    assert.match(certain, /holds: 1\.081 \(interval 1\.069 to 1\.093\)</);
+    assert.match(
+      uncertain,
+      /holds: 1\.081 \(interval 1\.069 to 1\.093 contains the bound: not certain\)</,
+    );
   });
 
   test('all request names are on the page, and what differs is open', () => {

@@ -140,7 +140,7 @@ describe('the report as text', () => {
     const main = (page) => page.slice(page.indexOf('<main>') + '<main>'.length).trimStart();
     const failed = main(judged(false));
     assert.ok(failed.startsWith('<div class="conditions failed">'));
-    assert.match(failed, /<strong>Failed<\/strong> 1 of 2 conditions do not hold/);
+    assert.match(failed, /<strong>Failed<\/strong> 1 of 2 conditions does not hold/);
     assert.match(failed, /<code>p99&#60;50ms<\/code> holds: 34\.7 ms/);
     assert.match(failed, /<code>p99\.9&#60;1s<\/code> does not hold: at least 503 ms/);
     assert.match(

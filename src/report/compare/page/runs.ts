@@ -26,7 +26,7 @@ export function renderRunChart(result: ComparisonResult, metric: Metric): Markup
   const limited = points.some(({ run }) => run.clientBound);
   return renderChart({
     title: `${name} of each run`,
-    caption: `Runs are the sample: the interval comes from how they scatter. Lines are the medians. ${result.ended === 'files' ? 'In the order of the files.' : 'From the first start.'}`,
+    caption: `Runs are the sample: the interval comes from how they scatter. Lines are the medians. ${result.ended === 'files' ? 'In the order of the files.' : 'Time since the start of the first run.'}`,
     legend: renderLegend([
       [html`${drawLineSign('line first')}${drawDot('12', 6, {})}`, 'A'],
       [html`${drawLineSign('line second')}${drawSquare('12', 6, { kind: 'second' })}`, 'B'],
