@@ -1,4 +1,4 @@
-// Quick checks while developing: formatting, lints, types, generated files, unit tests. `npm test` runs the other tests.
+// Quick checks while developing: formatting, lints, types, generated files, places of unsafe code, unit tests. `npm test` runs the other tests.
 //
 //   npm run check
 //   npm run check -- --no-build      uses the existing build
@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profile } from './cargo-profile.js';
 import { report, root, step, tool } from './step.js';
+import { checkUnsafeCode } from './unsafe-code.js';
 
 const GENERATED = [
   ...['Cargo.lock', 'native/index.d.ts'],
@@ -23,6 +24,7 @@ await check('types', tool('tsc'), ['--noEmit', '-p', '.']);
 if (!process.argv.includes('--no-build')) await check('build', node, ['scripts/build.js']);
 await check('reference pages', node, ['scripts/reference.js']);
 if (!(await report('generated files unchanged', compareGenerated))) failed.push('generated files');
+if (!(await report('unsafe code', checkUnsafeCode))) failed.push('unsafe code');
 const clippy = ['clippy', '--quiet', ...profile, '--workspace', '--all-targets'];
 await check('clippy', 'cargo', [...clippy, '--', '-D', 'warnings']);
 await check('unit tests', node, ['scripts/test.js', 'unit']);

@@ -1,7 +1,7 @@
 use napi::{Error, Result};
 use napi_derive::napi;
 
-use crate::list::List;
+use crate::ffi::node_api::List;
 
 /// A certificate with its key, both PEM.
 #[napi(object)]

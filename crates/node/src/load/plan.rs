@@ -5,7 +5,8 @@ use millrace_net::tls::TlsOptions;
 use napi::{Error, Result};
 use napi_derive::napi;
 
-use crate::list::{Bytes, List};
+use crate::ffi::node_api::List;
+use crate::ffi::shared_memory::Bytes;
 use crate::time::milliseconds;
 
 /// A server.

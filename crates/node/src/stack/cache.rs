@@ -10,7 +10,7 @@ use millrace_stack::cache::{
 use napi::Result;
 use napi_derive::napi;
 
-use crate::list::Bytes;
+use crate::ffi::shared_memory::Bytes;
 use crate::stack::with;
 use crate::time::milliseconds;
 

@@ -1,7 +1,5 @@
 //! Commands and questions about connections.
 
-#![deny(unsafe_code)]
-
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
@@ -11,8 +9,8 @@ use napi::Result;
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
-use super::unacknowledged::unacknowledged;
 use super::{duplicate, system_error, with};
+use crate::ffi::descriptor::unacknowledged;
 use crate::time::{milliseconds, positive};
 
 /// Stops or resumes reading.

@@ -1,7 +1,5 @@
 //! Settings of servers.
 
-#![deny(unsafe_code)]
-
 use millrace_stack::Settings;
 use millrace_stack::settings::KeepAlive;
 use napi::Result;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use millrace_stack::sharing::joining::{JoinError, Joined, ReactorId, join};
@@ -11,7 +11,8 @@ use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Error, Result, Task};
 use napi_derive::napi;
 
-use crate::list::Bytes;
+use crate::ffi::descriptor::GivenSocket;
+use crate::ffi::shared_memory::Bytes;
 use crate::stack::{duplicate, system_error, with};
 
 thread_local! {
@@ -24,31 +25,7 @@ struct Ticket {
     /// What to listen with; `None`: nobody shares the address yet.
     listener: Option<OwnedFd>,
     /// A duplicate of it that the caller was given.
-    given: Option<RawFd>,
-}
-
-impl Ticket {
-    /// Takes back what the caller was given and has not used. The number may be another file's by now.
-    fn take_back(&mut self) {
-        let Some((given, listener)) = self.given.take().zip(self.listener.as_ref()) else { return };
-        // SAFETY: borrowed for the call only; it is no negative number, and one that is no descriptor makes the call fail.
-        let borrowed = unsafe { BorrowedFd::borrow_raw(given) };
-        if socket_of(borrowed).is_some_and(|socket| Some(socket) == socket_of(listener.as_fd())) {
-            // SAFETY: it is the duplicate that was made for the caller, who says that nobody uses it.
-            drop(unsafe { OwnedFd::from_raw_fd(given) });
-        }
-    }
-}
-
-/// What tells a socket from all others; `None`: it is none, or the system does not tell.
-#[cfg(target_os = "linux")]
-fn socket_of(fd: BorrowedFd<'_>) -> Option<u64> {
-    socket2::SockRef::from(&fd).cookie().ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn socket_of(_: BorrowedFd<'_>) -> Option<u64> {
-    None
+    given: Option<GivenSocket>,
 }
 
 /// A URL prefix, taken apart.
@@ -161,9 +138,8 @@ pub fn stack_joined_listener(ticket: u32) -> Result<i32> {
         let (listener, given) = ticket
             .and_then(|ticket| ticket.listener.as_ref().zip(Some(&mut ticket.given)))
             .ok_or_else(nothing_joined)?;
-        let fd = listener.try_clone().map_err(system_error)?.into_raw_fd();
-        *given = Some(fd);
-        Ok(fd)
+        let duplicate = GivenSocket::duplicate_of(listener).map_err(system_error)?;
+        Ok(given.insert(duplicate).number())
     })
 }
 
@@ -180,8 +156,10 @@ pub fn stack_share(server: u32, ticket: u32, fd: i32) -> Result<()> {
 #[napi]
 pub fn stack_abandon(ticket: u32, unused: bool) {
     let ticket = JOINED.with_borrow_mut(|all| all.remove(&ticket));
-    if let Some(mut ticket) = ticket.filter(|_| unused) {
-        ticket.take_back();
+    if let Some(Ticket { listener: Some(listener), given: Some(given), .. }) = ticket
+        && unused
+    {
+        given.take_back(&listener);
     }
 }
 

@@ -8,7 +8,8 @@ use napi::bindgen_prelude::Buffer;
 use napi::{Error, Result};
 use napi_derive::napi;
 
-use crate::list::{Bytes, List};
+use crate::ffi::node_api::List;
+use crate::ffi::shared_memory::Bytes;
 use crate::stack::with;
 
 /// Certificates, the server's own first, and its key. DER; the key is PKCS #8.

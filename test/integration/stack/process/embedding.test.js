@@ -137,6 +137,12 @@ test(
   },
 );
 
+test('memory that JavaScript detaches stays as long as the stack uses it', LIMIT, async () => {
+  const flags = ['--expose-gc', '--import', REGISTER, file('detached-memory.js')];
+  const { stdout } = await promisify(execFile)(process.execPath, flags, LIMIT);
+  assert.equal(stdout, '0 changed');
+});
+
 test('one stack serves both copies if the package is loaded twice', LIMIT, async (t) => {
   const copy = directory(t);
   cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true });
