@@ -140,6 +140,17 @@ export function checkOutputs(options: OutputOptions): void {
   }
 }
 
+/** Refuses, before anything is read, outputs that would overwrite a stored result that is read. */
+export function checkInputsKept(options: OutputOptions, inputs: readonly string[]): void {
+  const { output } = options;
+  const documents = listWanted(options).map(({ document: { flag }, path }) => ({ flag, path }));
+  const all = [...(output === undefined ? [] : [{ flag: '-o', path: output }]), ...documents];
+  for (const { flag, path } of all) {
+    if (findStream(path) !== null || !inputs.some((input) => isSameFile(path, input))) continue;
+    throw usageError(`${flag} would overwrite '${path}', which is read: write to another file`);
+  }
+}
+
 function isConflict(path: string, other: string): boolean {
   return path === '-' ? other === '-' : findStream(path) === null && isSameFile(path, other);
 }

@@ -1,14 +1,17 @@
+import { expandPattern } from '../../compare/stored.js';
 import { type ComparisonResult, compare } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare-flags.js';
 import { COMPARISON_FORMATS } from '../formats.js';
-import { printNotes } from '../output.js';
+import { checkInputsKept, printNotes } from '../output.js';
 import { askPassphrase } from '../passphrase.js';
 import { runAndReport } from '../run-and-report.js';
 
 /** Compares the two sides that the command line names. */
 export async function compareCommand(invocation: CompareInvocation): Promise<number> {
   const { options, own, sides, ratios, strict } = invocation;
+  const files = [sides.a, sides.b].flatMap(({ files = [] }) => files.flatMap(expandPattern));
+  checkInputsKept(invocation, files);
   await askPassphrase(options);
   printNotes(invocation);
   return runAndReport(invocation, {

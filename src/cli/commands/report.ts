@@ -2,12 +2,13 @@ import { usageError } from '../../errors.js';
 import { type Document, listWanted } from '../documents.js';
 import { EXIT } from '../exit.js';
 import type { ReportInvocation } from '../flags/report-flags.js';
-import { checkOutputs, textOptions, writeDocument } from '../output.js';
+import { checkInputsKept, checkOutputs, textOptions, writeDocument } from '../output.js';
 import { readStoredResult, renderStored, type StoredResult } from '../stored-result.js';
 
 /** Prints stored results, or renders them into the files of the flags. */
 export async function reportCommand(invocation: ReportInvocation): Promise<number> {
   checkOutputs(invocation);
+  checkInputsKept(invocation, invocation.files);
   const [first, ...others] = invocation.files.map(readStoredResult);
   if (!first) throw new TypeError('report without a file');
   const wanted = listWanted(invocation);

@@ -245,6 +245,10 @@ describe('millrace report', { concurrency: 2 }, () => {
       'report needs a result, as -o FILE of load, compare, explain, capacity or lab writes it: millrace report FILE...',
     ],
     [['absent.json'], "result 'absent.json' cannot be read: no such file or directory"],
+    [
+      ['load.json', '--html', './load.json'],
+      "--html would overwrite './load.json', which is read: write to another file",
+    ],
     [['load.json', 'load.json', '--html', 'x.html'], '--html takes one result (got 2 files)'],
     [['load.json', 'load.json', '--hdr', '-'], '--hdr takes one result (got 2 files)'],
     [
