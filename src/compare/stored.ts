@@ -19,12 +19,14 @@ function readStoredResult(file: string): LoadResult {
 
 /** Says why a result is not that of a load; `null` if it is one. */
 function findFault(value: UncheckedResult): string | null {
-  const { kind, throughput, latencyMs, histograms, plan, generator } = value;
+  const { kind, throughput, latencyMs, histograms, plan, generator, requests, warnings } = value;
   if (kind === 'comparison') return 'is a comparison: compare the results of loads';
-  const isWhole = [throughput, latencyMs, histograms, plan, generator].every(isObject);
-  if (!isWhole) return NO_RESULT;
-  const { mean } = throughput as { mean?: unknown };
-  return typeof mean === 'number' ? null : NO_RESULT;
+  const isWhole = [throughput, latencyMs, histograms, plan, generator, requests].every(isObject);
+  if (!isWhole || !Array.isArray(warnings)) return NO_RESULT;
+  const { mean } = throughput as UncheckedResult;
+  const { atLeast } = latencyMs as UncheckedResult;
+  const { notSent } = requests as UncheckedResult;
+  return typeof mean === 'number' && isObject(atLeast) && isObject(notSent) ? null : NO_RESULT;
 }
 
 const NO_RESULT = 'is not the result of a load, as -o FILE or --json writes it';
