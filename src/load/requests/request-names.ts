@@ -1,5 +1,6 @@
 import { usageError } from '../../errors.js';
 import { toRouteName } from '../../route-name.cjs';
+import { describeValue } from '../../validation/shape.js';
 
 /** Maximum number of names; the requests of all others are one. */
 export const MAX_NAMES = 200;
@@ -31,7 +32,7 @@ export function readRequestName(name: string, where: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
   if (text === '' || text.length > MAX_NAME_LENGTH || /[\0-\x1f\x7f]/.test(text)) {
     throw usageError(
-      `${where}: a name must have 1 to ${MAX_NAME_LENGTH} characters on one line (got '${name}')`,
+      `${where}: a name must have 1 to ${MAX_NAME_LENGTH} characters on one line (got ${describeValue(name)})`,
     );
   }
   return text;

@@ -44,7 +44,7 @@ function listDoubts(result: ComparisonResult): string[] {
   const bound = describeClientBound(result);
   return [
     ...(bound === null ? [] : [bound]),
-    ...result.differences.map((difference) => `The answers differ: ${difference}`),
+    ...result.differences.map((difference) => `The sides differ: ${difference}`),
     ...result.warnings.filter(({ id }) => id !== 'client-bound').map(({ message }) => message),
   ];
 }

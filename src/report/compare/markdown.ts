@@ -50,7 +50,7 @@ export function renderComparisonMarkdown(result: ComparisonResult): string {
     formatItems(listGrounds(result).map(escapeMarkdown)),
     formatWarnings([
       ...(bound === null ? [] : [bound]),
-      ...result.differences.map((difference) => `the answers differ: ${difference}`),
+      ...result.differences.map((difference) => `the sides differ: ${difference}`),
       ...result.warnings.filter(({ id }) => id !== 'client-bound').map(({ message }) => message),
     ]),
   ]);

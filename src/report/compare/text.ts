@@ -112,7 +112,7 @@ function cutText(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
-/** Formats what the verdict rests on: runs, confidence, the stack's share, differences of the answers. */
+/** Formats what the verdict rests on: runs, confidence, the stack's share, differences of the sides. */
 function formatGrounds(result: ComparisonResult, sheet: Sheet): string[] {
   const confidence = describeConfidence(result);
   const stack = describeStack(result);
@@ -121,7 +121,7 @@ function formatGrounds(result: ComparisonResult, sheet: Sheet): string[] {
     ...(confidence === null ? [] : formatField(sheet, 'intervals', confidence)),
     ...(stack === null ? [] : formatField(sheet, 'native stack', stack)),
     ...result.differences.flatMap((difference, index) =>
-      formatField(sheet, index === 0 ? 'answers' : '', difference, 'warning'),
+      formatField(sheet, index === 0 ? 'difference' : '', difference, 'warning'),
     ),
   ];
 }

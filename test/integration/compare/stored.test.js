@@ -23,6 +23,7 @@ before(async () => {
   writeFileSync(join(folder, 'cut.json'), readFileSync(join(folder, 'old.json')).subarray(0, 999));
   writeFileSync(join(folder, 'empty.json'), '');
   writeFileSync(join(folder, 'text.json'), 'GET /\n');
+  write('damaged', { ...stored, requests: { ...stored.requests, notSent: null } });
   write('list', [1]);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -89,6 +90,14 @@ describe('one line refuses', () => {
       ['old.json', 'list.json'],
       "'list.json' is not a result of millrace, as -o FILE or --json writes it",
     ],
+    [
+      ['-o', 'new.json', 'old.json', 'new.json'],
+      "-o would overwrite 'new.json', which is read: write to another file",
+    ],
+    [
+      ['old.json', 'damaged.json'],
+      "'damaged.json' is not the result of a load, as -o FILE or --json writes it",
+    ],
     [['--stack', 'old.json', 'new.json'], 'a.stack is for a server: the results of a are stored'],
     [
       ['--env-b', 'X=1', 'old.json', 'new.json'],
@@ -112,6 +121,9 @@ test('different plans are compared where that is allowed, and the result repeats
   const [a, b] = files.map((files) => ({ files }));
   const result = await compare({ a, b, allowDifference: true });
   assert.deepEqual(result.differences, ['plans: connections is 2 in A, 50 in B']);
+  const args = ['compare', '--allow-difference', 'old.json', 'other.json'];
+  const { stdout } = await millrace(args, inFolder).ended;
+  assert.match(stdout, /^difference +plans: connections is 2 in A, 50 in B$/m);
 });
 
 test('a result that is compared with itself has the name of its file on both sides', async () => {

@@ -78,6 +78,13 @@ for (const [content, message] of [
   });
 }
 
+test('a name with control characters is refused in one line that has none', async () => {
+  await assert.rejects(buildPlan({ url: server, name: 'a\nb\x1b[31m' }), {
+    code: 'ERR_MILLRACE_USAGE',
+    message: "URL: a name must have 1 to 200 characters on one line (got 'a\\nb\\x1B[31m')",
+  });
+});
+
 test('name is the name of a single request only', async () => {
   assert.deepEqual(await namesOf({ url: `${server}/x/1`, name: 'one' }), ['one']);
   assert.deepEqual(await namesOf({ url: `${server}/x/1` }), ['GET /x/:id']);

@@ -152,7 +152,7 @@ describe('text of a comparison', () => {
         warnings: [{ id: 'noise', message: 'The machine was busy.' }],
       }),
     );
-    assert.match(text, /^answers +content-length: 12 of A, 14 of B$/m);
+    assert.match(text, /^difference +content-length: 12 of A, 14 of B$/m);
     assert.match(
       text,
       /served 99 % of B's requests natively \(9,900 of 10,000\); to Node's own code: upgrade \(3 connections\), expect \(1 connection\)/,
