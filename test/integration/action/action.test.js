@@ -180,6 +180,12 @@ describe('action', { skip, concurrency: 1 }, () => {
     assert.ok(!existsSync(marker));
   });
 
+  test('flags with a quote that does not end are refused', async () => {
+    const done = await runAction({ command: 'node server.mjs', flags: "-n 20 -H 'X-Note: a" });
+    assert.equal(done.code, 2);
+    assert.match(done.log, /::error::millrace: .* a quote has no end/);
+  });
+
   test('compares the checkout with the base branch, in a worktree that is removed', async () => {
     // A file that flags name is one of the checkout.
     writeFileSync(join(folder, 'project', 'routes.txt'), 'GET /routes\n');
