@@ -31,8 +31,9 @@ export function conclude(measured: Measured): ComparisonResult {
   const failures = describeFailureDifference(runs);
   const { rows, verdict } = compareRuns(compared, { margin, metric: chooseMetric(plan) });
   const judged = { rows, verdict };
-  if (failures !== null && !allowDifference) {
-    judged.verdict = { ...verdict, word: 'cannot-tell', reason: failures };
+  const doubt = (allowDifference ? null : failures) ?? describeUnusedStack(stack);
+  if (doubt !== null) {
+    judged.verdict = { ...verdict, word: 'cannot-tell', reason: doubt };
     judged.rows = rows.map((row, index) =>
       index === 0 ? { ...row, verdict: 'cannot-tell' } : row,
     );
@@ -58,6 +59,12 @@ export function conclude(measured: Measured): ComparisonResult {
     }),
     warnings: [...(measured.warnings ?? []), ...summarizeWarnings(runs)],
   };
+}
+
+/** Says that the stack was loaded and had no request: both sides then are Node's own. */
+function describeUnusedStack(stack: ComparisonResult['stack']): string | null {
+  const isUsed = !stack || stack.native + stack.fallback > 0;
+  return isUsed ? null : "Millrace's HTTP stack served no request";
 }
 
 /** The plan of A's first run. */

@@ -304,6 +304,19 @@ describe('both stacks', () => {
     });
   });
 
+  test('say nothing about each other where the application does not use node:http', async () => {
+    const source =
+      "require('net').createServer((s) => s.on('error', () => {}).on('data', () => s.write('HTTP/1.1 204 No Content\\r\\n\\r\\n'))).listen(0, '127.0.0.1')";
+    const { verdict, stack } = await compare({
+      ...{ ...short, command: [process.execPath, '-e', source] },
+      a: { stack: false },
+      b: { stack: true },
+    });
+    assert.equal(stack.native + stack.fallback, 0);
+    assert.equal(verdict.word, 'cannot-tell');
+    assert.equal(verdict.reason, "Millrace's HTTP stack served no request");
+  });
+
   test('where nothing loads the stack its share is not known', async () => {
     const perl = `use IO::Socket::INET; my $l = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 9) or die; $SIG{TERM} = sub { exit }; while (my $c = $l->accept) { <$c>; print $c "HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n"; close $c }`;
     const command = ['perl', '-e', perl];
