@@ -3,12 +3,13 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use millrace_cache::{Answer, FillWait, Hit, Lookup, NotStored, Request};
+use millrace_cache::{Answer, Hit, Lookup, NotStored, Request};
 use millrace_http::{Method, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 
 use crate::channel::Channel;
-use crate::connection::Connection;
+use crate::connection::state::Blocked;
+use crate::connection::{Connection, Effects};
 use crate::following::{ASSUMED, Interest};
 use crate::server::Server;
 
@@ -19,21 +20,6 @@ const MAX_ANSWERS: usize = 64 * 1024;
 /// Where so much waits for the peer to take it, nothing more is answered.
 pub(crate) const MAX_QUEUED: usize = 256 * 1024;
 
-/// What the request at the start of a connection's bytes waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    #[default]
-    Nothing,
-    /// Its answer is there, and those before it are not complete.
-    Turn,
-    /// The peer has to take what was sent.
-    Room,
-    /// The response to another request may be for it as well.
-    Flight(FillWait),
-    /// It is another process's, and what came before is not answered and sent.
-    Owner,
-}
-
 /// What becomes of a request.
 #[derive(Debug)]
 pub(crate) enum Consulted {
@@ -41,8 +27,10 @@ pub(crate) enum Consulted {
     Tell(Interest),
     /// It has its answer.
     Answered,
-    /// It is looked at again when [`Waiting`] is over.
+    /// It is looked at again when nothing blocks the connection any more.
     Later,
+    /// It is looked at again when the caller is there.
+    Report,
     /// It is refused: too many are with the caller.
     Refused,
 }
@@ -60,6 +48,7 @@ impl Connection {
         bytes: &[u8],
         head: &ReceivedHead,
         now: Nanos,
+        effects: &mut Effects,
     ) -> io::Result<Consulted> {
         let waits = std::mem::take(&mut self.waits);
         let passes = std::mem::take(&mut self.passes) || server.settings.counts_requests;
@@ -79,7 +68,7 @@ impl Connection {
                     // Nobody sees when its response begins: what is stored is out of date from now on, and once more when
                     // that is complete.
                     server.cache.invalidate(&request, ASSUMED, b"");
-                    self.invalidated = true;
+                    effects.invalidated = true;
                 }
                 Ok(Consulted::Tell(Interest::Invalidate {
                     secure: request.secure,
@@ -124,8 +113,7 @@ impl Connection {
         let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
         if self.in_flight > 0 || has_body || !server.is_full() {
             server.held = server.held.saturating_add(1);
-            self.parked = true;
-            return Consulted::Later;
+            return Consulted::Report;
         }
         server.counts.refused += 1;
         server.answers.extend_from_slice(OVERLOADED);
@@ -176,20 +164,20 @@ impl Connection {
         now: Nanos,
     ) -> io::Result<Consulted> {
         if self.queued() > MAX_QUEUED {
-            return Ok(self.wait(Waiting::Room, request));
+            return Ok(self.wait(Blocked::Room, request));
         }
         if self.in_flight > 0 {
             // What an application sends beyond the end of a response would be taken for the next one: of a response behind
             // another, nothing is stored.
             return Ok(match server.cache.is_stored(since_origin(now), request) {
-                true => self.wait(Waiting::Turn, request),
+                true => self.wait(Blocked::Turn, request),
                 false => Consulted::Tell(Interest::None),
             });
         }
         server.set_lines(keep_alive);
         let Server { cache, answers, lines, settings, .. } = server;
         match cache.lookup(since_origin(now), request, self.id.to_bits()) {
-            Lookup::Wait(flight) => return Ok(self.wait(Waiting::Flight(flight), request)),
+            Lookup::Wait(flight) => return Ok(self.wait(Blocked::Fill(flight), request)),
             Lookup::Hit(hit) => {
                 self.answer(&hit, settings.tells_hits, since_origin(now), lines, answers)?;
             }
@@ -207,8 +195,8 @@ impl Connection {
         Ok(Consulted::Answered)
     }
 
-    fn wait(&mut self, waiting: Waiting, request: &Request<'_>) -> Consulted {
-        self.waiting = waiting;
+    fn wait(&mut self, blocked: Blocked, request: &Request<'_>) -> Consulted {
+        self.blocked = blocked;
         self.waits = request.waits;
         Consulted::Later
     }
@@ -251,11 +239,17 @@ impl Connection {
         Ok(())
     }
 
+    /// It waits no longer for the response to another request.
+    pub(crate) fn leave_fill(&mut self, server: &mut Server) {
+        if let Blocked::Fill(fill) = self.blocked {
+            self.blocked = Blocked::No;
+            server.cache.leave(fill, self.id.to_bits());
+        }
+    }
+
     /// The connection is gone, or another's: what the cache expects of it will not come.
     pub(crate) fn leave_cache(&mut self, server: &mut Server, now: Nanos) {
-        if let Waiting::Flight(flight) = std::mem::take(&mut self.waiting) {
-            server.cache.leave(flight, self.id.to_bits());
-        }
+        self.leave_fill(server);
         if let Some(following) = &mut self.following {
             following.lose(&mut server.cache, since_origin(now), NotStored::Aborted);
         }

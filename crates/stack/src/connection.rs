@@ -6,47 +6,29 @@ mod queue;
 pub(crate) mod rates;
 mod receiving;
 mod sending;
+pub(crate) mod state;
 pub(crate) mod work;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use millrace_http::{BodyDecoder, HeadParser};
+use millrace_http::HeadParser;
 use millrace_net::Nanos;
 use millrace_net::socket::Socket;
 
-use crate::caching::Waiting;
 use crate::channel::Channel;
 use crate::following::Following;
 use crate::forwarded::Relay;
 use crate::sharing::Owner;
 use id::ConnId;
 use queue::Queue;
+use state::{Blocked, ReadState, WriteState};
 use work::Work;
 
 /// Bytes of one read.
 pub(crate) const READ: usize = 64 * 1024;
 /// Events of one request at most, beside its body's: its connection, a head, its end, the end of the stream.
 pub(crate) const EVENTS: usize = 6;
-
-/// What the bytes that come next are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Phase {
-    /// TLS is being agreed on.
-    Handshake,
-    Head,
-    Body(BodyDecoder),
-    /// Empty lines at most: the last request closes the connection.
-    Closed,
-    /// The host's parser is asked; nothing is read.
-    Unsure,
-    /// The host's parser reads on.
-    Raw,
-    /// Everything is told as it comes.
-    Through,
-    /// The peer's side has ended, or ours reads no more.
-    Ended,
-}
 
 /// Why a connection stopped reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,15 +39,26 @@ pub(crate) enum Flow {
     Again,
     /// The connection is broken.
     Broken(i32),
-    /// There is something to tell, and nobody to be told.
-    Parked,
-    /// The next request is another's: see [`Connection::leaving`].
-    Leaves,
+    /// There is something to report before it reads on, and nobody to be told.
+    Report,
+    /// The next request is another's.
+    Leaves(Owner),
+}
+
+/// What receiving has led to, beside events.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Effects {
+    /// A request was answered without the caller.
+    pub(crate) answered: bool,
+    /// A request has removed entries of the cache.
+    pub(crate) invalidated: bool,
+    /// The end of a handshake is to be sent, with the first response if there is one.
+    pub(crate) handshake_done: bool,
 }
 
 /// What has happened in turns in which nobody could be told.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Untold {
+pub(crate) struct Unreported {
     pub(crate) opened: bool,
     pub(crate) secured: bool,
     pub(crate) drained: bool,
@@ -81,7 +74,9 @@ pub(crate) struct Connection {
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
-    pub(crate) phase: Phase,
+    pub(crate) read_state: ReadState,
+    pub(crate) blocked: Blocked,
+    pub(crate) write_state: WriteState,
     parser: HeadParser,
     /// Bytes that were sent and not taken by the system.
     output: Queue,
@@ -92,9 +87,6 @@ pub(crate) struct Connection {
     pub(crate) untouched: bool,
     /// The first of them was given up while the caller was busy; nothing more is sent.
     pub(crate) timed_out: bool,
-    /// As many as may be; the next one waits until half of them are answered, so that what is kept is not
-    /// looked through for each.
-    pub(crate) full: bool,
     /// The caller wants no more bytes of bodies for now.
     pub(crate) paused: bool,
     /// The last request that was told is the connection's last one.
@@ -105,12 +97,6 @@ pub(crate) struct Connection {
     pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
     pub(crate) peer_ended: bool,
-    /// The last bytes wait for the end of our side, to leave with it.
-    corked: bool,
-    /// Our side ends when all is written.
-    pub(crate) ending: bool,
-    /// All of ours is written and our side has ended.
-    pub(crate) ended: bool,
     /// Of the request that is being received: when it began, and whether its head is complete.
     pub(crate) began: Nanos,
     pub(crate) head_done: bool,
@@ -133,30 +119,17 @@ pub(crate) struct Connection {
     pub(crate) told_alone: bool,
     /// TLS is not agreed on yet.
     pub(crate) shaking: bool,
-    /// The end of a handshake waits for the first response to leave with.
-    pub(crate) owes_flush: bool,
     /// What is to be done for it without an event.
     pub(crate) work: Work,
-    /// Its end was told.
-    pub(crate) gone: bool,
     /// Where in its last batch the bytes end that were told.
     pub(crate) told: usize,
     /// Requests that were told.
     pub(crate) requests: u32,
-    /// The caller has not seen the connection, and wants to decide about it first.
-    pub(crate) awaiting_admission: bool,
-    /// What is to be told of it waits for a turn in which that can be done.
-    pub(crate) parked: bool,
-    pub(crate) untold: Untold,
-    /// What the next request waits for, and how often it has waited.
-    pub(crate) waiting: Waiting,
+    pub(crate) unreported: Unreported,
+    /// How often the next request has waited for the cache.
     pub(crate) waits: u8,
     /// The next request is told, whatever the cache has.
     pub(crate) passes: bool,
-    /// A request was answered from the cache.
-    pub(crate) answered: bool,
-    /// A request has removed entries.
-    pub(crate) invalidated: bool,
     /// The responses to what was told, as the cache sees them.
     pub(crate) following: Option<Box<Following>>,
     /// TLS: the name that the client asked for, and whether it has shown a certificate.
@@ -164,8 +137,6 @@ pub(crate) struct Connection {
     pub(crate) certified: bool,
     /// The caller has not been told of it: its first request may be another's.
     pub(crate) unopened: bool,
-    /// Whom the next request belongs to, as soon as the connection can go there.
-    pub(crate) leaving: Option<Owner>,
     /// It is where it belongs, so it is not given to others of the same prefix.
     pub(crate) placed: bool,
     /// Its text is another process's to answer.
@@ -192,7 +163,9 @@ impl Connection {
     ) -> Self {
         let shaking = matches!(channel, Channel::Tls(_));
         Self {
-            phase: if shaking { Phase::Handshake } else { Phase::Head },
+            read_state: if shaking { ReadState::Handshake } else { ReadState::Head },
+            blocked: Blocked::No,
+            write_state: WriteState::Open,
             id,
             channel,
             server,
@@ -204,15 +177,11 @@ impl Connection {
             asked_at: Nanos::NEVER,
             untouched: false,
             timed_out: false,
-            full: false,
             paused: false,
             closes: false,
             plain: false,
             readable: true,
             peer_ended: false,
-            corked: false,
-            ending: false,
-            ended: false,
             began: now,
             head_done: false,
             arrived: 0,
@@ -226,24 +195,16 @@ impl Connection {
             idle_timer: Nanos::NEVER,
             told_alone: false,
             shaking,
-            owes_flush: false,
             work: Work::default(),
-            gone: false,
             told: 0,
             requests: 0,
-            awaiting_admission: false,
-            parked: false,
-            untold: Untold::default(),
-            waiting: Waiting::Nothing,
+            unreported: Unreported::default(),
             waits: 0,
             passes: false,
-            answered: false,
-            invalidated: false,
             following: None,
             server_name: None,
             certified: false,
             unopened: false,
-            leaving: None,
             placed: false,
             ground: None,
             introduced: false,
@@ -267,7 +228,7 @@ impl Connection {
 
     /// No request has begun on it.
     pub(crate) fn is_unused(&self) -> bool {
-        matches!(self.phase, Phase::Head)
+        matches!(self.read_state, ReadState::Head)
             && self.requests == 0
             && !receiving::is_beginning(&self.input)
     }
@@ -284,36 +245,41 @@ impl Connection {
 
     /// All of ours has left and our side has ended, and the peer, which has not ended, is sending or may have sent more.
     pub(crate) fn may_hear_more(&self) -> bool {
-        if !self.ended {
+        if self.write_state != WriteState::Ended {
             return false;
         }
         if let Some(relay) = &self.relay {
             return !relay.client_ended;
         }
         let unread = || self.channel.socket().is_some_and(|socket| socket.unread() > 0);
-        match self.phase {
+        match self.read_state {
             // It has said that it asks for nothing more.
-            Phase::Closed => self.readable || !self.input.is_empty(),
-            Phase::Head => self.began != Nanos::NEVER || !self.input.is_empty() || unread(),
-            Phase::Body(_) | Phase::Unsure | Phase::Raw => true,
-            Phase::Handshake | Phase::Through | Phase::Ended => false,
+            ReadState::Closed => self.readable || !self.input.is_empty(),
+            ReadState::Head => self.began != Nanos::NEVER || !self.input.is_empty() || unread(),
+            ReadState::Body(_) | ReadState::Unsure | ReadState::Raw => true,
+            ReadState::Handshake | ReadState::Through | ReadState::Ended => false,
         }
     }
 
-    fn stalled(&self) -> bool {
-        let is_elsewhere = self.gone || self.leaving.is_some();
-        if is_elsewhere
-            || self.awaiting_admission
-            || self.parked
-            || self.waiting != Waiting::Nothing
-        {
-            return true;
+    fn is_blocked(&self) -> bool {
+        use ReadState::{Body, Closed, Ended, Handshake, Head, Raw, Through, Unsure};
+        match (self.blocked, self.read_state) {
+            (_, Unsure | Ended) | (Blocked::Pipeline, Head) => true,
+            (Blocked::No | Blocked::Pipeline, Handshake) => false,
+            (Blocked::No, Head) => self.paused,
+            (Blocked::No | Blocked::Pipeline, Body(_) | Closed | Raw | Through) => self.paused,
+            _ => true,
         }
-        match self.phase {
-            Phase::Head => self.full || self.paused,
-            Phase::Body(_) | Phase::Closed | Phase::Raw | Phase::Through => self.paused,
-            Phase::Handshake => false,
-            Phase::Unsure | Phase::Ended => true,
+    }
+
+    /// Something has to be reported before it reads on. What was found at the next head is found again then.
+    pub(crate) fn block_for_report(&mut self) {
+        match self.blocked {
+            Blocked::No | Blocked::Pipeline | Blocked::Turn | Blocked::Room | Blocked::Owner => {
+                self.blocked = Blocked::Report;
+            }
+            Blocked::Admission | Blocked::Fill(_) | Blocked::Relayed => {}
+            Blocked::Report | Blocked::Closed => {}
         }
     }
 
@@ -329,29 +295,32 @@ impl Connection {
 
     /// The caller has taken longer than this for a response of which nothing was sent.
     pub(crate) fn is_overdue(&self, limit: Duration, now: Nanos) -> bool {
-        let waits = self.in_flight > 0 && self.untouched && !self.ended;
+        let waits = self.in_flight > 0
+            && self.untouched
+            && !self.timed_out
+            && self.write_state != WriteState::Ended;
         waits && now.since(self.asked_at) >= limit
     }
 
     /// There is something to do without a new event of the socket.
     pub(crate) fn can_go_on(&self) -> bool {
-        (self.readable || !self.input.is_empty()) && !self.stalled()
+        (self.readable || !self.input.is_empty()) && !self.is_blocked()
     }
 
     /// Takes an upgrade for an ordinary request.
     pub(crate) fn proceed(&mut self) {
-        self.phase = Phase::Head;
+        self.read_state = ReadState::Head;
         self.plain = true;
     }
 
     /// Tells everything as it is from now on, what was kept first.
     pub(crate) fn through(&mut self) {
-        self.phase = Phase::Through;
+        self.read_state = ReadState::Through;
     }
 
     /// Tells what follows as it is; what was told is not told again.
     pub(crate) fn proceed_raw(&mut self) {
-        self.phase = Phase::Raw;
+        self.read_state = ReadState::Raw;
         self.input = Vec::new();
     }
 

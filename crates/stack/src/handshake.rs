@@ -8,7 +8,8 @@ use millrace_net::tls::server::{Agreed, Failure, Handshake, ServerTlsStream};
 
 use crate::batch::{Batch, Kind, failed, secure, verdict_number};
 use crate::channel::Channel;
-use crate::connection::{Connection, Flow, Phase};
+use crate::connection::state::ReadState;
+use crate::connection::{Connection, Effects, Flow};
 use crate::forwarded::About;
 use crate::server::Server;
 
@@ -67,18 +68,20 @@ impl Connection {
         server: &mut Server,
         batch: &mut Batch<'_>,
         now: Nanos,
+        effects: &mut Effects,
     ) -> Option<Flow> {
         let told = self.tls_mut()?.drive_handshake();
         if batch.silent
             && let Some(flow) = self.shake_beside(&told, server)
         {
-            return flow.or_else(|| self.shake_hands(server, batch, now));
+            return flow.or_else(|| self.shake_hands(server, batch, now, effects));
         }
         match told {
             Ok(Handshake::Done) => {
+                effects.handshake_done = true;
                 self.secured(batch, now);
                 if self.told_alone {
-                    self.phase = Phase::Unsure;
+                    self.read_state = ReadState::Unsure;
                     return Some(Flow::Idle);
                 }
                 None
@@ -86,20 +89,19 @@ impl Connection {
             Ok(told @ (Handshake::Hello | Handshake::Unsure)) => {
                 let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
                 // The session has to be of whoever has the host's certificate.
-                self.leaving = server.owner_of_host(self.ground, self.server, &name);
-                if self.leaving.is_some() {
-                    return Some(Flow::Leaves);
+                if let Some(owner) = server.owner_of_host(self.ground, self.server, &name) {
+                    return Some(Flow::Leaves(owner));
                 }
                 self.open(batch);
                 let (offset, length) = batch.keep(name.as_bytes());
                 let unsure = i32::from(told == Handshake::Unsure);
                 batch.push(Kind::Hello, self.id, &[offset, length, unsure]);
-                self.phase = Phase::Unsure;
+                self.read_state = ReadState::Unsure;
                 self.readable = self.peer_ended || self.tls().is_some_and(|tls| !tls.waits());
                 Some(Flow::Idle)
             }
             Ok(Handshake::Ended) => {
-                self.phase = Phase::Ended;
+                self.read_state = ReadState::Ended;
                 self.open(batch);
                 batch.push(Kind::Eof, self.id, &[0]);
                 Some(Flow::Idle)
@@ -129,30 +131,29 @@ impl Connection {
                 }
                 // What is not chosen is found to be unsure by the caller.
                 let chosen = self.choose(&context, false);
-                Some((!chosen).then_some(Flow::Parked))
+                Some((!chosen).then_some(Flow::Report))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             // What there is to tell is found again.
             Ok(Handshake::Unsure | Handshake::Ended) | Err(_) => {
                 self.readable = true;
-                Some(Some(Flow::Parked))
+                Some(Some(Flow::Report))
             }
         }
     }
 
     fn secured(&mut self, batch: &mut Batch<'_>, now: Nanos) {
-        self.phase = Phase::Head;
+        self.read_state = ReadState::Head;
         self.shaking = false;
         // What came with the client's last message is in the session, not in the socket.
         self.readable = true;
         self.began = now;
-        self.owes_flush = true;
         if let Some((name, certified)) = self.tls().map(ServerTlsStream::asked) {
             let name = name.map(Into::into);
             (self.server_name, self.certified) = (name, certified);
         }
         if batch.silent {
-            self.untold.secured = true;
+            self.unreported.secured = true;
         } else {
             self.tell_secure(batch);
         }
@@ -181,7 +182,7 @@ impl Connection {
         };
         let (offset, length) = batch.keep(text.as_bytes());
         batch.push(Kind::Failed, self.id, &[kind, alert, offset, length, i32::from(self.shaking)]);
-        self.phase = Phase::Ended;
+        self.read_state = ReadState::Ended;
         Flow::Idle
     }
 
@@ -189,16 +190,17 @@ impl Connection {
     pub(crate) fn tell_timeout(&mut self, batch: &mut Batch<'_>) {
         self.open(batch);
         batch.push(Kind::Failed, self.id, &[failed::TIMEOUT, 0, 0, 0, 1]);
-        self.phase = Phase::Ended;
+        self.read_state = ReadState::Ended;
         self.shaking = false;
     }
 
     /// Receives requests, after an end of the handshake that was told alone. `false`: does so already.
     pub(crate) fn start(&mut self) -> bool {
-        let waits = self.told_alone && matches!(self.phase, Phase::Unsure) && !self.shaking;
+        let waits =
+            self.told_alone && matches!(self.read_state, ReadState::Unsure) && !self.shaking;
         if waits {
             self.told_alone = false;
-            self.phase = Phase::Head;
+            self.read_state = ReadState::Head;
         }
         waits
     }
@@ -208,7 +210,7 @@ impl Connection {
         self.told_alone = told_alone;
         let chosen = self.tls_mut().is_some_and(|tls| tls.choose(context));
         if chosen {
-            self.phase = Phase::Handshake;
+            self.read_state = ReadState::Handshake;
             self.readable |= self.tls().is_some_and(|tls| !tls.waits());
         }
         chosen

@@ -33,11 +33,11 @@ use source::Source;
 pub use caching::Exchange;
 
 use crate::batch::{Batch, Kind};
-use crate::caching::Waiting;
 use crate::channel::Channel;
 use crate::connection::id::{ConnId, Connections};
+use crate::connection::state::{Blocked, Change, WriteState};
 use crate::connection::work::{Queue, Work};
-use crate::connection::{Connection, EVENTS, Flow};
+use crate::connection::{Connection, EVENTS, Effects, Flow};
 use crate::keep_alive;
 use crate::server::Server;
 use crate::settings::{KeepAlive, Settings};
@@ -362,7 +362,7 @@ impl Reactor {
                 connection.flush().ok();
             }
             if work.intersects(Work::ADMIT) {
-                connection.awaiting_admission = false;
+                connection.blocked.end_by(Change::Admitted);
                 self.run_queue.push(connection, Work::READ);
             }
         }
@@ -389,45 +389,47 @@ impl Reactor {
         if connection.relay.is_some() {
             return self.pump(id, batch);
         }
-        if !batch.silent && (connection.untold.opened || connection.untold.secured) {
+        if !batch.silent && (connection.unreported.opened || connection.unreported.secured) {
             // It is told of first.
             return self.queue_report(id);
         }
         let Some(server) = self.servers.get_mut(connection.server) else { return };
-        let flow = connection.receive(server, batch, self.now);
-        if std::mem::take(&mut connection.invalidated) {
-            let server = connection.server;
-            self.go_on_woken(server);
-        }
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        if std::mem::take(&mut connection.answered) {
-            self.on_answered(id);
-        }
+        let (flow, effects) = connection.receive(server, batch, self.now);
+        self.follow_up(id, effects);
         match flow {
             Flow::Idle => self.watch_flight(id),
             Flow::Again => self.run_again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
-            Flow::Parked => self.park(id),
-            Flow::Leaves => return self.leave(id, batch),
+            Flow::Report => self.park(id),
+            Flow::Leaves(owner) => return self.leave(id, owner, batch),
         }
         if let Some(connection) = self.connections.get_mut(id)
-            && connection.awaiting_admission
-            && !connection.untold.opened
+            && connection.blocked == Blocked::Admission
+            && !connection.unreported.opened
         {
             self.settling.push(connection, Work::ADMIT);
         }
         if batch.silent {
             self.after_silence(id);
         }
-        if let Some(connection) = self.connections.get_mut(id)
-            && std::mem::take(&mut connection.owes_flush)
-        {
+    }
+
+    fn follow_up(&mut self, id: ConnId, effects: Effects) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if effects.handshake_done {
             if connection.in_flight > 0 {
                 self.settling.push(connection, Work::FLUSH_HANDSHAKE);
             } else {
                 // What fails here is told when the connection is read.
                 connection.flush().ok();
             }
+        }
+        if effects.invalidated {
+            let server = connection.server;
+            self.go_on_woken(server);
+        }
+        if effects.answered {
+            self.on_answered(id);
         }
     }
 
@@ -443,26 +445,23 @@ impl Reactor {
             Ok(false) => {}
             Ok(true) => {
                 if batch.silent || batch.room() < EVENTS {
-                    connection.untold.drained = true;
+                    connection.unreported.drained = true;
                 } else {
                     batch.push(Kind::Drained, id, &[]);
                 }
-                let waits = matches!(connection.waiting, Waiting::Room | Waiting::Owner);
-                if waits {
-                    connection.waiting = Waiting::Nothing;
-                }
+                let goes_on = connection.blocked.end_by(Change::Drained);
                 if connection.idle_since != Nanos::NEVER {
                     connection.idle_since = self.now;
                 }
-                if connection.ending {
+                if matches!(connection.write_state, WriteState::Ending | WriteState::Ended) {
                     self.end_output(id);
-                } else if waits {
+                } else if goes_on {
                     self.run_again(id);
                 }
             }
             Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
         }
-        if self.connections.get(id).is_some_and(|connection| connection.untold.drained) {
+        if self.connections.get(id).is_some_and(|connection| connection.unreported.drained) {
             self.queue_report(id);
         }
     }
@@ -481,14 +480,20 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         // A number that nobody knows to be free is not given anew.
         if batch.silent || batch.room() < EVENTS {
-            connection.untold.broken = Some(number);
-            self.park(id);
-        } else if !std::mem::replace(&mut connection.gone, true) {
+            connection.unreported.broken = Some(number);
+            self.reports.push(connection, Work::REPORT);
+        } else if !connection.work.intersects(Work::FREE) {
             if !connection.unopened {
                 batch.push(Kind::Closed, id, &[number]);
             }
             self.closed.push(connection, Work::FREE);
         }
+        let server = connection.server;
+        if let Some(server) = self.servers.get_mut(server) {
+            connection.leave_fill(server);
+        }
+        connection.blocked = Blocked::Closed;
+        self.go_on_woken(server);
     }
 
     fn on_timers(&mut self, batch: &mut Batch<'_>) {
@@ -584,16 +589,15 @@ impl Reactor {
 
     fn end_when_written(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.ending = true;
-        if connection.queued() == 0 {
-            self.end_output(id);
+        if connection.write_state.end(connection.queued() == 0) {
+            connection.channel.end();
+            self.end_following(id);
         }
     }
 
     fn end_output(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if !connection.ended {
-            connection.ended = true;
+        if connection.write_state.end(true) {
             connection.channel.end();
             self.end_following(id);
         }

@@ -6,9 +6,10 @@ use std::os::fd::OwnedFd;
 use millrace_http::{BodyDecoder, Method, ReceivedHead, RequestFraming, field_lines};
 use mio::Registry;
 
-use super::{Connection, Phase};
+use super::state::{Blocked, ReadState};
+use super::{Connection, Effects};
 use crate::batch::Batch;
-use crate::caching::{MAX_QUEUED, Waiting};
+use crate::caching::MAX_QUEUED;
 use crate::channel::Channel;
 use crate::server::Server;
 use crate::sharing::{MAX_HOPS, Owner, Place, host_and_path};
@@ -18,8 +19,10 @@ use crate::sharing::{MAX_HOPS, Owner, Place, host_and_path};
 pub(super) enum Found {
     /// It is this server's.
     Here,
-    /// It is another's: the connection leaves, or waits until it can.
-    Elsewhere,
+    /// It is another's: the connection leaves.
+    Leaves(Owner),
+    /// It is another's, or is to be declined, and has to wait for that.
+    Waits,
     /// Nobody has it; `gone`: any more.
     Nobody { gone: bool },
 }
@@ -51,18 +54,15 @@ impl Connection {
                 (self.placed, self.hops) = (true, 0);
                 Found::Here
             }
-            Place::To(owner) if is_quiet => {
-                self.leaving = Some(owner);
-                Found::Elsewhere
-            }
+            Place::To(owner) if is_quiet => Found::Leaves(owner),
             // Its answer has its turn.
             Place::Gone | Place::Nowhere if self.in_flight == 0 && !server_full => {
                 self.hops = 0;
                 Found::Nobody { gone: place == Place::Gone }
             }
             _ => {
-                self.waiting = Waiting::Owner;
-                Found::Elsewhere
+                self.blocked = Blocked::Owner;
+                Found::Waits
             }
         }
     }
@@ -72,22 +72,19 @@ impl Connection {
         self.in_flight == 0 && self.queued() == 0 && server.answers.is_empty()
     }
 
-    /// Answers a request that nobody has. `false`: it has to wait for the caller.
+    /// Answers a request that nobody has. `true`: the caller has to be told that the connection ends.
     pub(super) fn decline(
         &mut self,
         server: &mut Server,
         batch: &mut Batch<'_>,
         head: &ReceivedHead,
         gone: bool,
+        effects: &mut Effects,
     ) -> bool {
         let body = match head.framing {
             RequestFraming::None | RequestFraming::Length(0) => None,
             framing => Some(framing),
         };
-        if batch.silent && body.is_some() {
-            self.parked = true;
-            return false;
-        }
         // Whether a body follows that was not asked for yet, nobody knows (RFC 9110, section 10.1.1).
         let keep_alive = head.keep_alive && !(head.expect && body.is_some()) && !self.withdrawn;
         let (line, text) = if gone { GONE } else { NOWHERE };
@@ -102,17 +99,18 @@ impl Connection {
         if head.method != Method::Head {
             answers.extend_from_slice(text);
         }
-        self.after_answer(batch, keep_alive);
+        effects.answered = true;
+        let ends = self.after_answer(batch, keep_alive);
         match body {
             Some(framing) if keep_alive => {
                 // The caller hears of a body of no request, and lets it pass.
                 self.open(batch);
                 self.head_done = true;
-                self.phase = Phase::Body(BodyDecoder::new(framing));
+                self.read_state = ReadState::Body(BodyDecoder::new(framing));
             }
             _ => self.next_head(),
         }
-        true
+        ends
     }
 
     /// These bytes come first; an event tells of more.

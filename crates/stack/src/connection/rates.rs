@@ -6,7 +6,8 @@ use std::time::Duration;
 use millrace_net::Nanos;
 use millrace_net::socket::Socket;
 
-use super::{Connection, Phase};
+use super::Connection;
+use super::state::ReadState;
 
 /// Bytes that a socket was given and its peer has not taken; `None`: the system does not say.
 pub type Unacknowledged = fn(BorrowedFd<'_>) -> Option<u64>;
@@ -15,7 +16,7 @@ impl Connection {
     /// A body arrives at less than `rate` bytes per second, on average since its request began or the caller wanted more
     /// of it.
     pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
-        let reads = matches!(self.phase, Phase::Body(_)) && !self.paused;
+        let reads = matches!(self.read_state, ReadState::Body(_)) && !self.paused;
         reads
             && self.began != Nanos::NEVER
             && is_below(rate, self.arrived, now.since(self.arriving_since), grace)

@@ -6,9 +6,10 @@ use millrace_http::{BodyDecoder, BodyEvent, Parsed, ReceivedHead, RequestFraming
 use millrace_net::Nanos;
 
 use super::owner::Found;
-use super::{Connection, EVENTS, Flow, Phase, READ};
+use super::state::{Blocked, Change, ReadState};
+use super::{Connection, EVENTS, Effects, Flow, READ};
 use crate::batch::{Batch, Doubt, Kind, flag};
-use crate::caching::{Consulted, Waiting};
+use crate::caching::Consulted;
 use crate::following::Interest;
 use crate::server::Server;
 use crate::settings::HeadLimits;
@@ -29,35 +30,41 @@ impl Connection {
         server: &mut Server,
         batch: &mut Batch<'_>,
         now: Nanos,
-    ) -> Flow {
-        let flow = self.read_on(server, batch, now);
+    ) -> (Flow, Effects) {
+        let mut effects = Effects::default();
+        let flow = self.read_on(server, batch, now, &mut effects);
         if let Flow::Broken(_) = flow {
             server.answers.clear();
-            return flow;
+            return (flow, effects);
         }
         let last = self.closes && self.in_flight == 0;
-        match self.send_answers(server, last) {
+        let flow = match self.send_answers(server, last) {
             // What kept it here has just left.
-            Ok(()) if self.waiting == Waiting::Owner && self.is_quiet(server) => {
-                self.waiting = Waiting::Nothing;
-                Flow::Again
-            }
+            Ok(()) if self.is_quiet(server) && self.blocked.end_by(Change::Quiet) => Flow::Again,
             Ok(()) => flow,
             Err(error) => Flow::Broken(error.raw_os_error().unwrap_or(0)),
-        }
+        };
+        (flow, effects)
     }
 
-    fn read_on(&mut self, server: &mut Server, batch: &mut Batch<'_>, now: Nanos) -> Flow {
+    fn read_on(
+        &mut self,
+        server: &mut Server,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+        effects: &mut Effects,
+    ) -> Flow {
         // Of what is larger, not all would be there at once: the host's parser reads it.
         let head = server.settings.head;
         let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
         for _ in 0..READS {
-            if self.stalled() {
+            if self.is_blocked() {
                 return Flow::Idle;
             }
-            let can_shake = matches!(self.phase, Phase::Handshake) && server.context.is_some();
-            if batch.silent && !can_shake && !matches!(self.phase, Phase::Head) {
-                return Flow::Parked;
+            let can_shake =
+                matches!(self.read_state, ReadState::Handshake) && server.context.is_some();
+            if batch.silent && !can_shake && !matches!(self.read_state, ReadState::Head) {
+                return Flow::Report;
             }
             let kept = self.input.len();
             let room = self.channel.room();
@@ -67,16 +74,16 @@ impl Connection {
             if !self.introduced && self.channel.forwarded().is_some() {
                 // Nothing is answered before the caller has judged the client.
                 if batch.silent {
-                    return Flow::Parked;
+                    return Flow::Report;
                 }
                 self.open(batch);
                 self.tell_forwarded(batch);
                 self.introduced = true;
-                (self.told_alone, self.phase) = (true, Phase::Unsure);
+                (self.told_alone, self.read_state) = (true, ReadState::Unsure);
                 return Flow::Idle;
             }
-            if let Phase::Handshake = self.phase
-                && let Some(flow) = self.shake_hands(server, batch, now)
+            if let ReadState::Handshake = self.read_state
+                && let Some(flow) = self.shake_hands(server, batch, now, effects)
             {
                 return flow;
             }
@@ -100,15 +107,16 @@ impl Connection {
                         self.readable = false;
                     }
                     Err(error) if batch.silent => {
-                        self.untold.broken = Some(error.raw_os_error().unwrap_or(0));
-                        return Flow::Parked;
+                        self.unreported.broken = Some(error.raw_os_error().unwrap_or(0));
+                        return Flow::Report;
                     }
                     Err(error) => return self.broken(batch, &error),
                 }
             }
             let before = batch.count();
-            let taken = match self.take(server, &limits, batch, (start, end), now) {
-                Ok(taken) => taken,
+            let took = self.take(server, &limits, batch, (start, end), now, effects);
+            let (taken, stop) = match took {
+                Ok(took) => took,
                 Err(error) => return self.broken(batch, &error),
             };
             self.keep(&batch.bytes[taken..end]);
@@ -117,25 +125,25 @@ impl Connection {
                 self.told = taken;
                 batch.used = batch.used.max(taken);
             }
-            if self.leaving.is_some() {
-                return Flow::Leaves;
-            }
-            if batch.silent && (eof || self.parked) {
+            if let Some(flow) = stop.or((batch.silent && eof).then_some(Flow::Report)) {
                 // What was read and the end are found again.
                 self.readable |= eof;
-                return Flow::Parked;
+                return flow;
             }
             if eof {
-                let middle = is_beginning(&self.input) || matches!(self.phase, Phase::Body(_));
+                let middle =
+                    is_beginning(&self.input) || matches!(self.read_state, ReadState::Body(_));
                 let full = batch.room() < EVENTS;
-                if matches!(self.phase, Phase::Unsure) || (full || self.stalled()) && middle {
+                if matches!(self.read_state, ReadState::Unsure)
+                    || (full || self.is_blocked()) && middle
+                {
                     // Told when the caller has taken what came before.
                     self.readable = true;
                     if full {
                         return Flow::Again;
                     }
                 } else {
-                    self.phase = Phase::Ended;
+                    self.read_state = ReadState::Ended;
                     self.open(batch);
                     batch.push(Kind::Eof, self.id, &[i32::from(middle)]);
                 }
@@ -158,7 +166,7 @@ impl Connection {
         }
     }
 
-    /// Parses `from..to` of the batch's bytes; gives where it stopped.
+    /// Parses `from..to` of the batch's bytes; gives where it stopped, and what that leads to if it is not to go on.
     fn take(
         &mut self,
         server: &mut Server,
@@ -166,11 +174,12 @@ impl Connection {
         batch: &mut Batch<'_>,
         (from, to): (usize, usize),
         now: Nanos,
-    ) -> io::Result<usize> {
+        effects: &mut Effects,
+    ) -> io::Result<(usize, Option<Flow>)> {
         let mut at = from;
-        while at < to && !self.stalled() && batch.room() >= EVENTS {
-            match &mut self.phase {
-                Phase::Head => {
+        while at < to && !self.is_blocked() && batch.room() >= EVENTS {
+            match &mut self.read_state {
+                ReadState::Head => {
                     if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
                         self.began = now;
                         self.begin_arriving(now, to - at);
@@ -187,18 +196,24 @@ impl Connection {
                         ) {
                             // The caller decides about it first.
                             Found::Here if self.unopened && server.settings.screens => {
-                                self.parked = batch.silent;
-                                self.awaiting_admission = !batch.silent;
+                                if batch.silent {
+                                    return Ok((at, Some(Flow::Report)));
+                                }
+                                self.blocked = Blocked::Admission;
                                 self.open(batch);
                                 break;
                             }
                             Found::Here => {}
-                            Found::Elsewhere => break,
+                            Found::Leaves(owner) => return Ok((at, Some(Flow::Leaves(owner)))),
+                            Found::Waits => break,
+                            Found::Nobody { .. } if batch.silent && has_body(head) => {
+                                return Ok((at, Some(Flow::Report)));
+                            }
                             Found::Nobody { gone } => {
-                                if !self.decline(server, batch, head, gone) {
-                                    break;
-                                }
                                 at = start + head.length;
+                                if self.decline(server, batch, head, gone, effects) {
+                                    return Ok((at, Some(Flow::Report)));
+                                }
                                 continue;
                             }
                         }
@@ -208,43 +223,51 @@ impl Connection {
                         Parsed::Unsure | Parsed::Complete(ReceivedHead { upgrade: true, .. })
                             if batch.silent =>
                         {
-                            self.parked = true;
+                            return Ok((at, Some(Flow::Report)));
                         }
                         Parsed::Unsure => {
-                            return Ok(self.doubt(batch, (at, to), Doubt::Head, 0));
+                            return Ok((self.doubt(batch, (at, to), Doubt::Head, 0), None));
                         }
                         Parsed::Complete(head) if head.upgrade && !self.plain => {
-                            return Ok(self.doubt(batch, (at, to), Doubt::Upgrade, 0));
+                            return Ok((self.doubt(batch, (at, to), Doubt::Upgrade, 0), None));
                         }
                         Parsed::Complete(head) => {
                             let start = at + head.start;
                             let bytes = &batch.bytes[start..start + head.length];
                             let consulted = match batch.silent {
                                 true => self.consult_beside(server, bytes, &head, now)?,
-                                false => self.consult(server, bytes, &head, now)?,
+                                false => self.consult(server, bytes, &head, now, effects)?,
                             };
                             match consulted {
                                 Consulted::Tell(interest) => {
-                                    self.request(batch, at, &head, interest, now);
+                                    self.request(batch, start, &head, interest, now);
                                     server.in_flight += 1;
-                                    self.full = self.in_flight >= server.settings.max_pipelined;
+                                    if self.in_flight >= server.settings.max_pipelined {
+                                        self.blocked = Blocked::Pipeline;
+                                    }
                                 }
-                                Consulted::Answered => self.on_answered(batch, &head),
-                                Consulted::Refused => {
-                                    self.after_answer(batch, false);
+                                Consulted::Answered | Consulted::Refused => {
+                                    effects.answered = true;
+                                    let keep_alive =
+                                        head.keep_alive && matches!(consulted, Consulted::Answered);
+                                    let ends = self.after_answer(batch, keep_alive);
                                     self.next_head();
+                                    if ends {
+                                        return Ok((start + head.length, Some(Flow::Report)));
+                                    }
                                 }
-                                Consulted::Later => {
+                                Consulted::Later | Consulted::Report => {
                                     // It has arrived in time.
                                     self.head_done = true;
-                                    break;
+                                    let reports = matches!(consulted, Consulted::Report);
+                                    return Ok((at, reports.then_some(Flow::Report)));
                                 }
                             }
                             at = start + head.length;
                         }
                     }
                 }
-                Phase::Body(decoder) => match decoder.next(&batch.bytes[at..to], limits) {
+                ReadState::Body(decoder) => match decoder.next(&batch.bytes[at..to], limits) {
                     BodyEvent::Data { start, end } => {
                         batch.push(
                             Kind::Body,
@@ -270,48 +293,43 @@ impl Connection {
                     }
                     BodyEvent::Unsure { at: offset } => {
                         let prelude = prelude(decoder);
-                        return Ok(self.doubt(batch, (at + offset, to), Doubt::Body, prelude));
+                        return Ok((
+                            self.doubt(batch, (at + offset, to), Doubt::Body, prelude),
+                            None,
+                        ));
                     }
                 },
-                Phase::Closed => {
+                ReadState::Closed => {
                     at += batch.bytes[at..to].iter().take_while(|byte| is_line_end(**byte)).count();
                     if at < to {
-                        return Ok(self.doubt(batch, (at, to), Doubt::Closed, 0));
+                        return Ok((self.doubt(batch, (at, to), Doubt::Closed, 0), None));
                     }
                 }
-                Phase::Raw => {
+                ReadState::Raw => {
                     batch.push(Kind::Raw, self.id, &[at as i32, (to - at) as i32]);
-                    return Ok(self.ask(batch, (at, to)));
+                    return Ok((self.ask(batch, (at, to)), None));
                 }
-                Phase::Through => {
+                ReadState::Through => {
                     batch.push(Kind::Raw, self.id, &[at as i32, (to - at) as i32]);
                     at = to;
                 }
-                Phase::Handshake | Phase::Unsure | Phase::Ended => break,
+                ReadState::Handshake | ReadState::Unsure | ReadState::Ended => break,
             }
         }
-        Ok(at)
+        Ok((at, None))
     }
 
-    /// A request was answered from the cache.
-    fn on_answered(&mut self, batch: &mut Batch<'_>, head: &ReceivedHead) {
-        self.after_answer(batch, head.keep_alive);
-        self.next_head();
-    }
-
-    /// The connection has an answer that the caller knows nothing of.
-    pub(crate) fn after_answer(&mut self, batch: &mut Batch<'_>, keep_alive: bool) {
+    /// The connection has an answer that the caller knows nothing of. `true`: the caller has to be told that it is the last.
+    pub(crate) fn after_answer(&mut self, batch: &mut Batch<'_>, keep_alive: bool) -> bool {
         self.plain = false;
-        self.answered = true;
         self.closes = !keep_alive;
-        if self.closes {
-            if batch.silent {
-                (self.parked, self.untold.answered_last) = (true, true);
-            } else {
-                self.open(batch);
-                batch.push(Kind::Answered, self.id, &[]);
-            }
+        if self.closes && batch.silent {
+            self.unreported.answered_last = true;
+        } else if self.closes {
+            self.open(batch);
+            batch.push(Kind::Answered, self.id, &[]);
         }
+        self.closes && batch.silent
     }
 
     /// Tells the caller of the connection, if it does not know it.
@@ -325,18 +343,16 @@ impl Connection {
     fn request(
         &mut self,
         batch: &mut Batch<'_>,
-        at: usize,
+        start: usize,
         head: &ReceivedHead,
         interest: Interest,
         now: Nanos,
     ) {
         self.open(batch);
-        let start = at + head.start;
-        let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
         let flags = [
             (head.keep_alive, flag::KEEP_ALIVE),
             (head.minor == 0, flag::HTTP_1_0),
-            (has_body, flag::BODY),
+            (has_body(head), flag::BODY),
             (head.expect, flag::EXPECT),
             (head.host, flag::HOST),
             (matches!(interest, Interest::Store { .. }), flag::STORED),
@@ -367,7 +383,7 @@ impl Connection {
             RequestFraming::None | RequestFraming::Length(0) => self.next_head(),
             framing => {
                 self.head_done = true;
-                self.phase = Phase::Body(BodyDecoder::new(framing));
+                self.read_state = ReadState::Body(BodyDecoder::new(framing));
             }
         }
     }
@@ -378,7 +394,7 @@ impl Connection {
     }
 
     pub(crate) fn next_head(&mut self) {
-        self.phase = if self.closes { Phase::Closed } else { Phase::Head };
+        self.read_state = if self.closes { ReadState::Closed } else { ReadState::Head };
         self.began = Nanos::NEVER;
         self.head_done = false;
     }
@@ -398,10 +414,14 @@ impl Connection {
 
     /// Waits for one of the `proceed`s. The bytes stay in `input` as well.
     fn ask(&mut self, batch: &mut Batch<'_>, (at, to): (usize, usize)) -> usize {
-        self.phase = Phase::Unsure;
+        self.read_state = ReadState::Unsure;
         batch.used = to;
         at
     }
+}
+
+pub(super) fn has_body(head: &ReceivedHead) -> bool {
+    !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0))
 }
 
 /// What leads another parser to where this one stands, by a number for JavaScript.

@@ -7,6 +7,7 @@ use millrace_cache::Entry;
 use millrace_net::Nanos;
 
 use super::Connection;
+use super::state::WriteState;
 
 impl Connection {
     /// Bytes that were sent and have not left.
@@ -19,8 +20,9 @@ impl Connection {
     pub(crate) fn send(&mut self, bytes: &[u8], last: bool) -> io::Result<bool> {
         let taken = self.write(bytes, last)?;
         self.output.push(&bytes[taken..]);
-        self.corked = last && self.queued() == 0;
-        Ok(self.corked)
+        let corked = last && self.queued() == 0;
+        self.write_state.on_sent(corked);
+        Ok(corked)
     }
 
     /// Writes, unless something waits already; gives how many bytes were taken.
@@ -45,12 +47,12 @@ impl Connection {
 
     /// The last bytes wait for the end of our side.
     pub(crate) fn is_corked(&self) -> bool {
-        self.corked
+        self.write_state == WriteState::Corked
     }
 
     /// Sends what waits for an end that has not come.
     pub(crate) fn uncork(&mut self, no_delay: bool) {
-        if std::mem::take(&mut self.corked) && !self.ended {
+        if self.write_state.uncork() {
             self.channel.push(no_delay);
         }
     }

@@ -13,6 +13,7 @@ use super::{Reactor, Timer};
 use crate::batch::{Batch, Kind};
 use crate::channel::Channel;
 use crate::connection::id::ConnId;
+use crate::connection::state::Blocked;
 use crate::connection::work::Work;
 use crate::connection::{Connection, EVENTS, READ};
 use crate::forwarded::About;
@@ -124,7 +125,9 @@ impl Reactor {
         connection.ground = ground;
         // Those of a shared address are told of, and screened, with their first request for this server.
         connection.unopened = ground.is_some();
-        connection.awaiting_admission = registers_later && settings.screens && ground.is_none();
+        if registers_later && settings.screens && ground.is_none() {
+            connection.blocked = Blocked::Admission;
+        }
         let handshakes = connection.shaking;
         if registers_later {
             self.settling.push(&mut connection, Work::REGISTER);
@@ -203,11 +206,11 @@ impl Reactor {
         if connection.unopened {
             // Told with the first of its requests that is for this server.
         } else if batch.silent {
-            connection.untold.opened = true;
+            connection.unreported.opened = true;
             self.reports.push(connection, Work::REPORT);
         } else {
             batch.push(Kind::Open, id, &[connection.server as i32]);
-            if connection.awaiting_admission {
+            if connection.blocked == Blocked::Admission {
                 self.settling.push(connection, Work::ADMIT);
             }
         }

@@ -8,8 +8,9 @@ use millrace_net::tls::secure_context::SecureContext;
 
 use super::Reactor;
 use crate::batch::{Batch, Kind};
-use crate::connection::Untold;
+use crate::connection::Unreported;
 use crate::connection::id::ConnId;
+use crate::connection::state::{Blocked, Change};
 use crate::connection::work::Work;
 use crate::server::{Server, ServerCounts};
 
@@ -38,7 +39,7 @@ impl Reactor {
     /// A connection has had a turn in which nothing could be told.
     pub(super) fn after_silence(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get(id) else { return };
-        let Untold { secured, answered_last, .. } = connection.untold;
+        let Unreported { secured, answered_last, .. } = connection.unreported;
         if secured {
             self.queue_report(id);
         }
@@ -60,8 +61,8 @@ impl Reactor {
             }
             server.counts.timed_out += 1;
             connection.timed_out = true;
-            connection.ending = true;
-            connection.untold.answered_last = true;
+            connection.write_state.end(false);
+            connection.unreported.answered_last = true;
             // One that is gone is found so by the caller.
             connection.send(late_answer(server.settings.response_status), false).ok();
             given_up.push((connection.id, connection.queued() == 0));
@@ -105,7 +106,7 @@ impl Reactor {
     /// Nothing goes on with a connection before the caller's next turn.
     pub(super) fn park(&mut self, id: ConnId) {
         if let Some(connection) = self.connections.get_mut(id) {
-            connection.parked = true;
+            connection.block_for_report();
             self.reports.push(connection, Work::REPORT);
         }
     }
@@ -126,13 +127,13 @@ impl Reactor {
         while batch.room() > batch.capacity() / 2 && !self.reports.is_empty() {
             let Some((connection, _)) = self.reports.pop(&mut self.connections) else { continue };
             let id = connection.id;
-            let untold = std::mem::take(&mut connection.untold);
-            connection.parked = false;
+            let untold = std::mem::take(&mut connection.unreported);
+            connection.blocked.end_by(Change::Reported);
             // In range: a handful of servers.
             let server = connection.server as i32;
             if untold.opened {
                 batch.push(Kind::Open, id, &[server]);
-                if connection.awaiting_admission {
+                if connection.blocked == Blocked::Admission {
                     self.settling.push(connection, Work::ADMIT);
                 }
             }

@@ -7,9 +7,10 @@ use millrace_http::Method;
 use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};
-use crate::caching::{Waiting, since_origin};
+use crate::caching::since_origin;
 use crate::connection::Connection;
 use crate::connection::id::ConnId;
+use crate::connection::state::{Blocked, Change};
 use crate::following::Following;
 use crate::server::Server;
 
@@ -140,7 +141,7 @@ impl Reactor {
     /// A connection may wait for another's response: not for ever.
     pub(super) fn watch_flight(&mut self, id: ConnId) {
         if let Some(connection) = self.connections.get(id)
-            && matches!(connection.waiting, Waiting::Flight(_))
+            && matches!(connection.blocked, Blocked::Fill(_))
         {
             self.watch_flights(connection.server);
         }
@@ -177,7 +178,9 @@ impl Reactor {
         {
             let id = ConnId::from_bits(woken.waiter);
             let Some(connection) = self.connections.get_mut(id) else { continue };
-            connection.waiting = Waiting::Nothing;
+            if !connection.blocked.end_by(Change::Filled) {
+                continue;
+            }
             match woken.then {
                 Then::LookUp => connection.waits = connection.waits.saturating_add(1),
                 Then::Go => connection.passes = true,

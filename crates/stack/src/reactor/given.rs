@@ -132,9 +132,8 @@ impl Reactor {
     }
 
     /// A connection goes to whom its next request belongs to.
-    pub(super) fn leave(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+    pub(super) fn leave(&mut self, id: ConnId, owner: Owner, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(owner) = connection.leaving.take() else { return };
         if let Owner::Server(server) = owner
             && connection.unopened
         {
@@ -201,10 +200,7 @@ impl Reactor {
         let own = other.map(|member| Owner::Server(member.server));
         let link = || Some(Owner::Link(self.other_of(at)?));
         let Some(owner) = own.or_else(link) else { return false };
-        if let Some(connection) = self.connections.get_mut(id) {
-            connection.leaving = Some(owner);
-        }
-        self.leave(id, batch);
+        self.leave(id, owner, batch);
         true
     }
 

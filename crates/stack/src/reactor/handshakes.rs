@@ -7,6 +7,7 @@ use millrace_net::tls::server::ServerTlsStream;
 use super::{Reactor, Timer};
 use crate::batch::Batch;
 use crate::connection::EVENTS;
+use crate::connection::state::Blocked;
 
 impl Reactor {
     pub(super) fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
@@ -15,7 +16,10 @@ impl Reactor {
         let Some(limit) = of.settings.tls else { return };
         let mut next = Nanos::NEVER;
         for connection in self.connections.iter_mut() {
-            if connection.server != server || !connection.shaking || connection.gone {
+            if connection.server != server
+                || !connection.shaking
+                || connection.blocked == Blocked::Closed
+            {
                 continue;
             }
             let at = connection.began + limit;

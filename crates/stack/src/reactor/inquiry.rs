@@ -5,7 +5,6 @@ use std::time::Duration;
 use millrace_net::{Clock, Nanos};
 
 use super::Reactor;
-use crate::caching::Waiting;
 use crate::connection::Connection;
 use crate::connection::rates::Unacknowledged;
 
@@ -29,7 +28,7 @@ impl Reactor {
             // What goes on in the next turn may have waited for another's response until now.
             !connection.shaking
                 && !connection.is_queued_to_read()
-                && connection.waiting == Waiting::Nothing
+                && !connection.blocked.holds_request()
                 && (!connection.head_done && over(connection.began, head)
                     || over(connection.began, whole))
         };

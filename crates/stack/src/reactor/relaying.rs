@@ -7,10 +7,10 @@ use std::os::fd::OwnedFd;
 use super::Reactor;
 use super::source::Source;
 use crate::batch::Batch;
-use crate::caching::Waiting;
 use crate::channel::Channel;
 use crate::connection::READ;
 use crate::connection::id::ConnId;
+use crate::connection::state::{Blocked, WriteState};
 use crate::forwarded::{About, Relay};
 
 /// Reads in each direction before everything else has its turn.
@@ -36,7 +36,7 @@ impl Reactor {
         let (relay, socket) = Relay::new(self.poll.registry(), Source::Relay(id).token(), bytes)?;
         connection.relay = Some(Box::new(relay));
         // Neither idle nor late, whatever its requests are.
-        connection.waiting = Waiting::Owner;
+        connection.blocked = Blocked::Relayed;
         connection.readable = true;
         self.run_again(id);
         Ok((socket, Box::new(about)))
@@ -90,12 +90,11 @@ impl Reactor {
             }
             again = true;
         }
-        if relay.owner_ended && connection.queued() == 0 && !connection.ended {
-            connection.ended = true;
+        if relay.owner_ended && connection.queued() == 0 && connection.write_state.end(true) {
             connection.channel.end();
         }
         // Whoever has answered all and ended wants no more; a client that goes on would not be heard.
-        let over = connection.ended;
+        let over = connection.write_state == WriteState::Ended;
         connection.relay = Some(relay);
         Ok(match (over, again) {
             (true, _) => Pumped::Over,

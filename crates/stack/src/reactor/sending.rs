@@ -5,9 +5,9 @@ use std::io;
 use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};
-use crate::caching::Waiting;
 use crate::connection::Connection;
 use crate::connection::id::ConnId;
+use crate::connection::state::Change;
 use crate::connection::work::Work;
 use crate::server::Server;
 
@@ -90,16 +90,8 @@ impl Reactor {
         let done = done.min(connection.in_flight);
         connection.in_flight -= done;
         *in_flight = in_flight.saturating_sub(done);
-        let waits = matches!(connection.waiting, Waiting::Turn | Waiting::Owner);
-        let has_turn = waits && connection.in_flight == 0;
-        if has_turn {
-            connection.waiting = Waiting::Nothing;
-        }
-        let has_room = connection.full && connection.in_flight <= settings.max_pipelined / 2;
-        if has_room {
-            connection.full = false;
-        }
-        let goes_on = has_turn || has_room;
+        let change = Change::Answered { left: connection.in_flight, most: settings.max_pipelined };
+        let goes_on = connection.blocked.end_by(change);
         // The last turn may be long ago.
         let now = self.clock.now();
         self.settle_following(id);

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use super::Reactor;
-use crate::batch::{Batch, EVENT_LENGTH};
+use crate::batch::{Batch, EVENT_LENGTH, Kind};
 use crate::settings::Settings;
 use crate::sharing::joining::join;
 use crate::sharing::prefix::UrlPrefix;
@@ -105,4 +105,52 @@ fn last_bytes_leave_without_a_turn() {
     assert_eq!(reactor.next_timer(), Some(Duration::ZERO));
     reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
     client.read_exact(&mut [0; 27]).unwrap();
+}
+
+/// Kinds of events, as numbers, of a turn.
+fn turn(reactor: &mut Reactor) -> Vec<i32> {
+    let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
+    let mut batch = Batch::new(&mut events, &mut bytes);
+    reactor.turn(&mut batch).unwrap();
+    let count = batch.count();
+    (0..count).map(|event| events[event * EVENT_LENGTH]).collect()
+}
+
+/// Where the caller decides about connections, it has seen one before it hears of a request on it.
+#[test]
+fn what_is_accepted_beside_waits_for_its_admission() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut reactor = Reactor::new().unwrap();
+    let server = reactor.add_server(Settings { screens: true, ..Settings::default() });
+    reactor.listen(server, listener.into()).unwrap();
+    let mut bytes = vec![0; 256 * 1024];
+    reactor.turn_beside(&mut bytes).unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    reactor.turn_beside(&mut bytes).unwrap();
+    assert_eq!(turn(&mut reactor), [Kind::Open as i32]);
+    reactor.wake_again();
+    assert_eq!(turn(&mut reactor), [Kind::Request as i32]);
+}
+
+/// A peer that takes nothing gets one late answer, however often it is looked for late responses.
+#[test]
+fn a_response_is_given_up_once() {
+    let mut reactor = Reactor::new().unwrap();
+    let limit = Some(Duration::ZERO);
+    let server = reactor.add_server(Settings { response_limit: limit, ..Settings::default() });
+    let (mut client, other) = UnixStream::pair().unwrap();
+    let id = reactor.adopt(server, other.into()).unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    turn(&mut reactor);
+    while reactor.send(id, &[0; 64 * 1024], 0, false).unwrap() == 0 {}
+    reactor.finish(id, 1);
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(turn(&mut reactor), [Kind::Request as i32]);
+    while reactor.counts(server).timed_out == 0 {
+        reactor.give_up();
+    }
+    let queued = reactor.queued(id);
+    reactor.give_up();
+    assert_eq!((reactor.counts(server).timed_out, reactor.queued(id)), (1, queued));
 }
