@@ -1,7 +1,9 @@
 //! Events for the caller, and the bytes they speak of.
 
+use millrace_http::Method;
 use millrace_net::tls::secure_context::CertificateVerdict;
 
+use crate::connection::EVENTS;
 use crate::connection::id::ConnId;
 
 /// Numbers of one event: kind, connection, and what the kind says.
@@ -46,6 +48,155 @@ pub enum Kind {
     /// A connection is the text of a TLS session that another process has: offset and length of the server name, suite,
     /// [`secure`] flags, length of the protocol behind the name.
     Forwarded = 16,
+}
+
+/// A part of a batch's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    start: usize,
+    length: usize,
+}
+
+impl Span {
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        Self { start, length: end - start }
+    }
+
+    pub(crate) fn length(self) -> usize {
+        self.length
+    }
+
+    /// The same as numbers of an event.
+    fn numbers(self) -> [i32; 2] {
+        [number(self.start), number(self.length)]
+    }
+}
+
+/// What happened to a connection, or to the socket of a server: see [`Kind`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    Open {
+        server: usize,
+    },
+    Request {
+        head: Span,
+        /// Of [`flag`].
+        flags: i32,
+        fields: usize,
+        /// Its start and end within the head.
+        target: (usize, usize),
+        method: Method,
+    },
+    Body(Span),
+    End {
+        trailers: Span,
+    },
+    Eof {
+        within_message: bool,
+    },
+    Closed {
+        error: i32,
+    },
+    Drained,
+    Unsure {
+        bytes: Span,
+        doubt: Doubt,
+        /// Of [`millrace_http::BodyDecoder::prelude`].
+        prelude: usize,
+        /// Where begins what was read last.
+        packet: usize,
+    },
+    Idle,
+    AcceptFailed {
+        error: i32,
+        server: usize,
+    },
+    Raw(Span),
+    Hello {
+        name: Span,
+        is_unsure: bool,
+    },
+    Secure {
+        name: Span,
+        suite: u16,
+        /// Of [`secure`].
+        flags: i32,
+        verdict: CertificateVerdict,
+    },
+    Failed {
+        /// Of [`failed`].
+        how: i32,
+        alert: u8,
+        text: Span,
+        in_handshake: bool,
+    },
+    Answered,
+    Forwarded {
+        name: Span,
+        suite: u16,
+        flags: i32,
+        /// Bytes of the protocol, which follow the name.
+        protocol: usize,
+    },
+}
+
+/// A request's flags have the number of its fields above them.
+const FIELDS_SHIFT: usize = 8;
+
+impl Event {
+    /// The numbers for JavaScript, as [`Kind`] describes them.
+    fn encode(self) -> (Kind, [i32; EVENT_LENGTH - 2]) {
+        match self {
+            Self::Open { server } => (Kind::Open, [number(server), 0, 0, 0, 0, 0]),
+            Self::Request { head, flags, fields, target, method } => {
+                let [start, length] = head.numbers();
+                let flags = flags | number(fields << FIELDS_SHIFT);
+                let [target, end] = [target.0, target.1].map(number);
+                (Kind::Request, [start, length, flags, target, end, method.id().into()])
+            }
+            Self::Body(bytes) => (Kind::Body, with_span(bytes, [0; 4])),
+            Self::End { trailers } => (Kind::End, with_span(trailers, [0; 4])),
+            Self::Eof { within_message } => (Kind::Eof, [within_message.into(), 0, 0, 0, 0, 0]),
+            Self::Closed { error } => (Kind::Closed, [error, 0, 0, 0, 0, 0]),
+            Self::Drained => (Kind::Drained, [0; 6]),
+            Self::Unsure { bytes, doubt, prelude, packet } => {
+                let rest = [doubt as i32, number(prelude), number(packet), 0];
+                (Kind::Unsure, with_span(bytes, rest))
+            }
+            Self::Idle => (Kind::Idle, [0; 6]),
+            Self::AcceptFailed { error, server } => {
+                (Kind::AcceptFailed, [error, number(server), 0, 0, 0, 0])
+            }
+            Self::Raw(bytes) => (Kind::Raw, with_span(bytes, [0; 4])),
+            Self::Hello { name, is_unsure } => {
+                (Kind::Hello, with_span(name, [is_unsure.into(), 0, 0, 0]))
+            }
+            Self::Secure { name, suite, flags, verdict } => {
+                let rest = [suite.into(), flags, verdict_number(verdict), 0];
+                (Kind::Secure, with_span(name, rest))
+            }
+            Self::Failed { how, alert, text, in_handshake } => {
+                let [start, length] = text.numbers();
+                (Kind::Failed, [how, alert.into(), start, length, in_handshake.into(), 0])
+            }
+            Self::Answered => (Kind::Answered, [0; 6]),
+            Self::Forwarded { name, suite, flags, protocol } => {
+                let rest = [suite.into(), flags, number(protocol), 0];
+                (Kind::Forwarded, with_span(name, rest))
+            }
+        }
+    }
+}
+
+fn with_span(span: Span, [a, b, c, d]: [i32; 4]) -> [i32; EVENT_LENGTH - 2] {
+    let [start, length] = span.numbers();
+    [start, length, a, b, c, d]
+}
+
+/// An offset within a batch's memory, an index or a small count.
+fn number(value: usize) -> i32 {
+    // In range: a batch has a few megabytes, a process far fewer than 2^31 descriptors.
+    value as i32
 }
 
 /// What is unusual.
@@ -153,24 +304,37 @@ impl<'a> Batch<'a> {
         if self.silent { usize::MAX } else { self.events.len() / EVENT_LENGTH - self.count }
     }
 
+    /// Whether all can be told that may happen to a connection at once: somebody listens, and there is room.
+    pub(crate) fn can_tell(&self) -> bool {
+        !self.silent && self.room() >= EVENTS
+    }
+
     /// Keeps bytes for an event, as far as there is room; gives where they are.
-    pub(crate) fn keep(&mut self, bytes: &[u8]) -> (i32, i32) {
+    pub(crate) fn keep(&mut self, bytes: &[u8]) -> Span {
         let start = self.used;
         let length = bytes.len().min(self.bytes.len() - start);
         self.bytes[start..start + length].copy_from_slice(&bytes[..length]);
         self.used += length;
-        // In range: offsets within a batch's memory.
-        (start as i32, length as i32)
+        Span { start, length }
     }
 
-    /// Adds an event; the caller has seen to it that there is room.
-    pub(crate) fn push(&mut self, kind: Kind, connection: ConnId, details: &[i32]) {
+    /// Adds an event of a connection; the caller has seen to it that there is room.
+    pub(crate) fn push(&mut self, id: ConnId, event: Event) {
+        self.add(id.index(), event);
+    }
+
+    /// Adds an event of no connection.
+    pub(crate) fn push_global(&mut self, event: Event) {
+        self.add(0, event);
+    }
+
+    fn add(&mut self, connection: usize, event: Event) {
         let at = self.count * EVENT_LENGTH;
-        let Some(event) = self.events.get_mut(at..at + EVENT_LENGTH) else { return };
-        event[0] = kind as i32;
-        // In range: a process has far fewer than 2^31 descriptors.
-        event[1] = connection.index() as i32;
-        event[2..2 + details.len()].copy_from_slice(details);
+        let Some(numbers) = self.events.get_mut(at..at + EVENT_LENGTH) else { return };
+        let (kind, details) = event.encode();
+        numbers[0] = kind as i32;
+        numbers[1] = number(connection);
+        numbers[2..].copy_from_slice(&details);
         self.count += 1;
     }
 }

@@ -6,7 +6,7 @@ use millrace_net::Nanos;
 use millrace_net::tls::secure_context::{CertificateVerdict, SecureContext};
 use millrace_net::tls::server::{Agreed, Failure, Handshake, ServerTlsStream};
 
-use crate::batch::{Batch, Kind, failed, secure, verdict_number};
+use crate::batch::{Batch, Event, Span, failed, secure};
 use crate::channel::Channel;
 use crate::connection::state::ReadState;
 use crate::connection::{Connection, Effects, Flow};
@@ -42,17 +42,13 @@ impl Connection {
         let Channel::Forwarded(_, about) = &self.channel else { return };
         let name = about.name.as_deref().unwrap_or_default();
         let protocol = about.protocol.as_deref().unwrap_or_default();
-        let (offset, length) = batch.keep(name.as_bytes());
-        let (_, protocol) = batch.keep(protocol);
+        let name = batch.keep(name.as_bytes());
+        let protocol = batch.keep(protocol).length();
         let resumed = if about.resumed { secure::RESUMED } else { 0 };
         let tls13 = if about.tls13 { secure::TLS13 } else { 0 };
         let asked = if about.asked { secure::ASKED } else { 0 };
         let flags = resumed | tls13 | asked;
-        batch.push(
-            Kind::Forwarded,
-            self.id,
-            &[offset, length, about.suite.into(), flags, protocol],
-        );
+        batch.push(self.id, Event::Forwarded { name, suite: about.suite, flags, protocol });
     }
 
     fn tls_mut(&mut self) -> Option<&mut ServerTlsStream> {
@@ -93,9 +89,9 @@ impl Connection {
                     return Some(Flow::Leaves(owner));
                 }
                 self.open(batch);
-                let (offset, length) = batch.keep(name.as_bytes());
-                let unsure = i32::from(told == Handshake::Unsure);
-                batch.push(Kind::Hello, self.id, &[offset, length, unsure]);
+                let name = batch.keep(name.as_bytes());
+                let is_unsure = told == Handshake::Unsure;
+                batch.push(self.id, Event::Hello { name, is_unsure });
                 self.read_state = ReadState::Unsure;
                 self.readable = self.peer_ended || self.tls().is_some_and(|tls| !tls.waits());
                 Some(Flow::Idle)
@@ -103,7 +99,7 @@ impl Connection {
             Ok(Handshake::Ended) => {
                 self.read_state = ReadState::Ended;
                 self.open(batch);
-                batch.push(Kind::Eof, self.id, &[0]);
+                batch.push(self.id, Event::Eof { within_message: false });
                 Some(Flow::Idle)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -162,10 +158,9 @@ impl Connection {
     /// Tells what the handshake has come to.
     pub(crate) fn tell_secure(&self, batch: &mut Batch<'_>) {
         let Some(agreed) = self.tls().and_then(ServerTlsStream::agreed) else { return };
-        let (offset, length) = batch.keep(agreed.name.unwrap_or_default().as_bytes());
-        let details =
-            [offset, length, agreed.suite.into(), flags(&agreed), verdict_number(agreed.verdict)];
-        batch.push(Kind::Secure, self.id, &details);
+        let name = batch.keep(agreed.name.unwrap_or_default().as_bytes());
+        let (suite, flags, verdict) = (agreed.suite, flags(&agreed), agreed.verdict);
+        batch.push(self.id, Event::Secure { name, suite, flags, verdict });
     }
 
     /// Tells of an error of TLS; one of the socket is its closing.
@@ -174,14 +169,14 @@ impl Connection {
             return Flow::Broken(error.raw_os_error().unwrap_or(0));
         };
         self.open(batch);
-        let (kind, alert, text) = match &failure {
-            Failure::Alert(alert) => (failed::ALERT, i32::from(*alert), ""),
+        let (how, alert, text) = match &failure {
+            Failure::Alert(alert) => (failed::ALERT, *alert, ""),
             Failure::NoCertificate => (failed::NO_CERTIFICATE, 0, ""),
             Failure::Decrypt => (failed::DECRYPT, 0, ""),
             Failure::Other(text) => (failed::OTHER, 0, text.as_str()),
         };
-        let (offset, length) = batch.keep(text.as_bytes());
-        batch.push(Kind::Failed, self.id, &[kind, alert, offset, length, i32::from(self.shaking)]);
+        let text = batch.keep(text.as_bytes());
+        batch.push(self.id, Event::Failed { how, alert, text, in_handshake: self.shaking });
         self.read_state = ReadState::Ended;
         Flow::Idle
     }
@@ -189,7 +184,8 @@ impl Connection {
     /// The handshake has taken too long.
     pub(crate) fn tell_timeout(&mut self, batch: &mut Batch<'_>) {
         self.open(batch);
-        batch.push(Kind::Failed, self.id, &[failed::TIMEOUT, 0, 0, 0, 1]);
+        let (how, text) = (failed::TIMEOUT, Span::default());
+        batch.push(self.id, Event::Failed { how, alert: 0, text, in_handshake: true });
         self.read_state = ReadState::Ended;
         self.shaking = false;
     }

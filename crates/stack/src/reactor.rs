@@ -21,7 +21,6 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
-use mio::event::Event;
 use mio::{Events, Poll, Waker};
 use slab::Slab;
 
@@ -32,7 +31,7 @@ use source::Source;
 
 pub use caching::Exchange;
 
-use crate::batch::{Batch, Kind};
+use crate::batch::{Batch, Event};
 use crate::channel::Channel;
 use crate::connection::id::{ConnId, Connections};
 use crate::connection::state::{Blocked, Change, WriteState};
@@ -260,7 +259,7 @@ impl Reactor {
         Ok(())
     }
 
-    fn on_event(&mut self, event: &Event, batch: &mut Batch<'_>) {
+    fn on_event(&mut self, event: &mio::event::Event, batch: &mut Batch<'_>) {
         match Source::of(event.token()) {
             Source::Connection(id) => self.on_connection(id, event, batch),
             Source::Relay(id) => self.pump(id, batch),
@@ -281,7 +280,7 @@ impl Reactor {
         }
     }
 
-    fn on_connection(&mut self, id: ConnId, event: &Event, batch: &mut Batch<'_>) {
+    fn on_connection(&mut self, id: ConnId, event: &mio::event::Event, batch: &mut Batch<'_>) {
         if event.is_writable() {
             self.on_writable(id, batch);
         }
@@ -444,10 +443,10 @@ impl Reactor {
         match connection.flush() {
             Ok(false) => {}
             Ok(true) => {
-                if batch.silent || batch.room() < EVENTS {
-                    connection.unreported.drained = true;
+                if batch.can_tell() {
+                    batch.push(id, Event::Drained);
                 } else {
-                    batch.push(Kind::Drained, id, &[]);
+                    connection.unreported.drained = true;
                 }
                 let goes_on = connection.blocked.end_by(Change::Drained);
                 if connection.idle_since != Nanos::NEVER {
@@ -479,12 +478,12 @@ impl Reactor {
     fn tell_closed(&mut self, id: ConnId, number: i32, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         // A number that nobody knows to be free is not given anew.
-        if batch.silent || batch.room() < EVENTS {
+        if !batch.can_tell() {
             connection.unreported.broken = Some(number);
             self.reports.push(connection, Work::REPORT);
         } else if !connection.work.intersects(Work::FREE) {
             if !connection.unopened {
-                batch.push(Kind::Closed, id, &[number]);
+                batch.push(id, Event::Closed { error: number });
             }
             self.closed.push(connection, Work::FREE);
         }
@@ -535,7 +534,7 @@ impl Reactor {
         let at = since + limit;
         if at <= self.now {
             connection.open(batch);
-            batch.push(Kind::Idle, id, &[]);
+            batch.push(id, Event::Idle);
         } else {
             connection.idle_timer = at;
             self.timers.push(at, Timer::Idle(id));

@@ -14,9 +14,6 @@ pub(crate) struct ConnId {
 }
 
 impl ConnId {
-    /// No connection, in an event of something else.
-    pub(crate) const NONE: Self = Self { index: 0, generation: 0 };
-
     /// The caller's number for it.
     pub(crate) fn index(self) -> usize {
         self.index as usize

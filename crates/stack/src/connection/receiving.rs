@@ -8,7 +8,7 @@ use millrace_net::Nanos;
 use super::owner::Found;
 use super::state::{Blocked, Change, ReadState};
 use super::{Connection, EVENTS, Effects, Flow, READ};
-use crate::batch::{Batch, Doubt, Kind, flag};
+use crate::batch::{Batch, Doubt, Event, Span, flag};
 use crate::caching::Consulted;
 use crate::following::Interest;
 use crate::server::Server;
@@ -20,8 +20,6 @@ const READS: usize = 4;
 const KEPT: usize = 2 * 1024;
 /// A server name in a handshake (RFC 1035, section 2.3.4) and a protocol (RFC 7301, section 3.1) are no longer.
 const MAX_NAMES: usize = 512;
-/// A request's flags have the number of its fields above them.
-const FIELDS_SHIFT: usize = 8;
 
 impl Connection {
     /// Takes what has arrived, as far as the caller's memory and the limits allow, and answers what the cache has.
@@ -145,7 +143,7 @@ impl Connection {
                 } else {
                     self.read_state = ReadState::Ended;
                     self.open(batch);
-                    batch.push(Kind::Eof, self.id, &[i32::from(middle)]);
+                    batch.push(self.id, Event::Eof { within_message: middle });
                 }
                 return Flow::Idle;
             }
@@ -269,17 +267,13 @@ impl Connection {
                 }
                 ReadState::Body(decoder) => match decoder.next(&batch.bytes[at..to], limits) {
                     BodyEvent::Data { start, end } => {
-                        batch.push(
-                            Kind::Body,
-                            self.id,
-                            &[(at + start) as i32, (end - start) as i32],
-                        );
+                        batch.push(self.id, Event::Body(Span::new(at + start, at + end)));
                         at += end;
                         // An end without further bytes is told with the last part.
                         if at == to
                             && let BodyEvent::End { .. } = decoder.next(&[], limits)
                         {
-                            self.complete(batch, (0, 0));
+                            self.complete(batch, Span::default());
                         }
                     }
                     BodyEvent::More { consumed } => {
@@ -287,12 +281,12 @@ impl Connection {
                         break;
                     }
                     BodyEvent::End { consumed, trailers: (start, end) } => {
-                        let trailers = ((at + start) as i32, (end - start) as i32);
+                        let trailers = Span::new(at + start, at + end);
                         at += consumed;
                         self.complete(batch, trailers);
                     }
                     BodyEvent::Unsure { at: offset } => {
-                        let prelude = prelude(decoder);
+                        let prelude = decoder.prelude().len();
                         return Ok((
                             self.doubt(batch, (at + offset, to), Doubt::Body, prelude),
                             None,
@@ -306,11 +300,11 @@ impl Connection {
                     }
                 }
                 ReadState::Raw => {
-                    batch.push(Kind::Raw, self.id, &[at as i32, (to - at) as i32]);
+                    batch.push(self.id, Event::Raw(Span::new(at, to)));
                     return Ok((self.ask(batch, (at, to)), None));
                 }
                 ReadState::Through => {
-                    batch.push(Kind::Raw, self.id, &[at as i32, (to - at) as i32]);
+                    batch.push(self.id, Event::Raw(Span::new(at, to)));
                     at = to;
                 }
                 ReadState::Handshake | ReadState::Unsure | ReadState::Ended => break,
@@ -327,7 +321,7 @@ impl Connection {
             self.unreported.answered_last = true;
         } else if self.closes {
             self.open(batch);
-            batch.push(Kind::Answered, self.id, &[]);
+            batch.push(self.id, Event::Answered);
         }
         self.closes && batch.silent
     }
@@ -335,8 +329,7 @@ impl Connection {
     /// Tells the caller of the connection, if it does not know it.
     pub(crate) fn open(&mut self, batch: &mut Batch<'_>) {
         if !batch.silent && std::mem::take(&mut self.unopened) {
-            // In range: a handful of servers.
-            batch.push(Kind::Open, self.id, &[self.server as i32]);
+            batch.push(self.id, Event::Open { server: self.server });
         }
     }
 
@@ -358,16 +351,9 @@ impl Connection {
             (matches!(interest, Interest::Store { .. }), flag::STORED),
         ];
         let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
-        let (target, target_end) = head.target;
-        // In range: offsets within a batch's memory.
-        let details =
-            [start, head.length, flags as usize | head.fields << FIELDS_SHIFT, target, target_end];
-        let [offset, length, flags, target, target_end] = details.map(|n| n as i32);
-        batch.push(
-            Kind::Request,
-            self.id,
-            &[offset, length, flags, target, target_end, i32::from(head.method.id())],
-        );
+        let (fields, target, method) = (head.fields, head.target, head.method);
+        let span = Span::new(start, start + head.length);
+        batch.push(self.id, Event::Request { head: span, flags, fields, target, method });
         if let Some(following) = &mut self.following {
             following.expect(head.method, interest);
         }
@@ -388,8 +374,8 @@ impl Connection {
         }
     }
 
-    fn complete(&mut self, batch: &mut Batch<'_>, (offset, length): (i32, i32)) {
-        batch.push(Kind::End, self.id, &[offset, length]);
+    fn complete(&mut self, batch: &mut Batch<'_>, trailers: Span) {
+        batch.push(self.id, Event::End { trailers });
         self.next_head();
     }
 
@@ -404,11 +390,11 @@ impl Connection {
         batch: &mut Batch<'_>,
         (at, to): (usize, usize),
         doubt: Doubt,
-        prelude: i32,
+        prelude: usize,
     ) -> usize {
         self.open(batch);
-        let [offset, length, packet] = [at, to - at, self.packet].map(|n| n as i32);
-        batch.push(Kind::Unsure, self.id, &[offset, length, doubt as i32, prelude, packet]);
+        let (bytes, packet) = (Span::new(at, to), self.packet);
+        batch.push(self.id, Event::Unsure { bytes, doubt, prelude, packet });
         self.ask(batch, (at, to))
     }
 
@@ -422,12 +408,6 @@ impl Connection {
 
 pub(super) fn has_body(head: &ReceivedHead) -> bool {
     !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0))
-}
-
-/// What leads another parser to where this one stands, by a number for JavaScript.
-fn prelude(decoder: &BodyDecoder) -> i32 {
-    // In range: a handful of bytes.
-    decoder.prelude().len() as i32
 }
 
 /// Empty lines before a request are none of it (RFC 9112, section 2.2).

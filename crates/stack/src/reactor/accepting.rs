@@ -10,7 +10,7 @@ use millrace_net::socket::Socket;
 
 use super::source::Source;
 use super::{Reactor, Timer};
-use crate::batch::{Batch, Kind};
+use crate::batch::{Batch, Event};
 use crate::channel::Channel;
 use crate::connection::id::ConnId;
 use crate::connection::state::Blocked;
@@ -190,8 +190,8 @@ impl Reactor {
                 Err(error) => {
                     // Their descriptors are needed.
                     self.lingering.clear();
-                    let number = error.raw_os_error().unwrap_or(0);
-                    batch.push(Kind::AcceptFailed, ConnId::NONE, &[number, server as i32]);
+                    let error = error.raw_os_error().unwrap_or(0);
+                    batch.push_global(Event::AcceptFailed { error, server });
                     self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));
                     return;
                 }
@@ -209,7 +209,7 @@ impl Reactor {
             connection.unreported.opened = true;
             self.reports.push(connection, Work::REPORT);
         } else {
-            batch.push(Kind::Open, id, &[connection.server as i32]);
+            batch.push(id, Event::Open { server: connection.server });
             if connection.blocked == Blocked::Admission {
                 self.settling.push(connection, Work::ADMIT);
             }

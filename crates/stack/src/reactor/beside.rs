@@ -7,7 +7,7 @@ use millrace_net::Clock as _;
 use millrace_net::tls::secure_context::SecureContext;
 
 use super::Reactor;
-use crate::batch::{Batch, Kind};
+use crate::batch::{Batch, Event};
 use crate::connection::Unreported;
 use crate::connection::id::ConnId;
 use crate::connection::state::{Blocked, Change};
@@ -129,10 +129,8 @@ impl Reactor {
             let id = connection.id;
             let untold = std::mem::take(&mut connection.unreported);
             connection.blocked.end_by(Change::Reported);
-            // In range: a handful of servers.
-            let server = connection.server as i32;
             if untold.opened {
-                batch.push(Kind::Open, id, &[server]);
+                batch.push(id, Event::Open { server: connection.server });
                 if connection.blocked == Blocked::Admission {
                     self.settling.push(connection, Work::ADMIT);
                 }
@@ -142,11 +140,11 @@ impl Reactor {
                 connection.tell_secure(batch);
             }
             if untold.drained {
-                batch.push(Kind::Drained, id, &[]);
+                batch.push(id, Event::Drained);
             }
             if untold.answered_last {
                 connection.open(batch);
-                batch.push(Kind::Answered, id, &[]);
+                batch.push(id, Event::Answered);
             }
             match untold.broken {
                 Some(number) => self.tell_closed(id, number, batch),
