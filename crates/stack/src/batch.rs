@@ -27,7 +27,7 @@ pub enum Kind {
     Closed = 6,
     /// All that was sent has left.
     Drained = 7,
-    /// Bytes that only the host's parser can judge: offset, length, [`Doubt`], what leads another parser there, and where
+    /// Bytes that only the host's parser can judge: offset, length, [`FallbackReason`], what leads another parser there, and where
     /// begins what was read last. Nothing more is read.
     Unsure = 8,
     /// No request within the keep-alive time.
@@ -100,7 +100,7 @@ pub(crate) enum Event {
     Drained,
     Unsure {
         bytes: Span,
-        doubt: Doubt,
+        doubt: FallbackReason,
         /// Of [`millrace_http::BodyDecoder::prelude`].
         prelude: usize,
         /// Where begins what was read last.
@@ -202,7 +202,7 @@ fn number(value: usize) -> i32 {
 /// What is unusual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub enum Doubt {
+pub enum FallbackReason {
     /// The head of a request.
     Head = 0,
     /// The head asks for another protocol; [`crate::Reactor::proceed`] takes it as a request.

@@ -7,11 +7,11 @@ use millrace_cache::{Answer, Hit, Lookup, NotStored, Request};
 use millrace_http::{Method, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 
-use crate::channel::Channel;
 use crate::connection::state::Blocked;
 use crate::connection::{Connection, Effects};
-use crate::following::{ASSUMED, Interest};
+use crate::response_tracker::{ASSUMED, CacheAction};
 use crate::server::Server;
+use crate::transport::Transport;
 
 /// Bodies from here on are sent from where they are stored.
 const COPY_LIMIT: usize = 8 * 1024;
@@ -24,7 +24,7 @@ pub(crate) const MAX_QUEUED: usize = 256 * 1024;
 #[derive(Debug)]
 pub(crate) enum Consulted {
     /// The caller is told. The cache wants so much of the response.
-    Tell(Interest),
+    Tell(CacheAction),
     /// It has its answer.
     Answered,
     /// It is looked at again when nothing blocks the connection any more.
@@ -54,13 +54,13 @@ impl Connection {
         let passes = std::mem::take(&mut self.passes) || server.settings.counts_requests;
         let followed = self.is_followed(server, now);
         if !followed && !server.caches() {
-            return Ok(Consulted::Tell(Interest::None));
+            return Ok(Consulted::Tell(CacheAction::None));
         }
         let name = self.server_name.take();
         let request = self.request_for_cache(bytes, head, name.as_deref(), waits);
         let consulted = match head.method {
             Method::Get | Method::Head if passes || !followed => {
-                Ok(Consulted::Tell(Interest::None))
+                Ok(Consulted::Tell(CacheAction::None))
             }
             Method::Get | Method::Head => self.look_up(server, &request, head.keep_alive, now),
             _ => {
@@ -70,7 +70,7 @@ impl Connection {
                     server.cache.invalidate(&request, ASSUMED, b"");
                     effects.invalidated = true;
                 }
-                Ok(Consulted::Tell(Interest::Invalidate {
+                Ok(Consulted::Tell(CacheAction::Invalidate {
                     secure: request.secure,
                     target: request.target.into(),
                     lines: request.lines.into(),
@@ -82,7 +82,7 @@ impl Connection {
     }
 
     /// The same where nobody can be told: it has its answer, or is looked at again when the caller is there.
-    pub(crate) fn consult_beside(
+    pub(crate) fn consult_standby(
         &mut self,
         server: &mut Server,
         bytes: &[u8],
@@ -128,7 +128,7 @@ impl Connection {
         waits: u8,
     ) -> Request<'a> {
         Request {
-            secure: !matches!(self.channel, Channel::Plain(_)),
+            secure: !matches!(self.transport, Transport::Plain(_)),
             method: head.method,
             target: &bytes[head.target.0..head.target.1],
             lines: &bytes[head.lines.0..head.lines.1],
@@ -142,18 +142,18 @@ impl Connection {
     /// Whether the cache sees what becomes of the requests that are told.
     fn is_followed(&mut self, server: &mut Server, now: Nanos) -> bool {
         if self.in_flight == 0 {
-            match &mut self.following {
+            match &mut self.responses {
                 // Of responses that are under way, nobody would know where they stand.
                 None if server.caches() => {
-                    self.following = Some(Box::default());
+                    self.responses = Some(Box::default());
                 }
-                Some(following) if !following.is_between_responses() => {
-                    following.lose(&mut server.cache, since_origin(now), NotStored::Malformed);
+                Some(tracker) if !tracker.is_between_responses() => {
+                    tracker.lose(&mut server.cache, since_origin(now), NotStored::Malformed);
                 }
                 _ => {}
             }
         }
-        self.following.as_ref().is_some_and(|following| !following.is_lost())
+        self.responses.as_ref().is_some_and(|tracker| !tracker.is_lost())
     }
 
     fn look_up(
@@ -171,7 +171,7 @@ impl Connection {
             // another, nothing is stored.
             return Ok(match server.cache.is_stored(since_origin(now), request) {
                 true => self.wait(Blocked::Turn, request),
-                false => Consulted::Tell(Interest::None),
+                false => Consulted::Tell(CacheAction::None),
             });
         }
         server.set_lines(keep_alive);
@@ -188,9 +188,9 @@ impl Connection {
             }
             // It gets what the application says now. Those behind it get that, too.
             Lookup::Refresh(lead, _) | Lookup::Fill(lead) => {
-                return Ok(Consulted::Tell(Interest::Store { lead, duration: None }));
+                return Ok(Consulted::Tell(CacheAction::Store { lead, duration: None }));
             }
-            Lookup::Pass(_) => return Ok(Consulted::Tell(Interest::None)),
+            Lookup::Pass(_) => return Ok(Consulted::Tell(CacheAction::None)),
         }
         Ok(Consulted::Answered)
     }
@@ -250,8 +250,8 @@ impl Connection {
     /// The connection is gone, or another's: what the cache expects of it will not come.
     pub(crate) fn leave_cache(&mut self, server: &mut Server, now: Nanos) {
         self.leave_fill(server);
-        if let Some(following) = &mut self.following {
-            following.lose(&mut server.cache, since_origin(now), NotStored::Aborted);
+        if let Some(tracker) = &mut self.responses {
+            tracker.lose(&mut server.cache, since_origin(now), NotStored::Aborted);
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! Each turn of the own thread sets a timer (`watchdog.rs`). When it fires, the own thread is away: it waits for something to
 //! do, or it is busy. From then on until it is back the companion watches the reactor, and if there is something to do and
-//! the own thread does not come, takes turns in which nothing is told (`reactor/beside.rs`). Before it fires the companion
+//! the own thread does not come, takes turns in which nothing is told (`reactor/standby.rs`). Before it fires the companion
 //! is not woken.
 //!
 //! A panic on either thread ends the process: the reactor may be in the middle of a change, and what it would go on with may be
@@ -149,7 +149,7 @@ impl Shared {
     /// Takes turns until the own thread is back.
     fn stand_in(&self, turns: u64, readiness: &mut Readiness) -> io::Result<()> {
         while self.is_away(turns) {
-            if !self.turn_beside()? {
+            if !self.standby_turn()? {
                 // The first tells what this turn has left for the own thread.
                 readiness.has_come(Some(Duration::ZERO))?;
                 readiness.has_come(Some(PATIENCE))?;
@@ -169,10 +169,10 @@ impl Shared {
     }
 
     /// A turn of the companion; `true`: there is more to do.
-    fn turn_beside(&self) -> io::Result<bool> {
+    fn standby_turn(&self) -> io::Result<bool> {
         let state = &mut *self.handover.beside();
         state.bytes.resize(SCRATCH, 0);
-        state.reactor.turn_beside(&mut state.bytes)
+        state.reactor.standby_turn(&mut state.bytes)
     }
 }
 

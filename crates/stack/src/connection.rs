@@ -16,10 +16,10 @@ use millrace_http::HeadParser;
 use millrace_net::Nanos;
 use millrace_net::socket::Socket;
 
-use crate::channel::Channel;
-use crate::following::Following;
 use crate::forwarded::Relay;
+use crate::response_tracker::ResponseTracker;
 use crate::sharing::Owner;
+use crate::transport::Transport;
 use id::ConnId;
 use queue::Queue;
 use state::{Blocked, ReadState, WriteState};
@@ -69,7 +69,7 @@ pub(crate) struct Unreported {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) id: ConnId,
-    pub(crate) channel: Channel,
+    pub(crate) transport: Transport,
     pub(crate) server: usize,
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
@@ -116,13 +116,13 @@ pub(crate) struct Connection {
     /// When the keep-alive timer comes; any other is of one that had this number before.
     pub(crate) idle_timer: Nanos,
     /// After the handshake, requests wait for [`Self::start`].
-    pub(crate) told_alone: bool,
+    pub(crate) defer_requests: bool,
     /// TLS is not agreed on yet.
-    pub(crate) shaking: bool,
+    pub(crate) handshaking: bool,
     /// What is to be done for it without an event.
     pub(crate) work: Work,
     /// Where in its last batch the bytes end that were told.
-    pub(crate) told: usize,
+    pub(crate) delivered_end: usize,
     /// Requests that were told.
     pub(crate) requests: u32,
     pub(crate) unreported: Unreported,
@@ -131,22 +131,22 @@ pub(crate) struct Connection {
     /// The next request is told, whatever the cache has.
     pub(crate) passes: bool,
     /// The responses to what was told, as the cache sees them.
-    pub(crate) following: Option<Box<Following>>,
+    pub(crate) responses: Option<Box<ResponseTracker>>,
     /// TLS: the name that the client asked for, and whether it has shown a certificate.
     pub(crate) server_name: Option<Box<str>>,
     pub(crate) certified: bool,
     /// The caller has not been told of it: its first request may be another's.
     pub(crate) unopened: bool,
     /// It is where it belongs, so it is not given to others of the same prefix.
-    pub(crate) placed: bool,
+    pub(crate) pinned: bool,
     /// Its text is another process's to answer.
     pub(crate) relay: Option<Box<Relay>>,
     /// The shared address that it came to.
     pub(crate) ground: Option<usize>,
     /// The caller was told of the session whose text it has.
-    introduced: bool,
+    tls_info_delivered: bool,
     /// What was sent last is the last of it.
-    pub(crate) said_last: bool,
+    pub(crate) final_bytes_sent: bool,
     /// How often it was given on since its last response.
     pub(crate) hops: u8,
     /// Whoever it was given to has not taken it in time, and would not know it from one that is given anew: it ends here.
@@ -156,18 +156,18 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn new(
         id: ConnId,
-        channel: Channel,
+        transport: Transport,
         server: usize,
         peer: Option<SocketAddr>,
         now: Nanos,
     ) -> Self {
-        let shaking = matches!(channel, Channel::Tls(_));
+        let handshaking = matches!(transport, Transport::Tls(_));
         Self {
-            read_state: if shaking { ReadState::Handshake } else { ReadState::Head },
+            read_state: if handshaking { ReadState::Handshake } else { ReadState::Head },
             blocked: Blocked::No,
             write_state: WriteState::Open,
             id,
-            channel,
+            transport,
             server,
             peer,
             input: Vec::new(),
@@ -193,22 +193,22 @@ impl Connection {
             taken_before: 0,
             idle_since: Nanos::NEVER,
             idle_timer: Nanos::NEVER,
-            told_alone: false,
-            shaking,
+            defer_requests: false,
+            handshaking,
             work: Work::default(),
-            told: 0,
+            delivered_end: 0,
             requests: 0,
             unreported: Unreported::default(),
             waits: 0,
             passes: false,
-            following: None,
+            responses: None,
             server_name: None,
             certified: false,
             unopened: false,
-            placed: false,
+            pinned: false,
             ground: None,
-            introduced: false,
-            said_last: false,
+            tls_info_delivered: false,
+            final_bytes_sent: false,
             relay: None,
             hops: 0,
             withdrawn: false,
@@ -251,7 +251,7 @@ impl Connection {
         if let Some(relay) = &self.relay {
             return !relay.client_ended;
         }
-        let unread = || self.channel.socket().is_some_and(|socket| socket.unread() > 0);
+        let unread = || self.transport.socket().is_some_and(|socket| socket.unread() > 0);
         match self.read_state {
             // It has said that it asks for nothing more.
             ReadState::Closed => self.readable || !self.input.is_empty(),
@@ -332,7 +332,7 @@ impl Connection {
 
     /// Bytes read and not taken, for whoever takes the connection over.
     pub(crate) fn into_parts(self) -> Option<(Socket, Vec<u8>)> {
-        let (socket, mut bytes) = self.channel.into_parts()?;
+        let (socket, mut bytes) = self.transport.into_parts()?;
         bytes.extend_from_slice(&self.input);
         Some((socket, bytes))
     }

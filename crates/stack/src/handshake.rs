@@ -7,17 +7,17 @@ use millrace_net::tls::secure_context::{CertificateVerdict, SecureContext};
 use millrace_net::tls::server::{Agreed, Failure, Handshake, ServerTlsStream};
 
 use crate::batch::{Batch, Event, Span, failed, secure};
-use crate::channel::Channel;
 use crate::connection::state::ReadState;
 use crate::connection::{Connection, Effects, Flow};
 use crate::forwarded::About;
 use crate::server::Server;
+use crate::transport::Transport;
 
 impl Connection {
     pub(crate) fn tls(&self) -> Option<&ServerTlsStream> {
-        match &self.channel {
-            Channel::Tls(tls) => Some(tls),
-            Channel::Plain(_) | Channel::Forwarded(..) | Channel::Gone => None,
+        match &self.transport {
+            Transport::Tls(tls) => Some(tls),
+            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Gone => None,
         }
     }
 
@@ -39,7 +39,7 @@ impl Connection {
 
     /// Tells of a session that another process has.
     pub(crate) fn tell_forwarded(&self, batch: &mut Batch<'_>) {
-        let Channel::Forwarded(_, about) = &self.channel else { return };
+        let Transport::Forwarded(_, about) = &self.transport else { return };
         let name = about.name.as_deref().unwrap_or_default();
         let protocol = about.protocol.as_deref().unwrap_or_default();
         let name = batch.keep(name.as_bytes());
@@ -52,14 +52,14 @@ impl Connection {
     }
 
     fn tls_mut(&mut self) -> Option<&mut ServerTlsStream> {
-        match &mut self.channel {
-            Channel::Tls(tls) => Some(tls),
-            Channel::Plain(_) | Channel::Forwarded(..) | Channel::Gone => None,
+        match &mut self.transport {
+            Transport::Tls(tls) => Some(tls),
+            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Gone => None,
         }
     }
 
     /// Goes on with the handshake; `None` when requests can be received.
-    pub(crate) fn shake_hands(
+    pub(crate) fn drive_handshake(
         &mut self,
         server: &mut Server,
         batch: &mut Batch<'_>,
@@ -68,15 +68,15 @@ impl Connection {
     ) -> Option<Flow> {
         let told = self.tls_mut()?.drive_handshake();
         if batch.silent
-            && let Some(flow) = self.shake_beside(&told, server)
+            && let Some(flow) = self.drive_handshake_standby(&told, server)
         {
-            return flow.or_else(|| self.shake_hands(server, batch, now, effects));
+            return flow.or_else(|| self.drive_handshake(server, batch, now, effects));
         }
         match told {
             Ok(Handshake::Done) => {
                 effects.handshake_done = true;
                 self.secured(batch, now);
-                if self.told_alone {
+                if self.defer_requests {
                     self.read_state = ReadState::Unsure;
                     return Some(Flow::Idle);
                 }
@@ -111,7 +111,7 @@ impl Connection {
     }
 
     /// The same while the caller is busy; `None`: it makes no difference. The flow is `None` if the handshake goes on at once.
-    fn shake_beside(
+    fn drive_handshake_standby(
         &mut self,
         told: &io::Result<Handshake>,
         server: &mut Server,
@@ -140,7 +140,7 @@ impl Connection {
 
     fn secured(&mut self, batch: &mut Batch<'_>, now: Nanos) {
         self.read_state = ReadState::Head;
-        self.shaking = false;
+        self.handshaking = false;
         // What came with the client's last message is in the session, not in the socket.
         self.readable = true;
         self.began = now;
@@ -176,7 +176,7 @@ impl Connection {
             Failure::Other(text) => (failed::OTHER, 0, text.as_str()),
         };
         let text = batch.keep(text.as_bytes());
-        batch.push(self.id, Event::Failed { how, alert, text, in_handshake: self.shaking });
+        batch.push(self.id, Event::Failed { how, alert, text, in_handshake: self.handshaking });
         self.read_state = ReadState::Ended;
         Flow::Idle
     }
@@ -187,23 +187,24 @@ impl Connection {
         let (how, text) = (failed::TIMEOUT, Span::default());
         batch.push(self.id, Event::Failed { how, alert: 0, text, in_handshake: true });
         self.read_state = ReadState::Ended;
-        self.shaking = false;
+        self.handshaking = false;
     }
 
     /// Receives requests, after an end of the handshake that was told alone. `false`: does so already.
     pub(crate) fn start(&mut self) -> bool {
-        let waits =
-            self.told_alone && matches!(self.read_state, ReadState::Unsure) && !self.shaking;
+        let waits = self.defer_requests
+            && matches!(self.read_state, ReadState::Unsure)
+            && !self.handshaking;
         if waits {
-            self.told_alone = false;
+            self.defer_requests = false;
             self.read_state = ReadState::Head;
         }
         waits
     }
 
     /// Answers the client's first message. `false`: another implementation has to.
-    pub(crate) fn choose(&mut self, context: &SecureContext, told_alone: bool) -> bool {
-        self.told_alone = told_alone;
+    pub(crate) fn choose(&mut self, context: &SecureContext, defer_requests: bool) -> bool {
+        self.defer_requests = defer_requests;
         let chosen = self.tls_mut().is_some_and(|tls| tls.choose(context));
         if chosen {
             self.read_state = ReadState::Handshake;

@@ -2,16 +2,16 @@
 //! belongs to one topic is in the files below.
 
 mod accepting;
-mod beside;
 mod caching;
 mod given;
 mod handshakes;
-mod inquiry;
+mod limits;
 mod lingering;
 mod relaying;
 mod sending;
 mod sharing;
 mod source;
+mod standby;
 #[cfg(test)]
 mod tests;
 
@@ -32,7 +32,6 @@ use source::Source;
 pub use caching::Exchange;
 
 use crate::batch::{Batch, Event};
-use crate::channel::Channel;
 use crate::connection::id::{ConnId, Connections};
 use crate::connection::state::{Blocked, Change, WriteState};
 use crate::connection::work::{Queue, Work};
@@ -40,6 +39,7 @@ use crate::connection::{Connection, EVENTS, Effects, Flow};
 use crate::keep_alive;
 use crate::server::Server;
 use crate::settings::{KeepAlive, Settings};
+use crate::transport::Transport;
 
 /// What is left for the end of a turn. Connections that live after their first batch are registered then: one whose only
 /// request is answered at once costs no registration. This happens in the order in which they came: epoll tells of those
@@ -349,7 +349,7 @@ impl Reactor {
                 connection.uncork(server.is_none_or(|server| server.settings.no_delay));
             }
             if work.intersects(Work::REGISTER)
-                && let Channel::Plain(socket) = &mut connection.channel
+                && let Transport::Plain(socket) = &mut connection.transport
             {
                 // What has arrived in the meantime is told when the socket is registered. Only a lack of
                 // memory makes that fail; the timers see to such a connection.
@@ -468,7 +468,7 @@ impl Reactor {
     /// A peer that is gone is not waited for, though nothing is read for now.
     fn on_error(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get(id) else { return };
-        if let Some(socket) = connection.channel.socket()
+        if let Some(socket) = connection.transport.socket()
             && let Ok(Some(error)) = socket.options().take_error()
         {
             self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch);
@@ -589,16 +589,16 @@ impl Reactor {
     fn end_when_written(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.write_state.end(connection.queued() == 0) {
-            connection.channel.end();
-            self.end_following(id);
+            connection.transport.end();
+            self.end_responses(id);
         }
     }
 
     fn end_output(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.write_state.end(true) {
-            connection.channel.end();
-            self.end_following(id);
+            connection.transport.end();
+            self.end_responses(id);
         }
     }
 
@@ -610,7 +610,7 @@ impl Reactor {
         connection.uncork(true);
         if reset {
             // Best effort: the connection is closed either way.
-            if let Some(socket) = connection.channel.socket() {
+            if let Some(socket) = connection.transport.socket() {
                 socket.options().set_linger(Some(Duration::ZERO)).ok();
             }
         } else {
@@ -625,7 +625,7 @@ impl Reactor {
         let mut connection = self.remove(id).ok_or(io::ErrorKind::NotConnected)?;
         let server = self.servers.get(connection.server);
         connection.uncork(server.is_none_or(|server| server.settings.no_delay));
-        let (unregistered, told) = (connection.is_unregistered(), connection.told);
+        let (unregistered, told) = (connection.is_unregistered(), connection.delivered_end);
         let (socket, input) = connection.into_parts().ok_or(io::ErrorKind::NotConnected)?;
         let watched = (!unregistered).then(|| self.poll.registry());
         Ok((socket.release(watched)?, told, input))
@@ -659,11 +659,13 @@ impl Reactor {
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.at(id) else { return (None, None) };
-        if let Some(about) = connection.channel.forwarded() {
+        if let Some(about) = connection.transport.forwarded() {
             return (about.local, about.peer);
         }
-        let local =
-            connection.channel.socket().and_then(|it| it.options().local_addr().ok()?.as_socket());
+        let local = connection
+            .transport
+            .socket()
+            .and_then(|it| it.options().local_addr().ok()?.as_socket());
         (local, connection.peer)
     }
 
@@ -683,6 +685,6 @@ impl Reactor {
     /// The options of a connection's socket.
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
-        Some(self.connections.at(id)?.channel.socket()?.options())
+        Some(self.connections.at(id)?.transport.socket()?.options())
     }
 }

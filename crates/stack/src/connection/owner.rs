@@ -10,9 +10,9 @@ use super::state::{Blocked, ReadState};
 use super::{Connection, Effects};
 use crate::batch::Batch;
 use crate::caching::MAX_QUEUED;
-use crate::channel::Channel;
 use crate::server::Server;
 use crate::sharing::{MAX_HOPS, Owner, Place, host_and_path};
+use crate::transport::Transport;
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Connection {
         let is_quiet = self.is_quiet(server);
         let server_full = self.queued() + server.answers.len() > MAX_QUEUED;
         let routes = self.ground.and_then(|ground| server.routes_of(ground));
-        let Some(routes) = routes.filter(|_| !self.said_last) else { return Found::Here };
+        let Some(routes) = routes.filter(|_| !self.final_bytes_sent) else { return Found::Here };
         let mut fields = field_lines(&bytes[head.lines.0..head.lines.1]);
         let host = fields.find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
         let host = host.map_or(&b""[..], |(_, value)| value);
@@ -47,11 +47,11 @@ impl Connection {
         let place = match self.hops > MAX_HOPS {
             // Those who gave it on do not agree whose it is.
             true => Place::Gone,
-            false => routes.place(host, path, self.server, self.placed),
+            false => routes.place(host, path, self.server, self.pinned),
         };
         match place {
             Place::To(owner) if owner == here => {
-                (self.placed, self.hops) = (true, 0);
+                (self.pinned, self.hops) = (true, 0);
                 Found::Here
             }
             Place::To(owner) if is_quiet => Found::Leaves(owner),
@@ -127,13 +127,13 @@ impl Connection {
 
     /// It was given to another process; what is left is to be forgotten.
     pub(crate) fn is_moved(&self) -> bool {
-        matches!(self.channel, Channel::Gone)
+        matches!(self.transport, Transport::Gone)
     }
 
     /// Gives the socket away, and what was read of it and not taken; what stays is to be forgotten.
     pub(crate) fn give_away(&mut self, registry: &Registry) -> io::Result<(OwnedFd, Vec<u8>)> {
         let watched = (!self.is_unregistered()).then_some(registry);
-        let channel = std::mem::replace(&mut self.channel, Channel::Gone);
+        let channel = std::mem::replace(&mut self.transport, Transport::Gone);
         let (socket, mut bytes) = channel.into_parts().ok_or(io::ErrorKind::NotConnected)?;
         bytes.append(&mut self.take_input());
         Ok((socket.release(watched)?, bytes))

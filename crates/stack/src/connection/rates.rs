@@ -21,7 +21,7 @@ impl Connection {
             && self.began != Nanos::NEVER
             && is_below(rate, self.arrived, now.since(self.arriving_since), grace)
             // What has arrived and was not read yet is not missing.
-            && self.channel.socket().is_none_or(|socket| socket.unread() == 0)
+            && self.transport.socket().is_none_or(|socket| socket.unread() == 0)
     }
 
     /// From now on it counts how fast a body arrives.
@@ -51,9 +51,9 @@ impl Connection {
             self.waiting_since = Nanos::NEVER;
             return false;
         }
-        let options = self.channel.socket().map(Socket::options);
+        let options = self.transport.socket().map(Socket::options);
         let kept = options.and_then(|socket| unacknowledged(socket.as_fd()));
-        let waits = kept.unwrap_or(0).saturating_add(self.channel.unsent() as u64);
+        let waits = kept.unwrap_or(0).saturating_add(self.transport.unsent() as u64);
         // What systems count of Unix sockets is more than their bytes.
         let taken = self.given.cast_signed().saturating_sub_unsigned(waits);
         if self.waiting_since == Nanos::NEVER {

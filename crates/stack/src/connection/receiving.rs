@@ -8,9 +8,9 @@ use millrace_net::Nanos;
 use super::owner::Found;
 use super::state::{Blocked, Change, ReadState};
 use super::{Connection, EVENTS, Effects, Flow, READ};
-use crate::batch::{Batch, Doubt, Event, Span, flag};
+use crate::batch::{Batch, Event, FallbackReason, Span, flag};
 use crate::caching::Consulted;
-use crate::following::Interest;
+use crate::response_tracker::CacheAction;
 use crate::server::Server;
 use crate::settings::HeadLimits;
 
@@ -65,23 +65,23 @@ impl Connection {
                 return Flow::Report;
             }
             let kept = self.input.len();
-            let room = self.channel.room();
+            let room = self.transport.room();
             if batch.bytes.len() < batch.used + kept + room + MAX_NAMES || batch.room() < EVENTS {
                 return Flow::Again;
             }
-            if !self.introduced && self.channel.forwarded().is_some() {
+            if !self.tls_info_delivered && self.transport.forwarded().is_some() {
                 // Nothing is answered before the caller has judged the client.
                 if batch.silent {
                     return Flow::Report;
                 }
                 self.open(batch);
                 self.tell_forwarded(batch);
-                self.introduced = true;
-                (self.told_alone, self.read_state) = (true, ReadState::Unsure);
+                self.tls_info_delivered = true;
+                (self.defer_requests, self.read_state) = (true, ReadState::Unsure);
                 return Flow::Idle;
             }
             if let ReadState::Handshake = self.read_state
-                && let Some(flow) = self.shake_hands(server, batch, now, effects)
+                && let Some(flow) = self.drive_handshake(server, batch, now, effects)
             {
                 return flow;
             }
@@ -93,7 +93,7 @@ impl Connection {
             self.packet = end;
             // What is kept is a part of a head or trailer at most, unless the caller made us wait.
             if self.readable && kept < READ {
-                match self.channel.read(&mut batch.bytes[end..end + room]) {
+                match self.transport.read(&mut batch.bytes[end..end + room]) {
                     Ok(read) => {
                         eof = read.count == 0;
                         end += read.count;
@@ -120,7 +120,7 @@ impl Connection {
             self.keep(&batch.bytes[taken..end]);
             // Where nothing was told, the memory is free for others.
             if batch.count() > before {
-                self.told = taken;
+                self.delivered_end = taken;
                 batch.used = batch.used.max(taken);
             }
             if let Some(flow) = stop.or((batch.silent && eof).then_some(Flow::Report)) {
@@ -224,16 +224,22 @@ impl Connection {
                             return Ok((at, Some(Flow::Report)));
                         }
                         Parsed::Unsure => {
-                            return Ok((self.doubt(batch, (at, to), Doubt::Head, 0), None));
+                            return Ok((
+                                self.doubt(batch, (at, to), FallbackReason::Head, 0),
+                                None,
+                            ));
                         }
                         Parsed::Complete(head) if head.upgrade && !self.plain => {
-                            return Ok((self.doubt(batch, (at, to), Doubt::Upgrade, 0), None));
+                            return Ok((
+                                self.doubt(batch, (at, to), FallbackReason::Upgrade, 0),
+                                None,
+                            ));
                         }
                         Parsed::Complete(head) => {
                             let start = at + head.start;
                             let bytes = &batch.bytes[start..start + head.length];
                             let consulted = match batch.silent {
-                                true => self.consult_beside(server, bytes, &head, now)?,
+                                true => self.consult_standby(server, bytes, &head, now)?,
                                 false => self.consult(server, bytes, &head, now, effects)?,
                             };
                             match consulted {
@@ -288,7 +294,7 @@ impl Connection {
                     BodyEvent::Unsure { at: offset } => {
                         let prelude = decoder.prelude().len();
                         return Ok((
-                            self.doubt(batch, (at + offset, to), Doubt::Body, prelude),
+                            self.doubt(batch, (at + offset, to), FallbackReason::Body, prelude),
                             None,
                         ));
                     }
@@ -296,7 +302,7 @@ impl Connection {
                 ReadState::Closed => {
                     at += batch.bytes[at..to].iter().take_while(|byte| is_line_end(**byte)).count();
                     if at < to {
-                        return Ok((self.doubt(batch, (at, to), Doubt::Closed, 0), None));
+                        return Ok((self.doubt(batch, (at, to), FallbackReason::Closed, 0), None));
                     }
                 }
                 ReadState::Raw => {
@@ -338,7 +344,7 @@ impl Connection {
         batch: &mut Batch<'_>,
         start: usize,
         head: &ReceivedHead,
-        interest: Interest,
+        interest: CacheAction,
         now: Nanos,
     ) {
         self.open(batch);
@@ -348,14 +354,14 @@ impl Connection {
             (has_body(head), flag::BODY),
             (head.expect, flag::EXPECT),
             (head.host, flag::HOST),
-            (matches!(interest, Interest::Store { .. }), flag::STORED),
+            (matches!(interest, CacheAction::Store { .. }), flag::STORED),
         ];
         let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
         let (fields, target, method) = (head.fields, head.target, head.method);
         let span = Span::new(start, start + head.length);
         batch.push(self.id, Event::Request { head: span, flags, fields, target, method });
-        if let Some(following) = &mut self.following {
-            following.expect(head.method, interest);
+        if let Some(tracker) = &mut self.responses {
+            tracker.expect(head.method, interest);
         }
         self.requests = self.requests.wrapping_add(1);
         self.plain = false;
@@ -389,7 +395,7 @@ impl Connection {
         &mut self,
         batch: &mut Batch<'_>,
         (at, to): (usize, usize),
-        doubt: Doubt,
+        doubt: FallbackReason,
         prelude: usize,
     ) -> usize {
         self.open(batch);

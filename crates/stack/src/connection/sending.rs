@@ -12,7 +12,7 @@ use super::state::WriteState;
 impl Connection {
     /// Bytes that were sent and have not left.
     pub(crate) fn queued(&self) -> usize {
-        self.output.len() + self.channel.unsent()
+        self.output.len() + self.transport.unsent()
     }
 
     /// Sends, and keeps what the system does not take. `last`: our side is about to end, which lets bytes and end
@@ -31,8 +31,8 @@ impl Connection {
         while taken < bytes.len() && self.output.is_empty() {
             let rest = &bytes[taken..];
             let written = match last {
-                true => self.channel.write_last(rest),
-                false => self.channel.write(rest),
+                true => self.transport.write_last(rest),
+                false => self.transport.write(rest),
             };
             match written {
                 Ok(0) => break,
@@ -53,7 +53,7 @@ impl Connection {
     /// Sends what waits for an end that has not come.
     pub(crate) fn uncork(&mut self, no_delay: bool) {
         if self.write_state.uncork() {
-            self.channel.push(no_delay);
+            self.transport.push(no_delay);
         }
     }
 
@@ -80,7 +80,7 @@ impl Connection {
             let all = of_first == first.len();
             return Ok((of_first, if all { self.write(second, false)? } else { 0 }));
         }
-        let taken = match self.channel.write_two(first, second) {
+        let taken = match self.transport.write_two(first, second) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
@@ -98,11 +98,11 @@ impl Connection {
     /// Writes on; `true` if the queue has become empty.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         if self.queued() == 0 {
-            self.channel.flush()?;
+            self.transport.flush()?;
             return Ok(false);
         }
         while !self.output.is_empty() {
-            match self.channel.write(self.output.front()) {
+            match self.transport.write(self.output.front()) {
                 Ok(0) => return Ok(false),
                 Ok(count) => {
                     self.output.advance(count);
@@ -112,7 +112,7 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        if !self.channel.flush()? {
+        if !self.transport.flush()? {
             return Ok(false);
         }
         self.waiting_since = Nanos::NEVER;

@@ -11,7 +11,6 @@ use millrace_net::socket::Socket;
 use super::source::Source;
 use super::{Reactor, Timer};
 use crate::batch::{Batch, Event};
-use crate::channel::Channel;
 use crate::connection::id::ConnId;
 use crate::connection::state::Blocked;
 use crate::connection::work::Work;
@@ -19,6 +18,7 @@ use crate::connection::{Connection, EVENTS, READ};
 use crate::forwarded::About;
 use crate::keep_alive;
 use crate::server::Server;
+use crate::transport::Transport;
 
 /// Connections accepted before those that exist have their turn.
 const ACCEPTS: usize = 128;
@@ -112,12 +112,12 @@ impl Reactor {
             SocketOrigin::Caller => (None, None, Vec::new()),
         };
         let (channel, input) = match (about, settings.tls) {
-            (Some(about), _) => (Channel::Forwarded(socket, about), bytes),
-            (None, None) => (Channel::Plain(socket), bytes),
-            (None, Some(_)) => (Channel::tls(socket, bytes), Vec::new()),
+            (Some(about), _) => (Transport::Forwarded(socket, about), bytes),
+            (None, None) => (Transport::Plain(socket), bytes),
+            (None, Some(_)) => (Transport::tls(socket, bytes), Vec::new()),
         };
         let mut connection = Connection::new(id, channel, server, peer, self.now);
-        if let Some(about) = connection.channel.forwarded().cloned() {
+        if let Some(about) = connection.transport.forwarded().cloned() {
             connection.server_name = about.name.map(Into::into);
             connection.certified = !about.certificates.is_empty();
         }
@@ -128,7 +128,7 @@ impl Reactor {
         if registers_later && settings.screens && ground.is_none() {
             connection.blocked = Blocked::Admission;
         }
-        let handshakes = connection.shaking;
+        let handshakes = connection.handshaking;
         if registers_later {
             self.settling.push(&mut connection, Work::REGISTER);
         }

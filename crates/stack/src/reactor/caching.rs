@@ -11,7 +11,7 @@ use crate::caching::since_origin;
 use crate::connection::Connection;
 use crate::connection::id::ConnId;
 use crate::connection::state::{Blocked, Change};
-use crate::following::Following;
+use crate::response_tracker::ResponseTracker;
 use crate::server::Server;
 
 /// A request and its response, which did not go through the reactor.
@@ -48,9 +48,9 @@ impl Reactor {
     /// from zero the requests that the caller was told of on this connection.
     pub fn cache_for(&mut self, id: usize, request: u32, fresh: Duration) {
         let Some(connection) = self.connections.at_mut(id) else { return };
-        if let Some(following) = &mut connection.following {
+        if let Some(tracker) = &mut connection.responses {
             let behind = connection.requests.wrapping_sub(request).wrapping_sub(1);
-            following.set_duration(behind, fresh);
+            tracker.set_duration(behind, fresh);
         }
     }
 
@@ -97,34 +97,34 @@ impl Reactor {
 
     /// These bytes leave on a connection.
     pub(super) fn follow(&mut self, id: ConnId, parts: [&[u8]; 2]) {
-        self.with_following(id, |following, cache, now, _| {
+        self.with_tracker(id, |tracker, cache, now, _| {
             for bytes in parts {
-                following.sent(cache, now, bytes);
+                tracker.sent(cache, now, bytes);
             }
         });
     }
 
     /// No more responses are due than are under way.
-    pub(super) fn settle_following(&mut self, id: ConnId) {
-        self.with_following(id, Following::settle);
+    pub(super) fn settle_responses(&mut self, id: ConnId) {
+        self.with_tracker(id, ResponseTracker::settle);
     }
 
     /// Our side of a connection has ended.
-    pub(super) fn end_following(&mut self, id: ConnId) {
-        self.with_following(id, |following, cache, now, _| following.ended(cache, now));
+    pub(super) fn end_responses(&mut self, id: ConnId) {
+        self.with_tracker(id, |tracker, cache, now, _| tracker.ended(cache, now));
     }
 
     /// Tells what a connection has sent to its server's cache: with the time, and how many requests are with the caller.
-    fn with_following(
+    fn with_tracker(
         &mut self,
         id: ConnId,
-        action: impl FnOnce(&mut Following, &mut Cache, Duration, u32),
+        action: impl FnOnce(&mut ResponseTracker, &mut Cache, Duration, u32),
     ) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(following) = &mut connection.following else { return };
+        let Some(tracker) = &mut connection.responses else { return };
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         let now = since_origin(self.clock.now());
-        action(following, &mut server.cache, now, connection.in_flight);
+        action(tracker, &mut server.cache, now, connection.in_flight);
         let server = connection.server;
         self.go_on_woken(server);
         self.watch_flights(server);

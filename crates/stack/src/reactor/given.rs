@@ -10,11 +10,11 @@ use millrace_net::socket::Socket;
 use super::accepting::SocketOrigin;
 use super::{Reactor, Timer};
 use crate::batch::Batch;
-use crate::channel::Channel;
 use crate::connection::id::ConnId;
 use crate::connection::work::Work;
 use crate::forwarded::About;
 use crate::sharing::{Given, MAX_HOPS, Moving, Owner, Peer, Taking, is_withdrawn};
+use crate::transport::Transport;
 
 /// A socket, what is to be known of the session whose text it has, and bytes that come first.
 type GivenAway = (OwnedFd, Option<Box<About>>, Vec<u8>);
@@ -119,13 +119,13 @@ impl Reactor {
         ground: usize,
         server: usize,
         taking: Taking,
-        placed: bool,
+        pinned: bool,
     ) -> io::Result<ConnId> {
         let Taking { socket, peer, hops, about, bytes } = taking;
         let socket = Socket::from_known(socket, about.is_some());
         let id = self.add(socket, peer, server, SocketOrigin::Other { ground, about, bytes })?;
         if let Some(connection) = self.connections.get_mut(id) {
-            (connection.hops, connection.placed) = (hops, placed);
+            (connection.hops, connection.pinned) = (hops, pinned);
             self.run_queue.push(connection, Work::READ);
         }
         Ok(id)
@@ -138,7 +138,7 @@ impl Reactor {
             && connection.unopened
         {
             connection.server = server;
-            if connection.shaking {
+            if connection.handshaking {
                 self.watch_handshakes(server);
             }
             return self.run_again(id);
@@ -148,7 +148,7 @@ impl Reactor {
         if let Owner::Link(other) = owner
             && self.sharing.peers.get(other).is_some_and(Peer::is_full)
         {
-            if connection.shaking {
+            if connection.handshaking {
                 // Nothing can be said before the handshake, and nobody was told of it.
                 return drop(self.remove(id));
             }
@@ -208,7 +208,7 @@ impl Reactor {
     /// its text.
     fn give_away(&mut self, id: ConnId, batch: &mut Batch<'_>) -> io::Result<GivenAway> {
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
-        if matches!(connection.channel, Channel::Tls(_)) && !connection.shaking {
+        if matches!(connection.transport, Transport::Tls(_)) && !connection.handshaking {
             let server = connection.server;
             let (socket, about) = self.relay(id)?;
             if let Some(server) = self.servers.get_mut(server) {
@@ -216,7 +216,7 @@ impl Reactor {
             }
             return Ok((socket, Some(about), Vec::new()));
         }
-        let about = connection.channel.forwarded().cloned().map(Box::new);
+        let about = connection.transport.forwarded().cloned().map(Box::new);
         // The text of a session that stays moves, not the connection.
         if about.is_none()
             && let Some(server) = self.servers.get_mut(connection.server)

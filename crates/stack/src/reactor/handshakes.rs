@@ -17,7 +17,7 @@ impl Reactor {
         let mut next = Nanos::NEVER;
         for connection in self.connections.iter_mut() {
             if connection.server != server
-                || !connection.shaking
+                || !connection.handshaking
                 || connection.blocked == Blocked::Closed
             {
                 continue;
@@ -36,10 +36,10 @@ impl Reactor {
     }
 
     /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
-    /// implementation has to. `told_alone`: requests come after [`Self::start`] only.
-    pub fn choose(&mut self, id: usize, context: &SecureContext, told_alone: bool) -> bool {
+    /// implementation has to. `defer_requests`: requests come after [`Self::start`] only.
+    pub fn choose(&mut self, id: usize, context: &SecureContext, defer_requests: bool) -> bool {
         let Some(connection) = self.connections.at_mut(id) else { return false };
-        let chosen = connection.choose(context, told_alone);
+        let chosen = connection.choose(context, defer_requests);
         if chosen && connection.can_go_on() {
             let id = connection.id;
             self.wake(id);
@@ -61,7 +61,7 @@ impl Reactor {
     #[must_use]
     pub fn certificates(&self, id: usize) -> Vec<Vec<u8>> {
         let Some(connection) = self.connections.at(id) else { return Vec::new() };
-        match (connection.tls(), connection.channel.forwarded()) {
+        match (connection.tls(), connection.transport.forwarded()) {
             (Some(tls), _) => tls.certificates(),
             (None, Some(about)) => about.certificates.clone(),
             (None, None) => Vec::new(),

@@ -7,11 +7,11 @@ use std::os::fd::OwnedFd;
 use super::Reactor;
 use super::source::Source;
 use crate::batch::Batch;
-use crate::channel::Channel;
 use crate::connection::READ;
 use crate::connection::id::ConnId;
 use crate::connection::state::{Blocked, WriteState};
 use crate::forwarded::{About, Relay};
+use crate::transport::Transport;
 
 /// Reads in each direction before everything else has its turn.
 const READS: usize = 4;
@@ -61,13 +61,13 @@ impl Reactor {
     fn pump_on(&mut self, id: ConnId, batch: &mut Batch<'_>) -> io::Result<Pumped> {
         let Some(connection) = self.connections.get_mut(id) else { return Ok(Pumped::Waits) };
         let Some(mut relay) = connection.relay.take() else { return Ok(Pumped::Waits) };
-        let room = connection.channel.room();
+        let room = connection.transport.room();
         let Some(scratch) = batch.bytes.get_mut(batch.used..).filter(|it| it.len() >= room) else {
             connection.relay = Some(relay);
             return Ok(Pumped::Again);
         };
         let more = to_owner(
-            &mut connection.channel,
+            &mut connection.transport,
             &mut relay,
             (&mut connection.readable, connection.peer_ended),
             scratch,
@@ -91,7 +91,7 @@ impl Reactor {
             again = true;
         }
         if relay.owner_ended && connection.queued() == 0 && connection.write_state.end(true) {
-            connection.channel.end();
+            connection.transport.end();
         }
         // Whoever has answered all and ended wants no more; a client that goes on would not be heard.
         let over = connection.write_state == WriteState::Ended;
@@ -106,7 +106,7 @@ impl Reactor {
 
 /// Text from the client; `true`: there is more.
 fn to_owner(
-    channel: &mut Channel,
+    channel: &mut Transport,
     relay: &mut Relay,
     (readable, peer_ended): (&mut bool, bool),
     scratch: &mut [u8],

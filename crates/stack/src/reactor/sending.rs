@@ -22,7 +22,7 @@ impl Reactor {
             return Ok(0);
         }
         let id = connection.id;
-        connection.said_last |= last;
+        connection.final_bytes_sent |= last;
         connection.untouched &= bytes.is_empty();
         let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();
@@ -94,7 +94,7 @@ impl Reactor {
         let goes_on = connection.blocked.end_by(change);
         // The last turn may be long ago.
         let now = self.clock.now();
-        self.settle_following(id);
+        self.settle_responses(id);
         self.rest(id, now);
         let Some(connection) = self.connections.get_mut(id) else { return };
         if goes_on && connection.can_go_on() {

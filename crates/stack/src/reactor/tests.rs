@@ -25,7 +25,7 @@ fn what_is_accepted_beside_is_watched_at_once() {
     reactor.share(server, joined, listener.try_clone().unwrap().into()).unwrap();
     reactor.listen(server, listener.into()).unwrap();
     let _client = TcpStream::connect(address).unwrap();
-    reactor.turn_beside(&mut vec![0; 256 * 1024]).unwrap();
+    reactor.standby_turn(&mut vec![0; 256 * 1024]).unwrap();
     let watched: Vec<bool> = reactor.connections.iter().map(|it| !it.is_unregistered()).collect();
     assert_eq!(watched, [true]);
     drop(reactor);
@@ -125,9 +125,9 @@ fn what_is_accepted_beside_waits_for_its_admission() {
     let server = reactor.add_server(Settings { screens: true, ..Settings::default() });
     reactor.listen(server, listener.into()).unwrap();
     let mut bytes = vec![0; 256 * 1024];
-    reactor.turn_beside(&mut bytes).unwrap();
+    reactor.standby_turn(&mut bytes).unwrap();
     client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    reactor.turn_beside(&mut bytes).unwrap();
+    reactor.standby_turn(&mut bytes).unwrap();
     assert_eq!(turn(&mut reactor), [Kind::Open as i32]);
     reactor.wake_again();
     assert_eq!(turn(&mut reactor), [Kind::Request as i32]);

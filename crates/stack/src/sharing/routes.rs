@@ -68,9 +68,9 @@ impl Routes {
         if owners.contains(&&own) { None } else { owners.first().map(|owner| **owner) }
     }
 
-    /// Where a request belongs that came to a server. A connection that is `placed` stays if it can; the others are
+    /// Where a request belongs that came to a server. A connection that is `pinned` stays if it can; the others are
     /// given to the owners of a prefix in turn.
-    pub(crate) fn place(&mut self, host: &[u8], path: &[u8], server: usize, placed: bool) -> Place {
+    pub(crate) fn place(&mut self, host: &[u8], path: &[u8], server: usize, pinned: bool) -> Place {
         let Some(route) = self.routes.iter().find(|route| route.prefix.covers(host, path)) else {
             return Place::Nowhere;
         };
@@ -78,7 +78,7 @@ impl Routes {
         match route.owners[..] {
             [] => Place::Gone,
             [owner] => Place::To(owner),
-            _ if placed && route.owners.contains(&here) => Place::To(here),
+            _ if pinned && route.owners.contains(&here) => Place::To(here),
             ref owners => {
                 self.given = self.given.wrapping_add(1);
                 Place::To(owners[self.given % owners.len()])

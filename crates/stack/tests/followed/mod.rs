@@ -6,10 +6,10 @@ use millrace_cache::{Cache, Lookup, Mode, Request, Settings, Statistics};
 use millrace_http::Method;
 
 #[expect(dead_code, reason = "the crate's own, of which this takes a part")]
-#[path = "../../src/following.rs"]
-mod following;
+#[path = "../../src/response_tracker.rs"]
+mod response_tracker;
 
-use following::{Following, Interest};
+use response_tracker::{CacheAction, ResponseTracker};
 
 const NOW: Duration = Duration::from_secs(1);
 /// What requests ask for. Those with an odd number of the second half are unsafe.
@@ -31,7 +31,7 @@ pub(crate) fn run(input: &[u8]) {
 fn follow(control: &[u8; 8], bytes: &[u8], sizes: impl IntoIterator<Item = usize>) -> Outcome {
     let mode = Mode::All(Duration::from_secs(10));
     let mut cache = Cache::new(Settings { mode, max_bytes: 16 * 1024, ..Settings::default() });
-    let mut following = Following::default();
+    let mut following = ResponseTracker::default();
     for (&byte, target) in control.iter().zip(TARGETS) {
         let method = if byte & 128 == 0 { Method::Get } else { Method::Head };
         let interest = interest(&mut cache, target, byte & 64 != 0);
@@ -56,13 +56,17 @@ fn follow(control: &[u8; 8], bytes: &[u8], sizes: impl IntoIterator<Item = usize
     (is_lost, cache.statistics(), stored.into())
 }
 
-fn interest(cache: &mut Cache, target: &'static [u8], is_unsafe: bool) -> Interest {
+fn interest(cache: &mut Cache, target: &'static [u8], is_unsafe: bool) -> CacheAction {
     if is_unsafe {
-        return Interest::Invalidate { secure: false, target: target.into(), lines: LINES.into() };
+        return CacheAction::Invalidate {
+            secure: false,
+            target: target.into(),
+            lines: LINES.into(),
+        };
     }
     match cache.lookup(NOW, &request(target), 0) {
-        Lookup::Fill(lead) => Interest::Store { lead, duration: None },
-        _ => Interest::None,
+        Lookup::Fill(lead) => CacheAction::Store { lead, duration: None },
+        _ => CacheAction::None,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::forwarded::About;
 const _: () = assert!(PLAINTEXT == READ);
 
 #[derive(Debug)]
-pub(crate) enum Channel {
+pub(crate) enum Transport {
     Plain(Socket),
     Tls(Box<ServerTlsStream>),
     /// Text of a session that another process has.
@@ -23,7 +23,7 @@ pub(crate) enum Channel {
     Gone,
 }
 
-impl Channel {
+impl Transport {
     /// TLS, whose first bytes somebody else may have read.
     pub(crate) fn tls(socket: Socket, begun: Vec<u8>) -> Self {
         Self::Tls(Box::new(ServerTlsStream::begun(socket, begun)))

@@ -15,7 +15,7 @@ const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, fields: 1000 };
 
 /// What the response to a request is to the cache.
 #[derive(Debug)]
-pub(crate) enum Interest {
+pub(crate) enum CacheAction {
     None,
     /// It is to be stored.
     Store {
@@ -34,13 +34,13 @@ pub(crate) enum Interest {
 #[derive(Debug)]
 struct DueResponse {
     method: Method,
-    interest: Interest,
+    interest: CacheAction,
 }
 
 impl DueResponse {
     /// Its response has this status and these field lines.
     fn invalidate(&self, cache: &mut Cache, status: u16, fields: &[u8]) {
-        let Interest::Invalidate { secure, target, lines } = &self.interest else { return };
+        let CacheAction::Invalidate { secure, target, lines } = &self.interest else { return };
         let request = Request {
             secure: *secure,
             method: self.method,
@@ -71,16 +71,16 @@ enum ResponsePlace {
 /// The responses that are due on a connection, and where in the first of them its bytes stand. Once what leaves is no longer
 /// understood, those that are due are known by their number alone.
 #[derive(Debug, Default)]
-pub(crate) struct Following {
+pub(crate) struct ResponseTracker {
     due: VecDeque<DueResponse>,
     place: ResponsePlace,
     /// A part of a head, or of a line between chunks.
     kept: Vec<u8>,
 }
 
-impl Following {
+impl ResponseTracker {
     /// A request was told.
-    pub(crate) fn expect(&mut self, method: Method, interest: Interest) {
+    pub(crate) fn expect(&mut self, method: Method, interest: CacheAction) {
         self.due.push_back(DueResponse { method, interest });
     }
 
@@ -99,7 +99,7 @@ impl Following {
     pub(crate) fn set_duration(&mut self, behind: u32, fresh: Duration) {
         let at = self.due.len().checked_sub(behind as usize + 1);
         let due = at.and_then(|at| self.due.get_mut(at));
-        if let Some(DueResponse { interest: Interest::Store { duration, .. }, .. }) = due {
+        if let Some(DueResponse { interest: CacheAction::Store { duration, .. }, .. }) = due {
             *duration = Some(fresh);
         }
     }
@@ -146,9 +146,9 @@ impl Following {
         self.place = ResponsePlace::Lost;
         self.kept = Vec::new();
         for due in &mut self.due {
-            if let Interest::Store { lead, .. } = due.interest {
+            if let CacheAction::Store { lead, .. } = due.interest {
                 cache.abandon(lead, now, why);
-                due.interest = Interest::None;
+                due.interest = CacheAction::None;
             }
         }
     }
@@ -206,14 +206,14 @@ impl Following {
             return self.lose(cache, now, NotStored::Malformed);
         };
         match &due.interest {
-            Interest::None => {}
-            &Interest::Store { lead, duration } => {
+            CacheAction::None => {}
+            &CacheAction::Store { lead, duration } => {
                 let response = Response { head: bytes, duration };
                 if cache.begin(lead, now, wall_seconds(), &response).is_err() {
-                    due.interest = Interest::None;
+                    due.interest = CacheAction::None;
                 }
             }
-            Interest::Invalidate { .. } => {
+            CacheAction::Invalidate { .. } => {
                 let status_line =
                     bytes.iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1);
                 due.invalidate(cache, head.status, &bytes[status_line..]);
@@ -236,25 +236,25 @@ impl Following {
 
     fn body(&mut self, cache: &mut Cache, now: Duration, bytes: &[u8]) {
         if let Some(due) = self.due.front_mut()
-            && let Interest::Store { lead, .. } = due.interest
+            && let CacheAction::Store { lead, .. } = due.interest
             && cache.append(lead, now, bytes).is_err()
         {
-            due.interest = Interest::None;
+            due.interest = CacheAction::None;
         }
     }
 
     fn give_up(&mut self, cache: &mut Cache, now: Duration, why: NotStored) {
         if let Some(due) = self.due.front_mut()
-            && let Interest::Store { lead, .. } = due.interest
+            && let CacheAction::Store { lead, .. } = due.interest
         {
             cache.abandon(lead, now, why);
-            due.interest = Interest::None;
+            due.interest = CacheAction::None;
         }
     }
 
     fn complete(&mut self, cache: &mut Cache, now: Duration) {
         self.place = ResponsePlace::Head;
-        if let Some(DueResponse { interest: Interest::Store { lead, .. }, .. }) =
+        if let Some(DueResponse { interest: CacheAction::Store { lead, .. }, .. }) =
             self.due.pop_front()
         {
             // The cache counts why not.

@@ -23,7 +23,7 @@ impl Reactor {
     /// As [`Self::turn`], while the caller is busy: answers what the cache has. Connections of which something is to be told
     /// are parked, with what they have received, until the caller's next turn; so are timers. The descriptor stays readable
     /// then, so that this turn comes. `bytes` are scratch. Gives whether there is more to do at once.
-    pub(crate) fn turn_beside(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
+    pub(crate) fn standby_turn(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
         self.settle(WITHOUT_CALLER);
         self.take_events(&mut Batch::silent(bytes), false)?;
         self.give_up();

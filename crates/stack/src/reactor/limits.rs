@@ -26,7 +26,7 @@ impl Reactor {
         };
         let late = |connection: &Connection| {
             // What goes on in the next turn may have waited for another's response until now.
-            !connection.shaking
+            !connection.handshaking
                 && !connection.is_queued_to_read()
                 && !connection.blocked.holds_request()
                 && (!connection.head_done && over(connection.began, head)
