@@ -144,12 +144,12 @@ describe('by name', { timeout: 30_000 }, () => {
         .slice(0, 3)
         .flatMap(({ url }) => ['--url', url]),
       ...['-d', '20s', '--abort-on-fail'],
-      ...['--fail-on', 'GET /slow: p50<20ms', '--fail-on', 'GET /users/:id: errors<1', '--json'],
+      ...['--fail-on', 'GET /slow: max<20ms', '--fail-on', 'GET /users/:id: errors<1', '--json'],
     ];
     const { code, stdout, stderr } = await millrace(line);
     assert.equal(code, 99, stderr);
     const { conditions, abortedBy, durationMs } = JSON.parse(stdout);
-    assert.equal(abortedBy, 'GET /slow: p50<20ms');
+    assert.equal(abortedBy, 'GET /slow: max<20ms');
     assert.ok(durationMs < 20_000);
     assert.deepEqual(
       conditions.map(({ holds }) => holds),
