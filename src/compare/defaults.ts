@@ -3,8 +3,8 @@ export const COMPARE_DEFAULTS = {
   width: '3%',
   margin: '2%',
   budgetMs: 180_000,
-  durationMs: 3000,
-  warmupMs: 2000,
+  durationMs: 1000,
+  warmupMs: 1000,
 } as const;
 
 /** Accepted range of each number. */

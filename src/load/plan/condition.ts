@@ -81,8 +81,11 @@ export function parseCondition(text: string, option: string): Condition {
     SYNTAX.exec(condition.trim()) ?? [];
   const measure = readMeasure(metric.toLowerCase(), distribution?.toLowerCase(), bound, option);
   const suggest = () => {
-    const suggestion = suggestCondition(condition);
-    return suggestion === null ? null : `${name === null ? '' : `${name}: `}${suggestion}`;
+    // A name may end with a colon alone, which is none: 'list users:p99<5s'.
+    const [, begun, rest = ''] = (name === null && /^(.*\S):(\S.*)$/.exec(text)) || [];
+    const prefix = name ?? begun?.trim();
+    const suggestion = suggestCondition(begun === undefined ? condition : rest);
+    return suggestion && (prefix === undefined ? suggestion : `${prefix}: ${suggestion}`);
   };
   if (!measure) {
     if (/\sratio\s*[<>]/i.test(condition)) {

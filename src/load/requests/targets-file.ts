@@ -26,7 +26,7 @@ function isBlankOrComment(line: string): boolean {
 }
 
 /** Names the request that follows. */
-const NAME_LINE = /^#\s*@name:\s*(.*)$/;
+const NAME_LINE = /^#\s*@name:\s*(.*)$/i;
 
 const REQUEST_LINE = /^([A-Z]+)\s+(\S.*)$/;
 

@@ -82,6 +82,7 @@ for (const [text, failure] of [
 
 for (const [text, message] of [
   ['list users: p99', /^fail-on must be a condition such as .* \(got 'list users: p99'\)$/],
+  ['list users:p99<20ms', /^fail-on must be a condition \(got .*\): write 'list users: p99<20ms'$/],
   ['list users: p99>20ms', /^fail-on says what must hold: write 'list users: p99<=20ms'$/],
   [
     'list users: connect.p99<20ms',

@@ -50,7 +50,7 @@ test('a text file names a request by a comment before it, a JSON file by a field
   const text = join(folder, 'targets.txt');
   writeFileSync(
     text,
-    `# a comment\n# @name: list users\n# another\nGET ${server}/a\nAccept: */*\n\n#@name:slow\nPOST ${server}/b\nGET ${server}/c\n`,
+    `# a comment\n# @name: list users\n# another\nGET ${server}/a\nAccept: */*\n\n#@Name:slow\nPOST ${server}/b\nGET ${server}/c\n`,
   );
   assert.deepEqual(await namesOf({ targetsFile: text }), ['list users', 'slow', 'GET /c']);
   const json = join(folder, 'targets.json');
