@@ -30,8 +30,8 @@ const NO_STATUS = '999';
  * of the load, placeholders and TLS included.
  */
 export function takeAnswers({ load, process }: LiveSide, seed: number): Promise<RequestAnswers[]> {
-  const options = toSingleRequest(load);
-  return withServer(options, { seed, process }, async (plan) => {
+  const options = { ...toSingleRequest(load), seed };
+  return withServer(options, { process }, async (plan) => {
     const taken: RequestAnswers[] = [];
     for (const index of spread(plan.native.requests.length)) {
       const { method = '', url = '' } = plan.summary.targets[index] ?? {};

@@ -128,9 +128,9 @@ class ServerComparison {
 
   /** Runs the load on a side; `null` if it was interrupted and there are earlier pairs to report. */
   async #runOnce(side: LiveSide, pair: number): Promise<LoadResult | null> {
-    const settings = { seed: this.#seed + pair, process: side.process };
+    const load = { ...side.load, seed: (this.#seed + pair) % Number.MAX_SAFE_INTEGER };
     try {
-      const { result } = await runOnSide(side, () => runLoad(side.load, settings));
+      const { result } = await runOnSide(side, () => runLoad(load, { process: side.process }));
       if (!result.interrupted) return checkRun(side, result);
     } catch (error) {
       if (error !== this.#signal?.reason) throw error;

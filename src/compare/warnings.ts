@@ -1,3 +1,4 @@
+import { countUnsuccessful } from '../load/plan/condition-subject.js';
 import type { LoadResult, Warning } from '../load/result.js';
 import type { SideName } from './result.js';
 
@@ -43,10 +44,9 @@ function computeFailureShare(runs: readonly SideResult[], side: SideName): numbe
   let failed = 0;
   let ended = 0;
   for (const { result } of runs.filter((run) => run.side === side)) {
-    const { ok, statusErrors, transportErrors, timeouts, notSent } = result.requests;
-    const failures = statusErrors + transportErrors + timeouts + notSent.connectFailed;
+    const failures = countUnsuccessful(result);
     failed += failures;
-    ended += ok + failures;
+    ended += result.requests.ok + failures;
   }
   return ended === 0 ? 0 : failed / ended;
 }

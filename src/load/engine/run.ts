@@ -22,8 +22,6 @@ export interface RunSettings {
   earlyAckProbe?: boolean;
   /** Another server of the same kind: half of the connections send the same requests there. */
   secondEndpoint?: Endpoint;
-  /** Seed of the schedule, of the mix and of the placeholders: below 2^53. Default: random. */
-  seed?: number;
   /** Environment and folder of the command. */
   process?: Pick<CommandOptions, 'env' | 'cwd'>;
 }
@@ -66,13 +64,9 @@ export async function withServer<Result>(
 
 function adjustPlan(
   { native, ...rest }: Plan,
-  { earlyAckProbe = false, secondEndpoint, seed = native.seed }: RunSettings,
+  { earlyAckProbe = false, secondEndpoint }: RunSettings,
 ): Plan {
-  const plan = {
-    ...rest,
-    summary: { ...rest.summary, seed },
-    native: { ...native, earlyAckProbe, seed },
-  };
+  const plan = { ...rest, native: { ...native, earlyAckProbe } };
   return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
 }
 

@@ -58,3 +58,9 @@ export function selectSubject(result: LoadResult, name: string | null): Conditio
     throughput: { mean: throughput },
   };
 }
+
+/** Counts the requests with an error status, a transport error, a timeout, or without a connection. */
+export function countUnsuccessful({ requests }: Pick<ConditionSubject, 'requests'>): number {
+  const { statusErrors, transportErrors, timeouts, notSent } = requests;
+  return statusErrors + transportErrors + timeouts + notSent.connectFailed;
+}

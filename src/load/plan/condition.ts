@@ -2,7 +2,12 @@ import { usageError } from '../../errors.js';
 import { rate, share, time } from '../../format/units.js';
 import { hasDurationUnit, parseDuration, parseRate } from '../../units.js';
 import type { Distribution, LoadResult } from '../result.js';
-import { type ConditionSubject, selectSubject, splitConditionName } from './condition-subject.js';
+import {
+  type ConditionSubject,
+  countUnsuccessful,
+  selectSubject,
+  splitConditionName,
+} from './condition-subject.js';
 
 /** The progress of a run that conditions are checked against. */
 export interface Progress {
@@ -240,7 +245,7 @@ function readMeasure(
   }
   if (metric === 'errors') {
     return readCountOrShare(
-      countFailed,
+      countUnsuccessful,
       ({ errors, connectFailed }) => errors + connectFailed,
       bound,
     );
@@ -295,12 +300,6 @@ function readCountOrShare(
     return due === 0 ? null : countAtEnd(subject) / due;
   };
   return { read, format: share, bound: Number(digits) / 100, canHold };
-}
-
-/** Counts the requests with an error status, a transport error, a timeout, or without a connection. */
-function countFailed({ requests }: ConditionSubject): number {
-  const { statusErrors, transportErrors, timeouts, notSent } = requests;
-  return statusErrors + transportErrors + timeouts + notSent.connectFailed;
 }
 
 function compare(value: number, comparison: string, bound: number): boolean {

@@ -261,7 +261,11 @@ fn named() -> Recorder {
     let request = plan.requests[0].clone();
     plan.requests = [0, 0, 1].map(|name| crate::plan::Request { name, ..request.clone() }).to_vec();
     plan.names = 2;
-    plan.bounds = vec![crate::plan::Bound { service_time: false, time: Duration::from_nanos(10) }];
+    let bound = |service_time, nanos| crate::plan::Bound {
+        service_time,
+        time: Duration::from_nanos(nanos),
+    };
+    plan.bounds = vec![bound(false, 10), bound(true, 4)];
     let mut recorder = Recorder::new(Nanos(MEASURE_FROM)).for_plan(&plan);
     recorder.measure_from(Nanos(MEASURE_FROM));
     recorder
@@ -272,7 +276,7 @@ fn requests_are_counted_by_name_if_they_are_measured() {
     let mut recorder = named();
     let in_flight = |index, intended: u64| InFlight {
         request: index,
-        ..request(MEASURE_FROM + intended, MEASURE_FROM + intended)
+        ..request(MEASURE_FROM + intended, MEASURE_FROM + intended + 3)
     };
     let early = InFlight { intended: Nanos(0), ..in_flight(2, 0) };
     for request in [in_flight(0, 0), in_flight(1, 1), in_flight(2, 2), early] {
@@ -297,7 +301,8 @@ fn requests_are_counted_by_name_if_they_are_measured() {
     assert_eq!((first.counts.sent, first.counts.ok, first.counts.status_errors), (2, 1, 1));
     assert_eq!((first.counts.ended(), second.counts.ended()), (2, 1));
     assert_eq!((first.counts.bytes_sent, second.counts.bytes_sent), (200, 100));
-    assert_eq!((&first.counts.above, &second.counts.above), (&vec![1], &vec![0]));
+    // Sent 3 ns after they were due: 5, 20 and 7 ns of latency, 2, 17 and 4 of service time.
+    assert_eq!((&first.counts.above, &second.counts.above), (&vec![1, 1], &vec![0, 0]));
     assert_eq!(first.statuses, [(200, 1), (500, 1)]);
     assert_eq!(first.counts.latency, Duration::from_nanos(25));
     assert_eq!(first.failing.as_ref().map(|kept| &*kept.bytes), Some(&b"one"[..]));
