@@ -164,25 +164,6 @@ export interface Window {
   errors: number;
   p50Ms: number | null;
   p99Ms: number | null;
-  /** With the option `buckets`: the measurement so far by request name. */
-  byName?: NamedSnapshot[];
-}
-
-/** Numbers of the requests with one name in a run in progress. */
-export interface NamedSnapshot {
-  name: string;
-  sent: number;
-  ok: number;
-  statusErrors: number;
-  transportErrors: number;
-  timeouts: number;
-  bytesSent: number;
-  bytesReceived: number;
-  /** Requests that have ended, and the sum of their latencies. */
-  ended: number;
-  latencySumMs: number;
-  /** Those of them with a latency up to each bound of the option `buckets`. */
-  buckets: number[];
 }
 
 /** One sample of the server's processes. */
