@@ -1,7 +1,7 @@
 import type { Range } from '../units.js';
 
 /** What is compared of an answer. */
-export interface Answer {
+export interface ResponseSummary {
   /** `null` where there was no response. */
   status: number | null;
   /** What went wrong, else `null`. */
@@ -29,8 +29,8 @@ const MAX_INEXACT = 0.01;
  * differs within a side, such as a date or an id, is not compared.
  */
 export function describeAnswerDifference(
-  a: readonly Answer[],
-  b: readonly Answer[],
+  a: readonly ResponseSummary[],
+  b: readonly ResponseSummary[],
 ): string | null {
   return (
     findFieldDifference(a, b, describeOutcome) ??
@@ -41,19 +41,19 @@ export function describeAnswerDifference(
   );
 }
 
-function describeOutcome({ status, error }: Answer): string {
+function describeOutcome({ status, error }: ResponseSummary): string {
   if (error === null) return `status ${status}`;
   return status === null ? `no response (${error})` : `status ${status}, broken off (${error})`;
 }
 
-function describeEncoding({ contentEncoding }: Answer): string {
+function describeEncoding({ contentEncoding }: ResponseSummary): string {
   return `content encoding ${contentEncoding ?? 'none'}`;
 }
 
 function findFieldDifference(
-  a: readonly Answer[],
-  b: readonly Answer[],
-  describe: (answer: Answer) => string,
+  a: readonly ResponseSummary[],
+  b: readonly ResponseSummary[],
+  describe: (answer: ResponseSummary) => string,
 ): string | null {
   const [[of, ...more], [other, ...others]] = [new Set(a.map(describe)), new Set(b.map(describe))];
   if (of === other || more.length > 0 || others.length > 0) return null;
@@ -63,7 +63,10 @@ function findFieldDifference(
 /** Words and numbers, and what stands between them. */
 const TOKENS = /[\w.+/=-]+|[^\w.+/=-]+/g;
 
-function findTextDifference(a: readonly Answer[], b: readonly Answer[]): string | null {
+function findTextDifference(
+  a: readonly ResponseSummary[],
+  b: readonly ResponseSummary[],
+): string | null {
   const [tokensOfA, tokensOfB] = [readTokens(a), readTokens(b)];
   const [of = [], other = []] = [tokensOfA?.[0], tokensOfB?.[0]];
   // No text, or one whose shape varies: nothing that compares.
@@ -85,7 +88,7 @@ function findTextDifference(a: readonly Answer[], b: readonly Answer[]): string 
 }
 
 /** The tokens of each answer's text; `null` if one is no text, or if they differ in number. */
-function readTokens(answers: readonly Answer[]): string[][] | null {
+function readTokens(answers: readonly ResponseSummary[]): string[][] | null {
   if (answers.some(({ text }) => text === null)) return null;
   const texts = answers.map(({ text }) => text?.match(TOKENS) ?? []);
   const isWhole = answers.every((answer) => answer.isWhole);
@@ -103,7 +106,10 @@ function excerpt(tokens: readonly string[], index: number): string {
   return `'${line}'${text.length > EXCERPT_LENGTH ? '...' : ''}`;
 }
 
-function findLengthDifference(a: readonly Answer[], b: readonly Answer[]): string | null {
+function findLengthDifference(
+  a: readonly ResponseSummary[],
+  b: readonly ResponseSummary[],
+): string | null {
   const all = [...a, ...b];
   // Of text that is known as a whole the comparison says more.
   if (all.every(({ text, isWhole }) => text !== null && isWhole)) return null;
@@ -119,7 +125,7 @@ function findLengthDifference(a: readonly Answer[], b: readonly Answer[]): strin
 }
 
 /** The shortest and the longest content of a side; `null` if one is not known. */
-function readLengths(answers: readonly Answer[]): Range | null {
+function readLengths(answers: readonly ResponseSummary[]): Range | null {
   const lengths = answers.flatMap(({ contentBytes }) => contentBytes ?? []);
   if (lengths.length < answers.length) return null;
   return { min: Math.min(...lengths), max: Math.max(...lengths) };

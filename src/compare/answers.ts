@@ -5,7 +5,7 @@ import { Snapshots } from '../load/engine/snapshots.js';
 import type { LoadOptions } from '../load/options.js';
 import type { Plan } from '../load/plan/plan.js';
 import type { LoadResult } from '../load/result.js';
-import type { Answer } from './answer-difference.js';
+import type { ResponseSummary } from './answer-difference.js';
 import { findPath } from './plan-difference.js';
 import type { LiveSide } from './sides.js';
 
@@ -13,7 +13,7 @@ import type { LiveSide } from './sides.js';
 export interface RequestAnswers {
   /** Method and path. */
   request: string;
-  answers: Answer[];
+  answers: ResponseSummary[];
 }
 
 /** Number of requests of a mix that are asked for; of more of them as many, evenly spread. */
@@ -35,7 +35,7 @@ export function takeAnswers({ load, process }: LiveSide, seed: number): Promise<
     const taken: RequestAnswers[] = [];
     for (const index of spread(plan.native.requests.length)) {
       const { method = '', url = '' } = plan.summary.targets[index] ?? {};
-      const answers: Answer[] = [];
+      const answers: ResponseSummary[] = [];
       for (let time = 0; time < TIMES; time++) {
         const single = selectRequest(plan, index);
         const run = { options, plan: single, command: null, snapshots: new Snapshots() };
@@ -86,7 +86,7 @@ function selectRequest({ native, summary, toCommand }: Plan, index: number): Pla
   };
 }
 
-function readAnswer({ failingResponses, errors, bytes }: LoadResult): Answer {
+function readAnswer({ failingResponses, errors, bytes }: LoadResult): ResponseSummary {
   const [response] = failingResponses;
   const error = response?.error ?? errors[0]?.kind ?? null;
   const { head = '', body = '', bodyTruncated = false, status = null } = response ?? {};

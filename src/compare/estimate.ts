@@ -15,7 +15,7 @@ const FIXED_NUMBER_ERROR = 0.6;
 export type ReadFigure = (run: ComparedRun) => number | null;
 
 /** What the runs show of one figure. */
-export interface Estimate {
+export interface FigureEstimate {
   /** Medians of the runs; `null` where no run has the figure. */
   a: number | null;
   b: number | null;
@@ -35,7 +35,7 @@ export interface Estimate {
  * Prepares the estimate of one figure. Runs that ran in pairs give a ratio per pair; stored results, which have no pairs,
  * are compared by their means. Runs without the figure are left out, and with them their pairs.
  */
-export function estimateFigure(runs: readonly ComparedRun[], read: ReadFigure): Estimate {
+export function estimateFigure(runs: readonly ComparedRun[], read: ReadFigure): FigureEstimate {
   const a = collectValues(runs, 'a', read);
   const b = collectValues(runs, 'b', read);
   const isPaired = runs.every(({ pair }) => pair !== null);

@@ -1,5 +1,5 @@
 /** A row whose confidence is corrected. */
-export interface Claim {
+export interface HolmClaim {
   /** Whether its interval of this confidence says more than "cannot tell". */
   tells(confidence: number): boolean;
 }
@@ -13,8 +13,8 @@ export interface Claim {
  * The bound holds for the words of all rows together, in whatever way they depend on each other. It does not hold for
  * the intervals of all rows together: each covers its ratio with the confidence that is shown with it.
  */
-export function correctConfidences(claims: readonly Claim[], confidence: number): number[] {
-  const confidences = new Map<Claim, number>();
+export function correctConfidences(claims: readonly HolmClaim[], confidence: number): number[] {
+  const confidences = new Map<HolmClaim, number>();
   let remaining = claims;
   while (remaining.length > 0) {
     const corrected = 1 - (1 - confidence) / remaining.length;

@@ -2,7 +2,7 @@ import { share } from '../format/units.js';
 import type { CompareProgress, Ratio, SideName } from './result.js';
 
 /** The time budget of a comparison, and the reporting of its progress. */
-export class Progress {
+export class ComparisonProgress {
   readonly #budgetMs: number;
   readonly #startedMs = performance.now();
   readonly #report: (progress: CompareProgress) => void;

@@ -1,5 +1,5 @@
 import { plural, share } from '../format/units.js';
-import { type Estimate, estimateFigure, type ReadFigure } from './estimate.js';
+import { estimateFigure, type FigureEstimate, type ReadFigure } from './estimate.js';
 import { correctConfidences } from './holm.js';
 import type {
   ComparedRun,
@@ -42,7 +42,7 @@ export interface ComparisonSettings {
 interface OpenRow {
   metric: Metric;
   name: string | null;
-  estimate: Estimate;
+  estimate: FigureEstimate;
 }
 
 /**
@@ -129,7 +129,7 @@ function correctRows(
   return rows.map((row) => byRow.get(row) ?? confidence);
 }
 
-function isIncomplete({ missing }: Estimate): boolean {
+function isIncomplete({ missing }: FigureEstimate): boolean {
   return Math.max(missing.a, missing.b) > MAX_UNUSABLE_SHARE;
 }
 
@@ -151,7 +151,7 @@ function describeClientBound(runs: readonly ComparedRun[]): string | null {
 }
 
 /** Says why the verdict's row tells nothing, where the load generator is not the reason. */
-function describeDoubt(estimate: Estimate, { ratio }: ComparisonRow, margin: number): string {
+function describeDoubt(estimate: FigureEstimate, { ratio }: ComparisonRow, margin: number): string {
   const { pairs, zeros, hasInterval, missing, a, b } = estimate;
   if (a === null || b === null) return `no run of ${a === null ? 'A' : 'B'} has this figure`;
   if (isIncomplete(estimate)) {

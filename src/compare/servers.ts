@@ -11,7 +11,7 @@ import { checkAnswers } from './check-answers.js';
 import { chooseMetric, conclude } from './conclude.js';
 import { readRun } from './figures.js';
 import type { CompareOptions } from './options.js';
-import { Progress } from './progress.js';
+import { ComparisonProgress } from './progress.js';
 import { checkConditionNames } from './ratio-condition.js';
 import type { CompareProgress, ComparisonResult } from './result.js';
 import { type CompareSettings, readSharedLoad } from './settings.js';
@@ -44,7 +44,7 @@ class ServerComparison {
   readonly #settings: CompareSettings;
   readonly #signal: AbortSignal | undefined;
   readonly #sides: { a: LiveSide; b: LiveSide };
-  readonly #progress: Progress;
+  readonly #progress: ComparisonProgress;
   /** Of the side that runs on the stack; `null`: none does. */
   readonly #statsFile: string | null;
   readonly #startedAt = new Date();
@@ -70,7 +70,7 @@ class ServerComparison {
       b: readLiveSide('b', options, load, ofB),
     };
     this.#statsFile = options.b.stack ? ofB : options.a.stack ? ofA : null;
-    this.#progress = new Progress(settings.budgetMs, onProgress);
+    this.#progress = new ComparisonProgress(settings.budgetMs, onProgress);
   }
 
   async run(): Promise<ComparisonResult> {

@@ -1,4 +1,4 @@
-import { type Estimate, estimateFigure } from './estimate.js';
+import { estimateFigure, type FigureEstimate } from './estimate.js';
 import type { ComparedRun, Metric, Ratio } from './result.js';
 import { DEFAULT_CONFIDENCE } from './rows.js';
 
@@ -50,6 +50,6 @@ export function measureVerdictRatio(
   return estimateVerdict(runs, metric).measure(confidence);
 }
 
-function estimateVerdict(runs: readonly ComparedRun[], metric: Metric): Estimate {
+function estimateVerdict(runs: readonly ComparedRun[], metric: Metric): FigureEstimate {
   return estimateFigure(runs, ({ figures }) => figures[metric]);
 }

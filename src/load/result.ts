@@ -142,11 +142,11 @@ export interface NamedResult {
   bytes: { sent: number; received: number };
   /** The first response that was not a success, or that an error cut short. */
   failingResponse: FailingResponse | null;
-  histograms: LatencyHistograms;
+  histograms: RequestHistograms;
 }
 
 /** Histograms of one kind of requests, see `LoadResult.histograms`. */
-export interface LatencyHistograms {
+export interface RequestHistograms {
   unit: 'ns';
   latency: string;
   latencyCensored: string;
@@ -314,7 +314,7 @@ export interface LoadResult {
    * `serviceTime` contain all samples, the censored ones at their age; the other two contain the censored ones alone.
    * Histograms of several runs can be added up. Those of `connect` and `tls` have no censored samples.
    */
-  histograms: LatencyHistograms & {
+  histograms: RequestHistograms & {
     gap: string;
     gapCensored: string;
     connect: string;
