@@ -1,0 +1,153 @@
+//! What a caller asks for between two turns, of one connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use millrace_net::{Clock as _, Nanos};
+
+use super::Reactor;
+use crate::connection::Connection;
+use crate::connection::id::ConnId;
+use crate::keep_alive;
+use crate::settings::KeepAlive;
+
+impl Reactor {
+    /// Stops or resumes the reading of a connection.
+    pub fn pause(&mut self, id: usize, paused: bool) {
+        let Some(connection) = self.connections.at_mut(id) else { return };
+        connection.pause(paused, self.clock.now());
+        if !paused && connection.can_go_on() {
+            let id = connection.id;
+            self.wake(id);
+        }
+    }
+
+    /// Takes an upgrade for an ordinary request.
+    pub fn proceed(&mut self, id: usize) {
+        self.proceed_with(id, Connection::proceed);
+    }
+
+    /// Hands on the next bytes as they come.
+    pub fn proceed_raw(&mut self, id: usize) {
+        self.proceed_with(id, Connection::proceed_raw);
+    }
+
+    /// Reads on by itself: a body ended behind the first `taken` bytes of those told last.
+    pub fn proceed_behind(&mut self, id: usize, taken: usize) {
+        self.proceed_with(id, |connection| connection.proceed_behind(taken));
+    }
+
+    /// Hands on everything as it comes, what was read and not told first.
+    pub fn through(&mut self, id: usize) {
+        self.proceed_with(id, Connection::through);
+    }
+
+    fn proceed_with(&mut self, id: usize, proceed: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.connections.at_mut(id) {
+            proceed(connection);
+            let id = connection.id;
+            self.wake(id);
+        }
+    }
+
+    /// Ends our side when all is written.
+    pub fn end(&mut self, id: usize) {
+        if let Some(connection) = self.connections.at(id) {
+            self.end_when_written(connection.id);
+        }
+    }
+
+    pub(super) fn end_when_written(&mut self, id: ConnId) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.write_state.end(connection.queued() == 0) {
+            connection.transport.end();
+            self.end_responses(id);
+        }
+    }
+
+    pub(super) fn end_output(&mut self, id: ConnId) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.write_state.end(true) {
+            connection.transport.end();
+            self.end_responses(id);
+        }
+    }
+
+    /// Closes a connection at once; nothing more is told of it. If our side has ended before, its last response is not
+    /// lost on a peer that still sends.
+    pub fn close(&mut self, id: usize, reset: bool) {
+        let id = self.connections.at(id).map(|connection| connection.id);
+        let Some(mut connection) = id.and_then(|id| self.remove(id)) else { return };
+        connection.uncork(true);
+        if reset {
+            // Best effort: the connection is closed either way.
+            if let Some(socket) = connection.transport.socket() {
+                socket.options().set_linger(Some(Duration::ZERO)).ok();
+            }
+        } else {
+            self.part_with(connection);
+        }
+    }
+
+    /// Gives a connection away: its descriptor, where in its last batch the bytes end that were told, and those that
+    /// were read and not told.
+    pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, usize, Vec<u8>)> {
+        let id = self.own(id)?.id;
+        let mut connection = self.remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let server = self.servers.get(connection.server);
+        connection.uncork(server.is_none_or(|server| server.settings.no_delay));
+        let (unregistered, told) = (connection.is_unregistered(), connection.delivered_end);
+        let (socket, input) = connection.into_parts().ok_or(io::ErrorKind::NotConnected)?;
+        let watched = (!unregistered).then(|| self.poll.registry());
+        Ok((socket.release(watched)?, told, input))
+    }
+
+    /// Takes a connection out; the cache hears of it.
+    pub(super) fn remove(&mut self, id: ConnId) -> Option<Connection> {
+        let mut connection = self.connections.remove(id)?;
+        if let Some(server) = self.servers.get_mut(connection.server) {
+            server.in_flight = server.in_flight.saturating_sub(connection.in_flight);
+            connection.leave_cache(server, self.now);
+        }
+        self.go_on_woken(connection.server);
+        if connection.idle_timer != Nanos::NEVER {
+            self.forget_timer();
+        }
+        Some(connection)
+    }
+
+    /// Both ends of a connection; `None` where they have no address.
+    #[must_use]
+    pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
+        let Some(connection) = self.connections.at(id) else { return (None, None) };
+        if let Some(about) = connection.transport.forwarded() {
+            return (about.local, about.peer);
+        }
+        let local = connection
+            .transport
+            .socket()
+            .and_then(|it| it.options().local_addr().ok()?.as_socket());
+        (local, connection.peer)
+    }
+
+    /// Turns TCP's own probes of a connection on or off.
+    pub fn keep_alive(&self, id: usize, probes: Option<KeepAlive>) {
+        if let Some(socket) = self.socket(id) {
+            keep_alive::set(&socket, probes);
+        }
+    }
+
+    /// Bytes that have been read of a connection, told or not.
+    #[must_use]
+    pub fn bytes_read(&self, id: usize) -> u64 {
+        self.connections.at(id).map_or(0, |connection| connection.bytes_read)
+    }
+
+    /// The options of a connection's socket.
+    #[must_use]
+    pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
+        Some(self.connections.at(id)?.transport.socket()?.options())
+    }
+}

@@ -1,0 +1,124 @@
+//! What happens to a connection: it can be read or written, or it is gone.
+
+use super::Reactor;
+use crate::batch::{Batch, Event};
+use crate::connection::id::ConnId;
+use crate::connection::state::{Blocked, Change, WriteState};
+use crate::connection::work::Work;
+use crate::connection::{Effects, Flow};
+use millrace_net::Nanos;
+
+impl Reactor {
+    pub(super) fn receive(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+        self.tell_routes();
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.relay.is_some() {
+            return self.pump(id, batch);
+        }
+        if !batch.silent && (connection.unreported.opened || connection.unreported.secured) {
+            // It is told of first.
+            return self.queue_report(id);
+        }
+        let Some(server) = self.servers.get_mut(connection.server) else { return };
+        let (flow, effects) = connection.receive(server, batch, self.now);
+        self.follow_up(id, effects);
+        match flow {
+            Flow::Idle => self.watch_flight(id),
+            Flow::Again => self.run_again(id),
+            Flow::Broken(number) => self.tell_closed(id, number, batch),
+            Flow::Report => self.park(id),
+            Flow::Leaves(owner) => return self.leave(id, owner, batch),
+        }
+        if let Some(connection) = self.connections.get_mut(id)
+            && connection.blocked == Blocked::Admission
+            && !connection.unreported.opened
+        {
+            self.settling.push(connection, Work::ADMIT);
+        }
+        if batch.silent {
+            self.after_silence(id);
+        }
+    }
+
+    fn follow_up(&mut self, id: ConnId, effects: Effects) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if effects.handshake_done {
+            if connection.in_flight > 0 {
+                self.settling.push(connection, Work::FLUSH_HANDSHAKE);
+            } else {
+                // What fails here is told when the connection is read.
+                connection.flush().ok();
+            }
+        }
+        if effects.invalidated {
+            let server = connection.server;
+            self.go_on_woken(server);
+        }
+        if effects.answered {
+            self.on_answered(id);
+        }
+    }
+
+    pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.relay.is_some() {
+            return match connection.flush() {
+                Ok(_) => self.pump(id, batch),
+                Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
+            };
+        }
+        match connection.flush() {
+            Ok(false) => {}
+            Ok(true) => {
+                if batch.can_tell() {
+                    batch.push(id, Event::Drained);
+                } else {
+                    connection.unreported.drained = true;
+                }
+                let goes_on = connection.blocked.end_by(Change::Drained);
+                if connection.idle_since != Nanos::NEVER {
+                    connection.idle_since = self.now;
+                }
+                if matches!(connection.write_state, WriteState::Ending | WriteState::Ended) {
+                    self.end_output(id);
+                } else if goes_on {
+                    self.run_again(id);
+                }
+            }
+            Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
+        }
+        if self.connections.get(id).is_some_and(|connection| connection.unreported.drained) {
+            self.queue_report(id);
+        }
+    }
+
+    /// A peer that is gone is not waited for, though nothing is read for now.
+    pub(super) fn on_error(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get(id) else { return };
+        if let Some(socket) = connection.transport.socket()
+            && let Ok(Some(error)) = socket.options().take_error()
+        {
+            self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch);
+        }
+    }
+
+    pub(super) fn tell_closed(&mut self, id: ConnId, number: i32, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        // A number that nobody knows to be free is not given anew.
+        if !batch.can_tell() {
+            connection.unreported.broken = Some(number);
+            self.reports.push(connection, Work::REPORT);
+        } else if !connection.work.intersects(Work::FREE) {
+            if !connection.unopened {
+                batch.push(id, Event::Closed { error: number });
+            }
+            self.closed.push(connection, Work::FREE);
+        }
+        let server = connection.server;
+        if let Some(server) = self.servers.get_mut(server) {
+            connection.leave_fill(server);
+        }
+        connection.blocked = Blocked::Closed;
+        self.go_on_woken(server);
+    }
+}

@@ -1,0 +1,102 @@
+//! What is due at a time.
+
+use std::time::Duration;
+
+use millrace_net::{Clock as _, Nanos};
+
+use super::Reactor;
+use super::source::Source;
+use crate::batch::{Batch, Event};
+use crate::connection::EVENTS;
+use crate::connection::id::ConnId;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    Idle(ConnId),
+    Accept(usize),
+    /// The handshakes of a server.
+    Handshakes(usize),
+    /// Last bytes that wait for the end of their connection.
+    Uncork,
+    /// Requests to a server that wait for the response to another.
+    Flights(usize),
+    /// What one who shares a port was given and has not taken.
+    Given(usize),
+    Lingering(usize),
+    /// What nobody has any more at a shared address.
+    Gone(usize),
+    /// A link to those who share a port, or where they come to, is looked at again.
+    Retry(Source),
+    /// One who shares a port owes the rest of what it has begun to say.
+    Rest(usize),
+}
+
+impl Reactor {
+    /// In how long [`Self::turn`] has something to do without the descriptor saying so.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<Duration> {
+        let next = self.timers.next();
+        (next != Nanos::NEVER).then(|| next.since(self.clock.now()))
+    }
+
+    /// Whether a timer was set since the last call.
+    pub fn timers_changed(&mut self) -> bool {
+        std::mem::take(&mut self.timers_changed)
+    }
+
+    pub(super) fn on_timers(&mut self, batch: &mut Batch<'_>) {
+        while batch.room() >= EVENTS
+            && let Some((at, timer)) = self.timers.pop_due(self.now)
+        {
+            match timer {
+                Timer::Accept(id) => self.ready_sources.push(Source::Listener(id)),
+                Timer::Idle(id) => self.on_idle(id, at, batch),
+                Timer::Handshakes(server) => self.on_handshakes(server, batch),
+                // The turn has begun with it.
+                Timer::Uncork => {}
+                Timer::Flights(server) => self.on_flights(server, at),
+                Timer::Given(peer) => self.on_patience(peer),
+                Timer::Lingering(id) => self.on_lingering(id, at),
+                Timer::Gone(ground) => self.on_gone(ground),
+                Timer::Retry(source) => self.on_retry(source),
+                Timer::Rest(peer) => self.on_rest(peer),
+            }
+        }
+    }
+
+    fn on_idle(&mut self, id: ConnId, at: Nanos, batch: &mut Batch<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.idle_timer != at {
+            return;
+        }
+        connection.idle_timer = Nanos::NEVER;
+        if !connection.is_idle() || connection.idle_since == Nanos::NEVER {
+            return;
+        }
+        let Some(limit) = self.servers.get(connection.server).and_then(|s| s.settings.keep_alive)
+        else {
+            return;
+        };
+        // Who has something to say, or has not taken all of its answer, is not idle.
+        let waits = connection.is_queued_to_read() || connection.queued() > 0;
+        let since = if waits { self.now } else { connection.idle_since };
+        let at = since + limit;
+        if at <= self.now {
+            connection.open(batch);
+            batch.push(id, Event::Idle);
+        } else {
+            connection.idle_timer = at;
+            self.timers.push(at, Timer::Idle(id));
+        }
+    }
+
+    /// A timer's connection is gone.
+    pub(super) fn forget_timer(&mut self) {
+        let (connections, lingering) = (&self.connections, &self.lingering);
+        self.timers.cancel(|at, timer| match *timer {
+            Timer::Idle(id) => connections.get(id).is_some_and(|it| it.idle_timer == at),
+            Timer::Lingering(id) => lingering.get(id).is_some_and(|it| it.timer == at),
+            _ => true,
+        });
+    }
+}
