@@ -1,5 +1,6 @@
 //! One connection: what it has received, and where it stands in that.
 
+pub(crate) mod cache;
 pub(crate) mod id;
 mod owner;
 mod queue;
@@ -7,6 +8,7 @@ pub(crate) mod rates;
 mod receiving;
 mod sending;
 pub(crate) mod state;
+mod tls;
 pub(crate) mod work;
 
 use std::net::SocketAddr;

@@ -8,10 +8,10 @@
 //! - [`reactor`]: the poll descriptor, all listeners and connections of one thread
 //! - [`connection`]: one connection: what was read, what is still to be written, where it stands (`connection/state.rs` draws its
 //!   states, `connection/work.rs` the queues of what no event announces)
-//! - `transport`, `handshake`: a connection's bytes, as they are or through TLS
+//! - `transport`: a connection's bytes, as they are or through TLS (`connection/tls.rs`)
 //! - [`batch`]: events for the caller
 //! - [`settings`]: the limits of one server; `server`: these, and its cache
-//! - `caching`, `response_tracker`: which requests the cache answers, and what it learns from the responses to the others
+//! - `connection/cache.rs`, `response_tracker`: which requests the cache answers, and what it learns from the responses to the others
 //! - `keep_alive`: TCP's own probes
 //! - [`sharing`]: one port for several processes
 //! - [`companion`]: a second thread, for as long as the first is busy; `watchdog`: how it knows
@@ -22,11 +22,9 @@
 #![deny(unsafe_code)]
 
 pub mod batch;
-mod caching;
 pub mod companion;
 mod connection;
 mod forwarded;
-mod handshake;
 mod keep_alive;
 pub mod reactor;
 mod response_tracker;

@@ -9,7 +9,7 @@ use mio::Registry;
 use super::state::{Blocked, ReadState};
 use super::{Connection, Effects};
 use crate::batch::Batch;
-use crate::caching::MAX_QUEUED;
+use crate::connection::cache::MAX_QUEUED;
 use crate::server::Server;
 use crate::sharing::{MAX_HOPS, Owner, Place, host_and_path};
 use crate::transport::Transport;

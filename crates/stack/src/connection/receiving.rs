@@ -9,7 +9,7 @@ use super::owner::Found;
 use super::state::{Blocked, Change, ReadState};
 use super::{Connection, EVENTS, Effects, Flow, READ};
 use crate::batch::{Batch, Event, FallbackReason, Span, flag};
-use crate::caching::Consulted;
+use crate::connection::cache::Consulted;
 use crate::response_tracker::CacheAction;
 use crate::server::Server;
 use crate::settings::HeadLimits;

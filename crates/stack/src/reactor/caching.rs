@@ -7,8 +7,8 @@ use millrace_http::Method;
 use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};
-use crate::caching::since_origin;
 use crate::connection::Connection;
+use crate::connection::cache::since_origin;
 use crate::connection::id::ConnId;
 use crate::connection::state::{Blocked, Change};
 use crate::response_tracker::ResponseTracker;
