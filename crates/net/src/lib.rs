@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - [`clock`]: monotonic nanoseconds; a manual clock for tests
-//! - [`poll`]: the readiness loop over `mio`
+//! - [`readiness`]: which sockets are ready; [`poll`]: the loop over that with exact wake-ups
 //! - [`timers`]: a heap of times
 //! - [`transport`]: the interface between a connection and its byte stream
 //! - [`stream`]: the transports of production, over [`socket`] and [`tls`]
@@ -23,6 +23,7 @@ pub mod cpu;
 pub mod listener;
 pub mod names;
 pub mod poll;
+pub mod readiness;
 pub mod socket;
 pub mod stream;
 mod timer;

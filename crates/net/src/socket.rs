@@ -1,9 +1,13 @@
 //! Sockets that never block: TCP and Unix sockets.
 
 use std::io::{self, Read as _, Write as _};
+#[cfg(unix)]
+use std::net::Shutdown;
 use std::net::SocketAddr;
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
+#[cfg(unix)]
+use std::time::Duration;
 
 use mio::net::TcpStream;
 #[cfg(unix)]
@@ -70,7 +74,8 @@ impl Socket {
         }
     }
 
-    fn take_error(&self) -> io::Result<Option<io::Error>> {
+    /// Returns the pending error, which is told once.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         match self {
             Self::Tcp(stream) => stream.take_error(),
             #[cfg(unix)]
@@ -225,6 +230,16 @@ impl Socket {
         if !no_delay {
             self.options().set_tcp_nodelay(false).ok();
         }
+    }
+
+    /// Ends our side: the peer reads to the end of what was written.
+    pub fn shutdown_write(&self) -> io::Result<()> {
+        self.options().shutdown(Shutdown::Write)
+    }
+
+    /// Closing it resets the connection: what was written and has not left is dropped.
+    pub fn reset_on_close(&self) -> io::Result<()> {
+        self.options().set_linger(Some(Duration::ZERO))
     }
 
     /// Returns the socket for reading and setting options.

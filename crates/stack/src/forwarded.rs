@@ -6,8 +6,8 @@ use std::net::{Shutdown, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 
+use millrace_net::readiness::{Interest, Registry, Token};
 use mio::net::UnixStream;
-use mio::{Interest, Registry, Token};
 use serde::{Deserialize, Serialize};
 
 /// What the process that has a session tells of it to the one that has the requests.

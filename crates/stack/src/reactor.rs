@@ -21,8 +21,8 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
+use millrace_net::readiness::{Event, Events, Poll, Waker};
 use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
-use mio::{Events, Poll, Waker};
 use slab::Slab;
 
 use accepting::Accepting;
@@ -227,7 +227,7 @@ impl Reactor {
         Ok(())
     }
 
-    fn on_event(&mut self, event: &mio::event::Event, batch: &mut Batch<'_>) {
+    fn on_event(&mut self, event: &Event, batch: &mut Batch<'_>) {
         match Source::of(event.token()) {
             Source::Connection(id) => self.on_connection(id, event, batch),
             Source::Relay(id) => self.pump(id, batch),
@@ -248,7 +248,7 @@ impl Reactor {
         }
     }
 
-    fn on_connection(&mut self, id: ConnId, event: &mio::event::Event, batch: &mut Batch<'_>) {
+    fn on_connection(&mut self, id: ConnId, event: &Event, batch: &mut Batch<'_>) {
         if event.is_writable() {
             self.on_writable(id, batch);
         }

@@ -1,7 +1,6 @@
 //! A connection's bytes: as they are, or through TLS.
 
 use std::io;
-use std::net::Shutdown;
 
 use millrace_net::Read;
 use millrace_net::socket::Socket;
@@ -115,7 +114,7 @@ impl Transport {
         }
         // Fails where the peer has reset the connection: then reading tells it.
         if let Some(socket) = self.socket() {
-            socket.options().shutdown(Shutdown::Write).ok();
+            socket.shutdown_write().ok();
         }
     }
 

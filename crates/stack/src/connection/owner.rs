@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use millrace_http::{BodyDecoder, Method, ReceivedHead, RequestFraming, field_lines};
-use mio::Registry;
+use millrace_net::readiness::Registry;
 
 use super::state::{Blocked, ReadState};
 use super::{Connection, Effects};

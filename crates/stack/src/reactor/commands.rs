@@ -3,7 +3,6 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use millrace_net::{Clock as _, Nanos};
 
@@ -84,7 +83,7 @@ impl Reactor {
         if reset {
             // Best effort: the connection is closed either way.
             if let Some(socket) = connection.transport.socket() {
-                socket.options().set_linger(Some(Duration::ZERO)).ok();
+                socket.reset_on_close().ok();
             }
         } else {
             self.part_with(connection);

@@ -96,7 +96,7 @@ impl Reactor {
     pub(super) fn on_error(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get(id) else { return };
         if let Some(socket) = connection.transport.socket()
-            && let Ok(Some(error)) = socket.options().take_error()
+            && let Ok(Some(error)) = socket.take_error()
         {
             self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch);
         }

@@ -1,6 +1,6 @@
 //! What a readiness event is of.
 
-use mio::Token;
+use millrace_net::readiness::Token;
 
 use crate::connection::id::ConnId;
 
