@@ -29,7 +29,7 @@ pub enum Kind {
     Drained = 7,
     /// Bytes that only the host's parser can judge: offset, length, [`FallbackReason`], what leads another parser there, and where
     /// begins what was read last. Nothing more is read.
-    Unsure = 8,
+    Fallback = 8,
     /// No request within the keep-alive time.
     Idle = 9,
     /// The server's socket failed to accept: the system's error number, server.
@@ -98,9 +98,9 @@ pub(crate) enum Event {
         error: i32,
     },
     Drained,
-    Unsure {
+    Fallback {
         bytes: Span,
-        doubt: FallbackReason,
+        reason: FallbackReason,
         /// Of [`millrace_http::BodyDecoder::prelude`].
         prelude: usize,
         /// Where begins what was read last.
@@ -159,9 +159,9 @@ impl Event {
             Self::Eof { within_message } => (Kind::Eof, [within_message.into(), 0, 0, 0, 0, 0]),
             Self::Closed { error } => (Kind::Closed, [error, 0, 0, 0, 0, 0]),
             Self::Drained => (Kind::Drained, [0; 6]),
-            Self::Unsure { bytes, doubt, prelude, packet } => {
-                let rest = [doubt as i32, number(prelude), number(packet), 0];
-                (Kind::Unsure, with_span(bytes, rest))
+            Self::Fallback { bytes, reason, prelude, packet } => {
+                let rest = [reason as i32, number(prelude), number(packet), 0];
+                (Kind::Fallback, with_span(bytes, rest))
             }
             Self::Idle => (Kind::Idle, [0; 6]),
             Self::AcceptFailed { error, server } => {
@@ -301,12 +301,13 @@ impl<'a> Batch<'a> {
 
     /// Events for which there is room.
     pub(crate) fn room(&self) -> usize {
-        if self.silent { usize::MAX } else { self.events.len() / EVENT_LENGTH - self.count }
+        self.capacity() - self.count
     }
 
-    /// Whether all can be told that may happen to a connection at once: somebody listens, and there is room.
+    /// Whether all can be told that may happen to a connection at once. What cannot waits for its turn in another batch,
+    /// whether this one is full or nobody listens.
     pub(crate) fn can_tell(&self) -> bool {
-        !self.silent && self.room() >= EVENTS
+        self.room() >= EVENTS
     }
 
     /// Keeps bytes for an event, as far as there is room; gives where they are.

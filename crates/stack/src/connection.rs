@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod id;
+pub(crate) mod lane;
 mod owner;
 mod queue;
 pub(crate) mod rates;
@@ -12,17 +13,15 @@ mod tls;
 pub(crate) mod work;
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use millrace_http::HeadParser;
 use millrace_net::Nanos;
 use millrace_net::socket::Socket;
 
 use crate::forwarded::Relay;
-use crate::response_tracker::ResponseTracker;
 use crate::sharing::Owner;
 use crate::transport::Transport;
 use id::ConnId;
+use lane::Lane;
 use queue::Queue;
 use state::{Blocked, ReadState, WriteState};
 use work::Work;
@@ -79,32 +78,16 @@ pub(crate) struct Connection {
     pub(crate) read_state: ReadState,
     pub(crate) blocked: Blocked,
     pub(crate) write_state: WriteState,
-    parser: HeadParser,
     /// Bytes that were sent and not taken by the system.
     output: Queue,
-    /// Requests that are with the caller.
-    pub(crate) in_flight: u32,
-    /// Since when there are any, and whether nothing was sent since.
-    asked_at: Nanos,
-    pub(crate) untouched: bool,
-    /// The first of them was given up while the caller was busy; nothing more is sent.
-    pub(crate) timed_out: bool,
+    /// Its requests and their responses.
+    pub(crate) lane: Lane,
     /// The caller wants no more bytes of bodies for now.
     pub(crate) paused: bool,
-    /// The last request that was told is the connection's last one.
-    closes: bool,
-    /// An upgrade was declined: the request is an ordinary one.
-    plain: bool,
     /// The socket may hold more.
     pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
     pub(crate) peer_ended: bool,
-    /// Of the request that is being received: when it began, and whether its head is complete.
-    pub(crate) began: Nanos,
-    pub(crate) head_done: bool,
-    /// Bytes of it that have arrived since then, and since when that counts.
-    arrived: u64,
-    arriving_since: Nanos,
     /// All bytes that were read, TLS apart, and where in the batch's memory the last of them begin.
     pub(crate) bytes_read: u64,
     packet: usize,
@@ -113,27 +96,13 @@ pub(crate) struct Connection {
     /// Since when bytes wait to be sent, as far as anybody has looked, and how many the peer had taken then.
     waiting_since: Nanos,
     taken_before: i64,
-    /// Since when no request is under way.
-    pub(crate) idle_since: Nanos,
     /// When the keep-alive timer comes; any other is of one that had this number before.
     pub(crate) idle_timer: Nanos,
-    /// After the handshake, requests wait for [`Self::start`].
-    pub(crate) defer_requests: bool,
-    /// TLS is not agreed on yet.
-    pub(crate) handshaking: bool,
     /// What is to be done for it without an event.
     pub(crate) work: Work,
     /// Where in its last batch the bytes end that were told.
     pub(crate) delivered_end: usize,
-    /// Requests that were told.
-    pub(crate) requests: u32,
     pub(crate) unreported: Unreported,
-    /// How often the next request has waited for the cache.
-    pub(crate) waits: u8,
-    /// The next request is told, whatever the cache has.
-    pub(crate) passes: bool,
-    /// The responses to what was told, as the cache sees them.
-    pub(crate) responses: Option<Box<ResponseTracker>>,
     /// TLS: the name that the client asked for, and whether it has shown a certificate.
     pub(crate) server_name: Option<Box<str>>,
     pub(crate) certified: bool,
@@ -163,9 +132,12 @@ impl Connection {
         peer: Option<SocketAddr>,
         now: Nanos,
     ) -> Self {
-        let handshaking = matches!(transport, Transport::Tls(_));
+        let read_state = match transport {
+            Transport::Tls(_) => ReadState::Handshake { defers_requests: false },
+            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Gone => ReadState::Head,
+        };
         Self {
-            read_state: if handshaking { ReadState::Handshake } else { ReadState::Head },
+            read_state,
             blocked: Blocked::No,
             write_state: WriteState::Open,
             id,
@@ -173,37 +145,20 @@ impl Connection {
             server,
             peer,
             input: Vec::new(),
-            parser: HeadParser::default(),
             output: Queue::default(),
-            in_flight: 0,
-            asked_at: Nanos::NEVER,
-            untouched: false,
-            timed_out: false,
+            lane: Lane::new(now),
             paused: false,
-            closes: false,
-            plain: false,
             readable: true,
             peer_ended: false,
-            began: now,
-            head_done: false,
-            arrived: 0,
-            arriving_since: now,
             bytes_read: 0,
             packet: 0,
             waiting_since: Nanos::NEVER,
             given: 0,
             taken_before: 0,
-            idle_since: Nanos::NEVER,
             idle_timer: Nanos::NEVER,
-            defer_requests: false,
-            handshaking,
             work: Work::default(),
             delivered_end: 0,
-            requests: 0,
             unreported: Unreported::default(),
-            waits: 0,
-            passes: false,
-            responses: None,
             server_name: None,
             certified: false,
             unopened: false,
@@ -223,15 +178,10 @@ impl Connection {
         self.peer_ended |= peer_ended;
     }
 
-    /// Nothing is under way: neither received nor answered.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.in_flight == 0 && self.began == Nanos::NEVER
-    }
-
     /// No request has begun on it.
     pub(crate) fn is_unused(&self) -> bool {
         matches!(self.read_state, ReadState::Head)
-            && self.requests == 0
+            && self.lane.requests == 0
             && !receiving::is_beginning(&self.input)
     }
 
@@ -242,7 +192,7 @@ impl Connection {
 
     /// Nothing was read but what was told, and empty lines, which are no request's.
     pub(crate) fn has_told_all(&self) -> bool {
-        self.began == Nanos::NEVER && !receiving::is_beginning(&self.input)
+        self.lane.incoming.began == Nanos::NEVER && !receiving::is_beginning(&self.input)
     }
 
     /// All of ours has left and our side has ended, and the peer, which has not ended, is sending or may have sent more.
@@ -257,17 +207,27 @@ impl Connection {
         match self.read_state {
             // It has said that it asks for nothing more.
             ReadState::Closed => self.readable || !self.input.is_empty(),
-            ReadState::Head => self.began != Nanos::NEVER || !self.input.is_empty() || unread(),
-            ReadState::Body(_) | ReadState::Unsure | ReadState::Raw => true,
-            ReadState::Handshake | ReadState::Through | ReadState::Ended => false,
+            ReadState::Head => {
+                self.lane.incoming.began != Nanos::NEVER || !self.input.is_empty() || unread()
+            }
+            ReadState::Body(_) | ReadState::Fallback | ReadState::Raw => true,
+            ReadState::Hello | ReadState::Secured => true,
+            ReadState::Handshake { .. } | ReadState::Through | ReadState::Ended => false,
         }
     }
 
+    /// TLS is not agreed on yet.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        matches!(self.read_state, ReadState::Handshake { .. } | ReadState::Hello)
+    }
+
     fn is_blocked(&self) -> bool {
-        use ReadState::{Body, Closed, Ended, Handshake, Head, Raw, Through, Unsure};
+        use ReadState::{
+            Body, Closed, Ended, Fallback, Handshake, Head, Hello, Raw, Secured, Through,
+        };
         match (self.blocked, self.read_state) {
-            (_, Unsure | Ended) | (Blocked::Pipeline, Head) => true,
-            (Blocked::No | Blocked::Pipeline, Handshake) => false,
+            (_, Hello | Secured | Fallback | Ended) | (Blocked::Pipeline, Head) => true,
+            (Blocked::No | Blocked::Pipeline, Handshake { .. }) => false,
             (Blocked::No, Head) => self.paused,
             (Blocked::No | Blocked::Pipeline, Body(_) | Closed | Raw | Through) => self.paused,
             _ => true,
@@ -295,15 +255,6 @@ impl Connection {
         self.work.intersects(Work::REGISTER)
     }
 
-    /// The caller has taken longer than this for a response of which nothing was sent.
-    pub(crate) fn is_overdue(&self, limit: Duration, now: Nanos) -> bool {
-        let waits = self.in_flight > 0
-            && self.untouched
-            && !self.timed_out
-            && self.write_state != WriteState::Ended;
-        waits && now.since(self.asked_at) >= limit
-    }
-
     /// There is something to do without a new event of the socket.
     pub(crate) fn can_go_on(&self) -> bool {
         (self.readable || !self.input.is_empty()) && !self.is_blocked()
@@ -312,7 +263,7 @@ impl Connection {
     /// Takes an upgrade for an ordinary request.
     pub(crate) fn proceed(&mut self) {
         self.read_state = ReadState::Head;
-        self.plain = true;
+        self.lane.incoming.declines_upgrade = true;
     }
 
     /// Tells everything as it is from now on, what was kept first.

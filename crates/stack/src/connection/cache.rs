@@ -4,11 +4,12 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use millrace_cache::{Answer, Hit, Lookup, NotStored, Request};
-use millrace_http::{Method, ReceivedHead, RequestFraming};
+use millrace_http::{Method, ReceivedHead};
 use millrace_net::Nanos;
 
-use crate::connection::state::Blocked;
-use crate::connection::{Connection, Effects};
+use super::Connection;
+use super::receiving::{Receiving, has_body};
+use super::state::Blocked;
 use crate::response_tracker::{ASSUMED, CacheAction};
 use crate::server::Server;
 use crate::transport::Transport;
@@ -41,28 +42,29 @@ pub(crate) fn since_origin(now: Nanos) -> Duration {
 }
 
 impl Connection {
-    /// What becomes of a request whose head are these bytes.
-    pub(crate) fn consult(
+    /// What becomes of a request whose head begins at `start` in the batch's bytes.
+    pub(super) fn consult(
         &mut self,
-        server: &mut Server,
-        bytes: &[u8],
+        cx: &mut Receiving<'_, '_>,
+        start: usize,
         head: &ReceivedHead,
-        now: Nanos,
-        effects: &mut Effects,
     ) -> io::Result<Consulted> {
-        let waits = std::mem::take(&mut self.waits);
-        let passes = std::mem::take(&mut self.passes) || server.settings.counts_requests;
-        let followed = self.is_followed(server, now);
+        let Receiving { server, batch, now, effects, .. } = cx;
+        let incoming = &mut self.lane.incoming;
+        let waits = std::mem::take(&mut incoming.waits);
+        let passes = std::mem::take(&mut incoming.passes) || server.settings.counts_requests;
+        let followed = self.is_followed(server, *now);
         if !followed && !server.caches() {
             return Ok(Consulted::Tell(CacheAction::None));
         }
+        let bytes = &batch.bytes[start..start + head.length];
         let name = self.server_name.take();
         let request = self.request_for_cache(bytes, head, name.as_deref(), waits);
         let consulted = match head.method {
             Method::Get | Method::Head if passes || !followed => {
                 Ok(Consulted::Tell(CacheAction::None))
             }
-            Method::Get | Method::Head => self.look_up(server, &request, head.keep_alive, now),
+            Method::Get | Method::Head => self.look_up(server, &request, head.keep_alive, *now),
             _ => {
                 if !followed {
                     // Nobody sees when its response begins: what is stored is out of date from now on, and once more when
@@ -81,37 +83,42 @@ impl Connection {
         consulted
     }
 
-    /// The same where nobody can be told: it has its answer, or is looked at again when the caller is there.
-    pub(crate) fn consult_standby(
+    /// The same where nobody can be told: it has its answer, or is looked at again when somebody can.
+    pub(super) fn consult_untold(
         &mut self,
-        server: &mut Server,
-        bytes: &[u8],
+        cx: &mut Receiving<'_, '_>,
+        start: usize,
         head: &ReceivedHead,
-        now: Nanos,
     ) -> io::Result<Consulted> {
-        let is_free = self.in_flight == 0 && !self.passes && !server.settings.counts_requests;
-        let name = self.server_name.take();
+        let Receiving { server, batch, now, .. } = cx;
+        let incoming = &self.lane.incoming;
+        let is_free =
+            self.lane.in_flight == 0 && !incoming.passes && !server.settings.counts_requests;
+        let waits = incoming.waits;
         let mut answered = false;
-        if is_free && self.is_followed(server, now) && self.queued() <= MAX_QUEUED {
-            let request = self.request_for_cache(bytes, head, name.as_deref(), self.waits);
+        if is_free && self.is_followed(server, *now) && self.queued() <= MAX_QUEUED {
+            let bytes = &batch.bytes[start..start + head.length];
+            let name = self.server_name.take();
+            let request = self.request_for_cache(bytes, head, name.as_deref(), waits);
             server.set_lines(head.keep_alive);
-            let Server { cache, answers, lines, settings, .. } = server;
-            if let Some(hit) = cache.find_stored(since_origin(now), &request) {
-                self.answer(&hit, settings.tells_hits, since_origin(now), lines, answers)?;
+            let Server { cache, answers, lines, settings, .. } = &mut **server;
+            if let Some(hit) = cache.find_stored(since_origin(*now), &request) {
+                self.answer(&hit, settings.tells_hits, since_origin(*now), lines, answers)?;
                 answered = true;
             }
+            self.server_name = name;
         }
-        self.server_name = name;
         Ok(match answered {
             true => Consulted::Answered,
-            false => self.hold_or_refuse(server, head),
+            // A caller that is there refuses by itself.
+            false if batch.silent => self.hold_or_refuse(server, head),
+            false => Consulted::Report,
         })
     }
 
     /// A request that the caller has to answer, which is busy.
     fn hold_or_refuse(&mut self, server: &mut Server, head: &ReceivedHead) -> Consulted {
-        let has_body = !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0));
-        if self.in_flight > 0 || has_body || !server.is_full() {
+        if self.lane.in_flight > 0 || has_body(head) || !server.is_full() {
             server.held = server.held.saturating_add(1);
             return Consulted::Report;
         }
@@ -132,7 +139,7 @@ impl Connection {
             method: head.method,
             target: &bytes[head.target.0..head.target.1],
             lines: &bytes[head.lines.0..head.lines.1],
-            body: !matches!(head.framing, RequestFraming::None | RequestFraming::Length(0)),
+            body: has_body(head),
             certificate: self.certified,
             server_name: server_name.unwrap_or_default().as_bytes(),
             waits,
@@ -141,11 +148,11 @@ impl Connection {
 
     /// Whether the cache sees what becomes of the requests that are told.
     fn is_followed(&mut self, server: &mut Server, now: Nanos) -> bool {
-        if self.in_flight == 0 {
-            match &mut self.responses {
+        if self.lane.in_flight == 0 {
+            match &mut self.lane.responses {
                 // Of responses that are under way, nobody would know where they stand.
                 None if server.caches() => {
-                    self.responses = Some(Box::default());
+                    self.lane.responses = Some(Box::default());
                 }
                 Some(tracker) if !tracker.is_between_responses() => {
                     tracker.lose(&mut server.cache, since_origin(now), NotStored::Malformed);
@@ -153,7 +160,7 @@ impl Connection {
                 _ => {}
             }
         }
-        self.responses.as_ref().is_some_and(|tracker| !tracker.is_lost())
+        self.lane.responses.as_ref().is_some_and(|tracker| !tracker.is_lost())
     }
 
     fn look_up(
@@ -166,7 +173,7 @@ impl Connection {
         if self.queued() > MAX_QUEUED {
             return Ok(self.wait(Blocked::Room, request));
         }
-        if self.in_flight > 0 {
+        if self.lane.in_flight > 0 {
             // What an application sends beyond the end of a response would be taken for the next one: of a response behind
             // another, nothing is stored.
             return Ok(match server.cache.is_stored(since_origin(now), request) {
@@ -197,7 +204,7 @@ impl Connection {
 
     fn wait(&mut self, blocked: Blocked, request: &Request<'_>) -> Consulted {
         self.blocked = blocked;
-        self.waits = request.waits;
+        self.lane.incoming.waits = request.waits;
         Consulted::Later
     }
 
@@ -250,7 +257,7 @@ impl Connection {
     /// The connection is gone, or another's: what the cache expects of it will not come.
     pub(crate) fn leave_cache(&mut self, server: &mut Server, now: Nanos) {
         self.leave_fill(server);
-        if let Some(tracker) = &mut self.responses {
+        if let Some(tracker) = &mut self.lane.responses {
             tracker.lose(&mut server.cache, since_origin(now), NotStored::Aborted);
         }
     }

@@ -3,12 +3,12 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use millrace_http::{BodyDecoder, Method, ReceivedHead, RequestFraming, field_lines};
+use millrace_http::{Method, ReceivedHead, field_lines};
 use millrace_net::readiness::Registry;
 
-use super::state::{Blocked, ReadState};
-use super::{Connection, Effects};
-use crate::batch::Batch;
+use super::Connection;
+use super::receiving::{Receiving, has_body};
+use super::state::Blocked;
 use crate::connection::cache::MAX_QUEUED;
 use crate::server::Server;
 use crate::sharing::{MAX_HOPS, Owner, Place, host_and_path};
@@ -56,7 +56,7 @@ impl Connection {
             }
             Place::To(owner) if is_quiet => Found::Leaves(owner),
             // Its answer has its turn.
-            Place::Gone | Place::Nowhere if self.in_flight == 0 && !server_full => {
+            Place::Gone | Place::Nowhere if self.lane.in_flight == 0 && !server_full => {
                 self.hops = 0;
                 Found::Nobody { gone: place == Place::Gone }
             }
@@ -69,28 +69,23 @@ impl Connection {
 
     /// All that was asked is answered, and has left.
     pub(super) fn is_quiet(&self, server: &Server) -> bool {
-        self.in_flight == 0 && self.queued() == 0 && server.answers.is_empty()
+        self.lane.in_flight == 0 && self.queued() == 0 && server.answers.is_empty()
     }
 
     /// Answers a request that nobody has. `true`: the caller has to be told that the connection ends.
     pub(super) fn decline(
         &mut self,
-        server: &mut Server,
-        batch: &mut Batch<'_>,
+        cx: &mut Receiving<'_, '_>,
         head: &ReceivedHead,
         gone: bool,
-        effects: &mut Effects,
     ) -> bool {
-        let body = match head.framing {
-            RequestFraming::None | RequestFraming::Length(0) => None,
-            framing => Some(framing),
-        };
+        let Receiving { server, batch, effects, .. } = cx;
         // Whether a body follows that was not asked for yet, nobody knows (RFC 9110, section 10.1.1).
-        let keep_alive = head.keep_alive && !(head.expect && body.is_some()) && !self.withdrawn;
+        let keep_alive = head.keep_alive && !(head.expect && has_body(head)) && !self.withdrawn;
         let (line, text) = if gone { GONE } else { NOWHERE };
         server.set_lines(keep_alive);
         server.counts.unowned += 1;
-        let Server { answers, lines, .. } = server;
+        let Server { answers, lines, .. } = &mut **server;
         for part in
             [line, TYPE, lines, format!("Content-Length: {}\r\n\r\n", text.len()).as_bytes()]
         {
@@ -101,14 +96,12 @@ impl Connection {
         }
         effects.answered = true;
         let ends = self.after_answer(batch, keep_alive);
-        match body {
-            Some(framing) if keep_alive => {
-                // The caller hears of a body of no request, and lets it pass.
-                self.open(batch);
-                self.head_done = true;
-                self.read_state = ReadState::Body(BodyDecoder::new(framing));
-            }
-            _ => self.next_head(),
+        if has_body(head) && keep_alive {
+            // The caller hears of a body of no request, and lets it pass.
+            self.open(batch);
+            self.await_body(head.framing);
+        } else {
+            self.next_head();
         }
         ends
     }

@@ -18,22 +18,16 @@ impl Connection {
     pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
         let reads = matches!(self.read_state, ReadState::Body(_)) && !self.paused;
         reads
-            && self.began != Nanos::NEVER
-            && is_below(rate, self.arrived, now.since(self.arriving_since), grace)
+            && self.lane.incoming.began != Nanos::NEVER
+            && is_below(rate, self.lane.incoming.arrived, now.since(self.lane.incoming.arriving_since), grace)
             // What has arrived and was not read yet is not missing.
             && self.transport.socket().is_none_or(|socket| socket.unread() == 0)
-    }
-
-    /// From now on it counts how fast a body arrives.
-    pub(super) fn begin_arriving(&mut self, now: Nanos, arrived: usize) {
-        self.arriving_since = now;
-        self.arrived = arrived as u64;
     }
 
     /// The caller wants no more bytes of bodies for now, or wants them again.
     pub(crate) fn pause(&mut self, paused: bool, now: Nanos) {
         if self.paused && !paused {
-            self.begin_arriving(now, 0);
+            self.lane.count_arriving(now, 0);
         }
         self.paused = paused;
     }

@@ -7,7 +7,7 @@ use millrace_net::Nanos;
 
 use super::owner::Found;
 use super::state::{Blocked, Change, ReadState};
-use super::{Connection, EVENTS, Effects, Flow, READ};
+use super::{Connection, Effects, Flow, READ};
 use crate::batch::{Batch, Event, FallbackReason, Span, flag};
 use crate::connection::cache::Consulted;
 use crate::response_tracker::CacheAction;
@@ -21,6 +21,34 @@ const KEPT: usize = 2 * 1024;
 /// A server name in a handshake (RFC 1035, section 2.3.4) and a protocol (RFC 7301, section 3.1) are no longer.
 const MAX_NAMES: usize = 512;
 
+/// What receiving works with: the connection's server, the caller's batch and limits, and what it leads to.
+#[derive(Debug)]
+pub(super) struct Receiving<'a, 'b> {
+    pub(super) server: &'a mut Server,
+    pub(super) batch: &'a mut Batch<'b>,
+    limits: HeadLimits,
+    pub(super) now: Nanos,
+    pub(super) effects: Effects,
+}
+
+/// What one look at bytes has come to. All of these give up to where bytes were taken.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// There may be more to take.
+    Next(usize),
+    /// The rest waits for more bytes, or for what blocks the connection.
+    Wait(usize),
+    /// Nothing more is received for now.
+    Stop(usize, Flow),
+}
+
+/// Where bytes that were read lie in the batch's memory, and whether they are the last.
+struct Received {
+    start: usize,
+    end: usize,
+    eof: bool,
+}
+
 impl Connection {
     /// Takes what has arrived, as far as the caller's memory and the limits allow, and answers what the cache has.
     pub(crate) fn receive(
@@ -29,13 +57,17 @@ impl Connection {
         batch: &mut Batch<'_>,
         now: Nanos,
     ) -> (Flow, Effects) {
-        let mut effects = Effects::default();
-        let flow = self.read_on(server, batch, now, &mut effects);
+        // Of what is larger, not all would be there at once: the host's parser reads it.
+        let head = server.settings.head;
+        let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
+        let mut cx = Receiving { server, batch, limits, now, effects: Effects::default() };
+        let flow = self.read_on(&mut cx);
+        let Receiving { server, effects, .. } = cx;
         if let Flow::Broken(_) = flow {
             server.answers.clear();
             return (flow, effects);
         }
-        let last = self.closes && self.in_flight == 0;
+        let last = self.lane.closes && self.lane.in_flight == 0;
         let flow = match self.send_answers(server, last) {
             // What kept it here has just left.
             Ok(()) if self.is_quiet(server) && self.blocked.end_by(Change::Quiet) => Flow::Again,
@@ -45,113 +77,128 @@ impl Connection {
         (flow, effects)
     }
 
-    fn read_on(
-        &mut self,
-        server: &mut Server,
-        batch: &mut Batch<'_>,
-        now: Nanos,
-        effects: &mut Effects,
-    ) -> Flow {
-        // Of what is larger, not all would be there at once: the host's parser reads it.
-        let head = server.settings.head;
-        let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
+    fn read_on(&mut self, cx: &mut Receiving<'_, '_>) -> Flow {
         for _ in 0..READS {
             if self.is_blocked() {
                 return Flow::Idle;
             }
-            let can_shake =
-                matches!(self.read_state, ReadState::Handshake) && server.context.is_some();
-            if batch.silent && !can_shake && !matches!(self.read_state, ReadState::Head) {
+            if !cx.batch.can_tell() && !self.can_go_on_untold(cx.server) {
                 return Flow::Report;
             }
-            let kept = self.input.len();
-            let room = self.transport.room();
-            if batch.bytes.len() < batch.used + kept + room + MAX_NAMES || batch.room() < EVENTS {
+            let room = self.input.len() + self.transport.room() + MAX_NAMES;
+            if cx.batch.bytes.len() < cx.batch.used + room {
                 return Flow::Again;
             }
             if !self.tls_info_delivered && self.transport.forwarded().is_some() {
                 // Nothing is answered before the caller has judged the client.
-                if batch.silent {
+                if !cx.batch.can_tell() {
                     return Flow::Report;
                 }
-                self.open(batch);
-                self.tell_forwarded(batch);
+                self.open(cx.batch);
+                self.tell_forwarded(cx.batch);
                 self.tls_info_delivered = true;
-                (self.defer_requests, self.read_state) = (true, ReadState::Unsure);
+                self.read_state = ReadState::Secured;
                 return Flow::Idle;
             }
-            if let ReadState::Handshake = self.read_state
-                && let Some(flow) = self.drive_handshake(server, batch, now, effects)
+            if let ReadState::Handshake { .. } = self.read_state
+                && let Some(flow) = self.drive_handshake(cx)
             {
                 return flow;
             }
-            let start = batch.used;
-            let mut end = start + kept;
-            batch.bytes[start..end].copy_from_slice(&self.input);
-            self.input.clear();
-            let mut eof = false;
-            self.packet = end;
-            // What is kept is a part of a head or trailer at most, unless the caller made us wait.
-            if self.readable && kept < READ {
-                match self.transport.read(&mut batch.bytes[end..end + room]) {
-                    Ok(read) => {
-                        eof = read.count == 0;
-                        end += read.count;
-                        self.arrived += read.count as u64;
-                        self.bytes_read += read.count as u64;
-                        self.readable = (!read.drained || self.peer_ended) && !eof;
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        self.readable = false;
-                    }
-                    Err(error) if batch.silent => {
-                        self.unreported.broken = Some(error.raw_os_error().unwrap_or(0));
-                        return Flow::Report;
-                    }
-                    Err(error) => return self.broken(batch, &error),
-                }
-            }
-            let before = batch.count();
-            let took = self.take(server, &limits, batch, (start, end), now, effects);
-            let (taken, stop) = match took {
-                Ok(took) => took,
-                Err(error) => return self.broken(batch, &error),
+            let received = match self.read(cx.batch) {
+                Ok(received) => received,
+                Err(error) => return self.broken(cx.batch, &error),
             };
-            self.keep(&batch.bytes[taken..end]);
-            // Where nothing was told, the memory is free for others.
-            if batch.count() > before {
-                self.delivered_end = taken;
-                batch.used = batch.used.max(taken);
-            }
-            if let Some(flow) = stop.or((batch.silent && eof).then_some(Flow::Report)) {
-                // What was read and the end are found again.
-                self.readable |= eof;
+            if let Some(flow) = self.take_received(cx, &received) {
                 return flow;
-            }
-            if eof {
-                let middle =
-                    is_beginning(&self.input) || matches!(self.read_state, ReadState::Body(_));
-                let full = batch.room() < EVENTS;
-                if matches!(self.read_state, ReadState::Unsure)
-                    || (full || self.is_blocked()) && middle
-                {
-                    // Told when the caller has taken what came before.
-                    self.readable = true;
-                    if full {
-                        return Flow::Again;
-                    }
-                } else {
-                    self.read_state = ReadState::Ended;
-                    self.open(batch);
-                    batch.push(self.id, Event::Eof { within_message: middle });
-                }
-                return Flow::Idle;
-            }
-            if !self.readable && (self.input.is_empty() || taken == start) {
-                return Flow::Idle;
             }
         }
         Flow::Again
+    }
+
+    /// What comes next may need no caller: a request that the cache answers, that is refused or another process's; or a
+    /// handshake.
+    fn can_go_on_untold(&self, server: &Server) -> bool {
+        match self.read_state {
+            ReadState::Handshake { .. } => server.context.is_some(),
+            ReadState::Head => {
+                let refuses = server.settings.max_in_flight.is_some();
+                server.caches() || refuses || self.ground.is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads, behind what was kept.
+    fn read(&mut self, batch: &mut Batch<'_>) -> io::Result<Received> {
+        let kept = self.input.len();
+        let start = batch.used;
+        let mut end = start + kept;
+        batch.bytes[start..end].copy_from_slice(&self.input);
+        self.input.clear();
+        let mut eof = false;
+        self.packet = end;
+        // What is kept is a part of a head or trailer at most, unless the caller made us wait.
+        if self.readable && kept < READ {
+            let room = self.transport.room();
+            match self.transport.read(&mut batch.bytes[end..end + room]) {
+                Ok(read) => {
+                    eof = read.count == 0;
+                    end += read.count;
+                    self.lane.incoming.arrived += read.count as u64;
+                    self.bytes_read += read.count as u64;
+                    self.readable = (!read.drained || self.peer_ended) && !eof;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Received { start, end, eof })
+    }
+
+    /// Takes what was read; `None`: there may be more.
+    fn take_received(&mut self, cx: &mut Receiving<'_, '_>, received: &Received) -> Option<Flow> {
+        let &Received { start, end, eof } = received;
+        let before = cx.batch.count();
+        let (taken, flow) = match self.take(cx, start, end) {
+            Ok(Step::Next(at) | Step::Wait(at)) => (at, None),
+            Ok(Step::Stop(at, flow)) => (at, Some(flow)),
+            Err(error) => return Some(self.broken(cx.batch, &error)),
+        };
+        self.keep(&cx.batch.bytes[taken..end]);
+        // Where nothing was told, the memory is free for others.
+        if cx.batch.count() > before {
+            self.delivered_end = taken;
+            cx.batch.used = cx.batch.used.max(taken);
+        }
+        if flow.is_some() {
+            // What was read and the end are found again.
+            self.readable |= eof;
+            return flow;
+        }
+        if eof {
+            return Some(self.take_end(cx.batch));
+        }
+        (!self.readable && (self.input.is_empty() || taken == start)).then_some(Flow::Idle)
+    }
+
+    /// The peer has ended its side.
+    fn take_end(&mut self, batch: &mut Batch<'_>) -> Flow {
+        let within_message =
+            is_beginning(&self.input) || matches!(self.read_state, ReadState::Body(_));
+        if matches!(self.read_state, ReadState::Fallback) || self.is_blocked() && within_message {
+            // Told when the caller has taken what came before.
+            self.readable = true;
+            return Flow::Idle;
+        }
+        if !batch.can_tell() {
+            self.readable = true;
+            return Flow::Report;
+        }
+        self.read_state = ReadState::Ended;
+        self.open(batch);
+        batch.push(self.id, Event::Eof { within_message });
+        Flow::Idle
     }
 
     /// Keeps what was read and not taken, in memory that was for more only if it is not much more.
@@ -164,220 +211,212 @@ impl Connection {
         }
     }
 
-    /// Parses `from..to` of the batch's bytes; gives where it stopped, and what that leads to if it is not to go on.
-    fn take(
-        &mut self,
-        server: &mut Server,
-        limits: &HeadLimits,
-        batch: &mut Batch<'_>,
-        (from, to): (usize, usize),
-        now: Nanos,
-        effects: &mut Effects,
-    ) -> io::Result<(usize, Option<Flow>)> {
-        let mut at = from;
-        while at < to && !self.is_blocked() && batch.room() >= EVENTS {
-            match &mut self.read_state {
-                ReadState::Head => {
-                    if self.began == Nanos::NEVER && is_beginning(&batch.bytes[at..to]) {
-                        self.began = now;
-                        self.begin_arriving(now, to - at);
-                    }
-                    let parsed = self.parser.parse(&batch.bytes[at..to], limits);
-                    if let Parsed::Complete(head) = &parsed
-                        && self.ground.is_some()
-                    {
-                        let start = at + head.start;
-                        match self.find_owner(
-                            server,
-                            &batch.bytes[start..start + head.length],
-                            head,
-                        ) {
-                            // The caller decides about it first.
-                            Found::Here if self.unopened && server.settings.screens => {
-                                if batch.silent {
-                                    return Ok((at, Some(Flow::Report)));
-                                }
-                                self.blocked = Blocked::Admission;
-                                self.open(batch);
-                                break;
-                            }
-                            Found::Here => {}
-                            Found::Leaves(owner) => return Ok((at, Some(Flow::Leaves(owner)))),
-                            Found::Waits => break,
-                            Found::Nobody { .. } if batch.silent && has_body(head) => {
-                                return Ok((at, Some(Flow::Report)));
-                            }
-                            Found::Nobody { gone } => {
-                                at = start + head.length;
-                                if self.decline(server, batch, head, gone, effects) {
-                                    return Ok((at, Some(Flow::Report)));
-                                }
-                                continue;
-                            }
-                        }
-                    }
-                    match parsed {
-                        Parsed::Partial => break,
-                        Parsed::Unsure | Parsed::Complete(ReceivedHead { upgrade: true, .. })
-                            if batch.silent =>
-                        {
-                            return Ok((at, Some(Flow::Report)));
-                        }
-                        Parsed::Unsure => {
-                            return Ok((
-                                self.doubt(batch, (at, to), FallbackReason::Head, 0),
-                                None,
-                            ));
-                        }
-                        Parsed::Complete(head) if head.upgrade && !self.plain => {
-                            return Ok((
-                                self.doubt(batch, (at, to), FallbackReason::Upgrade, 0),
-                                None,
-                            ));
-                        }
-                        Parsed::Complete(head) => {
-                            let start = at + head.start;
-                            let bytes = &batch.bytes[start..start + head.length];
-                            let consulted = match batch.silent {
-                                true => self.consult_standby(server, bytes, &head, now)?,
-                                false => self.consult(server, bytes, &head, now, effects)?,
-                            };
-                            match consulted {
-                                Consulted::Tell(interest) => {
-                                    self.request(batch, start, &head, interest, now);
-                                    server.in_flight += 1;
-                                    if self.in_flight >= server.settings.max_pipelined {
-                                        self.blocked = Blocked::Pipeline;
-                                    }
-                                }
-                                Consulted::Answered | Consulted::Refused => {
-                                    effects.answered = true;
-                                    let keep_alive =
-                                        head.keep_alive && matches!(consulted, Consulted::Answered);
-                                    let ends = self.after_answer(batch, keep_alive);
-                                    self.next_head();
-                                    if ends {
-                                        return Ok((start + head.length, Some(Flow::Report)));
-                                    }
-                                }
-                                Consulted::Later | Consulted::Report => {
-                                    // It has arrived in time.
-                                    self.head_done = true;
-                                    let reports = matches!(consulted, Consulted::Report);
-                                    return Ok((at, reports.then_some(Flow::Report)));
-                                }
-                            }
-                            at = start + head.length;
-                        }
-                    }
-                }
-                ReadState::Body(decoder) => match decoder.next(&batch.bytes[at..to], limits) {
-                    BodyEvent::Data { start, end } => {
-                        batch.push(self.id, Event::Body(Span::new(at + start, at + end)));
-                        at += end;
-                        // An end without further bytes is told with the last part.
-                        if at == to
-                            && let BodyEvent::End { .. } = decoder.next(&[], limits)
-                        {
-                            self.complete(batch, Span::default());
-                        }
-                    }
-                    BodyEvent::More { consumed } => {
-                        at += consumed;
-                        break;
-                    }
-                    BodyEvent::End { consumed, trailers: (start, end) } => {
-                        let trailers = Span::new(at + start, at + end);
-                        at += consumed;
-                        self.complete(batch, trailers);
-                    }
-                    BodyEvent::Unsure { at: offset } => {
-                        let prelude = decoder.prelude().len();
-                        return Ok((
-                            self.doubt(batch, (at + offset, to), FallbackReason::Body, prelude),
-                            None,
-                        ));
-                    }
-                },
-                ReadState::Closed => {
-                    at += batch.bytes[at..to].iter().take_while(|byte| is_line_end(**byte)).count();
-                    if at < to {
-                        return Ok((self.doubt(batch, (at, to), FallbackReason::Closed, 0), None));
-                    }
-                }
+    /// Takes what is in `start..end` of the batch's bytes.
+    fn take(&mut self, cx: &mut Receiving<'_, '_>, start: usize, end: usize) -> io::Result<Step> {
+        let mut at = start;
+        while at < end && !self.is_blocked() {
+            let step = match self.read_state {
+                ReadState::Head => self.take_head(cx, at, end)?,
+                _ if !cx.batch.can_tell() => Step::Stop(at, Flow::Report),
+                ReadState::Body(_) => self.take_body(cx, at, end),
+                ReadState::Closed => self.take_behind_last(cx.batch, at, end),
                 ReadState::Raw => {
-                    batch.push(self.id, Event::Raw(Span::new(at, to)));
-                    return Ok((self.ask(batch, (at, to)), None));
+                    cx.batch.push(self.id, Event::Raw(Span::new(at, end)));
+                    self.ask(cx.batch, at, end)
                 }
                 ReadState::Through => {
-                    batch.push(self.id, Event::Raw(Span::new(at, to)));
-                    at = to;
+                    cx.batch.push(self.id, Event::Raw(Span::new(at, end)));
+                    Step::Next(end)
                 }
-                ReadState::Handshake | ReadState::Unsure | ReadState::Ended => break,
+                ReadState::Handshake { .. }
+                | ReadState::Hello
+                | ReadState::Secured
+                | ReadState::Fallback
+                | ReadState::Ended => Step::Wait(at),
+            };
+            match step {
+                Step::Next(next) => at = next,
+                stop => return Ok(stop),
             }
         }
-        Ok((at, None))
+        Ok(Step::Next(at))
     }
 
-    /// The connection has an answer that the caller knows nothing of. `true`: the caller has to be told that it is the last.
-    pub(crate) fn after_answer(&mut self, batch: &mut Batch<'_>, keep_alive: bool) -> bool {
-        self.plain = false;
-        self.closes = !keep_alive;
-        if self.closes && batch.silent {
-            self.unreported.answered_last = true;
-        } else if self.closes {
-            self.open(batch);
-            batch.push(self.id, Event::Answered);
+    fn take_head(&mut self, cx: &mut Receiving<'_, '_>, at: usize, end: usize) -> io::Result<Step> {
+        let bytes = &cx.batch.bytes[at..end];
+        if self.lane.incoming.began == Nanos::NEVER && is_beginning(bytes) {
+            self.lane.begin(cx.now, bytes.len());
         }
-        self.closes && batch.silent
+        let head = match self.lane.parser.parse(bytes, &cx.limits) {
+            Parsed::Partial => return Ok(Step::Wait(at)),
+            Parsed::Unsure => {
+                return Ok(self.fall_back(cx.batch, (at, end), FallbackReason::Head, 0));
+            }
+            Parsed::Complete(head) => head,
+        };
+        let start = at + head.start;
+        if self.ground.is_some()
+            && let Some(step) = self.route(cx, (at, start), &head)
+        {
+            return Ok(step);
+        }
+        if head.upgrade && !self.lane.incoming.declines_upgrade {
+            return Ok(self.fall_back(cx.batch, (at, end), FallbackReason::Upgrade, 0));
+        }
+        let consulted = match cx.batch.can_tell() {
+            true => self.consult(cx, start, &head)?,
+            false => self.consult_untold(cx, start, &head)?,
+        };
+        let behind = start + head.length;
+        Ok(match consulted {
+            Consulted::Tell(action) => {
+                self.tell_request(cx, start, &head, action);
+                Step::Next(behind)
+            }
+            Consulted::Answered => self.on_answered(cx, head.keep_alive, behind),
+            Consulted::Refused => self.on_answered(cx, false, behind),
+            Consulted::Later | Consulted::Report => {
+                // It has arrived in time.
+                self.lane.incoming.head_done = true;
+                match consulted {
+                    Consulted::Report => Step::Stop(at, Flow::Report),
+                    _ => Step::Wait(at),
+                }
+            }
+        })
+    }
+
+    /// What becomes of a request at a shared address; `None`: it is this server's.
+    fn route(
+        &mut self,
+        cx: &mut Receiving<'_, '_>,
+        (at, start): (usize, usize),
+        head: &ReceivedHead,
+    ) -> Option<Step> {
+        let behind = start + head.length;
+        Some(match self.find_owner(cx.server, &cx.batch.bytes[start..behind], head) {
+            // The caller decides about it first.
+            Found::Here if self.unopened && cx.server.settings.screens => {
+                if !cx.batch.can_tell() {
+                    return Some(Step::Stop(at, Flow::Report));
+                }
+                self.blocked = Blocked::Admission;
+                self.open(cx.batch);
+                Step::Wait(at)
+            }
+            Found::Here => return None,
+            Found::Leaves(owner) => Step::Stop(at, Flow::Leaves(owner)),
+            Found::Waits => Step::Wait(at),
+            Found::Nobody { .. } if !cx.batch.can_tell() && has_body(head) => {
+                Step::Stop(at, Flow::Report)
+            }
+            Found::Nobody { gone } => match self.decline(cx, head, gone) {
+                true => Step::Stop(behind, Flow::Report),
+                false => Step::Next(behind),
+            },
+        })
+    }
+
+    fn take_body(&mut self, cx: &mut Receiving<'_, '_>, at: usize, end: usize) -> Step {
+        let ReadState::Body(decoder) = &mut self.read_state else { return Step::Wait(at) };
+        match decoder.next(&cx.batch.bytes[at..end], &cx.limits) {
+            BodyEvent::Data { start, end: data_end } => {
+                let behind = at + data_end;
+                cx.batch.push(self.id, Event::Body(Span::new(at + start, behind)));
+                // An end without further bytes is told with the last part.
+                if behind == end
+                    && let BodyEvent::End { .. } = decoder.next(&[], &cx.limits)
+                {
+                    self.complete(cx.batch, Span::default());
+                }
+                Step::Next(behind)
+            }
+            BodyEvent::More { consumed } => Step::Wait(at + consumed),
+            BodyEvent::End { consumed, trailers: (start, end) } => {
+                self.complete(cx.batch, Span::new(at + start, at + end));
+                Step::Next(at + consumed)
+            }
+            BodyEvent::Unsure { at: offset } => {
+                let prelude = decoder.prelude().len();
+                self.fall_back(cx.batch, (at + offset, end), FallbackReason::Body, prelude)
+            }
+        }
+    }
+
+    /// Behind the last request there is nothing but empty lines.
+    fn take_behind_last(&mut self, batch: &mut Batch<'_>, at: usize, end: usize) -> Step {
+        let lines = batch.bytes[at..end].iter().take_while(|byte| is_line_end(**byte)).count();
+        match at + lines {
+            next if next < end => self.fall_back(batch, (next, end), FallbackReason::Closed, 0),
+            next => Step::Next(next),
+        }
+    }
+
+    /// A request has an answer that the caller knows nothing of, and no body.
+    fn on_answered(&mut self, cx: &mut Receiving<'_, '_>, keep_alive: bool, behind: usize) -> Step {
+        cx.effects.answered = true;
+        let ends = self.after_answer(cx.batch, keep_alive);
+        self.next_head();
+        if ends { Step::Stop(behind, Flow::Report) } else { Step::Next(behind) }
+    }
+
+    /// A request has an answer that the caller knows nothing of. `true`: it has to be told that this is the last.
+    pub(super) fn after_answer(&mut self, batch: &mut Batch<'_>, keep_alive: bool) -> bool {
+        self.lane.on_disposed(keep_alive);
+        if keep_alive {
+            return false;
+        }
+        if !batch.can_tell() {
+            self.unreported.answered_last = true;
+            return true;
+        }
+        self.open(batch);
+        batch.push(self.id, Event::Answered);
+        false
     }
 
     /// Tells the caller of the connection, if it does not know it.
     pub(crate) fn open(&mut self, batch: &mut Batch<'_>) {
-        if !batch.silent && std::mem::take(&mut self.unopened) {
+        if std::mem::take(&mut self.unopened) {
             batch.push(self.id, Event::Open { server: self.server });
         }
     }
 
-    fn request(
+    fn tell_request(
         &mut self,
-        batch: &mut Batch<'_>,
+        cx: &mut Receiving<'_, '_>,
         start: usize,
         head: &ReceivedHead,
-        interest: CacheAction,
-        now: Nanos,
+        action: CacheAction,
     ) {
-        self.open(batch);
+        self.open(cx.batch);
         let flags = [
             (head.keep_alive, flag::KEEP_ALIVE),
             (head.minor == 0, flag::HTTP_1_0),
             (has_body(head), flag::BODY),
             (head.expect, flag::EXPECT),
             (head.host, flag::HOST),
-            (matches!(interest, CacheAction::Store { .. }), flag::STORED),
+            (matches!(action, CacheAction::Store { .. }), flag::STORED),
         ];
         let flags = flags.iter().fold(0, |all, &(is, flag)| if is { all | flag } else { all });
         let (fields, target, method) = (head.fields, head.target, head.method);
         let span = Span::new(start, start + head.length);
-        batch.push(self.id, Event::Request { head: span, flags, fields, target, method });
-        if let Some(tracker) = &mut self.responses {
-            tracker.expect(head.method, interest);
-        }
-        self.requests = self.requests.wrapping_add(1);
-        self.plain = false;
-        self.closes = !head.keep_alive;
-        if self.in_flight == 0 {
-            (self.asked_at, self.untouched) = (now, true);
-        }
-        self.in_flight += 1;
-        self.idle_since = Nanos::NEVER;
+        cx.batch.push(self.id, Event::Request { head: span, flags, fields, target, method });
+        self.lane.on_told(head, action, cx.now);
         match head.framing {
             RequestFraming::None | RequestFraming::Length(0) => self.next_head(),
-            framing => {
-                self.head_done = true;
-                self.read_state = ReadState::Body(BodyDecoder::new(framing));
-            }
+            framing => self.await_body(framing),
         }
+        cx.server.in_flight += 1;
+        if self.lane.in_flight >= cx.server.settings.max_pipelined {
+            self.blocked = Blocked::Pipeline;
+        }
+    }
+
+    /// The head is complete, and a body follows.
+    pub(super) fn await_body(&mut self, framing: RequestFraming) {
+        self.lane.incoming.head_done = true;
+        self.read_state = ReadState::Body(BodyDecoder::new(framing));
     }
 
     fn complete(&mut self, batch: &mut Batch<'_>, trailers: Span) {
@@ -385,30 +424,33 @@ impl Connection {
         self.next_head();
     }
 
-    pub(crate) fn next_head(&mut self) {
-        self.read_state = if self.closes { ReadState::Closed } else { ReadState::Head };
-        self.began = Nanos::NEVER;
-        self.head_done = false;
+    pub(super) fn next_head(&mut self) {
+        self.read_state = if self.lane.closes { ReadState::Closed } else { ReadState::Head };
+        self.lane.await_next();
     }
 
-    fn doubt(
+    /// Leaves bytes to the caller's parser.
+    fn fall_back(
         &mut self,
         batch: &mut Batch<'_>,
-        (at, to): (usize, usize),
-        doubt: FallbackReason,
+        (at, end): (usize, usize),
+        reason: FallbackReason,
         prelude: usize,
-    ) -> usize {
+    ) -> Step {
+        if !batch.can_tell() {
+            return Step::Stop(at, Flow::Report);
+        }
         self.open(batch);
-        let (bytes, packet) = (Span::new(at, to), self.packet);
-        batch.push(self.id, Event::Unsure { bytes, doubt, prelude, packet });
-        self.ask(batch, (at, to))
+        let (bytes, packet) = (Span::new(at, end), self.packet);
+        batch.push(self.id, Event::Fallback { bytes, reason, prelude, packet });
+        self.ask(batch, at, end)
     }
 
     /// Waits for one of the `proceed`s. The bytes stay in `input` as well.
-    fn ask(&mut self, batch: &mut Batch<'_>, (at, to): (usize, usize)) -> usize {
-        self.read_state = ReadState::Unsure;
-        batch.used = to;
-        at
+    fn ask(&mut self, batch: &mut Batch<'_>, at: usize, end: usize) -> Step {
+        self.read_state = ReadState::Fallback;
+        batch.used = end;
+        Step::Wait(at)
     }
 }
 

@@ -3,11 +3,11 @@
 //! How it reads, [`ReadState`]:
 //!
 //! ```text
-//!   Handshake ──> Head <──────────> Body       (plain connections begin with Head)
-//!       │          │ │ last request  │
-//!       │          │ └──> Closed <───┘
-//!       │          │        │
-//!       └──────────┴── Unsure ──> Raw, Through, or back: as the caller decides
+//!   Handshake ──────────> Head <──────────> Body       (plain connections begin with Head)
+//!     │   ^ │               ^ │ │ last request  │
+//!     v   │ └─> Secured ────┘ │ └──> Closed <───┘
+//!    Hello                    │        │        │
+//!                             └────────┴────────┴── Fallback ──> Raw, Through, or back: as the caller decides
 //!   all of them ──> Ended: the peer's side has ended, or TLS has failed
 //! ```
 //!
@@ -40,14 +40,20 @@ use millrace_http::BodyDecoder;
 /// What the bytes that come next are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReadState {
-    /// TLS is being agreed on.
-    Handshake,
+    /// TLS is being agreed on; requests may have to wait in [`Self::Secured`] then.
+    Handshake {
+        defers_requests: bool,
+    },
+    /// The caller chooses what the client's first message of TLS is answered with.
+    Hello,
+    /// TLS is agreed on, and requests wait for the caller's word.
+    Secured,
     Head,
     Body(BodyDecoder),
     /// Empty lines at most: the last request closes the connection.
     Closed,
-    /// The caller is asked, for its parser or about TLS; nothing is read.
-    Unsure,
+    /// The caller's parser is asked; nothing is read.
+    Fallback,
     /// The host's parser reads on.
     Raw,
     /// Everything is told as it comes.

@@ -6,9 +6,10 @@ use millrace_net::Nanos;
 use millrace_net::tls::secure_context::{CertificateVerdict, SecureContext};
 use millrace_net::tls::server::{Agreed, Failure, Handshake, ServerTlsStream};
 
-use crate::batch::{Batch, Event, Span, failed, secure};
-use crate::connection::state::ReadState;
-use crate::connection::{Connection, Effects, Flow};
+use super::receiving::Receiving;
+use super::state::ReadState;
+use super::{Connection, Flow};
+use crate::batch::{Batch, Event, failed, secure};
 use crate::forwarded::About;
 use crate::server::Server;
 use crate::transport::Transport;
@@ -59,74 +60,62 @@ impl Connection {
     }
 
     /// Goes on with the handshake; `None` when requests can be received.
-    pub(crate) fn drive_handshake(
-        &mut self,
-        server: &mut Server,
-        batch: &mut Batch<'_>,
-        now: Nanos,
-        effects: &mut Effects,
-    ) -> Option<Flow> {
-        let told = self.tls_mut()?.drive_handshake();
-        if batch.silent
-            && let Some(flow) = self.drive_handshake_standby(&told, server)
+    pub(super) fn drive_handshake(&mut self, cx: &mut Receiving<'_, '_>) -> Option<Flow> {
+        let progress = self.tls_mut()?.drive_handshake();
+        if !cx.batch.can_tell()
+            && let Some(flow) = self.drive_handshake_untold(&progress, cx.server)
         {
-            return flow.or_else(|| self.drive_handshake(server, batch, now, effects));
+            return flow.or_else(|| self.drive_handshake(cx));
         }
-        match told {
+        match progress {
             Ok(Handshake::Done) => {
-                effects.handshake_done = true;
-                self.secured(batch, now);
-                if self.defer_requests {
-                    self.read_state = ReadState::Unsure;
-                    return Some(Flow::Idle);
-                }
-                None
+                cx.effects.handshake_done = true;
+                self.secured(cx.batch, cx.now)
             }
-            Ok(told @ (Handshake::Hello | Handshake::Unsure)) => {
+            Ok(progress @ (Handshake::Hello | Handshake::Unsure)) => {
                 let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
                 // The session has to be of whoever has the host's certificate.
-                if let Some(owner) = server.owner_of_host(self.ground, self.server, &name) {
+                if let Some(owner) = cx.server.owner_of_host(self.ground, self.server, &name) {
                     return Some(Flow::Leaves(owner));
                 }
-                self.open(batch);
-                let name = batch.keep(name.as_bytes());
-                let is_unsure = told == Handshake::Unsure;
-                batch.push(self.id, Event::Hello { name, is_unsure });
-                self.read_state = ReadState::Unsure;
+                self.open(cx.batch);
+                let name = cx.batch.keep(name.as_bytes());
+                let is_unsure = progress == Handshake::Unsure;
+                cx.batch.push(self.id, Event::Hello { name, is_unsure });
+                self.read_state = ReadState::Hello;
                 self.readable = self.peer_ended || self.tls().is_some_and(|tls| !tls.waits());
                 Some(Flow::Idle)
             }
             Ok(Handshake::Ended) => {
                 self.read_state = ReadState::Ended;
-                self.open(batch);
-                batch.push(self.id, Event::Eof { within_message: false });
+                self.open(cx.batch);
+                cx.batch.push(self.id, Event::Eof { within_message: false });
                 Some(Flow::Idle)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.readable = false;
                 Some(Flow::Idle)
             }
-            Err(error) => Some(self.broken(batch, &error)),
+            Err(error) => Some(self.broken(cx.batch, &error)),
         }
     }
 
-    /// The same while the caller is busy; `None`: it makes no difference. The flow is `None` if the handshake goes on at once.
-    fn drive_handshake_standby(
+    /// The same where nobody can be told; `None`: it makes no difference. The flow is `None` if the handshake goes on at once.
+    fn drive_handshake_untold(
         &mut self,
-        told: &io::Result<Handshake>,
+        progress: &io::Result<Handshake>,
         server: &mut Server,
     ) -> Option<Option<Flow>> {
-        let context = server.context.clone()?;
-        match told {
+        match progress {
             Ok(Handshake::Done) => None,
             Ok(Handshake::Hello) => {
                 let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
-                let is_others = server.owner_of_host(self.ground, self.server, &name).is_some();
-                if is_others {
+                if server.owner_of_host(self.ground, self.server, &name).is_some() {
                     return None;
                 }
                 // What is not chosen is found to be unsure by the caller.
-                let chosen = self.choose(&context, false);
+                let chosen =
+                    server.context.clone().is_some_and(|context| self.choose(&context, false));
                 Some((!chosen).then_some(Flow::Report))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -138,21 +127,23 @@ impl Connection {
         }
     }
 
-    fn secured(&mut self, batch: &mut Batch<'_>, now: Nanos) {
-        self.read_state = ReadState::Head;
-        self.handshaking = false;
+    /// TLS is agreed on; `None`: requests can be received.
+    fn secured(&mut self, batch: &mut Batch<'_>, now: Nanos) -> Option<Flow> {
+        let defers = matches!(self.read_state, ReadState::Handshake { defers_requests: true });
+        self.read_state = if defers { ReadState::Secured } else { ReadState::Head };
         // What came with the client's last message is in the session, not in the socket.
         self.readable = true;
-        self.began = now;
+        self.lane.incoming.began = now;
         if let Some((name, certified)) = self.tls().map(ServerTlsStream::asked) {
             let name = name.map(Into::into);
             (self.server_name, self.certified) = (name, certified);
         }
-        if batch.silent {
-            self.unreported.secured = true;
-        } else {
+        if batch.can_tell() {
             self.tell_secure(batch);
+        } else {
+            self.unreported.secured = true;
         }
+        defers.then_some(Flow::Idle)
     }
 
     /// Tells what the handshake has come to.
@@ -163,51 +154,55 @@ impl Connection {
         batch.push(self.id, Event::Secure { name, suite, flags, verdict });
     }
 
-    /// Tells of an error of TLS; one of the socket is its closing.
-    pub(crate) fn broken(&mut self, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
+    /// The connection has failed. What TLS has to say of that is told at once, if somebody can be told.
+    pub(super) fn broken(&mut self, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
+        if batch.can_tell() && self.tell_failure(batch) {
+            return Flow::Idle;
+        }
+        Flow::Broken(error.raw_os_error().unwrap_or(0))
+    }
+
+    /// Tells of a failure of TLS; `false`: there was none.
+    pub(crate) fn tell_failure(&mut self, batch: &mut Batch<'_>) -> bool {
         let Some(failure) = self.tls_mut().and_then(ServerTlsStream::take_failure) else {
-            return Flow::Broken(error.raw_os_error().unwrap_or(0));
+            return false;
         };
-        self.open(batch);
         let (how, alert, text) = match &failure {
             Failure::Alert(alert) => (failed::ALERT, *alert, ""),
             Failure::NoCertificate => (failed::NO_CERTIFICATE, 0, ""),
             Failure::Decrypt => (failed::DECRYPT, 0, ""),
             Failure::Other(text) => (failed::OTHER, 0, text.as_str()),
         };
-        let text = batch.keep(text.as_bytes());
-        batch.push(self.id, Event::Failed { how, alert, text, in_handshake: self.handshaking });
-        self.read_state = ReadState::Ended;
-        Flow::Idle
+        self.fail(batch, how, alert, text);
+        true
     }
 
     /// The handshake has taken too long.
     pub(crate) fn tell_timeout(&mut self, batch: &mut Batch<'_>) {
+        self.fail(batch, failed::TIMEOUT, 0, "");
+    }
+
+    fn fail(&mut self, batch: &mut Batch<'_>, how: i32, alert: u8, text: &str) {
         self.open(batch);
-        let (how, text) = (failed::TIMEOUT, Span::default());
-        batch.push(self.id, Event::Failed { how, alert: 0, text, in_handshake: true });
+        let (text, in_handshake) = (batch.keep(text.as_bytes()), self.is_handshaking());
+        batch.push(self.id, Event::Failed { how, alert, text, in_handshake });
         self.read_state = ReadState::Ended;
-        self.handshaking = false;
     }
 
     /// Receives requests, after an end of the handshake that was told alone. `false`: does so already.
     pub(crate) fn start(&mut self) -> bool {
-        let waits = self.defer_requests
-            && matches!(self.read_state, ReadState::Unsure)
-            && !self.handshaking;
+        let waits = matches!(self.read_state, ReadState::Secured);
         if waits {
-            self.defer_requests = false;
             self.read_state = ReadState::Head;
         }
         waits
     }
 
     /// Answers the client's first message. `false`: another implementation has to.
-    pub(crate) fn choose(&mut self, context: &SecureContext, defer_requests: bool) -> bool {
-        self.defer_requests = defer_requests;
+    pub(crate) fn choose(&mut self, context: &SecureContext, defers_requests: bool) -> bool {
         let chosen = self.tls_mut().is_some_and(|tls| tls.choose(context));
         if chosen {
-            self.read_state = ReadState::Handshake;
+            self.read_state = ReadState::Handshake { defers_requests };
             self.readable |= self.tls().is_some_and(|tls| !tls.waits());
         }
         chosen

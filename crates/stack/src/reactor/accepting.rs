@@ -14,7 +14,7 @@ use crate::batch::{Batch, Event};
 use crate::connection::id::ConnId;
 use crate::connection::state::Blocked;
 use crate::connection::work::Work;
-use crate::connection::{Connection, EVENTS, READ};
+use crate::connection::{Connection, READ};
 use crate::forwarded::About;
 use crate::keep_alive;
 use crate::server::Server;
@@ -128,7 +128,7 @@ impl Reactor {
         if registers_later && settings.screens && ground.is_none() {
             connection.blocked = Blocked::Admission;
         }
-        let handshakes = connection.handshaking;
+        let handshakes = connection.is_handshaking();
         if registers_later {
             self.settling.push(&mut connection, Work::REGISTER);
         }
@@ -156,7 +156,7 @@ impl Reactor {
             if !accepting.ready {
                 return;
             }
-            if batch.room() < EVENTS || batch.bytes.len() < batch.used + READ {
+            if !batch.silent && !batch.can_tell() || batch.bytes.len() < batch.used + READ {
                 break;
             }
             let (server, ground) = (accepting.server, accepting.ground);
@@ -182,7 +182,7 @@ impl Reactor {
                         io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
                     ) => {}
                 // The caller finds the same in its next turn.
-                Err(_) if batch.silent => {
+                Err(_) if !batch.can_tell() => {
                     self.timers.push(self.now, Timer::Accept(id));
                     self.timers_changed = true;
                     return;
@@ -205,7 +205,7 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.unopened {
             // Told with the first of its requests that is for this server.
-        } else if batch.silent {
+        } else if !batch.can_tell() {
             connection.unreported.opened = true;
             self.reports.push(connection, Work::REPORT);
         } else {

@@ -48,8 +48,8 @@ impl Reactor {
     /// from zero the requests that the caller was told of on this connection.
     pub fn cache_for(&mut self, id: usize, request: u32, fresh: Duration) {
         let Some(connection) = self.connections.at_mut(id) else { return };
-        if let Some(tracker) = &mut connection.responses {
-            let behind = connection.requests.wrapping_sub(request).wrapping_sub(1);
+        if let Some(tracker) = &mut connection.lane.responses {
+            let behind = connection.lane.requests.wrapping_sub(request).wrapping_sub(1);
             tracker.set_duration(behind, fresh);
         }
     }
@@ -92,7 +92,7 @@ impl Reactor {
     pub fn idle_for(&self, id: usize) -> Option<Duration> {
         let connection = self.connections.at(id)?;
         let now = self.clock.now();
-        (connection.idle_since != Nanos::NEVER).then(|| now.since(connection.idle_since))
+        (connection.lane.idle_since != Nanos::NEVER).then(|| now.since(connection.lane.idle_since))
     }
 
     /// These bytes leave on a connection.
@@ -121,10 +121,10 @@ impl Reactor {
         action: impl FnOnce(&mut ResponseTracker, &mut Cache, Duration, u32),
     ) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(tracker) = &mut connection.responses else { return };
+        let Some(tracker) = &mut connection.lane.responses else { return };
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         let now = since_origin(self.clock.now());
-        action(tracker, &mut server.cache, now, connection.in_flight);
+        action(tracker, &mut server.cache, now, connection.lane.in_flight);
         let server = connection.server;
         self.go_on_woken(server);
         self.watch_flights(server);
@@ -182,8 +182,11 @@ impl Reactor {
                 continue;
             }
             match woken.then {
-                Then::LookUp => connection.waits = connection.waits.saturating_add(1),
-                Then::Go => connection.passes = true,
+                Then::LookUp => {
+                    connection.lane.incoming.waits =
+                        connection.lane.incoming.waits.saturating_add(1)
+                }
+                Then::Go => connection.lane.incoming.passes = true,
             }
             self.wake(id);
         }

@@ -107,7 +107,7 @@ impl Reactor {
     pub(super) fn remove(&mut self, id: ConnId) -> Option<Connection> {
         let mut connection = self.connections.remove(id)?;
         if let Some(server) = self.servers.get_mut(connection.server) {
-            server.in_flight = server.in_flight.saturating_sub(connection.in_flight);
+            server.in_flight = server.in_flight.saturating_sub(connection.lane.in_flight);
             connection.leave_cache(server, self.now);
         }
         self.go_on_woken(connection.server);

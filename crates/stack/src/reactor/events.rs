@@ -15,7 +15,7 @@ impl Reactor {
         if connection.relay.is_some() {
             return self.pump(id, batch);
         }
-        if !batch.silent && (connection.unreported.opened || connection.unreported.secured) {
+        if batch.can_tell() && (connection.unreported.opened || connection.unreported.secured) {
             // It is told of first.
             return self.queue_report(id);
         }
@@ -35,15 +35,13 @@ impl Reactor {
         {
             self.settling.push(connection, Work::ADMIT);
         }
-        if batch.silent {
-            self.after_silence(id);
-        }
+        self.after_untold(id);
     }
 
     fn follow_up(&mut self, id: ConnId, effects: Effects) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if effects.handshake_done {
-            if connection.in_flight > 0 {
+            if connection.lane.in_flight > 0 {
                 self.settling.push(connection, Work::FLUSH_HANDSHAKE);
             } else {
                 // What fails here is told when the connection is read.
@@ -76,8 +74,8 @@ impl Reactor {
                     connection.unreported.drained = true;
                 }
                 let goes_on = connection.blocked.end_by(Change::Drained);
-                if connection.idle_since != Nanos::NEVER {
-                    connection.idle_since = self.now;
+                if connection.lane.idle_since != Nanos::NEVER {
+                    connection.lane.idle_since = self.now;
                 }
                 if matches!(connection.write_state, WriteState::Ending | WriteState::Ended) {
                     self.end_output(id);

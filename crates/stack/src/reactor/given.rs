@@ -138,7 +138,7 @@ impl Reactor {
             && connection.unopened
         {
             connection.server = server;
-            if connection.handshaking {
+            if connection.is_handshaking() {
                 self.watch_handshakes(server);
             }
             return self.run_again(id);
@@ -148,7 +148,7 @@ impl Reactor {
         if let Owner::Link(other) = owner
             && self.sharing.peers.get(other).is_some_and(Peer::is_full)
         {
-            if connection.handshaking {
+            if connection.is_handshaking() {
                 // Nothing can be said before the handshake, and nobody was told of it.
                 return drop(self.remove(id));
             }
@@ -208,7 +208,7 @@ impl Reactor {
     /// its text.
     fn give_away(&mut self, id: ConnId, batch: &mut Batch<'_>) -> io::Result<GivenAway> {
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
-        if matches!(connection.transport, Transport::Tls(_)) && !connection.handshaking {
+        if matches!(connection.transport, Transport::Tls(_)) && !connection.is_handshaking() {
             let server = connection.server;
             let (socket, about) = self.relay(id)?;
             if let Some(server) = self.servers.get_mut(server) {

@@ -6,7 +6,6 @@ use millrace_net::tls::server::ServerTlsStream;
 
 use super::{Reactor, Timer};
 use crate::batch::Batch;
-use crate::connection::EVENTS;
 use crate::connection::state::Blocked;
 
 impl Reactor {
@@ -17,13 +16,13 @@ impl Reactor {
         let mut next = Nanos::NEVER;
         for connection in self.connections.iter_mut() {
             if connection.server != server
-                || !connection.handshaking
+                || !connection.is_handshaking()
                 || connection.blocked == Blocked::Closed
             {
                 continue;
             }
-            let at = connection.began + limit;
-            if at <= self.now && batch.room() >= EVENTS {
+            let at = connection.lane.incoming.began + limit;
+            if at <= self.now && batch.can_tell() {
                 connection.tell_timeout(batch);
             } else {
                 next = next.min(at.max(self.now));
@@ -36,10 +35,10 @@ impl Reactor {
     }
 
     /// Answers a client's first message with a secure context. `false`: nothing was answered, and another
-    /// implementation has to. `defer_requests`: requests come after [`Self::start`] only.
-    pub fn choose(&mut self, id: usize, context: &SecureContext, defer_requests: bool) -> bool {
+    /// implementation has to. `defers_requests`: requests come after [`Self::start`] only.
+    pub fn choose(&mut self, id: usize, context: &SecureContext, defers_requests: bool) -> bool {
         let Some(connection) = self.connections.at_mut(id) else { return false };
-        let chosen = connection.choose(context, defer_requests);
+        let chosen = connection.choose(context, defers_requests);
         if chosen && connection.can_go_on() {
             let id = connection.id;
             self.wake(id);

@@ -26,11 +26,12 @@ impl Reactor {
         };
         let late = |connection: &Connection| {
             // What goes on in the next turn may have waited for another's response until now.
-            !connection.handshaking
+            !connection.is_handshaking()
                 && !connection.is_queued_to_read()
                 && !connection.blocked.holds_request()
-                && (!connection.head_done && over(connection.began, head)
-                    || over(connection.began, whole))
+                && (!connection.lane.incoming.head_done
+                    && over(connection.lane.incoming.began, head)
+                    || over(connection.lane.incoming.began, whole))
         };
         let all = self.connections.iter_mut().filter(|it| it.server == server);
         let mut ids = Vec::new();
@@ -68,6 +69,6 @@ impl Reactor {
     pub fn idle(&self, server: usize, unused: bool) -> impl Iterator<Item = (usize, u32)> {
         let idle = move |it: &Connection| it.has_told_all() || unused && it.is_unused();
         let all = self.connections.iter().filter(move |it| it.server == server);
-        all.filter(move |connection| idle(connection)).map(|it| (it.id.index(), it.requests))
+        all.filter(move |connection| idle(connection)).map(|it| (it.id.index(), it.lane.requests))
     }
 }

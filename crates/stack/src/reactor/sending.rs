@@ -7,7 +7,6 @@ use millrace_net::{Clock as _, Nanos};
 use super::{Reactor, Timer};
 use crate::connection::Connection;
 use crate::connection::id::ConnId;
-use crate::connection::state::Change;
 use crate::connection::work::Work;
 use crate::server::Server;
 
@@ -16,14 +15,14 @@ impl Reactor {
     /// side ends. Gives the bytes that have not left yet.
     pub fn send(&mut self, id: usize, bytes: &[u8], done: u32, last: bool) -> io::Result<usize> {
         let connection = self.own(id)?;
-        if connection.timed_out {
+        if connection.lane.timed_out {
             let id = connection.id;
             self.complete(id, done);
             return Ok(0);
         }
         let id = connection.id;
         connection.final_bytes_sent |= last;
-        connection.untouched &= bytes.is_empty();
+        connection.lane.untouched &= bytes.is_empty();
         let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();
         self.follow(id, [bytes, &[]]);
@@ -58,13 +57,13 @@ impl Reactor {
         done: u32,
     ) -> io::Result<usize> {
         let connection = self.own(id)?;
-        if connection.timed_out {
+        if connection.lane.timed_out {
             let id = connection.id;
             self.complete(id, done);
             return Ok(0);
         }
         let id = connection.id;
-        connection.untouched = false;
+        connection.lane.untouched = false;
         connection.send_two(first, second)?;
         let queued = connection.queued();
         self.follow(id, [first, second]);
@@ -87,10 +86,8 @@ impl Reactor {
         else {
             return;
         };
-        let done = done.min(connection.in_flight);
-        connection.in_flight -= done;
+        let (done, change) = connection.lane.complete(done, settings.max_pipelined);
         *in_flight = in_flight.saturating_sub(done);
-        let change = Change::Answered { left: connection.in_flight, most: settings.max_pipelined };
         let goes_on = connection.blocked.end_by(change);
         // The last turn may be long ago.
         let now = self.clock.now();
@@ -106,10 +103,10 @@ impl Reactor {
     pub(super) fn rest(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(server) = self.servers.get(connection.server) else { return };
-        if !connection.is_idle() {
+        if !connection.lane.is_idle() {
             return;
         }
-        connection.idle_since = now;
+        connection.lane.idle_since = now;
         if connection.idle_timer == Nanos::NEVER
             && let Some(limit) = server.settings.keep_alive
         {

@@ -10,7 +10,7 @@ use super::Reactor;
 use crate::batch::{Batch, Event};
 use crate::connection::Unreported;
 use crate::connection::id::ConnId;
-use crate::connection::state::{Blocked, Change};
+use crate::connection::state::{Blocked, Change, WriteState};
 use crate::connection::work::Work;
 use crate::server::{Server, ServerCounts};
 
@@ -36,8 +36,8 @@ impl Reactor {
         Ok(self.has_ready())
     }
 
-    /// A connection has had a turn in which nothing could be told.
-    pub(super) fn after_silence(&mut self, id: ConnId) {
+    /// Sees to what a connection could not be told of.
+    pub(super) fn after_untold(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get(id) else { return };
         let Unreported { secured, answered_last, .. } = connection.unreported;
         if secured {
@@ -56,11 +56,12 @@ impl Reactor {
         for connection in self.connections.iter_mut() {
             let Some(server) = self.servers.get_mut(connection.server) else { continue };
             let limit = server.settings.response_limit;
-            if !limit.is_some_and(|limit| connection.is_overdue(limit + GRACE, self.now)) {
+            let is_overdue = |limit| connection.lane.is_overdue(limit + GRACE, self.now);
+            if connection.write_state == WriteState::Ended || !limit.is_some_and(is_overdue) {
                 continue;
             }
             server.counts.timed_out += 1;
-            connection.timed_out = true;
+            connection.lane.timed_out = true;
             connection.write_state.end(false);
             connection.unreported.answered_last = true;
             // One that is gone is found so by the caller.
@@ -87,7 +88,7 @@ impl Reactor {
     /// Whether a response was given up.
     #[must_use]
     pub fn is_timed_out(&self, id: usize) -> bool {
-        self.connections.at(id).is_some_and(|connection| connection.timed_out)
+        self.connections.at(id).is_some_and(|connection| connection.lane.timed_out)
     }
 
     /// What a server has done without its caller.
@@ -147,6 +148,8 @@ impl Reactor {
                 batch.push(id, Event::Answered);
             }
             match untold.broken {
+                // It is closed by whoever hears of the failure.
+                Some(_) if connection.tell_failure(batch) => {}
                 Some(number) => self.tell_closed(id, number, batch),
                 None => self.run_again(id),
             }

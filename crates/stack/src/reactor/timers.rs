@@ -7,7 +7,6 @@ use millrace_net::{Clock as _, Nanos};
 use super::Reactor;
 use super::source::Source;
 use crate::batch::{Batch, Event};
-use crate::connection::EVENTS;
 use crate::connection::id::ConnId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +44,7 @@ impl Reactor {
     }
 
     pub(super) fn on_timers(&mut self, batch: &mut Batch<'_>) {
-        while batch.room() >= EVENTS
+        while batch.can_tell()
             && let Some((at, timer)) = self.timers.pop_due(self.now)
         {
             match timer {
@@ -70,7 +69,7 @@ impl Reactor {
             return;
         }
         connection.idle_timer = Nanos::NEVER;
-        if !connection.is_idle() || connection.idle_since == Nanos::NEVER {
+        if !connection.lane.is_idle() || connection.lane.idle_since == Nanos::NEVER {
             return;
         }
         let Some(limit) = self.servers.get(connection.server).and_then(|s| s.settings.keep_alive)
@@ -79,7 +78,7 @@ impl Reactor {
         };
         // Who has something to say, or has not taken all of its answer, is not idle.
         let waits = connection.is_queued_to_read() || connection.queued() > 0;
-        let since = if waits { self.now } else { connection.idle_since };
+        let since = if waits { self.now } else { connection.lane.idle_since };
         let at = since + limit;
         if at <= self.now {
             connection.open(batch);

@@ -171,7 +171,7 @@ impl Client {
                 Reading::Through => Reading::Through,
                 reading => panic!("raw bytes, {reading:?}"),
             };
-        } else if kind == Kind::Unsure as i32 {
+        } else if kind == Kind::Fallback as i32 {
             let Some(&Told::Unsure(at)) = expected(&self.sent, limits).get(self.told.len()) else {
                 panic!("a doubt where there is none");
             };

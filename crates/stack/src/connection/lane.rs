@@ -1,0 +1,136 @@
+//! A lane: one request after the other, each with its response. It is what the caller knows as a connection.
+//!
+//! With HTTP/1 a connection is one lane. It does not know how bytes come and go: that is the connection's part, so that a
+//! stream of another version of HTTP can be a lane as well.
+//!
+//! ```text
+//!   IncomingRequest: idle ──> began ──> head done ──> told, or answered by the cache ──> idle
+//!   responses:       in_flight = told - complete, in the order of the requests
+//! ```
+
+use std::time::Duration;
+
+use millrace_http::{HeadParser, ReceivedHead};
+use millrace_net::Nanos;
+
+use super::state::Change;
+use crate::response_tracker::{CacheAction, ResponseTracker};
+
+/// The request that is being received, or the next one.
+#[derive(Debug)]
+pub(crate) struct IncomingRequest {
+    /// When its first byte came; [`Nanos::NEVER`]: it has not come.
+    pub(crate) began: Nanos,
+    /// Its head is complete.
+    pub(crate) head_done: bool,
+    /// Bytes of it that have arrived since then, and since when that counts.
+    pub(super) arrived: u64,
+    pub(super) arriving_since: Nanos,
+    /// The caller takes its upgrade for an ordinary request.
+    pub(super) declines_upgrade: bool,
+    /// How often it has waited for the cache.
+    pub(crate) waits: u8,
+    /// It is told, whatever the cache has.
+    pub(crate) passes: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(super) parser: HeadParser,
+    pub(crate) incoming: IncomingRequest,
+    /// The last request that was told, or answered, is the last one.
+    pub(super) closes: bool,
+    /// Requests that were told, and those of them whose response is not complete.
+    pub(crate) requests: u32,
+    pub(crate) in_flight: u32,
+    /// Since when there are any, and whether nothing was sent since.
+    asked_at: Nanos,
+    pub(crate) untouched: bool,
+    /// The first of them was given up while the caller was busy; nothing more is sent.
+    pub(crate) timed_out: bool,
+    /// Since when no request is under way.
+    pub(crate) idle_since: Nanos,
+    /// The responses to what was told, as the cache sees them.
+    pub(crate) responses: Option<Box<ResponseTracker>>,
+}
+
+impl Lane {
+    /// One whose first request may have begun at `now`.
+    pub(super) fn new(now: Nanos) -> Self {
+        Self {
+            parser: HeadParser::default(),
+            incoming: IncomingRequest {
+                began: now,
+                head_done: false,
+                arrived: 0,
+                arriving_since: now,
+                declines_upgrade: false,
+                waits: 0,
+                passes: false,
+            },
+            closes: false,
+            requests: 0,
+            in_flight: 0,
+            asked_at: Nanos::NEVER,
+            untouched: false,
+            timed_out: false,
+            idle_since: Nanos::NEVER,
+            responses: None,
+        }
+    }
+
+    /// Nothing is under way: neither received nor answered.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.incoming.began == Nanos::NEVER
+    }
+
+    /// The caller has taken longer than this for a response of which nothing was sent.
+    pub(crate) fn is_overdue(&self, limit: Duration, now: Nanos) -> bool {
+        self.in_flight > 0 && self.untouched && !self.timed_out && now.since(self.asked_at) >= limit
+    }
+
+    /// So many bytes of the next request have come.
+    pub(super) fn begin(&mut self, now: Nanos, bytes: usize) {
+        self.incoming.began = now;
+        self.count_arriving(now, bytes);
+    }
+
+    /// From now on it counts how fast the request arrives.
+    pub(super) fn count_arriving(&mut self, now: Nanos, bytes: usize) {
+        self.incoming.arriving_since = now;
+        self.incoming.arrived = bytes as u64;
+    }
+
+    /// The caller is told of a request. The cache wants so much of the response.
+    pub(super) fn on_told(&mut self, head: &ReceivedHead, action: CacheAction, now: Nanos) {
+        if let Some(tracker) = &mut self.responses {
+            tracker.expect(head.method, action);
+        }
+        self.requests = self.requests.wrapping_add(1);
+        if self.in_flight == 0 {
+            (self.asked_at, self.untouched) = (now, true);
+        }
+        self.in_flight += 1;
+        self.idle_since = Nanos::NEVER;
+        self.on_disposed(head.keep_alive);
+    }
+
+    /// It is known what becomes of a request; the connection stays behind it if it is to be kept alive.
+    pub(super) fn on_disposed(&mut self, keep_alive: bool) {
+        self.incoming.declines_upgrade = false;
+        self.closes = !keep_alive;
+    }
+
+    /// The request is complete.
+    pub(super) fn await_next(&mut self) {
+        self.incoming.began = Nanos::NEVER;
+        self.incoming.head_done = false;
+    }
+
+    /// So many responses are complete, at most all. Gives how many were, and what that changes.
+    pub(crate) fn complete(&mut self, done: u32, max_pipelined: u32) -> (u32, Change) {
+        let done = done.min(self.in_flight);
+        self.in_flight -= done;
+        (done, Change::Answered { left: self.in_flight, most: max_pipelined })
+    }
+}
