@@ -61,6 +61,7 @@ impl Connection {
         let head = server.settings.head;
         let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
         let mut cx = Receiving { server, batch, limits, now, effects: Effects::default() };
+        self.limit_pipeline(cx.server);
         let flow = self.read_on(&mut cx);
         let Receiving { server, effects, .. } = cx;
         if let Flow::Broken(_) = flow {
@@ -408,7 +409,13 @@ impl Connection {
             framing => self.await_body(framing),
         }
         cx.server.in_flight += 1;
-        if self.lane.in_flight >= cx.server.settings.max_pipelined {
+        self.limit_pipeline(cx.server);
+    }
+
+    /// No more heads are read while as many requests as may be are with the caller. Another block may have taken the place
+    /// of this one.
+    fn limit_pipeline(&mut self, server: &Server) {
+        if self.blocked == Blocked::No && self.lane.in_flight >= server.settings.max_pipelined {
             self.blocked = Blocked::Pipeline;
         }
     }
