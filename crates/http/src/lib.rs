@@ -6,13 +6,14 @@
 //!
 //!   bytes from a client ──> HeadParser ──> Partial | Complete(ReceivedHead) | Unsure
 //!                           BodyDecoder ──> Data | End | More | Unsure
+//!   bytes for a client ──> ResponseSplitter ──> heads, bodies and ends, for a ResponseSink
 //! ```
 //!
 //! No sockets, no clock, no threads, no logging: what this crate does depends on its input alone, so a
 //! fuzz target for it is ten lines long.
 //!
 //! - [`h1`]: HTTP/1.1. For clients, [`RequestHead`] and [`ResponseDecoder`]; for servers, [`HeadParser`], which reads as
-//!   Node's parser does, and [`BodyDecoder`]
+//!   Node's parser does, [`BodyDecoder`] and [`ResponseSplitter`]
 //! - [`syntax`], [`authority`]: rules of the grammar that both share
 //!
 //! ```
@@ -36,6 +37,6 @@ pub mod syntax;
 pub use error::Error;
 pub use h1::{
     BodyDecoder, BodyEvent, Decoded, Framing, HeadLimits, HeadParser, KnownHead, MAX_HEAD, Method,
-    Parsed, ReceivedHead, RequestFraming, RequestHead, ResponseDecoder, ResponseHead, field_lines,
-    is_target, is_value, parse_field_line, parse_status_line,
+    Parsed, ReceivedHead, RequestFraming, RequestHead, ResponseDecoder, ResponseHead, ResponseSink,
+    ResponseSplitter, field_lines, is_target, is_value, parse_field_line, parse_status_line,
 };

@@ -9,6 +9,7 @@ mod request_head;
 mod response_body;
 mod response_decoder;
 mod response_head;
+mod response_splitter;
 
 pub use field_lines::field_lines;
 pub use method::Method;
@@ -17,3 +18,4 @@ pub use request_encoder::{RequestHead, is_target, is_value};
 pub use request_head::{HeadLimits, HeadParser, Parsed, ReceivedHead, RequestFraming};
 pub use response_decoder::{Decoded, KnownHead, MAX_HEAD, ResponseDecoder};
 pub use response_head::{Framing, ResponseHead, parse_field_line, parse_status_line};
+pub use response_splitter::{ResponseSink, ResponseSplitter};
