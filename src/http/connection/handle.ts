@@ -1,4 +1,6 @@
+import { closeSync } from 'node:fs';
 import net from 'node:net';
+import { systemError } from './socket-errors.js';
 
 /** The handle in which Node's own sockets and servers keep their descriptor. */
 export interface Handle {
@@ -44,7 +46,7 @@ function count(handle: Handle, name: string, get: () => number): void {
 
 const create = (
   net as unknown as {
-    _createServerHandle(address: null, port: number, type: number, fd: number): Handle;
+    _createServerHandle(address: null, port: number, type: number, fd: number): Handle | number;
   }
 )._createServerHandle;
 
@@ -66,9 +68,16 @@ export function closingHandle(): Handle {
 /** Among the types that Node has for handles of TCP and of pipes. */
 const SOCKET = 0;
 
-/** A handle of Node's own on the descriptor of a listening socket, which it closes; it accepts nothing. */
+/**
+ * A handle of Node's own on the descriptor of a listening socket, which it closes; it accepts nothing. Where there can be none,
+ * the descriptor is closed and the system's error is thrown.
+ */
 export function listeningHandle(fd: number, like: object): Handle {
   const handle = create(null, 0, 0, fd);
+  if (typeof handle === 'number') {
+    closeSync(fd);
+    throw systemError('listen', handle);
+  }
   // Its owner, and what Node calls at a connection.
   for (const key of Reflect.ownKeys(like)) {
     const own = Object.getOwnPropertyDescriptor(like, key) as PropertyDescriptor;

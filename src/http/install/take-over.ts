@@ -23,7 +23,7 @@ import {
   createAlreadyListeningError,
   isJoining,
   isPrefix,
-  listenShared,
+  listenToPrefix,
 } from '../sharing/listen-prefix.js';
 import { installSecureContext } from '../tls/secure-context.js';
 import { isSecure, nodeTlsConnection, SecureServer } from '../tls/secure-server.js';
@@ -44,22 +44,25 @@ interface TcpHandle {
 /** Marks the handle of a listening socket that the reactor accepts from. */
 const kListens = Symbol('millrace.listens');
 
-/**
- * Lets the reactor accept in the place of a handle; gives another of the same kind for whoever looks at it or sends it to
- * another process. `membership`: of the shared address that the server is to have a part of.
- */
-function listenNatively(
-  nativeServer: NativeServer,
-  handle: TcpHandle,
-  membership?: number,
-): Handle {
+/** Listens natively at a shared address, of which the server is to have a part; what fails leaves nothing behind. */
+function listenShared(nativeServer: NativeServer, handle: TcpHandle, membership: number): Handle {
   try {
-    if (membership !== undefined) nativeServer.share(membership, handle.fd);
+    nativeServer.share(membership, handle.fd);
+    return listenNatively(nativeServer, handle);
   } catch (error) {
     handle.close();
     nativeServer.server._handle = null;
+    // What is left of its part in the address goes with it.
+    dispose(nativeServer.server);
     throw error;
   }
+}
+
+/**
+ * Lets the reactor accept in the place of a handle; gives another of the same kind for whoever looks at it or sends it to
+ * another process. What fails leaves the handle as it was.
+ */
+function listenNatively(nativeServer: NativeServer, handle: TcpHandle): Handle {
   let listener = native.stackListen(nativeServer.id, handle.fd);
   let publicHandle: Handle;
   try {
@@ -141,10 +144,10 @@ function listenWith(
   handle: AcceptingHandle,
   membership?: number,
 ): Handle {
+  if (membership !== undefined) return listenShared(nativeServer, handle, membership);
   try {
-    return listenNatively(nativeServer, handle, membership);
-  } catch (error) {
-    if (membership !== undefined) throw error;
+    return listenNatively(nativeServer, handle);
+  } catch {
     acceptFrom(nativeServer, handle);
     return handle as unknown as Handle;
   }
@@ -315,7 +318,7 @@ export function installPrefixes(prototype: object): void {
   target.listen = function (...args) {
     if (isJoining(this)) throw createAlreadyListeningError();
     if (!isPrefix(args)) return listen.apply(this, args);
-    listenShared(this, args, isSecure(this), findImpediment(this));
+    listenToPrefix(this, args, isSecure(this), findImpediment(this));
     return this;
   };
 }

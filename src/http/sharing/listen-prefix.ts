@@ -41,7 +41,7 @@ export function claimMembership(server: http.Server): number | undefined {
 }
 
 /** Makes a server listen to a URL prefix. `impediment`: why it cannot be served natively, or `null`. */
-export function listenShared(
+export function listenToPrefix(
   server: HttpServer,
   [url, ...args]: [string, ...unknown[]],
   secure: boolean,

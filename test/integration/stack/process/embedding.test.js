@@ -13,6 +13,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { findFreePort } from '../../../../dist/process/discovery/free-port.js';
 import { REGISTER } from '../../../fixtures/stack/pair.js';
 
 const LIMIT = { timeout: 60_000 };
@@ -219,4 +220,25 @@ test('a server listens when few descriptors are left', { ...LIMIT, skip }, async
   const [none, ...some] = await Promise.all(told);
   assert.deepEqual(none, { failed: 'EMFILE' });
   for (const message of some) assert.deepEqual(message, { body: 'hello' });
+});
+
+test('a prefix that cannot be listened to for want of descriptors leaves none behind', {
+  ...LIMIT,
+  skip,
+}, async (t) => {
+  const execArgv = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, '--import', REGISTER];
+  const ports = mkdtempSync(join(tmpdir(), 'millrace-ports-'));
+  t.after(() => rmSync(ports, { recursive: true, force: true }));
+  const env = { ...process.env, MILLRACE_PORTS: ports };
+  const failures = [];
+  for (const left of [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) {
+    const args = [left, await findFreePort()];
+    const child = start(t, 'scarce-prefix.js', args, { execPath: '/bin/sh', execArgv, env });
+    const [{ failed, ...message }] = await once(child, 'message');
+    assert.deepEqual(message, { leaked: 0, body: 'hello' }, `${left} left, ${failed}`);
+    failures.push(failed);
+  }
+  // Each step, from the lock of the directory to the last duplicate of the listening socket, was short of one.
+  const count = failures.findLastIndex((code) => code !== undefined) + 1;
+  assert.ok(count >= 3 && !failures.slice(0, count).includes(undefined), failures.join());
 });
