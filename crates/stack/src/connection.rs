@@ -88,9 +88,8 @@ pub(crate) struct Connection {
     pub(crate) readable: bool,
     /// The peer has ended its side: no event will tell of what is still unread.
     pub(crate) peer_ended: bool,
-    /// All bytes that were read, TLS apart, and where in the batch's memory the last of them begin.
+    /// All bytes that were read, TLS apart.
     pub(crate) bytes_read: u64,
-    packet: usize,
     /// Bytes that the channel has taken, so far.
     given: u64,
     /// Since when bytes wait to be sent, as far as anybody has looked, and how many the peer had taken then.
@@ -151,7 +150,6 @@ impl Connection {
             readable: true,
             peer_ended: false,
             bytes_read: 0,
-            packet: 0,
             waiting_since: Nanos::NEVER,
             given: 0,
             taken_before: 0,

@@ -28,6 +28,8 @@ pub(super) struct Receiving<'a, 'b> {
     pub(super) batch: &'a mut Batch<'b>,
     limits: HeadLimits,
     pub(super) now: Nanos,
+    /// Where in the batch's bytes begins what was read last.
+    packet: usize,
     pub(super) effects: Effects,
 }
 
@@ -60,7 +62,8 @@ impl Connection {
         // Of what is larger, not all would be there at once: the host's parser reads it.
         let head = server.settings.head;
         let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
-        let mut cx = Receiving { server, batch, limits, now, effects: Effects::default() };
+        let effects = Effects::default();
+        let mut cx = Receiving { server, batch, limits, now, packet: 0, effects };
         self.limit_pipeline(cx.server);
         let flow = self.read_on(&mut cx);
         let Receiving { server, effects, .. } = cx;
@@ -106,7 +109,7 @@ impl Connection {
             {
                 return flow;
             }
-            let received = match self.read(cx.batch) {
+            let received = match self.read(cx) {
                 Ok(received) => received,
                 Err(error) => return self.broken(cx.batch, &error),
             };
@@ -131,14 +134,15 @@ impl Connection {
     }
 
     /// Reads, behind what was kept.
-    fn read(&mut self, batch: &mut Batch<'_>) -> io::Result<Received> {
+    fn read(&mut self, cx: &mut Receiving<'_, '_>) -> io::Result<Received> {
+        let Receiving { batch, packet, .. } = cx;
         let kept = self.input.len();
         let start = batch.used;
         let mut end = start + kept;
         batch.bytes[start..end].copy_from_slice(&self.input);
         self.input.clear();
         let mut eof = false;
-        self.packet = end;
+        *packet = end;
         // What is kept is a part of a head or trailer at most, unless the caller made us wait.
         if self.readable && kept < READ {
             let room = self.transport.room();
@@ -220,7 +224,7 @@ impl Connection {
                 ReadState::Head => self.take_head(cx, at, end)?,
                 _ if !cx.batch.can_tell() => Step::Stop(at, Flow::Report),
                 ReadState::Body(_) => self.take_body(cx, at, end),
-                ReadState::Closed => self.take_behind_last(cx.batch, at, end),
+                ReadState::Closed => self.take_behind_last(cx, at, end),
                 ReadState::Raw => {
                     cx.batch.push(self.id, Event::Raw(Span::new(at, end)));
                     self.ask(cx.batch, at, end)
@@ -251,7 +255,7 @@ impl Connection {
         let head = match self.lane.parser.parse(bytes, &cx.limits) {
             Parsed::Partial => return Ok(Step::Wait(at)),
             Parsed::Unsure => {
-                return Ok(self.fall_back(cx.batch, (at, end), FallbackReason::Head, 0));
+                return Ok(self.fall_back(cx, (at, end), FallbackReason::Head, 0));
             }
             Parsed::Complete(head) => head,
         };
@@ -262,7 +266,7 @@ impl Connection {
             return Ok(step);
         }
         if head.upgrade && !self.lane.incoming.declines_upgrade {
-            return Ok(self.fall_back(cx.batch, (at, end), FallbackReason::Upgrade, 0));
+            return Ok(self.fall_back(cx, (at, end), FallbackReason::Upgrade, 0));
         }
         let consulted = match cx.batch.can_tell() {
             true => self.consult(cx, start, &head)?,
@@ -339,16 +343,16 @@ impl Connection {
             }
             BodyEvent::Unsure { at: offset } => {
                 let prelude = decoder.prelude().len();
-                self.fall_back(cx.batch, (at + offset, end), FallbackReason::Body, prelude)
+                self.fall_back(cx, (at + offset, end), FallbackReason::Body, prelude)
             }
         }
     }
 
     /// Behind the last request there is nothing but empty lines.
-    fn take_behind_last(&mut self, batch: &mut Batch<'_>, at: usize, end: usize) -> Step {
-        let lines = batch.bytes[at..end].iter().take_while(|byte| is_line_end(**byte)).count();
+    fn take_behind_last(&mut self, cx: &mut Receiving<'_, '_>, at: usize, end: usize) -> Step {
+        let lines = cx.batch.bytes[at..end].iter().take_while(|byte| is_line_end(**byte)).count();
         match at + lines {
-            next if next < end => self.fall_back(batch, (next, end), FallbackReason::Closed, 0),
+            next if next < end => self.fall_back(cx, (next, end), FallbackReason::Closed, 0),
             next => Step::Next(next),
         }
     }
@@ -439,18 +443,18 @@ impl Connection {
     /// Leaves bytes to the caller's parser.
     fn fall_back(
         &mut self,
-        batch: &mut Batch<'_>,
+        cx: &mut Receiving<'_, '_>,
         (at, end): (usize, usize),
         reason: FallbackReason,
         prelude: usize,
     ) -> Step {
-        if !batch.can_tell() {
+        if !cx.batch.can_tell() {
             return Step::Stop(at, Flow::Report);
         }
-        self.open(batch);
-        let (bytes, packet) = (Span::new(at, end), self.packet);
-        batch.push(self.id, Event::Fallback { bytes, reason, prelude, packet });
-        self.ask(batch, at, end)
+        self.open(cx.batch);
+        let (bytes, packet) = (Span::new(at, end), cx.packet);
+        cx.batch.push(self.id, Event::Fallback { bytes, reason, prelude, packet });
+        self.ask(cx.batch, at, end)
     }
 
     /// Waits for one of the `proceed`s. The bytes stay in `input` as well.
