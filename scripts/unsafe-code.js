@@ -6,7 +6,7 @@ import { root } from './step.js';
 /** Files and folders below `crates/` with `unsafe` code; each block has its SAFETY argument, which clippy asks for. */
 const UNSAFE = [
   'node/src/ffi/',
-  'stack/src/sharing/socket_option.rs',
+  'share/src/socket_option.rs',
   // Allocators that count.
   'cache/tests/allocation.rs',
   'load/tests/allocation.rs',

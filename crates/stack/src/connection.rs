@@ -3,10 +3,10 @@
 pub(crate) mod cache;
 pub(crate) mod id;
 pub(crate) mod lane;
-mod owner;
 mod queue;
 pub(crate) mod rates;
 mod receiving;
+pub(crate) mod routing;
 mod sending;
 pub(crate) mod state;
 mod tls;
@@ -17,12 +17,12 @@ use std::net::SocketAddr;
 use millrace_net::Nanos;
 use millrace_net::socket::Socket;
 
-use crate::forwarded::Relay;
-use crate::sharing::Owner;
+use crate::router::Route;
 use crate::transport::Transport;
 use id::ConnId;
 use lane::Lane;
 use queue::Queue;
+use routing::Routing;
 use state::{Blocked, ReadState, WriteState};
 use work::Work;
 
@@ -43,7 +43,7 @@ pub(crate) enum Flow {
     /// There is something to report before it reads on, and nobody to be told.
     Report,
     /// The next request is another's.
-    Leaves(Owner),
+    Leaves(Route),
 }
 
 /// What receiving has led to, beside events.
@@ -107,20 +107,8 @@ pub(crate) struct Connection {
     pub(crate) certified: bool,
     /// The caller has not been told of it: its first request may be another's.
     pub(crate) unopened: bool,
-    /// It is where it belongs, so it is not given to others of the same prefix.
-    pub(crate) pinned: bool,
-    /// Its text is another process's to answer.
-    pub(crate) relay: Option<Box<Relay>>,
-    /// The shared address that it came to.
-    pub(crate) ground: Option<usize>,
-    /// The caller was told of the session whose text it has.
-    tls_info_delivered: bool,
-    /// What was sent last is the last of it.
-    pub(crate) final_bytes_sent: bool,
-    /// How often it was given on since its last response.
-    pub(crate) hops: u8,
-    /// Whoever it was given to has not taken it in time, and would not know it from one that is given anew: it ends here.
-    pub(crate) withdrawn: bool,
+    /// It came to a shared address.
+    pub(crate) routing: Option<Box<Routing>>,
 }
 
 impl Connection {
@@ -133,7 +121,7 @@ impl Connection {
     ) -> Self {
         let read_state = match transport {
             Transport::Tls(_) => ReadState::Handshake { defers_requests: false },
-            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Gone => ReadState::Head,
+            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => ReadState::Head,
         };
         Self {
             read_state,
@@ -160,13 +148,7 @@ impl Connection {
             server_name: None,
             certified: false,
             unopened: false,
-            pinned: false,
-            ground: None,
-            tls_info_delivered: false,
-            final_bytes_sent: false,
-            relay: None,
-            hops: 0,
-            withdrawn: false,
+            routing: None,
         }
     }
 
@@ -198,7 +180,7 @@ impl Connection {
         if self.write_state != WriteState::Ended {
             return false;
         }
-        if let Some(relay) = &self.relay {
+        if let Some(relay) = self.relay() {
             return !relay.client_ended;
         }
         let unread = || self.transport.socket().is_some_and(|socket| socket.unread() > 0);

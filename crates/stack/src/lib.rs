@@ -42,7 +42,8 @@
 //! - [`settings`]: the limits of one server; `server`: these, and its cache
 //! - `response_tracker`: what the cache learns from the responses that leave
 //! - `keep_alive`: TCP's own probes
-//! - [`sharing`]: one port for several processes
+//! - [`router`]: ports that are shared, with whom their requests are divided by something outside of this crate; `relay`: the
+//!   text of TLS sessions whose requests are answered elsewhere
 //! - [`companion`]: a second thread, for as long as the first is busy; `watchdog`: how it knows
 //!
 //! A reactor belongs to one thread at a time and never blocks: whoever drives it waits for its descriptor
@@ -53,13 +54,13 @@
 pub mod batch;
 pub mod companion;
 mod connection;
-mod forwarded;
 mod keep_alive;
 pub mod reactor;
+mod relay;
 mod response_tracker;
+pub mod router;
 mod server;
 pub mod settings;
-pub mod sharing;
 mod transport;
 mod watchdog;
 

@@ -4,13 +4,12 @@ mod accepting;
 mod caching;
 mod commands;
 mod events;
-mod given;
 mod handshakes;
 mod limits;
 mod lingering;
 mod relaying;
+mod routing;
 mod sending;
-mod sharing;
 mod source;
 mod standby;
 #[cfg(test)]
@@ -27,17 +26,18 @@ use slab::Slab;
 
 use accepting::Accepting;
 use lingering::Lingering;
-use sharing::Sharing;
 use source::Source;
 use timers::Timer;
 
 pub use caching::Exchange;
+pub(crate) use routing::router_token;
 
 use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::connection::id::{ConnId, Connections};
 use crate::connection::state::Change;
 use crate::connection::work::{Queue, Work};
+use crate::router::{Arrival, Router};
 use crate::server::Server;
 use crate::settings::Settings;
 use crate::transport::Transport;
@@ -80,7 +80,12 @@ pub struct Reactor {
     removed: Vec<usize>,
     woken: bool,
     timers_changed: bool,
-    sharing: Sharing,
+    /// Of a reactor that shares addresses.
+    router: Option<Box<dyn Router>>,
+    /// When its timer comes; any other is of no consequence.
+    router_timer: Nanos,
+    /// Scratch: what it attaches in a call.
+    arrivals: Vec<Arrival>,
 }
 
 impl Reactor {
@@ -109,7 +114,9 @@ impl Reactor {
             removed: Vec::new(),
             woken: false,
             timers_changed: false,
-            sharing: Sharing::new(),
+            router: None,
+            router_timer: Nanos::NEVER,
+            arrivals: Vec::new(),
         })
     }
 
@@ -152,8 +159,9 @@ impl Reactor {
         } else {
             // What is new now comes behind those that wait.
             self.now = self.clock.now();
+            self.run_router();
             self.run_ready(batch);
-            self.send_given();
+            self.flush_router();
         }
         self.on_timers(batch);
         Ok(self.has_ready() || !self.reports.is_empty())
@@ -161,7 +169,7 @@ impl Reactor {
 
     /// Something goes on without an event.
     fn has_ready(&self) -> bool {
-        !self.run_queue.is_empty() || !self.ready_sources.is_empty()
+        !self.run_queue.is_empty() || !self.ready_sources.is_empty() || self.has_router_work()
     }
 
     /// The caller has heard of the end of these.
@@ -179,7 +187,7 @@ impl Reactor {
     /// Servers that are gone, with what was accepted for them and has not been told.
     fn drop_removed(&mut self, batch: &mut Batch<'_>) {
         if !self.removed.is_empty() {
-            // What is given on now is not as late as this turn.
+            // The last turn may be long ago.
             self.now = self.clock.now();
         }
         while let Some(server) = self.removed.pop() {
@@ -190,7 +198,7 @@ impl Reactor {
                     self.remove(id);
                 }
             }
-            self.drop_member(server);
+            self.call_router(self.now, |router, context| router.remove_server(server, context));
             self.servers.try_remove(server);
         }
     }
@@ -199,20 +207,20 @@ impl Reactor {
     fn take_events(&mut self, batch: &mut Batch<'_>, goes_on: bool) -> io::Result<()> {
         match self.poll.poll(&mut self.ready, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => {
-                self.send_given();
+                self.flush_router();
                 return Err(error);
             }
             _ => self.now = self.clock.now(),
         }
         self.woken = false;
         let ready = std::mem::replace(&mut self.ready, Events::with_capacity(0));
-        // What others have said before a request came is known when that is looked at.
-        if self.is_sharing() {
-            for source in ready.iter().map(|event| Source::of(event.token())) {
-                if source.is_shared() {
-                    self.on_others(source);
+        if let Some(router) = &mut self.router {
+            for event in &ready {
+                if let Source::Router(key) = Source::of(event.token()) {
+                    router.on_ready(key);
                 }
             }
+            self.run_router();
         }
         if goes_on {
             self.run_ready(batch);
@@ -223,7 +231,7 @@ impl Reactor {
         self.ready = ready;
         // Before the timers: who has something to say is not idle.
         self.run_ready(batch);
-        self.send_given();
+        self.flush_router();
         Ok(())
     }
 
@@ -243,8 +251,8 @@ impl Reactor {
                     self.ready_sources.push(source);
                 }
             }
-            // Heard above.
-            Source::Peer(_) | Source::Door(_) | Source::Waker => {}
+            // The router has heard of its own.
+            Source::Router(_) | Source::Waker => {}
         }
     }
 
@@ -266,10 +274,6 @@ impl Reactor {
     fn run_ready(&mut self, batch: &mut Batch<'_>) {
         let (sources, connections) =
             (std::mem::take(&mut self.ready_sources), self.run_queue.len());
-        // As above: what others say comes first, and leads to new routes once.
-        for &source in sources.iter().filter(|source| source.is_shared()) {
-            self.on_others(source);
-        }
         for _ in 0..connections {
             if let Some((connection, _)) = self.run_queue.pop(&mut self.connections) {
                 let id = connection.id;

@@ -7,7 +7,6 @@ use millrace_net::Nanos;
 use millrace_net::tls::secure_context::SecureContext;
 
 use crate::settings::Settings;
-use crate::sharing::{Owner, Routes};
 
 /// A server as its connections meet it.
 #[derive(Debug)]
@@ -29,8 +28,6 @@ pub(crate) struct Server {
     pub(crate) has_handshake_timer: bool,
     /// When the timer comes for those who wait for another's response.
     pub(crate) timed: Nanos,
-    /// Who has which requests, for each shared address that it has connections of.
-    pub(crate) routes: Vec<(usize, Routes)>,
     pub(crate) counts: ServerCounts,
     /// Held by each of its connections that linger, and here.
     pub(crate) lingering: Arc<()>,
@@ -66,7 +63,6 @@ impl Server {
             lines: Vec::new(),
             has_handshake_timer: false,
             timed: Nanos::NEVER,
-            routes: Vec::new(),
             in_flight: 0,
             held: 0,
             context: None,
@@ -85,21 +81,6 @@ impl Server {
     pub(crate) fn set_lines(&mut self, keep_alive: bool) {
         self.lines.clear();
         self.lines.extend_from_slice(if keep_alive { &self.kept } else { CLOSES });
-    }
-
-    /// Who has which requests of a shared address.
-    pub(crate) fn routes_of(&mut self, ground: usize) -> Option<&mut Routes> {
-        self.routes.iter_mut().find(|(of, _)| *of == ground).map(|(_, routes)| routes)
-    }
-
-    /// Whoever has the prefixes of this host at an address, if that is not `server`.
-    pub(crate) fn owner_of_host(
-        &mut self,
-        ground: Option<usize>,
-        server: usize,
-        host: &str,
-    ) -> Option<Owner> {
-        self.routes_of(ground?)?.owner_of_host(host, Owner::Server(server))
     }
 
     /// One more request would be too much.

@@ -7,7 +7,7 @@ use millrace_net::socket::Socket;
 use millrace_net::tls::server::{CIPHERTEXT, PLAINTEXT, ServerTlsStream};
 
 use crate::connection::READ;
-use crate::forwarded::About;
+use crate::router::SessionInfo;
 
 // Text of one read fits where bytes of one read do.
 const _: () = assert!(PLAINTEXT == READ);
@@ -17,9 +17,9 @@ pub(crate) enum Transport {
     Plain(Socket),
     Tls(Box<ServerTlsStream>),
     /// Text of a session that another process has.
-    Forwarded(Socket, Box<About>),
-    /// It was given to another process.
-    Gone,
+    Forwarded(Socket, Box<SessionInfo>),
+    /// The socket was given away.
+    Detached,
 }
 
 impl Transport {
@@ -32,22 +32,22 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => Some(socket),
             Self::Tls(tls) => Some(tls.socket()),
-            Self::Gone => None,
+            Self::Detached => None,
         }
     }
 
     /// What is known of the session whose text this is.
-    pub(crate) fn forwarded(&self) -> Option<&About> {
+    pub(crate) fn forwarded(&self) -> Option<&SessionInfo> {
         match self {
-            Self::Forwarded(_, about) => Some(about),
-            Self::Plain(_) | Self::Tls(_) | Self::Gone => None,
+            Self::Forwarded(_, session) => Some(session),
+            Self::Plain(_) | Self::Tls(_) | Self::Detached => None,
         }
     }
 
     /// Bytes that [`Self::read`] wants; what it gives is in the first [`READ`] of them.
     pub(crate) fn room(&self) -> usize {
         match self {
-            Self::Plain(_) | Self::Forwarded(..) | Self::Gone => READ,
+            Self::Plain(_) | Self::Forwarded(..) | Self::Detached => READ,
             Self::Tls(_) => READ + CIPHERTEXT,
         }
     }
@@ -56,7 +56,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.read(buffer),
             Self::Tls(tls) => tls.read(buffer),
-            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
+            Self::Detached => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -64,7 +64,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write(bytes),
             Self::Tls(tls) => tls.write_two(bytes, &[]),
-            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
+            Self::Detached => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -72,7 +72,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write_two(first, second),
             Self::Tls(tls) => tls.write_two(first, second),
-            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
+            Self::Detached => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -81,7 +81,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write_last(bytes),
             Self::Tls(tls) => tls.write_last(bytes),
-            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
+            Self::Detached => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -94,7 +94,7 @@ impl Transport {
     /// Sends what the channel itself has kept; `true` if nothing is left.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         match self {
-            Self::Plain(_) | Self::Forwarded(..) | Self::Gone => Ok(true),
+            Self::Plain(_) | Self::Forwarded(..) | Self::Detached => Ok(true),
             Self::Tls(tls) => tls.flush(),
         }
     }
@@ -102,7 +102,7 @@ impl Transport {
     /// Bytes that were taken and have not left.
     pub(crate) fn unsent(&self) -> usize {
         match self {
-            Self::Plain(_) | Self::Forwarded(..) | Self::Gone => 0,
+            Self::Plain(_) | Self::Forwarded(..) | Self::Detached => 0,
             Self::Tls(tls) => tls.unsent(),
         }
     }
@@ -123,7 +123,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => Some((socket, Vec::new())),
             Self::Tls(tls) => Some(tls.into_parts()),
-            Self::Gone => None,
+            Self::Detached => None,
         }
     }
 }

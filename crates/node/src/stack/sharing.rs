@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use millrace_stack::sharing::joining::{JoinError, Joined, ReactorId, join};
-use millrace_stack::sharing::prefix::UrlPrefix;
+use millrace_share::joining::{JoinError, Joined, ReactorId, join};
+use millrace_share::{SharedPorts, UrlPrefix};
+use millrace_stack::router::RouterContext;
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Error, Result, Task};
 use napi_derive::napi;
@@ -26,6 +27,18 @@ struct Ticket {
     listener: Option<OwnedFd>,
     /// A duplicate of it that the caller was given.
     given: Option<GivenSocket>,
+}
+
+/// Calls the shared ports of this thread's reactor, which has them from the first call on.
+fn with_ports<R>(action: impl FnOnce(&mut SharedPorts, &mut RouterContext<'_>) -> R) -> Result<R> {
+    let result = with(|reactor| {
+        if !reactor.has_router() {
+            reactor.set_router(Box::new(SharedPorts::default()));
+        }
+        reactor.with_router(action)
+    })?;
+    // There is no other router.
+    result.ok_or_else(nothing_joined)
 }
 
 /// A URL prefix, taken apart.
@@ -101,7 +114,7 @@ impl Task for Joining {
             }
         };
         let listener = match joined.take_listener() {
-            None => with(|reactor| reactor.shared_listener(joined.prefix()))?
+            None => with_ports(|ports, _| ports.shared_listener(joined.prefix()))?
                 .transpose()
                 .map_err(system_error)?,
             listener => listener,
@@ -126,7 +139,7 @@ impl Task for Joining {
 pub fn stack_join(base: String, prefix: String) -> Result<AsyncTask<Joining>> {
     let prefix =
         UrlPrefix::parse(&prefix).map_err(|error| Error::from_reason(error.to_string()))?;
-    let own = with(|reactor| reactor.id())?;
+    let own = with_ports(|ports, _| ports.id())?;
     Ok(AsyncTask::new(Joining { base: base.into(), prefix, own }))
 }
 
@@ -149,7 +162,8 @@ pub fn stack_share(server: u32, ticket: u32, fd: i32) -> Result<()> {
     let ticket = JOINED.with_borrow_mut(|all| all.remove(&ticket));
     let Ticket { joined, .. } = ticket.ok_or_else(nothing_joined)?;
     let listener = duplicate(fd)?;
-    with(|reactor| reactor.share(server as usize, joined, listener))?.map_err(system_error)
+    with_ports(|ports, context| ports.share(server as usize, joined, listener, context))?
+        .map_err(system_error)
 }
 
 /// Leaves what was joined, if it is not shared. `unused`: nobody uses the descriptor that was given for it.
@@ -170,7 +184,7 @@ fn nothing_joined() -> Error {
 /// Gives a server's prefix back.
 #[napi]
 pub fn stack_unshare(server: u32) -> Result<()> {
-    with(|reactor| reactor.unshare(server as usize))
+    with_ports(|ports, context| ports.unshare(server as usize, context))
 }
 
 /// Whether the text of a TLS connection goes to another process.
@@ -186,5 +200,5 @@ pub fn stack_owns(
     #[napi(ts_arg_type = "Uint8Array")] target: Bytes,
     #[napi(ts_arg_type = "Uint8Array")] host: Bytes,
 ) -> Result<bool> {
-    with(|reactor| reactor.owns(server as usize, &target.0, &host.0))
+    with_ports(|ports, context| ports.owns(server as usize, &target.0, &host.0, context.now()))
 }

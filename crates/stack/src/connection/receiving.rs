@@ -5,12 +5,12 @@ use std::io;
 use millrace_http::{BodyDecoder, BodyEvent, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 
-use super::owner::Found;
 use super::state::{Blocked, Change, ReadState};
 use super::{Connection, Effects, Flow, READ};
 use crate::batch::{Batch, Event, FallbackReason, Span, flag};
 use crate::connection::cache::Consulted;
 use crate::response_tracker::CacheAction;
+use crate::router::Router;
 use crate::server::Server;
 use crate::settings::HeadLimits;
 
@@ -25,6 +25,8 @@ const MAX_NAMES: usize = 512;
 #[derive(Debug)]
 pub(super) struct Receiving<'a, 'b> {
     pub(super) server: &'a mut Server,
+    /// Of a connection of a shared address.
+    pub(super) router: Option<&'a mut (dyn Router + 'static)>,
     pub(super) batch: &'a mut Batch<'b>,
     limits: HeadLimits,
     pub(super) now: Nanos,
@@ -56,6 +58,7 @@ impl Connection {
     pub(crate) fn receive(
         &mut self,
         server: &mut Server,
+        router: Option<&mut (dyn Router + 'static)>,
         batch: &mut Batch<'_>,
         now: Nanos,
     ) -> (Flow, Effects) {
@@ -63,7 +66,7 @@ impl Connection {
         let head = server.settings.head;
         let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
         let effects = Effects::default();
-        let mut cx = Receiving { server, batch, limits, now, packet: 0, effects };
+        let mut cx = Receiving { server, router, batch, limits, now, packet: 0, effects };
         self.limit_pipeline(cx.server);
         let flow = self.read_on(&mut cx);
         let Receiving { server, effects, .. } = cx;
@@ -93,16 +96,10 @@ impl Connection {
             if cx.batch.bytes.len() < cx.batch.used + room {
                 return Flow::Again;
             }
-            if !self.tls_info_delivered && self.transport.forwarded().is_some() {
-                // Nothing is answered before the caller has judged the client.
-                if !cx.batch.can_tell() {
-                    return Flow::Report;
-                }
-                self.open(cx.batch);
-                self.tell_forwarded(cx.batch);
-                self.tls_info_delivered = true;
-                self.read_state = ReadState::Secured;
-                return Flow::Idle;
+            if self.routing.is_some()
+                && let Some(flow) = self.introduce(cx.batch)
+            {
+                return flow;
             }
             if let ReadState::Handshake { .. } = self.read_state
                 && let Some(flow) = self.drive_handshake(cx)
@@ -127,7 +124,7 @@ impl Connection {
             ReadState::Handshake { .. } => server.context.is_some(),
             ReadState::Head => {
                 let refuses = server.settings.max_in_flight.is_some();
-                server.caches() || refuses || self.ground.is_some()
+                server.caches() || refuses || self.routing.is_some()
             }
             _ => false,
         }
@@ -260,7 +257,7 @@ impl Connection {
             Parsed::Complete(head) => head,
         };
         let start = at + head.start;
-        if self.ground.is_some()
+        if self.routing.is_some()
             && let Some(step) = self.route(cx, (at, start), &head)
         {
             return Ok(step);
@@ -288,37 +285,6 @@ impl Connection {
                     _ => Step::Wait(at),
                 }
             }
-        })
-    }
-
-    /// What becomes of a request at a shared address; `None`: it is this server's.
-    fn route(
-        &mut self,
-        cx: &mut Receiving<'_, '_>,
-        (at, start): (usize, usize),
-        head: &ReceivedHead,
-    ) -> Option<Step> {
-        let behind = start + head.length;
-        Some(match self.find_owner(cx.server, &cx.batch.bytes[start..behind], head) {
-            // The caller decides about it first.
-            Found::Here if self.unopened && cx.server.settings.screens => {
-                if !cx.batch.can_tell() {
-                    return Some(Step::Stop(at, Flow::Report));
-                }
-                self.blocked = Blocked::Admission;
-                self.open(cx.batch);
-                Step::Wait(at)
-            }
-            Found::Here => return None,
-            Found::Leaves(owner) => Step::Stop(at, Flow::Leaves(owner)),
-            Found::Waits => Step::Wait(at),
-            Found::Nobody { .. } if !cx.batch.can_tell() && has_body(head) => {
-                Step::Stop(at, Flow::Report)
-            }
-            Found::Nobody { gone } => match self.decline(cx, head, gone) {
-                true => Step::Stop(behind, Flow::Report),
-                false => Step::Next(behind),
-            },
         })
     }
 

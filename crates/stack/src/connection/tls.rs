@@ -10,23 +10,22 @@ use super::receiving::Receiving;
 use super::state::ReadState;
 use super::{Connection, Flow};
 use crate::batch::{Batch, Event, failed, secure};
-use crate::forwarded::About;
-use crate::server::Server;
+use crate::router::{Route, SessionInfo};
 use crate::transport::Transport;
 
 impl Connection {
     pub(crate) fn tls(&self) -> Option<&ServerTlsStream> {
         match &self.transport {
             Transport::Tls(tls) => Some(tls),
-            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Gone => None,
+            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => None,
         }
     }
 
     /// What whoever has the requests of this connection is to know of its session.
-    pub(crate) fn about(&self) -> Option<About> {
+    pub(crate) fn session_info(&self) -> Option<SessionInfo> {
         let tls = self.tls()?;
         let agreed = tls.agreed()?;
-        Some(About {
+        Some(SessionInfo {
             name: agreed.name.map(str::to_owned),
             protocol: tls.protocol().map(<[u8]>::to_vec),
             resumed: agreed.resumed,
@@ -34,28 +33,28 @@ impl Connection {
             suite: agreed.suite,
             asked: agreed.verdict != CertificateVerdict::NotAsked,
             certificates: tls.certificates(),
-            ..About::default()
+            ..SessionInfo::default()
         })
     }
 
     /// Tells of a session that another process has.
     pub(crate) fn tell_forwarded(&self, batch: &mut Batch<'_>) {
-        let Transport::Forwarded(_, about) = &self.transport else { return };
-        let name = about.name.as_deref().unwrap_or_default();
-        let protocol = about.protocol.as_deref().unwrap_or_default();
+        let Some(session) = self.transport.forwarded() else { return };
+        let name = session.name.as_deref().unwrap_or_default();
+        let protocol = session.protocol.as_deref().unwrap_or_default();
         let name = batch.keep(name.as_bytes());
         let protocol = batch.keep(protocol).length();
-        let resumed = if about.resumed { secure::RESUMED } else { 0 };
-        let tls13 = if about.tls13 { secure::TLS13 } else { 0 };
-        let asked = if about.asked { secure::ASKED } else { 0 };
+        let resumed = if session.resumed { secure::RESUMED } else { 0 };
+        let tls13 = if session.tls13 { secure::TLS13 } else { 0 };
+        let asked = if session.asked { secure::ASKED } else { 0 };
         let flags = resumed | tls13 | asked;
-        batch.push(self.id, Event::Forwarded { name, suite: about.suite, flags, protocol });
+        batch.push(self.id, Event::Forwarded { name, suite: session.suite, flags, protocol });
     }
 
     fn tls_mut(&mut self) -> Option<&mut ServerTlsStream> {
         match &mut self.transport {
             Transport::Tls(tls) => Some(tls),
-            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Gone => None,
+            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => None,
         }
     }
 
@@ -63,7 +62,7 @@ impl Connection {
     pub(super) fn drive_handshake(&mut self, cx: &mut Receiving<'_, '_>) -> Option<Flow> {
         let progress = self.tls_mut()?.drive_handshake();
         if !cx.batch.can_tell()
-            && let Some(flow) = self.drive_handshake_untold(&progress, cx.server)
+            && let Some(flow) = self.drive_handshake_untold(&progress, cx)
         {
             return flow.or_else(|| self.drive_handshake(cx));
         }
@@ -75,8 +74,9 @@ impl Connection {
             Ok(progress @ (Handshake::Hello | Handshake::Unsure)) => {
                 let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
                 // The session has to be of whoever has the host's certificate.
-                if let Some(owner) = cx.server.owner_of_host(self.ground, self.server, &name) {
-                    return Some(Flow::Leaves(owner));
+                match self.route_session(cx, &name) {
+                    Route::Here => {}
+                    route => return Some(Flow::Leaves(route)),
                 }
                 self.open(cx.batch);
                 let name = cx.batch.keep(name.as_bytes());
@@ -104,18 +104,18 @@ impl Connection {
     fn drive_handshake_untold(
         &mut self,
         progress: &io::Result<Handshake>,
-        server: &mut Server,
+        cx: &mut Receiving<'_, '_>,
     ) -> Option<Option<Flow>> {
         match progress {
             Ok(Handshake::Done) => None,
             Ok(Handshake::Hello) => {
                 let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
-                if server.owner_of_host(self.ground, self.server, &name).is_some() {
+                if self.route_session(cx, &name) != Route::Here {
                     return None;
                 }
                 // What is not chosen is found to be unsure by the caller.
                 let chosen =
-                    server.context.clone().is_some_and(|context| self.choose(&context, false));
+                    cx.server.context.clone().is_some_and(|context| self.choose(&context, false));
                 Some((!chosen).then_some(Flow::Report))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,

@@ -12,11 +12,12 @@ use super::source::Source;
 use super::{Reactor, Timer};
 use crate::batch::{Batch, Event};
 use crate::connection::id::ConnId;
+use crate::connection::routing::Routing;
 use crate::connection::state::Blocked;
 use crate::connection::work::Work;
 use crate::connection::{Connection, READ};
-use crate::forwarded::About;
 use crate::keep_alive;
+use crate::router::SessionInfo;
 use crate::server::Server;
 use crate::transport::Transport;
 
@@ -29,11 +30,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) enum SocketOrigin {
     /// A socket that listens, maybe at a shared address.
-    Listener { ground: Option<usize> },
+    Listener { address: Option<usize> },
     /// The caller has accepted it.
     Caller,
     /// Somebody who shares the port, who has read these bytes, and may have the session whose text this is.
-    Other { ground: usize, about: Option<Box<About>>, bytes: Vec<u8> },
+    Router { address: usize, session: Option<Box<SessionInfo>>, bytes: Vec<u8> },
 }
 
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub(super) struct Accepting {
     listener: Listener,
     server: usize,
     /// The shared address that it is for.
-    ground: Option<usize>,
+    address: Option<usize>,
     pub(super) ready: bool,
 }
 
@@ -56,8 +57,8 @@ impl Reactor {
         if settings.no_delay {
             listener.options().set_tcp_nodelay(true).ok();
         }
-        let ground = self.sharing.ground_of(server);
-        entry.insert(Accepting { listener, server, ground, ready: true });
+        let address = self.router.as_ref().and_then(|router| router.address_of(server));
+        entry.insert(Accepting { listener, server, address, ready: true });
         // What waits in its queue is told by no new event on some systems.
         self.ready_sources.push(Source::Listener(id));
         Ok(id)
@@ -106,26 +107,26 @@ impl Reactor {
         if !registers_later {
             socket.register(self.poll.registry(), Source::Connection(id).token())?;
         }
-        let (ground, about, bytes) = match origin {
-            SocketOrigin::Other { ground, about, bytes } => (Some(ground), about, bytes),
-            SocketOrigin::Listener { ground } => (ground, None, Vec::new()),
+        let (address, session, bytes) = match origin {
+            SocketOrigin::Router { address, session, bytes } => (Some(address), session, bytes),
+            SocketOrigin::Listener { address } => (address, None, Vec::new()),
             SocketOrigin::Caller => (None, None, Vec::new()),
         };
-        let (channel, input) = match (about, settings.tls) {
-            (Some(about), _) => (Transport::Forwarded(socket, about), bytes),
+        let (channel, input) = match (session, settings.tls) {
+            (Some(session), _) => (Transport::Forwarded(socket, session), bytes),
             (None, None) => (Transport::Plain(socket), bytes),
             (None, Some(_)) => (Transport::tls(socket, bytes), Vec::new()),
         };
         let mut connection = Connection::new(id, channel, server, peer, self.now);
-        if let Some(about) = connection.transport.forwarded().cloned() {
-            connection.server_name = about.name.map(Into::into);
-            connection.certified = !about.certificates.is_empty();
+        if let Some(session) = connection.transport.forwarded().cloned() {
+            connection.server_name = session.name.map(Into::into);
+            connection.certified = !session.certificates.is_empty();
         }
         connection.set_input(input);
-        connection.ground = ground;
+        connection.routing = address.map(|address| Box::new(Routing::new(address)));
         // Those of a shared address are told of, and screened, with their first request for this server.
-        connection.unopened = ground.is_some();
-        if registers_later && settings.screens && ground.is_none() {
+        connection.unopened = address.is_some();
+        if registers_later && settings.screens && address.is_none() {
             connection.blocked = Blocked::Admission;
         }
         let handshakes = connection.is_handshaking();
@@ -159,10 +160,10 @@ impl Reactor {
             if !batch.silent && !batch.can_tell() || batch.bytes.len() < batch.used + READ {
                 break;
             }
-            let (server, ground) = (accepting.server, accepting.ground);
+            let (server, address) = (accepting.server, accepting.address);
             match accepting.listener.accept() {
                 Ok((socket, peer)) => {
-                    let added = self.add(socket, peer, server, SocketOrigin::Listener { ground });
+                    let added = self.add(socket, peer, server, SocketOrigin::Listener { address });
                     if added.is_err()
                         && let Some(server) = self.servers.get_mut(server)
                     {

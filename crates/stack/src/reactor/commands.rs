@@ -121,8 +121,8 @@ impl Reactor {
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.at(id) else { return (None, None) };
-        if let Some(about) = connection.transport.forwarded() {
-            return (about.local, about.peer);
+        if let Some(session) = connection.transport.forwarded() {
+            return (session.local, session.peer);
         }
         let local = connection
             .transport

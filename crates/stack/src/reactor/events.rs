@@ -10,9 +10,8 @@ use millrace_net::Nanos;
 
 impl Reactor {
     pub(super) fn receive(&mut self, id: ConnId, batch: &mut Batch<'_>) {
-        self.tell_routes();
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if connection.relay.is_some() {
+        if connection.relay().is_some() {
             return self.pump(id, batch);
         }
         if batch.can_tell() && (connection.unreported.opened || connection.unreported.secured) {
@@ -20,14 +19,18 @@ impl Reactor {
             return self.queue_report(id);
         }
         let Some(server) = self.servers.get_mut(connection.server) else { return };
-        let (flow, effects) = connection.receive(server, batch, self.now);
+        let router = match connection.routing {
+            Some(_) => self.router.as_deref_mut(),
+            None => None,
+        };
+        let (flow, effects) = connection.receive(server, router, batch, self.now);
         self.follow_up(id, effects);
         match flow {
             Flow::Idle => self.watch_flight(id),
             Flow::Again => self.run_again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
             Flow::Report => self.park(id),
-            Flow::Leaves(owner) => return self.leave(id, owner, batch),
+            Flow::Leaves(route) => return self.leave(id, route, batch),
         }
         if let Some(connection) = self.connections.get_mut(id)
             && connection.blocked == Blocked::Admission
@@ -59,7 +62,7 @@ impl Reactor {
 
     pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if connection.relay.is_some() {
+        if connection.relay().is_some() {
             return match connection.flush() {
                 Ok(_) => self.pump(id, batch),
                 Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),

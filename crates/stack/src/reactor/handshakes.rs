@@ -62,7 +62,7 @@ impl Reactor {
         let Some(connection) = self.connections.at(id) else { return Vec::new() };
         match (connection.tls(), connection.transport.forwarded()) {
             (Some(tls), _) => tls.certificates(),
-            (None, Some(about)) => about.certificates.clone(),
+            (None, Some(session)) => session.certificates.clone(),
             (None, None) => Vec::new(),
         }
     }

@@ -21,7 +21,9 @@ impl Reactor {
             return Ok(0);
         }
         let id = connection.id;
-        connection.final_bytes_sent |= last;
+        if let Some(routing) = &mut connection.routing {
+            routing.final_bytes_sent |= last;
+        }
         connection.lane.untouched &= bytes.is_empty();
         let held = !bytes.is_empty() && connection.send(bytes, last)?;
         let queued = connection.queued();

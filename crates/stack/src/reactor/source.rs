@@ -18,10 +18,8 @@ pub(super) enum Source {
     /// A connection that is over for its caller.
     Lingering(usize),
     Listener(usize),
-    /// A link to one who shares a port.
-    Peer(usize),
-    /// Where those come to that join them.
-    Door(usize),
+    /// A descriptor of the router.
+    Router(usize),
     Waker,
 }
 
@@ -32,9 +30,8 @@ impl Source {
             Self::Relay(id) => (1, id.to_bits()),
             Self::Lingering(id) => (2, id as u64),
             Self::Listener(id) => (3, id as u64),
-            Self::Peer(id) => (4, id as u64),
-            Self::Door(id) => (5, id as u64),
-            Self::Waker => (6, 0),
+            Self::Router(id) => (4, id as u64),
+            Self::Waker => (5, 0),
         };
         // Of the same size, as checked above.
         Token((kind << KIND_SHIFT | which) as usize)
@@ -48,15 +45,9 @@ impl Source {
             1 => Self::Relay(id()),
             2 => Self::Lingering(which),
             3 => Self::Listener(which),
-            4 => Self::Peer(which),
-            5 => Self::Door(which),
+            4 => Self::Router(which),
             _ => Self::Waker,
         }
-    }
-
-    /// It belongs to the sharing of a port.
-    pub(super) fn is_shared(self) -> bool {
-        matches!(self, Self::Peer(_) | Self::Door(_))
     }
 }
 
@@ -74,8 +65,8 @@ mod tests {
             }
         }
         for id in [0, 1, 1 << 32] {
-            use Source::{Door, Lingering, Listener, Peer};
-            for source in [Lingering(id), Listener(id), Peer(id), Door(id), Source::Waker] {
+            use Source::{Lingering, Listener, Router};
+            for source in [Lingering(id), Listener(id), Router(id), Source::Waker] {
                 assert_eq!(Source::of(source.token()), source);
             }
         }

@@ -5,31 +5,62 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use millrace_net::Nanos;
+
 use super::Reactor;
 use crate::batch::{Batch, EVENT_LENGTH, Kind};
+use crate::router::{Detached, Route, RoutedRequest, Router, RouterContext};
 use crate::settings::Settings;
-use crate::sharing::joining::join;
-use crate::sharing::prefix::UrlPrefix;
+
+/// A router of a single address, for which all servers accept.
+#[derive(Debug)]
+struct AllHere;
+
+impl Router for AllHere {
+    fn address_of(&self, _: usize) -> Option<usize> {
+        Some(0)
+    }
+
+    fn route(&mut self, _: &RoutedRequest<'_>) -> Route {
+        Route::Here
+    }
+
+    fn route_session(&mut self, _: usize, _: usize, _: &str, _: Nanos) -> Route {
+        Route::Here
+    }
+
+    fn successor(&self, _: usize, _: usize) -> Option<Route> {
+        None
+    }
+
+    fn give(&mut self, _: usize, _: usize, _: Detached, _: &mut RouterContext<'_>) {}
+
+    fn flush(&mut self, _: &mut RouterContext<'_>) {}
+
+    fn on_ready(&mut self, _: usize) {}
+
+    fn run(&mut self, _: &mut RouterContext<'_>) {}
+
+    fn next_run(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    fn remove_server(&mut self, _: usize, _: &mut RouterContext<'_>) {}
+}
 
 /// Of a shared port nothing is told yet, so nobody comes to watch the connection.
 #[test]
 fn what_is_accepted_beside_is_watched_at_once() {
-    let base = std::env::temp_dir().join(format!("millrace-beside-{}", std::process::id()));
-    std::fs::create_dir(&base).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let mut reactor = Reactor::new().unwrap();
     let server = reactor.add_server(Settings::default());
-    let prefix = UrlPrefix::parse(&format!("http://{address}/")).unwrap();
-    let joined = join(&base, prefix, reactor.id()).unwrap();
-    reactor.share(server, joined, listener.try_clone().unwrap().into()).unwrap();
+    reactor.set_router(Box::new(AllHere));
     reactor.listen(server, listener.into()).unwrap();
     let _client = TcpStream::connect(address).unwrap();
     reactor.standby_turn(&mut vec![0; 256 * 1024]).unwrap();
     let watched: Vec<bool> = reactor.connections.iter().map(|it| !it.is_unregistered()).collect();
     assert_eq!(watched, [true]);
-    drop(reactor);
-    std::fs::remove_dir_all(&base).unwrap();
 }
 
 #[test]

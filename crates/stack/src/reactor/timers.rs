@@ -19,15 +19,8 @@ pub(super) enum Timer {
     Uncork,
     /// Requests to a server that wait for the response to another.
     Flights(usize),
-    /// What one who shares a port was given and has not taken.
-    Given(usize),
+    Router,
     Lingering(usize),
-    /// What nobody has any more at a shared address.
-    Gone(usize),
-    /// A link to those who share a port, or where they come to, is looked at again.
-    Retry(Source),
-    /// One who shares a port owes the rest of what it has begun to say.
-    Rest(usize),
 }
 
 impl Reactor {
@@ -54,11 +47,8 @@ impl Reactor {
                 // The turn has begun with it.
                 Timer::Uncork => {}
                 Timer::Flights(server) => self.on_flights(server, at),
-                Timer::Given(peer) => self.on_patience(peer),
+                Timer::Router => self.on_router_timer(at),
                 Timer::Lingering(id) => self.on_lingering(id, at),
-                Timer::Gone(ground) => self.on_gone(ground),
-                Timer::Retry(source) => self.on_retry(source),
-                Timer::Rest(peer) => self.on_rest(peer),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use millrace_stack::sharing::prefix::{PrefixError, UrlPrefix, host_and_path};
+use millrace_share::prefix::{PrefixError, UrlPrefix, host_and_path};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> UrlPrefix {

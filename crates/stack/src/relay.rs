@@ -2,40 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 
 use millrace_net::readiness::{Interest, Registry, Token};
 use mio::net::UnixStream;
-use serde::{Deserialize, Serialize};
-
-/// What the process that has a session tells of it to the one that has the requests.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct About {
-    pub(crate) local: Option<SocketAddr>,
-    pub(crate) peer: Option<SocketAddr>,
-    /// Server name that the client has asked for.
-    pub(crate) name: Option<String>,
-    /// Protocol that was agreed on (RFC 7301).
-    pub(crate) protocol: Option<Vec<u8>>,
-    pub(crate) resumed: bool,
-    pub(crate) tls13: bool,
-    /// The suite's number in IANA's registry.
-    pub(crate) suite: u16,
-    /// The client was asked for a certificate.
-    pub(crate) asked: bool,
-    /// Its certificates, the client's own first.
-    pub(crate) certificates: Vec<Vec<u8>>,
-}
-
-impl About {
-    /// The same without what only the one who has the session can have seen of the client.
-    pub(crate) fn without_client(self) -> Self {
-        let certificates = Vec::new();
-        Self { local: None, peer: None, asked: false, certificates, ..self }
-    }
-}
 
 /// The way between a session and the process that has its requests.
 #[derive(Debug)]

@@ -13,31 +13,28 @@
 //! - [`prefix`]: what a process asks for; `routes`: who answers a request
 //! - [`joining`]: how a process comes to the others; `directory`: where they meet
 //! - `link`, `message`: what they say to each other
-//! - `ground`: an address as one of them sees it
+//! - [`SharedPorts`]: the router of a reactor ([`millrace_stack::router`]). `shared_address`: an address as it sees it; `peer`: one of the
+//!   others; `orphans`: prefixes that nobody has any more
 //! - `trust`: what the word of each is worth
 
+#![deny(unsafe_code)]
+
 mod directory;
-mod ground;
 pub mod joining;
 mod link;
-mod lost;
 mod message;
+mod orphans;
+mod peer;
+mod ports;
 pub mod prefix;
 mod routes;
+mod shared_address;
 #[cfg(target_os = "linux")]
 mod socket_option;
 mod trust;
 
-pub(crate) use ground::{
-    Given, Ground, MAX_LINKS, MAX_PREFIXES, Member, Moving, Peer, Stage, Taking, is_withdrawn,
-};
-pub(crate) use link::is_passing;
-pub(crate) use lost::{KEPT, Lost};
-pub(crate) use message::{Message, VERSION};
+pub use ports::SharedPorts;
 pub use prefix::UrlPrefix;
-pub(crate) use prefix::host_and_path;
-pub(crate) use routes::{Owner, Place, Routes};
-pub(crate) use trust::{is_trusted, own_user};
 
 /// How often a connection is given on without an answer: more often, those who give it do not agree.
-pub(crate) const MAX_HOPS: u8 = 8;
+const MAX_HOPS: u8 = 8;

@@ -1,4 +1,4 @@
-//! Where the processes that share an address meet: a door for each, and a lock.
+//! Where the processes that share an address meet: a rendezvous socket of each, and a lock.
 //!
 //! Others of the group may write there too, so nothing is followed, and nothing is changed that was not made here. All names
 //! are looked up below one descriptor.
@@ -28,14 +28,14 @@ pub(crate) struct Directory {
 
 /// Where those who join later come to.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct RendezvousSocket {
     pub(crate) listener: UnixListener,
-    pub(crate) file: DoorFile,
+    pub(crate) file: RendezvousFile,
 }
 
-/// A door's place in the directory, which is empty when this is gone.
+/// Its place in the directory, which is empty when this is gone.
 #[derive(Debug)]
-pub(crate) struct DoorFile {
+pub(crate) struct RendezvousFile {
     directory: Arc<OwnedFd>,
     name: String,
 }
@@ -78,11 +78,11 @@ impl Directory {
         }
     }
 
-    /// Names of all doors, those of processes that are gone too.
-    pub(crate) fn doors(&self) -> io::Result<Vec<String>> {
+    /// Names of all rendezvous sockets, those of processes that are gone too.
+    pub(crate) fn rendezvous(&self) -> io::Result<Vec<String>> {
         let entries = fs::read_dir(self.path(""))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        Ok(names.filter(|name| is_door_name(name) && self.is_socket(name)).collect())
+        Ok(names.filter(|name| is_rendezvous_name(name) && self.is_socket(name)).collect())
     }
 
     fn is_socket(&self, name: &str) -> bool {
@@ -104,26 +104,26 @@ impl Directory {
         unlinkat(&*self.fd, name, AtFlags::empty()).ok();
     }
 
-    pub(crate) fn open_door(&self, name: String) -> io::Result<Door> {
+    pub(crate) fn open_rendezvous(&self, name: String) -> io::Result<RendezvousSocket> {
         let listener = UnixListener::bind(self.path(&name))?;
-        let file = DoorFile { directory: Arc::clone(&self.fd), name };
+        let file = RendezvousFile { directory: Arc::clone(&self.fd), name };
         let own = Mode::RUSR | Mode::WUSR;
         let mode = if self.is_shared { own | Mode::RGRP | Mode::WGRP } else { own };
         chmodat(&*self.fd, &file.name, mode, AtFlags::empty())?;
         listener.set_nonblocking(true)?;
-        Ok(Door { listener, file })
+        Ok(RendezvousSocket { listener, file })
     }
 }
 
 /// A process and a reactor of it: `4711.0123456789abcdef`.
-fn is_door_name(name: &str) -> bool {
+fn is_rendezvous_name(name: &str) -> bool {
     let Some((process, reactor)) = name.split_once('.') else { return false };
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let digits = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
     digits && reactor.len() == 16 && reactor.bytes().all(is_hex)
 }
 
-impl Drop for DoorFile {
+impl Drop for RendezvousFile {
     fn drop(&mut self) {
         // Somebody may have removed it.
         unlinkat(&*self.directory, &self.name, AtFlags::empty()).ok();

@@ -3,13 +3,10 @@
 
 #![cfg(target_os = "linux")]
 
-#[expect(dead_code, reason = "the crate's own, of which messages take a part")]
-#[path = "../src/forwarded.rs"]
-mod forwarded;
 #[expect(dead_code, reason = "the crate's own, of which this takes a part")]
-#[path = "../src/sharing/link.rs"]
+#[path = "../src/link.rs"]
 mod link;
-#[path = "../src/sharing/message.rs"]
+#[path = "../src/message.rs"]
 mod message;
 
 use std::borrow::Cow;
@@ -26,12 +23,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use forwarded::About;
 use link::Link;
-use message::{Gone, Message, VERSION};
+use message::{Message, Orphaned, VERSION};
+use millrace_share::joining::{JoinError, join};
+use millrace_share::{SharedPorts, UrlPrefix};
 use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind, secure};
-use millrace_stack::sharing::joining::{JoinError, join};
-use millrace_stack::sharing::prefix::UrlPrefix;
+use millrace_stack::router::SessionInfo;
 use millrace_stack::{Reactor, Settings};
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::process::{Uid, geteuid};
@@ -57,6 +54,8 @@ fn new_base() -> PathBuf {
 struct Victim {
     reactor: Reactor,
     prefix: UrlPrefix,
+    /// What all who share the address accept from.
+    listener: OwnedFd,
     base: PathBuf,
     told: Vec<[i32; EVENT_LENGTH]>,
 }
@@ -68,21 +67,30 @@ impl Victim {
         let port = listener.local_addr().unwrap().port();
         let prefix = UrlPrefix::parse(&format!("{scheme}://127.0.0.1:{port}/a/")).unwrap();
         let mut reactor = Reactor::new().unwrap();
+        let ports = SharedPorts::default();
+        let own = ports.id();
+        reactor.set_router(Box::new(ports));
         let tls = prefix.is_secure().then_some(Duration::from_secs(10));
         let server = reactor.add_server(Settings { tls, ..Settings::default() });
-        let joined = join(&base, prefix.clone(), reactor.id()).unwrap();
+        let joined = join(&base, prefix.clone(), own).unwrap();
         listener.set_nonblocking(true).unwrap();
         let listener = OwnedFd::from(listener);
-        reactor.share(server, joined, listener).unwrap();
-        Self { reactor, prefix, base, told: Vec::new() }
+        let shared = listener.try_clone().unwrap();
+        reactor
+            .with_router(|ports: &mut SharedPorts, context| {
+                ports.share(server, joined, shared, context)
+            })
+            .unwrap()
+            .unwrap();
+        Self { reactor, prefix, listener, base, told: Vec::new() }
     }
 
     /// The end of a link that a process of this user has; everybody may join.
     fn link(&self, user: u32) -> Link<UnixStream> {
         let place = fs::read_dir(&self.base).unwrap().next().unwrap().unwrap().path();
         let files = fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().path());
-        let door = files.into_iter().find(|path| !path.ends_with("lock")).unwrap();
-        for path in [&self.base, &place, &door] {
+        let rendezvous = files.into_iter().find(|path| !path.ends_with("lock")).unwrap();
+        for path in [&self.base, &place, &rendezvous] {
             fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
         }
         let connect = move || {
@@ -90,7 +98,7 @@ impl Victim {
                 let user = Uid::from_raw(user);
                 set_thread_res_uid(user, user, user).unwrap();
             }
-            UnixStream::connect(door).unwrap()
+            UnixStream::connect(rendezvous).unwrap()
         };
         // Of this thread alone.
         let socket = thread::spawn(connect).join().unwrap();
@@ -194,7 +202,7 @@ impl Victim {
 
     /// A connection of a client, and what its end is here.
     fn client(&self) -> (TcpStream, TcpStream) {
-        let listener = self.reactor.shared_listener(&self.prefix).unwrap().unwrap();
+        let listener = self.listener.try_clone().unwrap();
         let client = TcpStream::connect(("127.0.0.1", self.prefix.port())).unwrap();
         let (accepted, _) = TcpListener::from(listener).accept().unwrap();
         (client, accepted)
@@ -219,25 +227,25 @@ fn claimed() -> SocketAddr {
     OTHER_PLACE.into()
 }
 
-fn about() -> About {
-    About {
+fn session() -> SessionInfo {
+    SessionInfo {
         local: Some(claimed()),
         peer: Some(claimed()),
         name: Some("a".into()),
         asked: true,
         certificates: vec![vec![1, 2, 3]],
-        ..About::default()
+        ..SessionInfo::default()
     }
 }
 
 fn give(
     link: &mut Link<UnixStream>,
     socket: impl Into<OwnedFd>,
-    about: Option<&About>,
+    session: Option<&SessionInfo>,
     bytes: &[u8],
 ) {
-    let (peer, about) = (Some(claimed()), about.map(Cow::Borrowed));
-    let message = Message::Connection { serial: 7, hops: 0, peer, about, bytes };
+    let (peer, session) = (Some(claimed()), session.map(Cow::Borrowed));
+    let message = Message::Connection { serial: 7, hops: 0, peer, session, bytes };
     link.send(&message, Some(Arc::new(socket.into()))).unwrap();
 }
 
@@ -250,7 +258,7 @@ fn a_certificate_is_there_only_if_who_has_seen_it_is_believed() {
         let mut victim = Victim::new("https");
         let mut link = victim.joined(user);
         let (_client, text) = UnixStream::pair().unwrap();
-        give(&mut link, text, Some(&about()), REQUEST);
+        give(&mut link, text, Some(&session()), REQUEST);
         let (id, event) = victim.told(Kind::Forwarded);
         let (is_asked, certificates) =
             (event[5] & secure::ASKED != 0, victim.reactor.certificates(id));
@@ -290,7 +298,7 @@ fn what_is_no_connection_of_the_listener_is_refused() {
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     udp.connect(there).unwrap();
     let mut victim = Victim::new("http");
-    let listener = victim.reactor.shared_listener(&victim.prefix).unwrap().unwrap();
+    let listener = victim.listener.try_clone().unwrap();
     let given: [OwnedFd; 7] = [
         File::open("/dev/null").unwrap().into(),
         io::pipe().unwrap().0.into(),
@@ -336,7 +344,7 @@ fn text_of_a_session_where_there_is_none_ends_the_link() {
     let mut victim = Victim::new("http");
     let mut link = victim.joined(own());
     let (_client, text) = UnixStream::pair().unwrap();
-    give(&mut link, text, Some(&about()), REQUEST);
+    give(&mut link, text, Some(&session()), REQUEST);
     victim.ends(&mut link);
 }
 
@@ -344,10 +352,17 @@ fn text_of_a_session_where_there_is_none_ends_the_link() {
 #[test]
 fn nobody_says_what_has_no_place() {
     let mut victim = Victim::new("http");
-    let gone =
-        || Message::Gone(Gone { prefix: "http://*:1/".into(), user: 1, is_sure: true, left_s: 9 });
+    let gone = || {
+        Message::Orphaned(Orphaned {
+            prefix: "http://*:1/".into(),
+            user: 1,
+            confirmed: true,
+            left_s: 9,
+        })
+    };
     let welcome = || Message::Welcome { version: VERSION, secure: false };
-    let given = || Message::Connection { serial: 1, hops: 0, peer: None, about: None, bytes: b"" };
+    let given =
+        || Message::Connection { serial: 1, hops: 0, peer: None, session: None, bytes: b"" };
     for message in
         [victim.prefix_of("/b/"), welcome(), gone(), given(), Message::Refused { serial: 1 }]
     {
@@ -373,15 +388,15 @@ fn nobody_says_what_has_no_place() {
 fn nothing_is_too_long() {
     let mut victim = Victim::new("https");
     let long = || "a".repeat(256);
-    let name = About { name: Some(long()), ..about() };
-    let protocol = About { protocol: Some(long().into()), ..about() };
+    let name = SessionInfo { name: Some(long()), ..session() };
+    let protocol = SessionInfo { protocol: Some(long().into()), ..session() };
     let given: [(_, &[u8]); 3] =
         [(Some(&name), REQUEST), (Some(&protocol), REQUEST), (None, &[b'a'; 128 * 1024 + 1])];
-    for (about, bytes) in given {
+    for (session, bytes) in given {
         let mut link = victim.joined(own());
         let socket = UnixStream::pair().unwrap().0;
-        let (serial, hops, peer, about) = (1, 0, None, about.map(Cow::Borrowed));
-        let message = Message::Connection { serial, hops, peer, about, bytes };
+        let (serial, hops, peer, session) = (1, 0, None, session.map(Cow::Borrowed));
+        let message = Message::Connection { serial, hops, peer, session, bytes };
         link.push(&message, Some(Arc::new(socket.into()))).unwrap();
         while !link.is_flushed() && link.flush().is_ok() {
             victim.turn();
@@ -453,7 +468,7 @@ fn a_stranger_has_so_many_links() {
 fn who_does_not_listen_is_not_heard_for_ever() {
     let mut victim = Victim::new("http");
     let mut link = victim.joined(own());
-    let given = Message::Connection { serial: 1, hops: 0, peer: None, about: None, bytes: b"" };
+    let given = Message::Connection { serial: 1, hops: 0, peer: None, session: None, bytes: b"" };
     let mut count = 0;
     while link.send(&given, None).is_ok() && count < 20_000 {
         count += 1;
@@ -472,7 +487,7 @@ fn a_turn_hears_so_many_messages() {
     }
     let (_client, accepted) = victim.client();
     let message =
-        Message::Connection { serial: 1, hops: 0, peer: None, about: None, bytes: REQUEST };
+        Message::Connection { serial: 1, hops: 0, peer: None, session: None, bytes: REQUEST };
     link.push(&message, Some(Arc::new(accepted.into()))).unwrap();
     link.flush().unwrap();
     assert!(link.is_flushed());
@@ -483,7 +498,7 @@ fn a_turn_hears_so_many_messages() {
     victim.told(Kind::Request);
 }
 
-/// Of somebody who has made a door, and answers those who come.
+/// Of somebody who has made a rendezvous, and answers those who come.
 fn answer(user: u32, what: impl FnOnce(UnixStream) + Send + 'static) -> (PathBuf, UrlPrefix) {
     let base = new_base();
     // Nobody else listens there, as long as it is open.
@@ -501,9 +516,9 @@ fn answer(user: u32, what: impl FnOnce(UnixStream) + Send + 'static) -> (PathBuf
             let user = Uid::from_raw(user);
             set_thread_res_uid(user, user, user).unwrap();
         }
-        let door = UnixListener::bind(place.join("1.0123456789abcdef")).unwrap();
+        let rendezvous = UnixListener::bind(place.join("1.0123456789abcdef")).unwrap();
         tell.send(()).unwrap();
-        what(door.accept().unwrap().0);
+        what(rendezvous.accept().unwrap().0);
         drop(listener);
     });
     told.recv().unwrap();
@@ -524,7 +539,7 @@ fn a_socket_that_listens_elsewhere_is_not_taken() {
             // Until the other has what it wants.
             while matches!(link.receive(), Ok(1..)) {}
         });
-        let joined = join(&base, prefix, Reactor::new().unwrap().id());
+        let joined = join(&base, prefix, SharedPorts::default().id());
         assert_eq!(matches!(joined, Err(JoinError::NoSocket)), user == STRANGER, "{joined:?}");
         assert_eq!(joined.is_ok(), user != STRANGER);
         fs::remove_dir_all(base).unwrap();
@@ -539,7 +554,7 @@ fn who_talks_without_an_end_is_not_waited_for() {
     });
     let (tell, told) = mpsc::channel();
     let place = base.clone();
-    thread::spawn(move || tell.send(join(&place, prefix, Reactor::new().unwrap().id()).err()));
+    thread::spawn(move || tell.send(join(&place, prefix, SharedPorts::default().id()).err()));
     // It waits for five seconds and a half.
     let error = told.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(matches!(error, Some(JoinError::Silent)), "{error:?}");

@@ -1,9 +1,9 @@
 //! What one who shares a port may say, as arbitrary bytes, and what has to hold for whatever they are.
 
-use millrace_stack::sharing::prefix::{UrlPrefix, host_and_path};
+use millrace_share::prefix::{UrlPrefix, host_and_path};
 
 #[expect(dead_code, reason = "the crate's own, of which this takes a part")]
-#[path = "../../src/sharing/message.rs"]
+#[path = "../../src/message.rs"]
 mod message;
 
 use message::{Message, read};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   who joins        Hello ──>
-//!                          <── Added and Gone, as many as there are; then Welcome, with the listening socket
+//!                          <── Added and Orphaned, as many as there are; then Welcome, with the listening socket
 //!                    Added ──>  as soon as it accepts; Removed when it does no more
 //!   either           Connection, with its socket ──>
 //!                          <── Taken, before anything of it is answered, or Refused
@@ -15,12 +15,11 @@
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
+use millrace_stack::router::SessionInfo;
 use serde::{Deserialize, Serialize};
 
-use crate::forwarded::About;
-
 /// Changes with every change of what is said.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// No message is longer: the bytes of one connection that were read and not taken, a client's certificates, and room to spare.
 const MAX_LENGTH: usize = 256 * 1024;
 const PREFIX: usize = 4;
@@ -38,7 +37,7 @@ pub(crate) enum Message<'a> {
         version: u32,
         secure: bool,
     },
-    Gone(Gone<'a>),
+    Orphaned(Orphaned<'a>),
     Added {
         prefix: Cow<'a, str>,
     },
@@ -46,13 +45,13 @@ pub(crate) enum Message<'a> {
         prefix: Cow<'a, str>,
     },
     /// A connection whose next request belongs to the other. `serial` is the sender's number for it, `hops` how often it
-    /// was given on since its last response, `bytes` what was read and not taken. `about`: it is the text of a TLS session,
+    /// was given on since its last response, `bytes` what was read and not taken. `session`: it is the text of a TLS session,
     /// which somebody else has.
     Connection {
         serial: u32,
         hops: u8,
         peer: Option<SocketAddr>,
-        about: Option<Cow<'a, About>>,
+        session: Option<Cow<'a, SessionInfo>>,
         bytes: &'a [u8],
     },
     /// The connection with this number could not be taken: its sender still has it.
@@ -65,13 +64,13 @@ pub(crate) enum Message<'a> {
     },
 }
 
-/// A prefix whose owner, a process of this user, has ended unasked. `is_sure`: the one who says so has seen that, or has it from
+/// A prefix whose owner, a process of this user, has ended unasked. `confirmed`: the one who says so has seen that, or has it from
 /// somebody whom it trusts. `left_s`: for how long it is remembered, in seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Gone<'a> {
+pub(crate) struct Orphaned<'a> {
     pub(crate) prefix: Cow<'a, str>,
     pub(crate) user: u32,
-    pub(crate) is_sure: bool,
+    pub(crate) confirmed: bool,
     pub(crate) left_s: u32,
 }
 

@@ -5,6 +5,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,9 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use millrace_share::joining::{JoinError, Joined, join};
+use millrace_share::{SharedPorts, UrlPrefix};
 use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
-use millrace_stack::sharing::joining::{JoinError, join};
-use millrace_stack::sharing::prefix::UrlPrefix;
 use millrace_stack::{Reactor, Settings, Shared};
 use proptest::prelude::*;
 
@@ -33,8 +34,8 @@ impl Base {
         Self(path)
     }
 
-    /// The doors of all who share anything.
-    fn doors(&self) -> Vec<PathBuf> {
+    /// The rendezvous sockets of all who share anything.
+    fn rendezvous(&self) -> Vec<PathBuf> {
         let files = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
         let all = files(self.0.clone()).flat_map(files);
         all.filter(|path| !path.ends_with("lock")).collect()
@@ -74,6 +75,9 @@ impl Member {
         further: &[String],
     ) -> Result<Self, JoinError> {
         let mut reactor = Reactor::new().unwrap();
+        let ports = SharedPorts::default();
+        let id = ports.id();
+        reactor.set_router(Box::new(ports));
         let server = reactor.add_server(Settings::default());
         let mut own = None;
         let port = port.unwrap_or_else(|| {
@@ -81,14 +85,14 @@ impl Member {
             own.insert(listener).local_addr().unwrap().port()
         });
         let prefix = UrlPrefix::parse(&format!("http://127.0.0.1:{port}{path}")).unwrap();
-        let mut joined = join(&base.0, prefix, reactor.id())?;
+        let mut joined = join(&base.0, prefix, id)?;
         let listener = joined.take_listener().unwrap_or_else(|| own.unwrap().into());
-        reactor.share(server, joined, listener.try_clone().unwrap()).unwrap();
+        share(&mut reactor, server, joined, &listener);
         for path in further {
             let prefix = UrlPrefix::parse(&format!("http://127.0.0.1:{port}{path}")).unwrap();
-            let joined = join(&base.0, prefix, reactor.id())?;
+            let joined = join(&base.0, prefix, id)?;
             let server = reactor.add_server(Settings::default());
-            reactor.share(server, joined, listener.try_clone().unwrap()).unwrap();
+            share(&mut reactor, server, joined, &listener);
         }
         reactor.listen(server, listener).unwrap();
         let over = Arc::new(AtomicBool::new(false));
@@ -119,6 +123,16 @@ impl Drop for Member {
         self.over.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap();
     }
+}
+
+fn share(reactor: &mut Reactor, server: usize, joined: Joined, listener: &OwnedFd) {
+    let listener = listener.try_clone().unwrap();
+    reactor
+        .with_router(|ports: &mut SharedPorts, context| {
+            ports.share(server, joined, listener, context)
+        })
+        .unwrap()
+        .unwrap();
 }
 
 fn answer(shared: &Shared, name: &str) {
@@ -185,8 +199,8 @@ fn others_schemes_are_refused() {
     let base = Base::new();
     let member = Member::join(&base, None, "/", "it").unwrap();
     let text = format!("https://127.0.0.1:{}/b/", member.port);
-    let reactor = Reactor::new().unwrap();
-    let joined = join(&base.0, UrlPrefix::parse(&text).unwrap(), reactor.id());
+    let own = SharedPorts::default().id();
+    let joined = join(&base.0, UrlPrefix::parse(&text).unwrap(), own);
     assert!(matches!(joined, Err(JoinError::OtherScheme(false))), "{joined:?}");
     assert!(member.ask("/").ends_with("it"));
 }
@@ -202,19 +216,19 @@ fn nonsense() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn nonsense_at_the_door_harms_nobody() {
+fn nonsense_of_who_joins_harms_nobody() {
     let base = Base::new();
     let member = Member::join(&base, None, "/a/", "it").unwrap();
-    let doors = base.doors();
-    let [door] = &doors[..] else { panic!("{doors:?}") };
+    let places = base.rendezvous();
+    let [place] = &places[..] else { panic!("{places:?}") };
     proptest!(ProptestConfig::with_cases(300), |(said in nonsense())| {
-        let mut link = UnixStream::connect(door).unwrap();
+        let mut link = UnixStream::connect(place).unwrap();
         // It may have been left in the midst of that.
         link.write_all(&said).ok();
     });
     assert!(member.ask("/a/").ends_with("it"));
     // A length that no message has: it does not wait for so much.
-    let mut link = UnixStream::connect(door).unwrap();
+    let mut link = UnixStream::connect(place).unwrap();
     link.set_read_timeout(Some(LIMIT)).unwrap();
     link.write_all(&[0xff; 8]).unwrap();
     assert_eq!(link.read(&mut [0; 8]).unwrap_or(0), 0);

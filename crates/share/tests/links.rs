@@ -1,13 +1,10 @@
 //! The way between two processes: each message comes with its own descriptor, however much of it leaves at once.
 
-#[expect(dead_code, reason = "the crate's own, of which messages take a part")]
-#[path = "../src/forwarded.rs"]
-mod forwarded;
 #[expect(dead_code, reason = "the crate's own, of which this takes a part")]
-#[path = "../src/sharing/link.rs"]
+#[path = "../src/link.rs"]
 mod link;
 #[expect(dead_code, reason = "the crate's own, of which this takes a part")]
-#[path = "../src/sharing/message.rs"]
+#[path = "../src/message.rs"]
 mod message;
 
 use std::fs::File;
@@ -52,7 +49,7 @@ fn descriptor() -> (OwnedFd, u64) {
 }
 
 fn connection(serial: u32, bytes: &[u8]) -> Message<'_> {
-    Message::Connection { serial, hops: 0, peer: None, about: None, bytes }
+    Message::Connection { serial, hops: 0, peer: None, session: None, bytes }
 }
 
 /// Takes what has come; `false`: there is nothing now.

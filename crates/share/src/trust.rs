@@ -8,12 +8,13 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
+use millrace_stack::router::SessionInfo;
 use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, test_kill_process};
 use socket2::{SockRef, Type};
 
 #[cfg(target_os = "linux")]
-use super::socket_option::socket_option;
+use crate::socket_option::socket_option;
 
 /// The user that others know this process by.
 pub(crate) fn own_user() -> u32 {
@@ -84,6 +85,12 @@ pub(crate) fn client_of(
     }
     given.set_nonblocking(true)?;
     Ok(client.as_socket())
+}
+
+/// Takes out of it what only whoever has the session can have seen of its client.
+pub(crate) fn forget_client(session: &mut SessionInfo) {
+    (session.local, session.peer, session.asked) = (None, None, false);
+    session.certificates.clear();
 }
 
 /// Whether what another user's process gives is a socket that listens at this address, in the network of `own`, a socket of ours.

@@ -1,9 +1,6 @@
 //! What those who share a port say to each other, of whatever bytes. The fuzz target `sharing_messages` runs the same with bytes that
 //! libFuzzer finds.
 
-#[expect(dead_code, reason = "the crate's own, of which messages take a part")]
-#[path = "../src/forwarded.rs"]
-mod forwarded;
 mod said;
 
 use proptest::prelude::*;

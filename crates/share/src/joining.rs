@@ -1,4 +1,4 @@
-//! How a process joins those that share an address: it finds their doors in a directory, and gets the listening socket
+//! How a process joins those that share an address: it finds their rendezvous sockets in a directory, and gets the listening socket
 //! from any of them.
 //!
 //! Blocks, for as long as those processes take to answer, which has a bound of seconds; meant for a thread that may wait.
@@ -16,13 +16,13 @@ use std::time::Duration;
 use millrace_net::{Clock as _, Monotonic, Nanos};
 use rustix::process::Pid;
 
-use super::directory::{Directory, Door};
-use super::ground::{MAX_LINKS, MAX_PREFIXES};
-use super::link::Link;
-use super::lost::{self, Lost};
-use super::message::{Message, VERSION};
-use super::prefix::UrlPrefix;
-use super::trust::{is_listener_at, is_trusted, own_user, peer_of};
+use crate::directory::{Directory, RendezvousSocket};
+use crate::link::Link;
+use crate::message::{Message, VERSION};
+use crate::orphans::{MAX_ORPHANS, OrphanedPrefix};
+use crate::peer::{MAX_LINKS, MAX_PREFIXES};
+use crate::prefix::UrlPrefix;
+use crate::trust::{is_listener_at, is_trusted, own_user, peer_of};
 
 /// How long those who share the address may take to answer, in all; and where none of them has.
 const USUAL: Duration = Duration::from_millis(500);
@@ -38,7 +38,7 @@ pub struct ReactorId(pub(crate) u64);
 #[derive(Debug)]
 pub struct Joined {
     pub(crate) prefix: UrlPrefix,
-    pub(crate) door: Option<Door>,
+    pub(crate) rendezvous: Option<RendezvousSocket>,
     pub(crate) others: Vec<Other>,
     listener: Option<OwnedFd>,
     here: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Other {
     pub(crate) process: Option<Pid>,
     pub(crate) prefixes: HashSet<UrlPrefix>,
     /// Prefixes that nobody has any more, as it says, and for how long they are remembered.
-    pub(crate) gone: Vec<(Lost, Duration)>,
+    pub(crate) orphans: Vec<(OrphanedPrefix, Duration)>,
     /// It has answered.
     pub(crate) welcomed: bool,
 }
@@ -152,17 +152,17 @@ pub fn join(base: &Path, prefix: UrlPrefix, own: ReactorId) -> Result<Joined, Jo
     let directory = Directory::open(&path, is_shared).map_err(system("cannot use"))?;
     let lock = directory.lock().map_err(system("cannot lock"))?.ok_or(JoinError::Busy)?;
     let own_name = format!("{}.{:016x}", std::process::id(), own.0);
-    let doors = directory.doors().map_err(system("cannot read"))?;
-    let here = doors.contains(&own_name);
+    let names = directory.rendezvous().map_err(system("cannot read"))?;
+    let here = names.contains(&own_name);
     let mut joined =
-        Joined { prefix, door: None, others: Vec::new(), listener: None, here, _lock: lock };
+        Joined { prefix, rendezvous: None, others: Vec::new(), listener: None, here, _lock: lock };
     if here {
         return Ok(joined);
     }
-    for name in doors {
+    for name in names {
         match connect(&directory.path(&name)) {
             Ok(socket) => joined.greet(socket).map_err(system("cannot join in"))?,
-            // Its door is full of those who have come, and it does not look.
+            // Its queue is full of those who have come, and it does not look.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 return Err(JoinError::Silent);
             }
@@ -173,12 +173,13 @@ pub fn join(base: &Path, prefix: UrlPrefix, own: ReactorId) -> Result<Joined, Jo
             Err(error) => return Err(JoinError::System("cannot join in", path, error)),
         }
     }
-    joined.hear()?;
-    joined.door = Some(directory.open_door(own_name).map_err(system("cannot listen in"))?);
+    joined.read_messages()?;
+    let rendezvous = directory.open_rendezvous(own_name).map_err(system("cannot listen in"))?;
+    joined.rendezvous = Some(rendezvous);
     Ok(joined)
 }
 
-/// Does not wait for room at the door.
+/// Does not wait for room in the queue.
 fn connect(path: &Path) -> io::Result<UnixStream> {
     let socket = UnixStream::from(mio::net::UnixStream::connect(path)?);
     socket.set_nonblocking(false)?;
@@ -203,22 +204,22 @@ impl Joined {
         let hello = Message::Hello { version: VERSION, secure: self.prefix.is_secure() };
         // One that ends in this moment has nothing to say.
         if link.send(&hello, None).is_ok() {
-            let (prefixes, gone) = (HashSet::new(), Vec::new());
+            let (prefixes, orphans) = (HashSet::new(), Vec::new());
             let welcomed = false;
-            self.others.push(Other { link, user, process, prefixes, gone, welcomed });
+            self.others.push(Other { link, user, process, prefixes, orphans, welcomed });
         }
         Ok(())
     }
 
     /// Waits for what the others say.
-    fn hear(&mut self) -> Result<(), JoinError> {
+    fn read_messages(&mut self) -> Result<(), JoinError> {
         let clock = Monotonic::new();
         for patience in [USUAL, PATIENCE] {
             let until = clock.now() + patience;
             let mut heard = Vec::new();
             for mut other in std::mem::take(&mut self.others) {
                 if other.welcomed
-                    || other.hear((&clock, until), &mut self.listener, &self.prefix)?
+                    || other.read_messages((&clock, until), &mut self.listener, &self.prefix)?
                 {
                     heard.push(other);
                 }
@@ -242,21 +243,21 @@ impl Joined {
     /// The user who has the prefix, or had it last, if that is somebody else.
     fn barring(&self) -> Option<u32> {
         let own = own_user();
-        let lost = self.others.iter().flat_map(|other| &other.gone);
-        let lost = lost.map(|(lost, _)| lost).filter(|lost| lost.prefix == self.prefix);
+        let orphans = self.others.iter().flat_map(|other| &other.orphans);
+        let orphans = orphans.map(|(it, _)| it).filter(|it| it.prefix == self.prefix);
         let holders = self.others.iter().filter(|other| other.prefixes.contains(&self.prefix));
         // Who is trusted is right, whatever others say.
-        if let Some(sure) = lost.clone().find(|lost| lost.is_sure) {
-            return Some(sure.user).filter(|&user| user != own);
+        if let Some(orphan) = orphans.clone().find(|orphan| orphan.confirmed) {
+            return Some(orphan.user).filter(|&user| user != own);
         }
         let mut holders = holders.map(|other| other.user).filter(|&user| user != own);
-        holders.next().or_else(|| lost.map(|it| it.user).find(|&user| user != own))
+        holders.next().or_else(|| orphans.map(|it| it.user).find(|&user| user != own))
     }
 }
 
 impl Other {
     /// Waits for a welcome, and what comes before; `false`: it is gone.
-    fn hear(
+    fn read_messages(
         &mut self,
         (clock, until): (&Monotonic, Nanos),
         listener: &mut Option<OwnedFd>,
@@ -290,9 +291,9 @@ impl Other {
 
     /// Takes the next thing that it has said.
     fn next(&mut self, prefix: &UrlPrefix) -> Result<Next, JoinError> {
-        let Self { link, prefixes, gone, user, .. } = self;
+        let Self { link, prefixes, orphans, user, .. } = self;
         let read = |text: &str| UrlPrefix::parse(text).ok();
-        let said = link.next(|message, socket| match message {
+        let message = link.next(|message, socket| match message {
             Message::Welcome { version: VERSION, secure } => Some(Some((*secure, socket))),
             Message::Added { prefix: text } => {
                 prefixes.extend(read(text).filter(|_| prefixes.len() < MAX_PREFIXES));
@@ -304,15 +305,15 @@ impl Other {
                 }
                 Some(None)
             }
-            Message::Gone(lost) => {
-                let is_believed = gone.len() < lost::MOST || is_trusted(*user);
-                gone.extend(Lost::said(lost, *user).filter(|_| is_believed));
+            Message::Orphaned(orphan) => {
+                let is_believed = orphans.len() < MAX_ORPHANS || is_trusted(*user);
+                orphans.extend(OrphanedPrefix::told_by(orphan, *user).filter(|_| is_believed));
                 Some(None)
             }
             // Nothing else comes first.
             _ => None,
         });
-        match said {
+        match message {
             Ok(None) => Ok(Next::Nothing),
             Ok(Some(Some(None))) => Ok(Next::Noted),
             Ok(Some(Some(Some((theirs, _))))) if theirs != prefix.is_secure() => {

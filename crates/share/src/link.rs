@@ -14,13 +14,13 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use super::message::{self, Malformed, Message};
+use crate::message::{self, Malformed, Message};
 
 const READ: usize = 64 * 1024;
 /// Messages that leave in one call at most, with one descriptor each. The system has room for 253 (unix(7)).
 const TOGETHER: usize = 64;
 
-/// One end of a link. Neither blocking nor not: as its socket is.
+/// One end of a link. Whether it blocks is its socket's.
 #[derive(Debug)]
 pub(crate) struct Link<S> {
     pub(crate) socket: S,
@@ -99,11 +99,6 @@ impl<S: std::os::fd::AsFd> Link<S> {
         self.start < self.end
     }
 
-    /// Bytes that can be received now.
-    pub(crate) fn arrived(&self) -> u64 {
-        rustix::io::ioctl_fionread(&self.socket).unwrap_or(0)
-    }
-
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.held = false;
         loop {
@@ -115,8 +110,8 @@ impl<S: std::os::fd::AsFd> Link<S> {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_passing(&error) && !self.held => self.hold(),
-                Err(error) if is_passing(&error) => break,
+                Err(error) if is_transient(&error) && !self.held => self.hold(),
+                Err(error) if is_transient(&error) => break,
                 Err(error) => return Err(error),
             }
         }
@@ -251,9 +246,9 @@ impl<S: std::os::fd::AsFd> Link<S> {
 
 /// Whether the system lacks room, which says nothing of the other end: for descriptors on their way, of which each user has as many as it may
 /// open (unix(7)), or for memory.
-pub(crate) fn is_passing(error: &io::Error) -> bool {
-    const PASSING: [Errno; 3] = [Errno::TOOMANYREFS, Errno::NOBUFS, Errno::NOMEM];
-    PASSING.iter().any(|passing| error.raw_os_error() == Some(passing.raw_os_error()))
+pub(crate) fn is_transient(error: &io::Error) -> bool {
+    const TRANSIENT: [Errno; 3] = [Errno::TOOMANYREFS, Errno::NOBUFS, Errno::NOMEM];
+    TRANSIENT.iter().any(|it| error.raw_os_error() == Some(it.raw_os_error()))
 }
 
 fn malformed() -> io::Error {
