@@ -34,7 +34,7 @@ pub(crate) struct Link<S> {
     descriptors: VecDeque<Option<OwnedFd>>,
     output: VecDeque<Outgoing>,
     /// The system has no room for what is to be said, which it does not tell when it has.
-    held: bool,
+    stalled: bool,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl<S: std::os::fd::AsFd> Link<S> {
             groups: VecDeque::new(),
             descriptors: VecDeque::new(),
             output: VecDeque::new(),
-            held: false,
+            stalled: false,
         }
     }
 
@@ -90,8 +90,8 @@ impl<S: std::os::fd::AsFd> Link<S> {
     }
 
     /// What waits for room of which no event tells: [`Self::flush`] has to be called again some time.
-    pub(crate) fn is_held(&self) -> bool {
-        self.held
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.stalled
     }
 
     /// What has come is a part of a message.
@@ -100,7 +100,7 @@ impl<S: std::os::fd::AsFd> Link<S> {
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.held = false;
+        self.stalled = false;
         loop {
             let together = self.together();
             if together == 0 {
@@ -110,7 +110,7 @@ impl<S: std::os::fd::AsFd> Link<S> {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_transient(&error) && !self.held => self.hold(),
+                Err(error) if is_transient(&error) && !self.stalled => self.stall(),
                 Err(error) if is_transient(&error) => break,
                 Err(error) => return Err(error),
             }
@@ -119,14 +119,14 @@ impl<S: std::os::fd::AsFd> Link<S> {
     }
 
     /// What has no descriptor leaves first: the other waits for some of it, and may be the one who makes room.
-    fn hold(&mut self) {
-        self.held = true;
+    fn stall(&mut self) {
+        self.stalled = true;
         self.output.make_contiguous().sort_by_key(|it| it.descriptor.is_some());
     }
 
     /// Messages that leave next, with one call.
     fn together(&self) -> usize {
-        let may_leave = |it: &&Outgoing| !self.held || it.descriptor.is_none();
+        let may_leave = |it: &&Outgoing| !self.stalled || it.descriptor.is_none();
         match self.output.front() {
             Some(first) if first.sent > 0 => 1,
             _ => self.output.iter().take(TOGETHER).take_while(may_leave).count(),
@@ -258,9 +258,9 @@ fn malformed() -> io::Error {
 impl Link<StdStream> {
     /// The same for a poll loop.
     pub(crate) fn into_async(self) -> io::Result<Link<UnixStream>> {
-        let Self { socket, input, start, end, groups, descriptors, output, held } = self;
+        let Self { socket, input, start, end, groups, descriptors, output, stalled } = self;
         socket.set_nonblocking(true)?;
         let socket = UnixStream::from_std(socket);
-        Ok(Link { socket, input, start, end, groups, descriptors, output, held })
+        Ok(Link { socket, input, start, end, groups, descriptors, output, stalled })
     }
 }

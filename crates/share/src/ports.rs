@@ -255,7 +255,7 @@ impl Router for SharedPorts {
             {
                 self.lose(id, context);
             }
-            self.retry_if_held(id, context.now());
+            self.retry_if_stalled(id, context.now());
         }
     }
 

@@ -51,7 +51,7 @@ impl SharedPorts {
     pub(super) fn on_link(&mut self, id: usize, context: &mut RouterContext<'_>) {
         let now = context.now();
         match self.talk(id, context) {
-            Ok(()) => self.retry_if_held(id, now),
+            Ok(()) => self.retry_if_stalled(id, now),
             Err(_) => return self.lose(id, context),
         }
         let Some(peer) = self.peers.get_mut(id) else { return };

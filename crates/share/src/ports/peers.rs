@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use millrace_net::Nanos;
+use millrace_net::readiness::Interest;
 use millrace_stack::router::RouterContext;
-use mio::Interest;
 use mio::net::UnixStream;
 
 use super::{SharedPorts, Timer, Watched};
@@ -101,7 +101,7 @@ impl SharedPorts {
             told.push(id);
         }
         for id in told {
-            self.retry_if_held(id, now);
+            self.retry_if_stalled(id, now);
         }
     }
 
@@ -144,9 +144,9 @@ impl SharedPorts {
     }
 
     /// What the system had no room for is said later.
-    pub(super) fn retry_if_held(&mut self, id: usize, now: Nanos) {
+    pub(super) fn retry_if_stalled(&mut self, id: usize, now: Nanos) {
         if let Some(peer) = self.peers.get_mut(id)
-            && peer.link.is_held()
+            && peer.link.is_stalled()
             && !std::mem::replace(&mut peer.retries, true)
         {
             self.retry(Watched::Peer(id), now);
