@@ -266,6 +266,11 @@ pub mod failed {
     pub const TIMEOUT: i32 = 4;
 }
 
+/// Events of one connection, and requests of it that are answered without the caller, before the others have their turn.
+const SHARE: usize = 64;
+/// One of so many events of a batch is for what is due at a time.
+const FOR_TIMERS: usize = 16;
+
 /// The caller's memory for one turn. Bytes are read into `bytes` and stay where they are.
 #[derive(Debug)]
 pub struct Batch<'a> {
@@ -275,17 +280,22 @@ pub struct Batch<'a> {
     pub(crate) used: usize,
     /// Nothing may be told.
     pub(crate) silent: bool,
+    /// What is left of the share of the connection that has its turn.
+    share: usize,
+    /// Events that are kept for timers.
+    reserved: usize,
 }
 
 impl<'a> Batch<'a> {
     /// An empty batch over this memory.
     pub fn new(events: &'a mut [i32], bytes: &'a mut [u8]) -> Self {
-        Self { events, bytes, count: 0, used: 0, silent: false }
+        let reserved = events.len() / EVENT_LENGTH / FOR_TIMERS;
+        Self { events, bytes, count: 0, used: 0, silent: false, share: SHARE, reserved }
     }
 
     /// One of a turn in which nobody can be told of anything: see [`crate::companion`].
     pub(crate) fn silent(bytes: &'a mut [u8]) -> Self {
-        Self { events: &mut [], bytes, count: 0, used: 0, silent: true }
+        Self { silent: true, ..Self::new(&mut [], bytes) }
     }
 
     /// Events so far.
@@ -301,7 +311,32 @@ impl<'a> Batch<'a> {
 
     /// Events for which there is room.
     pub(crate) fn room(&self) -> usize {
-        self.capacity() - self.count
+        self.capacity().saturating_sub(self.count + self.reserved)
+    }
+
+    /// At least half of it is taken.
+    pub(crate) fn is_half_full(&self) -> bool {
+        !self.silent && self.count >= self.capacity() / 2 || self.used >= self.bytes.len() / 2
+    }
+
+    /// A connection has its turn.
+    pub(crate) fn begin_share(&mut self) {
+        self.share = SHARE;
+    }
+
+    /// The connection that has its turn has had its share.
+    pub(crate) fn is_share_over(&self) -> bool {
+        self.share == 0
+    }
+
+    /// A request was answered without the caller.
+    pub(crate) fn count_answered(&mut self) {
+        self.share = self.share.saturating_sub(1);
+    }
+
+    /// From now on all that is left is for timers.
+    pub(crate) fn begin_timers(&mut self) {
+        self.reserved = 0;
     }
 
     /// Whether all can be told that may happen to a connection at once. What cannot waits for its turn in another batch,
@@ -337,5 +372,6 @@ impl<'a> Batch<'a> {
         numbers[1] = number(connection);
         numbers[2..].copy_from_slice(&details);
         self.count += 1;
+        self.share = self.share.saturating_sub(1);
     }
 }

@@ -206,10 +206,14 @@ impl Connection {
             Body, Closed, Ended, Fallback, Handshake, Head, Hello, Raw, Secured, Through,
         };
         match (self.blocked, self.read_state) {
-            (_, Hello | Secured | Fallback | Ended) | (Blocked::Pipeline, Head) => true,
-            (Blocked::No | Blocked::Pipeline, Handshake { .. }) => false,
+            (_, Hello | Secured | Fallback | Ended) => true,
+            (Blocked::Pipeline | Blocked::Room, Head) => true,
             (Blocked::No, Head) => self.paused,
-            (Blocked::No | Blocked::Pipeline, Body(_) | Closed | Raw | Through) => self.paused,
+            (Blocked::No | Blocked::Pipeline | Blocked::Room, Handshake { .. }) => false,
+            // Bodies, and what is no request.
+            (Blocked::No | Blocked::Pipeline | Blocked::Room, Body(_) | Closed | Raw | Through) => {
+                self.paused
+            }
             _ => true,
         }
     }

@@ -78,6 +78,8 @@ pub struct Reactor {
     in_turn: bool,
     /// Servers that were removed; this batch may still name them.
     removed: Vec<usize>,
+    /// Some of the run queue had no turn in the last pass over it, as there was no room.
+    unfinished: bool,
     woken: bool,
     timers_changed: bool,
     /// Of a reactor that shares addresses.
@@ -112,6 +114,7 @@ impl Reactor {
             closed: Queue::new(Work::FREE),
             in_turn: false,
             removed: Vec::new(),
+            unfinished: false,
             woken: false,
             timers_changed: false,
             router: None,
@@ -152,10 +155,10 @@ impl Reactor {
         self.settle(BEFORE_TURN);
         self.free_closed();
         self.drop_removed(batch);
-        let had_reports = !self.reports.is_empty();
+        let goes_on = !self.reports.is_empty() || self.unfinished;
         self.report_pending(batch);
         if self.reports.is_empty() {
-            self.take_events(batch, had_reports)?;
+            self.take_events(batch, goes_on)?;
         } else {
             // What is new now comes behind those that wait.
             self.now = self.clock.now();
@@ -270,11 +273,20 @@ impl Reactor {
         }
     }
 
-    /// Runs what has work that no event announces. What gets more of it meanwhile has its turn the next time.
+    /// Runs what has work that no event announces. What gets more of it meanwhile has its turn the next time, behind those for
+    /// which there is no room now. Of that, half is for connections that come.
     fn run_ready(&mut self, batch: &mut Batch<'_>) {
         let (sources, connections) =
             (std::mem::take(&mut self.ready_sources), self.run_queue.len());
+        let all = sources.is_empty();
+        self.unfinished = false;
         for _ in 0..connections {
+            let next = self.run_queue.first(&self.connections);
+            let is_full = !batch.silent && !batch.can_tell() || !all && batch.is_half_full();
+            if is_full || next.is_some_and(|next| !next.fits(batch)) {
+                self.unfinished = true;
+                break;
+            }
             if let Some((connection, _)) = self.run_queue.pop(&mut self.connections) {
                 let id = connection.id;
                 self.receive(id, batch);

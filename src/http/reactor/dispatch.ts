@@ -46,6 +46,8 @@ const { setImmediate } = timers;
 
 /** Maximum number of bytes of pipelined responses that wait for later ones. */
 const MAX_COLLECTED = 64 * 1024;
+/** Number of bytes that wait for a client from which on a response behind them waits in JavaScript, with Node's own limits. */
+const MAX_QUEUED = 256 * 1024;
 
 const { EMFILE, ENFILE, ENOBUFS, ENOMEM } = constants.errno;
 const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
@@ -144,7 +146,7 @@ function isPipelined(at: number): boolean {
   const id = events[at + 1] as number;
   if (events[at + EVENT_LENGTH + 1] !== id) return false;
   const socket = sockets[id];
-  if (!socket || collected(socket) > MAX_COLLECTED) return false;
+  if (!socket || collected(socket) > MAX_COLLECTED || socket.queued > MAX_QUEUED) return false;
   const next = events[at + EVENT_LENGTH];
   if (next === BODY || next === END) {
     socket.nativeServer.concludeEnded(socket);

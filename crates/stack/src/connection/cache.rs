@@ -18,7 +18,7 @@ use crate::transport::Transport;
 const COPY_LIMIT: usize = 8 * 1024;
 /// Answers that wait to leave together.
 const MAX_ANSWERS: usize = 64 * 1024;
-/// Where so much waits for the peer to take it, nothing more is answered.
+/// Where so much waits for the peer to take it, nothing more is answered, and one more request is told.
 pub(crate) const MAX_QUEUED: usize = 256 * 1024;
 
 /// What becomes of a request.

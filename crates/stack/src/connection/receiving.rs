@@ -8,7 +8,7 @@ use millrace_net::Nanos;
 use super::state::{Blocked, Change, ReadState};
 use super::{Connection, Effects, Flow, READ};
 use crate::batch::{Batch, Event, FallbackReason, Span, flag};
-use crate::connection::cache::Consulted;
+use crate::connection::cache::{Consulted, MAX_QUEUED};
 use crate::response_tracker::CacheAction;
 use crate::router::Router;
 use crate::server::Server;
@@ -92,8 +92,7 @@ impl Connection {
             if !cx.batch.can_tell() && !self.can_go_on_untold(cx.server) {
                 return Flow::Report;
             }
-            let room = self.input.len() + self.transport.room() + MAX_NAMES;
-            if cx.batch.bytes.len() < cx.batch.used + room {
+            if cx.batch.is_share_over() || !self.fits(cx.batch) {
                 return Flow::Again;
             }
             if self.routing.is_some()
@@ -115,6 +114,12 @@ impl Connection {
             }
         }
         Flow::Again
+    }
+
+    /// There is memory for what it has kept and for what it reads.
+    pub(crate) fn fits(&self, batch: &Batch<'_>) -> bool {
+        let wanted = self.input.len() + self.transport.room() + MAX_NAMES;
+        batch.bytes.len() >= batch.used + wanted
     }
 
     /// What comes next may need no caller: a request that the cache answers, that is refused or another process's; or a
@@ -178,6 +183,11 @@ impl Connection {
             self.readable |= eof;
             return flow;
         }
+        if eof && cx.batch.is_share_over() {
+            // Found again behind what is left.
+            self.readable = true;
+            return Some(Flow::Again);
+        }
         if eof {
             return Some(self.take_end(cx.batch));
         }
@@ -216,7 +226,7 @@ impl Connection {
     /// Takes what is in `start..end` of the batch's bytes.
     fn take(&mut self, cx: &mut Receiving<'_, '_>, start: usize, end: usize) -> io::Result<Step> {
         let mut at = start;
-        while at < end && !self.is_blocked() {
+        while at < end && !self.is_blocked() && !cx.batch.is_share_over() {
             let step = match self.read_state {
                 ReadState::Head => self.take_head(cx, at, end)?,
                 _ if !cx.batch.can_tell() => Step::Stop(at, Flow::Report),
@@ -326,6 +336,7 @@ impl Connection {
     /// A request has an answer that the caller knows nothing of, and no body.
     fn on_answered(&mut self, cx: &mut Receiving<'_, '_>, keep_alive: bool, behind: usize) -> Step {
         cx.effects.answered = true;
+        cx.batch.count_answered();
         let ends = self.after_answer(cx.batch, keep_alive);
         self.next_head();
         if ends { Step::Stop(behind, Flow::Report) } else { Step::Next(behind) }
@@ -380,6 +391,9 @@ impl Connection {
         }
         cx.server.in_flight += 1;
         self.limit_pipeline(cx.server);
+        if self.blocked == Blocked::No && self.queued() > MAX_QUEUED {
+            self.blocked = Blocked::Room;
+        }
     }
 
     /// No more heads are read while as many requests as may be are with the caller. Another block may have taken the place

@@ -175,6 +175,7 @@ impl Connection {
             answers.extend_from_slice(text);
         }
         effects.answered = true;
+        batch.count_answered();
         let ends = self.after_answer(batch, keep_alive);
         if has_body(head) && keep_alive {
             // The caller hears of a body of no request, and lets it pass.

@@ -74,7 +74,7 @@ pub(crate) enum Blocked {
     Pipeline,
     /// The answer to the next request is there, and those before it are not complete.
     Turn,
-    /// The peer has to take what was sent.
+    /// The peer has to take what was sent: the body of the last request is read, the next head is not.
     Room,
     /// The response to another request may be for the next one as well.
     Fill(FillWait),

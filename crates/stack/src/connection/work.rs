@@ -86,6 +86,11 @@ impl Queue {
         Some((connection, work))
     }
 
+    /// The connection that [`Self::pop`] takes out; `None`: it is gone, or there is none.
+    pub(crate) fn first<'a>(&self, connections: &'a Connections) -> Option<&'a Connection> {
+        connections.get(*self.ids.front()?)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ids.len()
     }

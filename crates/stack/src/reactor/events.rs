@@ -19,6 +19,7 @@ impl Reactor {
             return self.queue_report(id);
         }
         let Some(server) = self.servers.get_mut(connection.server) else { return };
+        batch.begin_share();
         let router = match connection.routing {
             Some(_) => self.router.as_deref_mut(),
             None => None,

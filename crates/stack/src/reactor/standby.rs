@@ -125,7 +125,7 @@ impl Reactor {
             server.held = 0;
         }
         // The other half is for what happens in this turn.
-        while batch.room() > batch.capacity() / 2 && !self.reports.is_empty() {
+        while !batch.is_half_full() && !self.reports.is_empty() {
             let Some((connection, _)) = self.reports.pop(&mut self.connections) else { continue };
             let id = connection.id;
             let untold = std::mem::take(&mut connection.unreported);

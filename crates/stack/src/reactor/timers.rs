@@ -37,6 +37,7 @@ impl Reactor {
     }
 
     pub(super) fn on_timers(&mut self, batch: &mut Batch<'_>) {
+        batch.begin_timers();
         while batch.can_tell()
             && let Some((at, timer)) = self.timers.pop_due(self.now)
         {

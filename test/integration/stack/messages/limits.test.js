@@ -55,6 +55,41 @@ test(
   },
 );
 
+test('a client that does not read has few bytes waiting for it', limits, async (t) => {
+  const REQUESTS = 400;
+  const body = Buffer.alloc(64 * 1024);
+  let most = 0;
+  let handled = 0;
+  const server = await serve(t, {}, (request, response) => {
+    if (request.url === '/other') {
+      response.end();
+      return;
+    }
+    handled++;
+    response.end(body);
+    most = Math.max(most, request.socket.writableLength);
+  });
+  const socket = send(server, get('/').repeat(REQUESTS)).pause();
+  const other = send(server, get('/other'));
+  // Until nothing more is handled for a while, as others see it.
+  for (let quiet = 0, before = -1; quiet < 20; ) {
+    await once(other, 'data');
+    quiet = handled === before ? quiet + 1 : 0;
+    before = handled;
+    other.write(get('/other'));
+  }
+  assert.ok(handled < REQUESTS, `${handled} handled`);
+  let received = 0;
+  for await (const { length } of socket) {
+    received += length;
+    if (received > REQUESTS * body.length) break;
+  }
+  assert.equal(handled, REQUESTS);
+  // A response may begin where less than 256 KiB wait.
+  assert.ok(most < 512 * 1024, `${most} bytes`);
+  other.destroy();
+});
+
 test('responseTimeout sends 408 in its turn and then ends the connection', limits, async (t) => {
   const server = await serve(t, { responseTimeout: 100 }, (request, response) => {
     if (request.url === '/') response.end();

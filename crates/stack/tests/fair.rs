@@ -1,0 +1,212 @@
+//! Connections that could go on for ever leave room for the others.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
+use millrace_stack::{Reactor, Settings};
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const CHUNKED: &[u8] = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+/// As many connections as send without end.
+const MANY: usize = 8;
+/// Bytes of one that the reactor may wait for, in tests that count its turns.
+const PART: usize = 64 * 1024;
+
+struct Server {
+    reactor: Reactor,
+    id: usize,
+    events: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Server {
+    /// A batch has room for so many events.
+    fn new(events: usize, settings: Settings) -> Self {
+        let mut reactor = Reactor::new().unwrap();
+        let id = reactor.add_server(settings);
+        Self { reactor, id, events: vec![0; EVENT_LENGTH * events], bytes: vec![0; 1024 * 1024] }
+    }
+
+    fn adopt(&mut self) -> (UnixStream, usize) {
+        let (client, other) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        other.set_nonblocking(true).unwrap();
+        let connection = self.reactor.adopt(self.id, other.into()).unwrap();
+        (client, connection)
+    }
+
+    /// Kinds and connections of what a turn tells.
+    fn turn(&mut self) -> Vec<(i32, usize)> {
+        let mut batch = Batch::new(&mut self.events, &mut self.bytes);
+        self.reactor.turn(&mut batch).unwrap();
+        let count = batch.count();
+        self.reactor.wake_again();
+        let told = self.events.chunks(EVENT_LENGTH).take(count);
+        told.map(|event| (event[0], usize::try_from(event[1]).unwrap())).collect()
+    }
+}
+
+/// Clients whose bytes never end.
+struct Endless {
+    clients: Vec<(UnixStream, usize)>,
+    body: Vec<u8>,
+    /// Where each of them is in that.
+    at: Vec<usize>,
+}
+
+impl Endless {
+    fn new(server: &mut Server, count: usize, head: &[u8], body: Vec<u8>) -> Self {
+        let clients: Vec<_> = (0..count).map(|_| server.adopt()).collect();
+        for (client, _) in &clients {
+            (&*client).write_all(head).unwrap();
+        }
+        Self { at: vec![0; clients.len()], clients, body }
+    }
+
+    /// Sends as much as the system takes.
+    fn send(&mut self) {
+        for ((client, _), at) in self.clients.iter().zip(&mut self.at) {
+            while let Ok(count) = (&*client).write(&self.body[*at..]) {
+                *at = (*at + count) % self.body.len();
+            }
+        }
+    }
+}
+
+fn one_byte_chunks() -> Vec<u8> {
+    b"1\r\nx\r\n".repeat(PART / 6)
+}
+
+#[test]
+fn who_comes_is_told_soon_while_others_send_one_byte_chunks() {
+    let mut server = Server::new(4096, Settings::default());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    server.reactor.listen(server.id, listener.into()).unwrap();
+    let mut others = Endless::new(&mut server, MANY, CHUNKED, one_byte_chunks());
+    for _ in 0..10 {
+        others.send();
+        server.turn();
+    }
+    for _ in 0..10 {
+        let mut client = TcpStream::connect(address).unwrap();
+        client.write_all(REQUEST).unwrap();
+        let mut told = Vec::new();
+        for _ in 0..2 {
+            others.send();
+            told.extend(server.turn());
+        }
+        let opened = told.iter().find(|event| event.0 == Kind::Open as i32).map(|event| event.1);
+        let opened = opened.expect("accepted within two turns");
+        assert!(told.contains(&(Kind::Request as i32, opened)), "asks within two turns");
+        // All of these turns together, as far as others go.
+        let before = told.iter().take_while(|event| event.1 != opened).count();
+        assert!(before <= 2 * 128 * MANY, "{before} events before it");
+        server.reactor.close(opened, false);
+    }
+}
+
+/// Events of each connection, of so many turns.
+fn count(server: &mut Server, others: &mut Endless, turns: usize) -> BTreeMap<usize, usize> {
+    let mut counts: BTreeMap<_, _> = others.clients.iter().map(|&(_, id)| (id, 0)).collect();
+    for _ in 0..turns {
+        others.send();
+        for (kind, connection) in server.turn() {
+            *counts.get_mut(&connection).unwrap() += usize::from(kind == Kind::Body as i32);
+        }
+    }
+    counts
+}
+
+#[test]
+fn more_connections_than_a_batch_has_room_for_have_their_turns_one_after_the_other() {
+    // For three of them.
+    let mut server = Server::new(192, Settings::default());
+    let mut others = Endless::new(&mut server, MANY, CHUNKED, one_byte_chunks());
+    server.turn();
+    let counts = count(&mut server, &mut others, 80);
+    let (least, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
+    assert!(*least > 0 && most - least <= 192, "{counts:?}");
+}
+
+#[test]
+fn who_comes_is_accepted_while_batches_are_full() {
+    let mut server = Server::new(192, Settings::default());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    server.reactor.listen(server.id, listener.into()).unwrap();
+    let mut others = Endless::new(&mut server, MANY, CHUNKED, one_byte_chunks());
+    for _ in 0..10 {
+        others.send();
+        server.turn();
+    }
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(REQUEST).unwrap();
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        others.send();
+        told.extend(server.turn());
+    }
+    assert!(told.iter().any(|event| event.0 == Kind::Request as i32));
+}
+
+#[test]
+fn large_bodies_of_many_have_their_turns_one_after_the_other() {
+    let mut server = Server::new(4096, Settings::default());
+    let head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000000\r\n\r\n";
+    // A batch has memory for fifteen parts.
+    let mut others = Endless::new(&mut server, 40, head, vec![b'x'; PART]);
+    server.turn();
+    let counts = count(&mut server, &mut others, 80);
+    let (least, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
+    assert!(*least > 0 && *most <= 2 * least, "{counts:?}");
+}
+
+#[test]
+fn what_is_due_is_told_while_batches_are_full() {
+    let keep_alive = Some(Duration::from_millis(5));
+    let mut server = Server::new(192, Settings { keep_alive, ..Settings::default() });
+    let (mut client, idle) = server.adopt();
+    client.write_all(REQUEST).unwrap();
+    assert_eq!(server.turn(), [(Kind::Request as i32, idle)]);
+    server.reactor.send(idle, b"x", 1, false).unwrap();
+    let mut others = Endless::new(&mut server, MANY, CHUNKED, one_byte_chunks());
+    for _ in 0..100_000 {
+        others.send();
+        let told = server.turn();
+        if told.contains(&(Kind::Idle as i32, idle)) {
+            return;
+        }
+    }
+    panic!("not told");
+}
+
+#[test]
+fn who_takes_nothing_is_told_one_more_request_until_it_does() {
+    let mut server = Server::new(4096, Settings::default());
+    let (mut client, id) = server.adopt();
+    let request = (Kind::Request as i32, id);
+    client.write_all(REQUEST).unwrap();
+    assert_eq!(server.turn(), [request]);
+    while server.reactor.queued(id) <= 256 * 1024 {
+        server.reactor.send(id, &[b'x'; PART], 0, false).unwrap();
+    }
+    client.write_all(&REQUEST.repeat(50)).unwrap();
+    assert_eq!(server.turn(), [request]);
+    server.reactor.finish(id, 2);
+    for _ in 0..3 {
+        assert_eq!(server.turn(), []);
+    }
+    let mut told = Vec::new();
+    let mut part = vec![0; 1 << 20];
+    while told.len() < 50 {
+        while client.read(&mut part).is_ok_and(|count| count > 0) {}
+        told.extend(server.turn());
+    }
+    assert_eq!(told[0], (Kind::Drained as i32, id));
+    assert!(told[1..].iter().all(|&event| event == request), "{told:?}");
+}
