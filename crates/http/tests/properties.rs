@@ -70,6 +70,16 @@ proptest! {
         prop_assert_eq!(stream::read(&bytes, &pieces, &heads), whole);
     }
 
+    #[test]
+    fn data_that_is_skipped_leaves_the_same_events_and_errors(
+        (bytes, pieces, heads) in (fragments(), pieces(), heads())
+    ) {
+        let whole = stream::read(&bytes, &[], &heads);
+        prop_assert_eq!(stream::read_or_skip(&bytes, &[], &heads, true), whole);
+        let split = stream::read(&bytes, &pieces, &heads);
+        prop_assert_eq!(stream::read_or_skip(&bytes, &pieces, &heads, true), split);
+    }
+
     /// Without one, a fault in a head may be told only by its missing end: lines that come in small
     /// pieces are not parsed before the head has ended.
     #[test]

@@ -347,6 +347,46 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    /// Returns how many of the bytes that come next are data that nobody looks at: so much of the response has been kept
+    /// that the report needs no more.
+    pub(crate) fn discardable(&self) -> u64 {
+        let keeps = self.following.is_some() || self.room_to_keep() > 0;
+        if keeps || !self.read_buf.is_empty() { 0 } else { self.decoder.data_ahead() }
+    }
+
+    /// Whether a response has begun and not ended.
+    pub(crate) fn is_within_response(&self) -> bool {
+        self.partial.is_some()
+    }
+
+    /// Reads bytes that nobody looks at, at most [`Self::discardable`]; see [`Transport::discard`].
+    pub(crate) fn discard(&mut self, scratch: &mut [u8]) -> io::Result<millrace_net::Read> {
+        match &mut self.state {
+            State::Open(transport) => transport.discard(scratch),
+            _ => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    /// Processes so many bytes that were discarded.
+    pub(crate) fn receive_discarded(
+        &mut self,
+        count: usize,
+        now: Nanos,
+        recorder: &mut Recorder,
+    ) -> Received {
+        let mut received = Received::default();
+        recorder.bytes_received(count);
+        if let Some(request) = self.in_flight.front() {
+            recorder.bytes_received_for(request, count);
+        }
+        if let Decoded::Complete { status, persistent, .. } = self.decoder.skip(count) {
+            self.complete(now, status, &[], recorder);
+            received.completed = 1;
+            received.end = (!persistent).then_some(End::Agreed);
+        }
+        received
+    }
+
     /// Processes received bytes, and completes the requests that they answer.
     pub(crate) fn receive(
         &mut self,
@@ -459,11 +499,16 @@ impl<T: Transport> Connection<T> {
 
     /// Keeps the first bytes of a partial response: for the report, and for `Location`.
     fn keep_bytes(&mut self, bytes: &[u8]) {
+        let room = self.room_to_keep().min(bytes.len());
+        self.begun.extend_from_slice(&bytes[..room]);
+    }
+
+    /// Returns how many more bytes of the partial response are kept.
+    fn room_to_keep(&self) -> usize {
         let max = if self.following.is_some() { redirect::MAX_HEAD } else { kept::MAX_KEPT };
         let max_kept =
             self.decoder.head_length().map_or(max, |head| max.min(head + kept::MAX_KEPT_BODY));
-        let room = max_kept.saturating_sub(self.begun.len()).min(bytes.len());
-        self.begun.extend_from_slice(&bytes[..room]);
+        max_kept.saturating_sub(self.begun.len())
     }
 
     /// Completes the request at the front; `last` are the bytes of its response, or the last ones.

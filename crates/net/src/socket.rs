@@ -101,6 +101,24 @@ impl Socket {
         }
     }
 
+    /// Reads received bytes that nobody looks at. Linux drops those of TCP without copying them (tcp(7), `MSG_TRUNC`).
+    pub fn discard(&mut self, scratch: &mut [u8]) -> io::Result<Read> {
+        #[cfg(target_os = "linux")]
+        if let Self::Tcp(stream) = self {
+            use rustix::net::RecvFlags;
+
+            let length = scratch.len();
+            loop {
+                match rustix::net::recv(&*stream, &mut *scratch, RecvFlags::TRUNC) {
+                    Ok((_, count)) => return Ok(Read { count, drained: count < length }),
+                    Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        self.read(scratch)
+    }
+
     /// Writes as many bytes of both parts as the socket accepts now.
     pub fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
         self.write_many(&[io::IoSlice::new(first), io::IoSlice::new(second)])

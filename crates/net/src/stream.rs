@@ -103,6 +103,13 @@ impl Transport for Stream {
         }
     }
 
+    fn discard(&mut self, scratch: &mut [u8]) -> io::Result<Read> {
+        match self {
+            Self::Plain(socket) => socket.discard(scratch),
+            Self::Tls(tls) => tls.read(scratch),
+        }
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(socket) => socket.write(bytes),

@@ -35,6 +35,12 @@ pub trait Transport {
     /// Reads received bytes.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read>;
 
+    /// Reads received bytes that nobody looks at: what `scratch` contains afterwards is not defined. A transport may save
+    /// copying them.
+    fn discard(&mut self, scratch: &mut [u8]) -> io::Result<Read> {
+        self.read(scratch)
+    }
+
     /// Accepts as many bytes as it can send now, or buffer: see `flush`.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 

@@ -81,6 +81,16 @@ impl ChunkedDecoder {
         }
     }
 
+    /// Passes over so many bytes of a chunk's data.
+    pub(super) fn skip(&mut self, count: u64) {
+        if let Self::Data(left) = self {
+            *left = left.saturating_sub(count);
+            if *left == 0 {
+                *self = Self::DataEnd;
+            }
+        }
+    }
+
     /// Goes back to the start of the line of which a part has been consumed.
     pub(super) fn restart_line(&mut self) {
         if matches!(self, Self::Size { .. } | Self::Extensions { .. }) {

@@ -44,6 +44,30 @@ impl ResponseBody {
         }
     }
 
+    /// Returns how many of the bytes that come next are certainly data: they need not be looked at.
+    pub(super) fn data_ahead(&self) -> u64 {
+        match self {
+            Self::Length(left) | Self::Chunked(ChunkedDecoder::Data(left), _) => *left,
+            Self::UntilClose => u64::MAX,
+            Self::Chunked(..) | Self::Trailers(_) => 0,
+        }
+    }
+
+    /// Passes over so many bytes, at most [`Self::data_ahead`]. Returns whether the body has ended.
+    pub(super) fn skip(&mut self, count: u64) -> bool {
+        match self {
+            Self::Length(left) => {
+                *left = left.saturating_sub(count);
+                *left == 0
+            }
+            Self::Chunked(chunks, _) => {
+                chunks.skip(count);
+                false
+            }
+            Self::Trailers(_) | Self::UntilClose => false,
+        }
+    }
+
     fn decode_chunked(&mut self, input: &[u8]) -> Result<(usize, bool), Error> {
         let mut at = 0;
         while let Self::Chunked(chunks, rules) = self {

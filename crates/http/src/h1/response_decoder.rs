@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use super::response_body::ResponseBody;
-use super::response_head::{ResponseHead, STATUS_LINE_START};
+use super::response_head::{Framing, ResponseHead, STATUS_LINE_START};
 use crate::Error;
 
 /// Maximum bytes of the head of a response.
@@ -54,6 +54,21 @@ impl KnownHead {
 
     fn recall(&self, input: &[u8]) -> Option<ResponseHead> {
         self.head.filter(|_| input.starts_with(&self.bytes))
+    }
+
+    /// Returns the length of its body, if the head says so.
+    #[must_use]
+    pub fn content_length(&self) -> Option<u64> {
+        match self.head?.framing {
+            Framing::Length(length) => Some(length),
+            Framing::Chunked | Framing::UntilClose => None,
+        }
+    }
+
+    /// Returns the length of the head; zero if there is none.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.head.map_or(0, |head| head.length)
     }
 
     fn learn(&mut self, input: &[u8], head: ResponseHead) -> ResponseHead {
@@ -124,6 +139,23 @@ impl ResponseDecoder {
     #[must_use]
     pub fn head_length(&self) -> Option<usize> {
         self.body.as_ref().map(|body| body.head)
+    }
+
+    /// Returns how many of the bytes that come next are certainly data of a body, which [`Self::skip`] passes over.
+    #[must_use]
+    pub fn data_ahead(&self) -> u64 {
+        self.body.as_ref().map_or(0, |body| body.rest.data_ahead())
+    }
+
+    /// Continues decoding with so many bytes of data, at most [`Self::data_ahead`], that nobody looks at.
+    pub fn skip(&mut self, count: usize) -> Decoded {
+        let ended = self.body.as_mut().is_some_and(|body| body.rest.skip(count as u64));
+        match self.body.take_if(|_| ended) {
+            None => Decoded::More { consumed: count },
+            Some(PendingBody { status, persistent, .. }) => {
+                Decoded::Complete { consumed: count, status, persistent }
+            }
+        }
     }
 
     /// Processes the end of the stream. `Some` if it completes a response; `None` between two responses, when `pending` (the

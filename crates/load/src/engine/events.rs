@@ -2,6 +2,7 @@
 
 use std::io;
 
+use millrace_http::KnownHead;
 use millrace_net::{Clock, Nanos};
 use mio::event::Event;
 
@@ -11,7 +12,19 @@ use crate::ErrorKind;
 use crate::connection::{End, Receiving};
 use crate::engine::target_server::SocketReuse;
 use crate::error::describe;
+use crate::metrics::kept;
 use crate::metrics::recorder::Loss;
+
+/// Minimum number of bytes of a body that are discarded and not read.
+const MIN_DISCARDED: u64 = 16 * 1024;
+
+/// How much of a response is read first: of one that is like the last one, and large, what is looked at.
+fn first_read(known: &KnownHead) -> usize {
+    match known.content_length() {
+        Some(length) if length >= 2 * MIN_DISCARDED => known.length() + 2 * kept::MAX_KEPT_BODY,
+        _ => usize::MAX,
+    }
+}
 
 impl Engine {
     pub(crate) fn on_event(&mut self, event: &Event) {
@@ -45,7 +58,21 @@ impl Engine {
         let (mut completed, mut now) = (0, Nanos::default());
         loop {
             let slot = &mut self.slots[index];
-            let read = match slot.connection.read(&mut self.buffer) {
+            let discarded = match slot.connection.discardable() {
+                // What is not much more than a head is as fast to read, maybe with the next response.
+                ..MIN_DISCARDED => None,
+                // In range: the buffer's length.
+                most => Some(most.min(self.discarded.len() as u64) as usize),
+            };
+            let room = match slot.connection.is_within_response() {
+                true => self.buffer.len(),
+                false => first_read(&self.known_head).min(self.buffer.len()),
+            };
+            let read = match discarded {
+                Some(most) => slot.connection.discard(&mut self.discarded[..most]),
+                None => slot.connection.read(&mut self.buffer[..room]),
+            };
+            let read = match read {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
@@ -58,6 +85,9 @@ impl Engine {
             now = self.clock.now();
             let mut fed = match read.count {
                 0 => slot.connection.finish(now, &mut self.recorder),
+                count if discarded.is_some() => {
+                    slot.connection.receive_discarded(count, now, &mut self.recorder)
+                }
                 count => {
                     let bytes = &self.buffer[..count];
                     slot.connection.receive(

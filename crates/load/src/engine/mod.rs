@@ -36,6 +36,8 @@ use timers::SlotTimer;
 
 /// Bytes of one read; larger than most responses, small enough to stay in the cache.
 const READ_BUFFER: usize = 64 * 1024;
+/// Maximum bytes that are discarded at once. They are not written to, so the memory is never the process's.
+const MAX_DISCARDED: usize = 1024 * 1024;
 
 /// Number of connections that set-up opens before it waits: a listen queue holds some hundreds, and the system retries
 /// others only after a second.
@@ -107,6 +109,7 @@ pub(crate) struct Engine {
     /// Whether `hand_out` is running.
     handing_out: bool,
     buffer: Box<[u8]>,
+    discarded: Box<[u8]>,
     known_head: KnownHead,
     /// Requests as they go out, and where each begins.
     outgoing: Vec<u8>,
@@ -154,6 +157,7 @@ impl Engine {
             peer_closed: false,
             handing_out: false,
             buffer: vec![0; READ_BUFFER].into(),
+            discarded: vec![0; MAX_DISCARDED].into(),
             known_head: KnownHead::default(),
             outgoing: Vec::new(),
             starts: Vec::new(),
