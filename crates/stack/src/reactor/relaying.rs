@@ -66,6 +66,9 @@ impl Reactor {
             Some(relay) => pump(connection, relay, batch),
             None => Ok(Pumped::Waits),
         };
+        if result.is_err() {
+            routing.relay = None;
+        }
         connection.routing = Some(routing);
         result
     }
