@@ -1,12 +1,17 @@
 //! A reactor and a router that says what a test wants: whom requests go to, and where connections come from.
 
+mod both_sides;
+
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use both_sides::{both_sides, receive};
 use millrace_net::Nanos;
 use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
 use millrace_stack::router::{Arrival, Detached, Route, RoutedRequest, Router, RouterContext};
+use millrace_stack::tls::secure_context::SecureContext;
 use millrace_stack::{Reactor, Settings};
 
 /// The address that all servers accept for, and somebody elsewhere.
@@ -82,19 +87,25 @@ struct World {
     reactor: Reactor,
     servers: [usize; 2],
     listener: TcpListener,
+    /// What handshakes are answered with.
+    context: Option<SecureContext>,
     /// Connections that were told of, by number, with their servers.
     opened: Vec<(usize, usize)>,
 }
 
 impl World {
     fn new() -> Self {
+        Self::with(&Settings::default())
+    }
+
+    fn with(settings: &Settings) -> Self {
         let mut reactor = Reactor::new().unwrap();
-        let servers = [(); 2].map(|()| reactor.add_server(Settings::default()));
+        let servers = [(); 2].map(|()| reactor.add_server(settings.clone()));
         reactor.set_router(Box::new(Scripted { other: servers[1], ..Scripted::default() }));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         reactor.listen(servers[0], listener.try_clone().unwrap().into()).unwrap();
-        Self { reactor, servers, listener, opened: Vec::new() }
+        Self { reactor, servers, listener, context: None, opened: Vec::new() }
     }
 
     fn client(&self, targets: &[&str]) -> TcpStream {
@@ -124,6 +135,10 @@ impl World {
                 if event[0] == Kind::Open as i32 {
                     self.opened.retain(|(other, _)| *other != id);
                     self.opened.push((id, usize::try_from(event[2]).unwrap()));
+                } else if event[0] == Kind::Hello as i32
+                    && let Some(context) = &self.context
+                {
+                    assert!(self.reactor.choose(id, context, false));
                 } else if event[0] == Kind::Request as i32 {
                     let of = self.opened.iter().find(|(other, _)| *other == id).unwrap();
                     requests.push((of.1, id));
@@ -233,6 +248,49 @@ fn connections_that_come_are_served() {
     // It is where it belongs.
     ask(&mut client, &["/far"]);
     assert_eq!(world.requests(1), [(other, id)]);
+}
+
+/// A session stays where it is; what is given is its text.
+#[test]
+fn the_text_of_sessions_is_given_and_goes_both_ways() {
+    let (context, mut client) = both_sides();
+    let tls = Some(Duration::from_secs(10));
+    let mut world = World::with(&Settings { tls, ..Settings::default() });
+    world.context = Some(context);
+    let mut socket = world.client(&[]);
+    let local = world.listener.local_addr().unwrap();
+    let peer = socket.local_addr().unwrap();
+    client.writer().write_all(request("/far").as_bytes()).unwrap();
+    let mut exchange = |world: &mut World, text: &mut Vec<u8>| {
+        while client.wants_write() {
+            client.write_tls(&mut socket).unwrap();
+        }
+        world.turn_until(|_, _| true);
+        text.extend(receive(&mut client, &socket));
+    };
+    let mut text = Vec::new();
+    while world.given() == 0 {
+        exchange(&mut world, &mut text);
+    }
+    let given = world.router(|router, _| router.given.pop().unwrap());
+    let session = given.session.unwrap();
+    assert_eq!((session.name.as_deref(), session.local), (Some("a"), Some(local)));
+    assert_eq!((given.peer, session.peer), (Some(peer), Some(peer)));
+    assert_eq!((session.tls13, session.asked, session.certificates.len()), (true, false, 0));
+    let mut other = UnixStream::from(given.socket);
+    let (mut asked, request) = (Vec::new(), request("/far"));
+    while asked.len() < request.len() {
+        exchange(&mut world, &mut text);
+        // It has not ended.
+        other.read_to_end(&mut asked).unwrap_err();
+    }
+    assert_eq!(asked, request.as_bytes());
+    other.write_all(DONE).unwrap();
+    while text.len() < DONE.len() {
+        exchange(&mut world, &mut text);
+    }
+    assert_eq!(text, DONE);
+    assert_eq!(world.reactor.counts(world.servers[0]).relayed, 1);
 }
 
 #[test]
