@@ -1,3 +1,4 @@
+import { factor } from '../../format/ratios.js';
 import { count, rate, share, time } from '../../format/units.js';
 import { findChangePoints } from '../../statistics/change-points.js';
 import { limitTolerance } from '../../statistics/noise.js';
@@ -13,6 +14,7 @@ import { isStealHypothesis } from '../hypotheses/machine/machine.js';
 import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { Evidence, ExperimentResult, Explanation, HotFunction } from '../result.js';
+import { hasOverlap } from './agreement.js';
 import {
   computeWithoutFunction,
   findHotFunction,
@@ -21,7 +23,8 @@ import {
 } from './remedy-prediction.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 import { deriveRequestShares } from './request-shares.js';
-import { type Finding, hasOverlap, isSameCause } from './verdict.js';
+import { findTellingExperiments } from './rivals.js';
+import type { Finding } from './verdict.js';
 
 type Conclusion = Omit<
   Explanation,
@@ -30,7 +33,7 @@ type Conclusion = Omit<
 
 /** Draws the conclusion from the findings. `notObserved` lists what could not be observed. */
 export function conclude(found: Findings, notObserved: string[]): Conclusion {
-  const { metrics, finding, hypotheses, ruledOut, noise } = found;
+  const { metrics, finding, ruledOut, noise } = found;
   const { chosen } = finding;
   const singleMs = metrics.unloadedLatencyMs;
   const maxThroughput = estimateMaxThroughput(metrics);
@@ -80,7 +83,8 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
       ...describeUnobserved(found),
       ...describeSteal(found),
       ...describeSteps(found),
-      ...describeOpenRivals(finding, hypotheses),
+      ...describeOpenRivals(finding, found.experiments),
+      ...describeVariation(finding),
     ],
   };
 }
@@ -95,6 +99,8 @@ function describeVerdict({ metrics, finding }: Findings): string {
   if (metrics.throughput === 0) {
     return `cannot tell: no request was answered in ${time(metrics.base.load.durationMs)}; ${count(metrics.inFlight)} still wait for a response.`;
   }
+  const varied = describeHidingVariation(finding.hiddenBy);
+  if (varied) return `cannot tell: ${varied}.`;
   const open = also.map(({ limit }) => limit);
   if (open.length > 0) {
     return `cannot tell: the measurements fit ${open.join(' and ')}, and no experiment confirmed ${open.length === 1 ? 'it' : 'any of them'}.`;
@@ -252,14 +258,39 @@ function describeSteps({ metrics }: Findings): string[] {
   );
 }
 
-/** Describes rivals of the verdict that nothing contradicts. */
-function describeOpenRivals({ status, chosen, also }: Finding, hypotheses: Hypothesis[]): string[] {
-  if (status !== 'likely' || !chosen) return [];
-  const rivals = also.filter(
-    (hypothesis) => hypotheses.includes(hypothesis) && !isSameCause(hypothesis, chosen),
-  );
-  return rivals.map(
-    ({ limit }) =>
-      `whether the limit is ${limit} instead: no experiment here distinguishes the two`,
-  );
+/** Describes a variation of the unchanged load that hides the effects of the experiments; `null` if none does. */
+function describeHidingVariation(hiddenBy: Finding['hiddenBy']): string | null {
+  if (!hiddenBy) return null;
+  const { lowest, highest } = hiddenBy;
+  return `the same load was answered at ${rate(lowest)} to ${rate(highest)} req/s, and no experiment changed it much more than that`;
+}
+
+/** Describes what the variation of the unchanged load hides. */
+function describeVariation({ hiddenBy, also }: Finding): string[] {
+  const varied = describeHidingVariation(hiddenBy);
+  if (!varied) return [];
+  const suspects = also.map(({ limit }) => limit).join(', ');
+  return [`whether the limit is one of ${suspects}: ${varied}; repeat it on a quiet machine`];
+}
+
+/** Describes the rivals of the verdict that nothing contradicts, and what would tell them apart. */
+function describeOpenRivals(
+  { chosen, rivals }: Finding,
+  experiments: ExperimentResult[],
+): string[] {
+  if (!chosen) return [];
+  const made = new Set(experiments.map(({ name }) => name));
+  return rivals.map((rival) => {
+    const whether = `whether the limit is ${rival.limit} instead`;
+    const telling = findTellingExperiments(chosen, rival);
+    const [open] = telling.filter(({ name }) => !made.has(name));
+    if (open) {
+      const [own, others] = open.predicted.map(factor);
+      return `${whether}: '${open.name}' would tell, for which ${chosen.limit} predicts ${own}, ${rival.limit} ${others}`;
+    }
+    const [unsure] = telling;
+    return unsure
+      ? `${whether}: '${unsure.name}' varied too much to tell; give it more time (--budget)`
+      : `${whether}: no experiment here tells the two apart; apply the remedy of one and see whether throughput changes`;
+  });
 }

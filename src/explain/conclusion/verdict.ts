@@ -1,11 +1,18 @@
-import { factor, measuredRatio } from '../../format/ratios.js';
 import type { Range } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiments/types.js';
-import { type Hypothesis, type RuledOut, UNCHANGED } from '../hypotheses/hypothesis.js';
+import type { Hypothesis, RuledOut } from '../hypotheses/hypothesis.js';
 import type { LimitId } from '../limits/ids.js';
 import { sustainsRate } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { ExperimentResult, Status } from '../result.js';
+import {
+  describeContradiction,
+  isContradicted,
+  isSupportedBy,
+  listOwnPredictions,
+} from './agreement.js';
+import { findRivals } from './rivals.js';
+import { hidesEffects, measureVariation, type Variation } from './variation.js';
 
 /** The verdict before it is put into words. */
 export interface Finding {
@@ -14,8 +21,12 @@ export interface Finding {
   chosen: Hypothesis | null;
   /** Further hypotheses that nothing contradicts. */
   also: Hypothesis[];
+  /** Those of `also` that explain the experiments as well as the chosen one. */
+  rivals: Hypothesis[];
   /** Limits that an experiment contradicts. */
   excluded: RuledOut[];
+  /** The variation of the unchanged load, where it hides the effects of the experiments. */
+  hiddenBy: Variation | null;
 }
 
 /** Minimum weight of a hypothesis that can be the verdict. */
@@ -31,16 +42,19 @@ const MIN_SEVERE_WEIGHT = 0.7;
 
 /**
  * Decides the verdict from the hypotheses and the experiments. `confirmed`: this limit predicted a change, an
- * experiment measured it, none contradicts the limit, and each rival is contradicted by one. `likely`: the signature
- * was observed and nothing contradicts it. `no-limit`: the service sustains the rate. Otherwise `cannot-tell`.
+ * experiment measured it, none contradicts the limit, and the outcome of one contradicts each rival. `likely`: the
+ * signature was observed and nothing contradicts it. `no-limit`: the service sustains the rate. Otherwise `cannot-tell`,
+ * also where unchanged blocks differ by nearly as much as the experiments change.
  *
  * @param noise the smallest relative change that differs from noise, see `estimateNoiseFloor`
+ * @param unchanged throughput of the blocks with the unchanged load
  */
 export function decideVerdict(
   metrics: Metrics,
   hypotheses: Hypothesis[],
   experiments: ExperimentResult[],
   noise: number,
+  unchanged: readonly number[] = [],
 ): Finding {
   const assessed = hypotheses.map((hypothesis) => {
     // A limit is excluded with the broader one that it causes. Where it makes its own prediction, only that one counts.
@@ -60,8 +74,11 @@ export function decideVerdict(
   );
   const isSupported = (hypothesis: Hypothesis) =>
     experiments.some((experiment) => isSupportedBy(experiment, hypothesis, noise));
-  const rank = (hypothesis: Hypothesis) =>
-    isFatal(hypothesis) ? 3 : isSevere(hypothesis) ? 2 : isSupported(hypothesis) ? 1 : 0;
+  const rank = (hypothesis: Hypothesis) => {
+    if (isFatal(hypothesis)) return 3;
+    if (isSymptom(hypothesis, hypotheses)) return -1;
+    return isSevere(hypothesis) ? 2 : isSupported(hypothesis) ? 1 : 0;
+  };
   const left = assessed
     .filter(
       ({ excludes, hypothesis }) =>
@@ -74,15 +91,40 @@ export function decideVerdict(
     ? left.filter(({ limit }) => LIMITS_AT_SUSTAINED_RATE.has(limit))
     : left;
   const [first] = eligible;
+  const none = { chosen: null, rivals: [], excluded, hiddenBy: null };
   if (!first) {
     const status = isKeepingUp(metrics) ? 'no-limit' : 'cannot-tell';
-    return { status, chosen: null, also: status === 'no-limit' ? [] : left, excluded };
+    return { ...none, status, also: status === 'no-limit' ? [] : left };
   }
   const chosen = findCause(first, eligible, experiments, noise);
   const others = eligible.filter((hypothesis) => hypothesis !== chosen);
-  const rivals = others.filter((hypothesis) => !isSameCause(hypothesis, chosen));
-  const status = isSupported(chosen) && rivals.length === 0 ? 'confirmed' : 'likely';
-  return { status, chosen, also: others.slice(0, 3), excluded };
+  const variation = measureVariation(unchanged);
+  const supporting = experiments.filter((it) => isSupportedBy(it, chosen, noise));
+  if (supporting.length === 0 && isInferred(chosen) && hidesEffects(variation, experiments)) {
+    const noisy = others.find(({ limit }) => limit === 'noisy-machine');
+    const also = eligible.filter((hypothesis) => hypothesis !== noisy).slice(0, 3);
+    if (!noisy) return { ...none, status: 'cannot-tell', also, hiddenBy: variation };
+    return { ...none, status: 'likely', chosen: noisy, also, hiddenBy: variation };
+  }
+  const rivals = findRivals(chosen, others, experiments, noise);
+  const isClear = supporting.some(
+    ({ metric, ...one }) =>
+      metric !== 'throughput' || !hidesEffects(variation, [{ metric, ...one }]),
+  );
+  const status = isClear && rivals.length === 0 ? 'confirmed' : 'likely';
+  return { status, chosen, also: others.slice(0, 3), rivals, excluded, hiddenBy: null };
+}
+
+/** Whether a limit is inferred from how throughput responds to changes: its own place was not measured. */
+function isInferred({ unlisted }: Hypothesis): boolean {
+  return unlisted === 'unchanged';
+}
+
+/** Whether a limit is only a symptom: what each request leaves in memory is also what later requests go through. */
+function isSymptom({ limit }: Hypothesis, hypotheses: Hypothesis[]): boolean {
+  return (
+    limit === 'memory-growth' && hypotheses.some((other) => other.limit === 'degrades-over-time')
+  );
 }
 
 /** Finds the cause of a busy loop, which is a better verdict than the busy loop itself. */
@@ -101,7 +143,9 @@ function findCause(
     if ((hypothesis.loopShare ?? 0) >= MIN_DOMINANT_SHARE) return true;
     const own = listOwnPredictions(hypothesis);
     const made = experiments.filter(({ name }) => own.has(name));
-    if (made.some((experiment) => isSupportedBy(experiment, hypothesis, noise))) return true;
+    const supporting = made.filter((experiment) => isSupportedBy(experiment, hypothesis, noise));
+    // A cause that takes a small part of the time is one of several.
+    if (supporting.length > 0) return supporting.some(hasLargeEffect);
     // A cause whose experiment clearly fell short of its prediction is at most a part of the cost.
     const isOpen = made.every(
       ({ name, measured }) => measured.high >= computeGeometricMean(own.get(name)),
@@ -111,98 +155,15 @@ function findCause(
   return causes[0] ?? busy;
 }
 
-/** Lists the changes that a cause of a busy loop predicts for experiments of its own. */
-function listOwnPredictions({ predictions }: Hypothesis): Map<string, Range> {
-  const changes = Object.entries(predictions).filter(
-    ([name, { low, high }]) => !BUSY_LOOP_EXPERIMENTS.has(name) && (low > 1 || high < 1),
-  );
-  return new Map(changes);
+/** Minimum change of throughput or cost, as a factor, at which what was changed took a good part of the time. */
+const MIN_LARGE_EFFECT = 1.3;
+
+function hasLargeEffect({ measured: { ratio } }: ExperimentResult): boolean {
+  return ratio >= MIN_LARGE_EFFECT || ratio <= 1 / MIN_LARGE_EFFECT;
 }
 
 function computeGeometricMean(range: Range | undefined): number {
   return range ? Math.sqrt(range.low * range.high) : 0;
-}
-
-/** Whether one limit causes the other, or both cause the same broader one. */
-export function isSameCause(a: Hypothesis, b: Hypothesis): boolean {
-  return (
-    a.causeOf === b.limit ||
-    b.causeOf === a.limit ||
-    (a.causeOf !== undefined && a.causeOf === b.causeOf)
-  );
-}
-
-/** Finds what a hypothesis predicts for an experiment; `null` if nothing. */
-export function findPrediction(hypothesis: Hypothesis, experiment: string): Range | null {
-  const listed = hypothesis.predictions[experiment as ExperimentName];
-  if (listed) return listed;
-  if (WITHOUT_DEFAULT_PREDICTION.has(experiment)) return null;
-  return hypothesis.unlisted === 'unchanged' ? UNCHANGED : null;
-}
-
-/** Experiments that change more than one thing or do not compare throughput: hypotheses predict nothing by default. */
-const WITHOUT_DEFAULT_PREDICTION = new Set([
-  'dependency, connections x2',
-  'pool wait, connections x2',
-  'memory after rest',
-  'fresh start',
-  'unknown path',
-  'client deadline',
-  'shorter pause',
-]);
-
-function isContradicted(
-  experiment: ExperimentResult,
-  hypothesis: Hypothesis,
-  noise: number,
-): boolean {
-  const predicted = findPrediction(hypothesis, experiment.name);
-  return predicted !== null && !hasOverlap(experiment.measured, predicted, noise);
-}
-
-/** Whether the hypothesis predicted a change, and the experiment measured it. */
-function isSupportedBy(
-  experiment: ExperimentResult,
-  hypothesis: Hypothesis,
-  noise: number,
-): boolean {
-  const { name, measured, otherwise } = experiment;
-  const predicted = hypothesis.predictions[name as ExperimentName];
-  // A busy loop is no evidence of what keeps it busy.
-  if (!predicted || (hypothesis.causeOf === 'event-loop-cpu' && BUSY_LOOP_EXPERIMENTS.has(name)))
-    return false;
-  const active = predicted.low > otherwise + noise || predicted.high < otherwise - noise;
-  // Drift affects both blocks of a pair: the interval includes most of the noise already.
-  const minChange = Math.min(noise, MIN_CHANGE);
-  const moved = measured.low > otherwise + minChange || measured.high < otherwise - minChange;
-  return active && moved && hasOverlap(measured, predicted, noise);
-}
-
-/** Minimum change that supports a hypothesis. */
-const MIN_CHANGE = 0.05;
-
-/** Experiments that every cause of a busy loop predicts alike, see `predictBusyLoop`. */
-const BUSY_LOOP_EXPERIMENTS = new Set([
-  'connections x2',
-  'connections /2',
-  'cpu injection',
-  'second process',
-  'calls delayed',
-]);
-
-/** Whether the measured interval, widened by the noise, overlaps the predicted one. */
-export function hasOverlap(measured: Range, predicted: Range, noise: number): boolean {
-  return (
-    measured.high * (1 + noise) >= predicted.low && measured.low / (1 + noise) <= predicted.high
-  );
-}
-
-function describeContradiction(
-  { name, measured }: ExperimentResult,
-  hypothesis: Hypothesis,
-): string {
-  const predicted = findPrediction(hypothesis, name) ?? UNCHANGED;
-  return `${name}: it predicts ${factor(predicted)}, measured ${measuredRatio(measured)}`;
 }
 
 /** Limits that precede all others: throughput is not comparable until they are fixed. */

@@ -1,5 +1,5 @@
 import type { MeasuredRatio } from '../../statistics/types.js';
-import { findPrediction } from '../conclusion/verdict.js';
+import { findPrediction } from '../conclusion/agreement.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import { findMainDependency } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';

@@ -341,7 +341,13 @@ export class ExperimentRunner {
 
   #decide(): Finding {
     const tolerance = limitTolerance(this.#computeNoise());
-    return decideVerdict(this.#metrics, this.#evaluation.hypotheses, this.#experiments, tolerance);
+    return decideVerdict(
+      this.#metrics,
+      this.#evaluation.hypotheses,
+      this.#experiments,
+      tolerance,
+      this.#blocks.base.map(({ throughput }) => throughput),
+    );
   }
 
   #computeNoise(): number {

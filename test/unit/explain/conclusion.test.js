@@ -31,7 +31,8 @@ function drawConclusion({
   const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence };
   named.remedy = { ...remedy, predictedThroughput, nextLimit };
   const chosen = limit === null ? null : named;
-  const finding = { status: chosen ? 'likely' : 'cannot-tell', chosen, also: [], excluded };
+  const none = { also: [], rivals: [], hiddenBy: null };
+  const finding = { status: chosen ? 'likely' : 'cannot-tell', chosen, excluded, ...none };
   const found = {
     hypotheses: chosen ? [chosen] : [],
     ruledOut: [],

@@ -1,0 +1,96 @@
+import { factor, measuredRatio } from '../../format/ratios.js';
+import type { Range } from '../../statistics/types.js';
+import type { ExperimentName } from '../experiments/types.js';
+import { type Hypothesis, UNCHANGED } from '../hypotheses/hypothesis.js';
+import type { ExperimentResult } from '../result.js';
+
+/** Finds what a hypothesis predicts for an experiment; `null` if nothing. */
+export function findPrediction(hypothesis: Hypothesis, experiment: string): Range | null {
+  const listed = hypothesis.predictions[experiment as ExperimentName];
+  if (listed) return listed;
+  if (WITHOUT_DEFAULT_PREDICTION.has(experiment)) return null;
+  return hypothesis.unlisted === 'unchanged' ? UNCHANGED : null;
+}
+
+/** Experiments that change more than one thing or do not compare throughput: hypotheses predict nothing by default. */
+const WITHOUT_DEFAULT_PREDICTION = new Set([
+  'dependency, connections x2',
+  'pool wait, connections x2',
+  'memory after rest',
+  'fresh start',
+  'unknown path',
+  'client deadline',
+  'shorter pause',
+]);
+
+/** Whether an experiment measured something else than the hypothesis predicts. */
+export function isContradicted(
+  experiment: ExperimentResult,
+  hypothesis: Hypothesis,
+  noise: number,
+): boolean {
+  const predicted = findPrediction(hypothesis, experiment.name);
+  return predicted !== null && !hasOverlap(experiment.measured, predicted, noise);
+}
+
+/** Whether the hypothesis predicted a change, and the experiment measured it. */
+export function isSupportedBy(
+  experiment: ExperimentResult,
+  hypothesis: Hypothesis,
+  noise: number,
+): boolean {
+  const { name, measured, otherwise } = experiment;
+  const predicted = hypothesis.predictions[name as ExperimentName];
+  // A busy loop is no evidence of what keeps it busy.
+  if (!predicted || (hypothesis.causeOf === 'event-loop-cpu' && BUSY_LOOP_EXPERIMENTS.has(name)))
+    return false;
+  const active = predicted.low > otherwise + noise || predicted.high < otherwise - noise;
+  // Drift affects both blocks of a pair: the interval includes most of the noise already.
+  const minChange = Math.min(noise, MIN_CHANGE);
+  const moved = measured.low > otherwise + minChange || measured.high < otherwise - minChange;
+  return active && moved && hasOverlap(measured, predicted, noise);
+}
+
+/** Minimum change that supports a hypothesis. */
+const MIN_CHANGE = 0.05;
+
+/** Experiments that every cause of a busy loop predicts alike, see `predictBusyLoop`. */
+const BUSY_LOOP_EXPERIMENTS = new Set([
+  'connections x2',
+  'connections /2',
+  'cpu injection',
+  'second process',
+  'calls delayed',
+]);
+
+/** Whether the measured interval, widened by the noise, overlaps the predicted one. */
+export function hasOverlap(measured: Range, predicted: Range, noise: number): boolean {
+  return (
+    measured.high * (1 + noise) >= predicted.low && measured.low / (1 + noise) <= predicted.high
+  );
+}
+
+export function describeContradiction(
+  { name, measured }: ExperimentResult,
+  hypothesis: Hypothesis,
+): string {
+  const predicted = findPrediction(hypothesis, name) ?? UNCHANGED;
+  return `${name}: it predicts ${factor(predicted)}, measured ${measuredRatio(measured)}`;
+}
+
+/** Lists the changes that a cause of a busy loop predicts for experiments of its own. */
+export function listOwnPredictions({ predictions }: Hypothesis): Map<string, Range> {
+  const changes = Object.entries(predictions).filter(
+    ([name, { low, high }]) => !BUSY_LOOP_EXPERIMENTS.has(name) && (low > 1 || high < 1),
+  );
+  return new Map(changes);
+}
+
+/** Whether one limit causes the other, or both cause the same broader one. */
+export function isSameCause(a: Hypothesis, b: Hypothesis): boolean {
+  return (
+    a.causeOf === b.limit ||
+    b.causeOf === a.limit ||
+    (a.causeOf !== undefined && a.causeOf === b.causeOf)
+  );
+}

@@ -1,0 +1,70 @@
+import type { Range } from '../../statistics/types.js';
+import type { ExperimentName } from '../experiments/types.js';
+import type { Hypothesis } from '../hypotheses/hypothesis.js';
+import type { ExperimentResult } from '../result.js';
+import { findPrediction, hasOverlap, isSupportedBy, listOwnPredictions } from './agreement.js';
+
+/** Minimum weight and share of the loop's time at which an untested cause may be what a busy loop is busy with. */
+const [MIN_OPEN_WEIGHT, MIN_OPEN_SHARE] = [0.6, 0.25];
+
+/**
+ * Finds the rivals of the chosen hypothesis: those whose predictions agree with the outcome of every experiment, as its
+ * own do. `others` contains only hypotheses that no experiment contradicts.
+ */
+export function findRivals(
+  chosen: Hypothesis,
+  others: Hypothesis[],
+  experiments: ExperimentResult[],
+  noise: number,
+): Hypothesis[] {
+  const supporting = experiments.filter((experiment) => isSupportedBy(experiment, chosen, noise));
+  return others.filter((rival) => {
+    // What the chosen limit causes is true as well, only less specific.
+    if (rival.limit === chosen.causeOf) return false;
+    if (rival.causeOf === chosen.limit) return isOpenCause(rival, experiments);
+    if (rival.causeOf === undefined || rival.causeOf !== chosen.causeOf) return true;
+    return supporting.every((experiment) =>
+      hasOverlap(experiment.measured, predictAsSibling(rival, experiment), noise),
+    );
+  });
+}
+
+/** Whether a cause has an experiment of its own that was not made, and may take a good part of the loop's time. */
+function isOpenCause(cause: Hypothesis, experiments: ExperimentResult[]): boolean {
+  const own = listOwnPredictions(cause);
+  return (
+    cause.weight >= MIN_OPEN_WEIGHT &&
+    (cause.loopShare ?? 1) >= MIN_OPEN_SHARE &&
+    own.size > 0 &&
+    !experiments.some(({ name }) => own.has(name))
+  );
+}
+
+/** What one cause of a busy loop predicts for the experiment on another: no change, unless it says otherwise. */
+function predictAsSibling(
+  { predictions }: Hypothesis,
+  { name, otherwise }: ExperimentResult,
+): Range {
+  return predictions[name as ExperimentName] ?? { low: otherwise, high: otherwise };
+}
+
+/** An experiment for which two hypotheses predict different results. */
+export interface TellingExperiment {
+  name: string;
+  predicted: [Range, Range];
+}
+
+/** Finds the experiments that would tell two hypotheses apart, the most different predictions first. */
+export function findTellingExperiments(a: Hypothesis, b: Hypothesis): TellingExperiment[] {
+  const names = new Set([...Object.keys(a.predictions), ...Object.keys(b.predictions)]);
+  const telling = [...names].flatMap((name) => {
+    const [first, second] = [findPrediction(a, name), findPrediction(b, name)];
+    if (!first || !second) return [];
+    const distance = Math.max(first.low / second.high, second.low / first.high);
+    const predicted: [Range, Range] = [first, second];
+    return distance > 1 ? [{ name, distance, predicted }] : [];
+  });
+  return telling
+    .sort((one, other) => other.distance - one.distance)
+    .map(({ name, predicted }) => ({ name, predicted }));
+}

@@ -1,0 +1,115 @@
+// A verdict is confirmed only if an experiment came out differently from what each rival predicts.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { findTellingExperiments } from '../../../dist/explain/conclusion/rivals.js';
+import { decideVerdict } from '../../../dist/explain/conclusion/verdict.js';
+
+const CLOSED = { model: 'closed' };
+const NOISE = 0.03;
+const LOOP = 'event-loop-cpu';
+
+function hypothesis(limit, weight, predictions, more = {}) {
+  return { limit, weight, predictions, ...more };
+}
+
+function experiment(name, ratio, { spread = 0.03, metric = 'throughput' } = {}) {
+  const measured = { ratio, low: ratio * (1 - spread), high: ratio * (1 + spread), pairs: 4 };
+  return { name, metric, change: '', predicted: {}, otherwise: 1, measured, excludes: [] };
+}
+
+const decide = (hypotheses, experiments, unchanged) =>
+  decideVerdict(CLOSED, hypotheses, experiments, NOISE, unchanged);
+
+describe('two causes of a busy loop', () => {
+  const kept = { low: 1.2, high: 4 };
+  const churn = hypothesis('connection-churn', 0.93, { 'keep-alive': kept }, { causeOf: LOOP });
+
+  test('of which an experiment changes only one: it is confirmed', () => {
+    const gc = hypothesis('gc-young', 0.7, {}, { causeOf: LOOP });
+    const found = decide([churn, gc], [experiment('keep-alive', 2)]);
+    assert.deepEqual([found.status, found.chosen, found.rivals], ['confirmed', churn, []]);
+  });
+
+  test('which predict the same of every experiment are both named, and neither is confirmed', () => {
+    const accept = hypothesis('accept-rate', 0.9, { 'keep-alive': kept }, { causeOf: LOOP });
+    const found = decide([churn, accept], [experiment('keep-alive', 2)]);
+    assert.deepEqual([found.status, found.chosen, found.rivals], ['likely', churn, [accept]]);
+  });
+
+  test('of which the tested one takes a small part of the time are not the verdict', () => {
+    const loop = hypothesis(LOOP, 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
+    const slight = { ...churn, predictions: { 'keep-alive': { low: 1.02, high: 4 } } };
+    const runs = (ratio) => [experiment('cpu injection', 0.65), experiment('keep-alive', ratio)];
+    const found = decide([loop, slight], runs(1.12));
+    assert.deepEqual([found.status, found.chosen.limit], ['confirmed', LOOP]);
+    assert.equal(decide([loop, slight], runs(2)).chosen.limit, 'connection-churn');
+  });
+});
+
+test('a busy loop is not confirmed as the limit while what may keep it busy was not tried', () => {
+  const loop = hypothesis(LOOP, 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
+  const tls = hypothesis('tls-handshake', 0.7, { 'tls kept': { low: 1.5, high: 4 } });
+  const cause = { ...tls, causeOf: LOOP };
+  const runs = [experiment('cpu injection', 0.65)];
+  const open = decide([loop, cause], runs);
+  assert.deepEqual([open.status, open.chosen, open.rivals], ['likely', loop, [cause]]);
+  const small = { ...cause, loopShare: 0.1 };
+  assert.equal(decide([loop, small], runs).status, 'confirmed');
+});
+
+test('what would tell two hypotheses apart are the experiments of which they predict different results', () => {
+  const a = hypothesis('threadpool', 1, {
+    'connections x2': { low: 0.9, high: 1.1 },
+    'thread pool x4': { low: 1.5, high: 4 },
+  });
+  const b = hypothesis('serialized', 1, { 'connections x2': { low: 0.9, high: 1.1 } });
+  assert.deepEqual(findTellingExperiments(a, b), []);
+  const queueing = { ...b, unlisted: 'unchanged' };
+  assert.deepEqual(
+    findTellingExperiments(a, queueing).map(({ name }) => name),
+    ['thread pool x4'],
+  );
+});
+
+test('what grows per request is named before the memory that it takes', () => {
+  const memory = hypothesis('memory-growth', 0.97, {
+    'memory after rest': { low: 0.6, high: 1.5 },
+  });
+  const grows = hypothesis('degrades-over-time', 0.8, { 'fresh start': { low: 0.1, high: 0.7 } });
+  const rest = { ...experiment('memory after rest', 1, { metric: 'memory' }), otherwise: 0 };
+  const start = experiment('fresh start', 0.3, { metric: 'CPU per response' });
+  const found = decide([memory, grows], [rest, start]);
+  assert.deepEqual([found.chosen, found.also], [grows, [memory]]);
+  assert.equal(decide([memory], [rest]).chosen, memory);
+});
+
+describe('unchanged blocks that differ by nearly as much as any experiment changes', () => {
+  const same = { 'connections x2': { low: 0.85, high: 1.15 } };
+  const queue = hypothesis('serialized', 0.7, same, { unlisted: 'unchanged' });
+  const noisy = [9500, 16_700, 9800, 16_000];
+  const runs = [experiment('connections x2', 1.05, { spread: 0.3 })];
+
+  test('name no cause', () => {
+    const found = decide([queue], runs, noisy);
+    assert.deepEqual([found.status, found.chosen, found.also], ['cannot-tell', null, [queue]]);
+    assert.deepEqual(found.hiddenBy, { lowest: 9500, highest: 16_700 });
+    assert.equal(decide([queue], runs, [9500, 9800, 9600, 9700]).chosen, queue);
+  });
+
+  test('are put down to other programs where those take the cores', () => {
+    const machine = hypothesis('noisy-machine', 0.6, {});
+    const found = decide([queue, machine], runs, noisy);
+    assert.deepEqual([found.status, found.chosen], ['likely', machine]);
+  });
+
+  test('do not hide an effect that is larger', () => {
+    const few = hypothesis('too-few-connections', 0.9, {
+      'connections x2': { low: 1.8, high: 2.2 },
+    });
+    assert.equal(decide([few], [experiment('connections x2', 2.1)], noisy).status, 'confirmed');
+    assert.equal(
+      decide([few], [experiment('connections x2', 1.9, { spread: 0.1 })], [1, 2, 1]).status,
+      'likely',
+    );
+  });
+});
