@@ -170,6 +170,12 @@ impl Connection {
         self.input.capacity()
     }
 
+    /// Bytes that were read and not taken, and memory for them.
+    #[cfg(simulated)]
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        (self.input.len(), self.input.capacity())
+    }
+
     /// Nothing was read but what was told, and empty lines, which are no request's.
     pub(crate) fn has_told_all(&self) -> bool {
         self.lane.incoming.began == Nanos::NEVER && !receiving::is_beginning(&self.input)
@@ -185,8 +191,8 @@ impl Connection {
         }
         let unread = || self.transport.socket().is_some_and(|socket| socket.unread() > 0);
         match self.read_state {
-            // It has said that it asks for nothing more.
-            ReadState::Closed => self.readable || !self.input.is_empty(),
+            // It has said that it asks for nothing more. What has come all the same may not have been told by an event yet.
+            ReadState::Closed => self.readable || !self.input.is_empty() || unread(),
             ReadState::Head => {
                 self.lane.incoming.began != Nanos::NEVER || !self.input.is_empty() || unread()
             }
@@ -229,9 +235,9 @@ impl Connection {
         }
     }
 
-    /// It reads on without an event.
-    pub(crate) fn is_queued_to_read(&self) -> bool {
-        self.work.intersects(Work::READ)
+    /// It reads on without an event, or something of it is to be reported first.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.work.intersects(Work::READ.and(Work::REPORT))
     }
 
     /// Its socket is not watched yet.

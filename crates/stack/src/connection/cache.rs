@@ -118,7 +118,9 @@ impl Connection {
 
     /// A request that the caller has to answer, which is busy.
     fn hold_or_refuse(&mut self, server: &mut Server, head: &ReceivedHead) -> Consulted {
-        if self.lane.in_flight > 0 || has_body(head) || !server.is_full() {
+        // Once our side has ended, only the caller knows what becomes of a request.
+        let is_over = self.write_state.is_over();
+        if self.lane.in_flight > 0 || has_body(head) || is_over || !server.is_full() {
             server.held = server.held.saturating_add(1);
             return Consulted::Report;
         }
@@ -151,7 +153,7 @@ impl Connection {
         if self.lane.in_flight == 0 {
             match &mut self.lane.responses {
                 // Of responses that are under way, nobody would know where they stand.
-                None if server.caches() => {
+                None if server.caches() && !self.write_state.is_over() => {
                     self.lane.responses = Some(Box::default());
                 }
                 Some(tracker) if !tracker.is_between_responses() => {
@@ -259,6 +261,8 @@ impl Connection {
         self.leave_fill(server);
         if let Some(tracker) = &mut self.lane.responses {
             tracker.lose(&mut server.cache, since_origin(now), NotStored::Aborted);
+            // What was asked for may have been done, though nobody is left who hears of it.
+            tracker.settle(&mut server.cache, since_origin(now), 0);
         }
     }
 }

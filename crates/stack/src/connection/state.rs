@@ -165,6 +165,11 @@ impl WriteState {
         corked
     }
 
+    /// Our side has ended, or is to: nothing more is answered.
+    pub(crate) fn is_over(self) -> bool {
+        matches!(self, Self::Ending | Self::Ended)
+    }
+
     /// Our side is to end. `true`: it does at once.
     pub(crate) fn end(&mut self, has_written_all: bool) -> bool {
         if *self == Self::Ended {

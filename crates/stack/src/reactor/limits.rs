@@ -25,9 +25,10 @@ impl Reactor {
             since != Nanos::NEVER && limit.is_some_and(|limit| now.since(since) > limit)
         };
         let late = |connection: &Connection| {
-            // What goes on in the next turn may have waited for another's response until now.
+            // What goes on in the next turn may have waited for another's response until now, and what is to be reported
+            // then for the caller.
             !connection.is_handshaking()
-                && !connection.is_queued_to_read()
+                && !connection.goes_on()
                 && !connection.blocked.holds_request()
                 && (!connection.lane.incoming.head_done
                     && over(connection.lane.incoming.began, head)

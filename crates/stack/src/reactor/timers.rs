@@ -8,6 +8,7 @@ use super::Reactor;
 use super::source::Source;
 use crate::batch::{Batch, Event};
 use crate::connection::id::ConnId;
+use crate::connection::state::Blocked;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
@@ -60,6 +61,10 @@ impl Reactor {
             return;
         }
         connection.idle_timer = Nanos::NEVER;
+        // Its end was told in this batch, or is to be: nothing follows that.
+        if connection.blocked == Blocked::Closed {
+            return;
+        }
         if !connection.lane.is_idle() || connection.lane.idle_since == Nanos::NEVER {
             return;
         }
@@ -67,8 +72,9 @@ impl Reactor {
         else {
             return;
         };
-        // Who has something to say, or has not taken all of its answer, is not idle.
-        let waits = connection.is_queued_to_read() || connection.queued() > 0;
+        // Who has something to say, or has not taken all of its answer, is not idle; nor is one of which something else is
+        // to be reported first.
+        let waits = connection.goes_on() || connection.queued() > 0;
         let since = if waits { self.now } else { connection.lane.idle_since };
         let at = since + limit;
         if at <= self.now {
