@@ -1,4 +1,4 @@
-// The tests of the Rust crates as one test of the run, and those of what two threads share as another.
+// The tests of the Rust crates as one test of the run; those of what two threads share, and the simulation of the stack, as others.
 import { profile } from '../cargo-profile.js';
 import { run } from '../step.js';
 
@@ -7,6 +7,7 @@ const RESULT = /^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored;/gm;
 const WORKSPACES = [
   { name: 'cargo test --workspace', args: [...profile, '--workspace'] },
   { name: 'cargo test of loom/', args: ['--manifest-path', 'loom/Cargo.toml'] },
+  { name: 'cargo test of simulation/', args: ['--manifest-path', 'simulation/Cargo.toml'] },
 ];
 
 /** Runs them; yields events as `run()` of node:test does, totals included. */

@@ -7,6 +7,8 @@ mod events;
 mod handshakes;
 mod limits;
 mod lingering;
+#[cfg(simulated)]
+mod observed;
 mod relaying;
 mod routing;
 mod sending;
@@ -30,6 +32,8 @@ use source::Source;
 use timers::Timer;
 
 pub use caching::Exchange;
+#[cfg(simulated)]
+pub use observed::{Observed, ObservedConnection, Waits};
 pub(crate) use routing::router_token;
 
 use crate::batch::Batch;

@@ -1,0 +1,266 @@
+//! The caller: takes batches, answers, pauses, closes, or comes late.
+
+use std::time::Duration;
+
+use millrace_net::{Nanos, network};
+use millrace_stack::batch::{Batch, EVENT_LENGTH, FallbackReason, Kind};
+
+use crate::client::{Client, Fate};
+use crate::plan::Act;
+use crate::told::{Event, Reading};
+use crate::world::World;
+
+/// What the caller does something about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Notice {
+    Opened(usize),
+    Ended(usize),
+    Closed(usize),
+    Drained(usize),
+    Idle(usize),
+    Answered(usize),
+}
+
+/// Batches in a row, as the addon takes them.
+const BATCHES: u8 = 4;
+
+impl World {
+    /// The caller's thread does the next thing, if there is one.
+    pub(crate) fn turn_step(&mut self) {
+        if let Some(notice) = self.notices.pop_front() {
+            self.notice(notice);
+        } else if self.in_turn && self.has_more && self.batches < BATCHES {
+            self.turn();
+        } else if self.in_turn {
+            self.reactor.wake_again();
+            (self.in_turn, self.batches) = (false, 0);
+            self.set_timer();
+        } else if self.is_called() {
+            self.turn();
+        }
+    }
+
+    /// The reactor's descriptor is readable, or the timer has come.
+    pub(crate) fn is_called(&self) -> bool {
+        network::is_ready(self.poll) || network::now() >= self.armed
+    }
+
+    fn set_timer(&mut self) {
+        self.reactor.timers_changed();
+        let next = self.reactor.next_timer();
+        // As the addon: one more millisecond.
+        let set = |after: Duration| network::now() + after + Duration::from_millis(1);
+        self.armed = next.map_or(Nanos::NEVER, set);
+    }
+
+    /// As the addon does behind commands.
+    pub(crate) fn after_commands(&mut self) {
+        if !self.in_turn && self.reactor.timers_changed() {
+            self.set_timer();
+        }
+    }
+
+    fn turn(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        let mut bytes = std::mem::take(&mut self.bytes);
+        let now = network::now();
+        let mut batch = Batch::new(&mut events, &mut bytes);
+        self.has_more =
+            self.reactor.turn(&mut batch).expect("the simulated system refuses nothing");
+        let count = batch.count();
+        (self.in_turn, self.batches) = (true, self.batches + 1);
+        for event in events[..count * EVENT_LENGTH].as_chunks::<EVENT_LENGTH>().0 {
+            self.take(event, &bytes, now);
+        }
+        (self.events, self.bytes) = (events, bytes);
+    }
+
+    fn take(&mut self, event: &[i32; EVENT_LENGTH], memory: &[u8], now: Nanos) {
+        let [kind, id, details @ ..] = *event;
+        let event = Event { kind, details, memory };
+        trace!("    told {kind} of {id}: {details:?}");
+        if event.is(Kind::AcceptFailed) {
+            let expected = [libc::EMFILE, libc::ECONNABORTED];
+            assert!(expected.contains(&details[0]), "accepting fails for nothing");
+            self.failed_to_accept = network::now();
+            return;
+        }
+        let id = usize::try_from(id).expect("no number is negative");
+        if event.is(Kind::Open) {
+            let (_, peer) = self.reactor.addresses(id);
+            let client = usize::from(peer.expect("it has an address").port()) - 1024;
+            self.opened(id, client);
+            self.notices.push_back(Notice::Opened(client));
+            return;
+        }
+        let client = self.by_id.get(id).copied().flatten();
+        let at = client.unwrap_or_else(|| panic!("kind {kind} of number {id}, which is nobody's"));
+        let habits = self.habits;
+        let client = &mut self.clients[at];
+        assert_eq!(client.id, Some(id), "kind {kind} of a connection that the caller has not");
+        assert!(
+            !client.paused || !event.is(Kind::Body) && !event.is(Kind::Request),
+            "kind {kind} while it is paused"
+        );
+        let Client { told, script, sent, .. } = client;
+        told.take(&event, script, *sent, habits, now);
+        let notices = [
+            (Kind::Eof, Notice::Ended(at)),
+            (Kind::Closed, Notice::Closed(at)),
+            (Kind::Drained, Notice::Drained(at)),
+            (Kind::Idle, Notice::Idle(at)),
+            (Kind::Answered, Notice::Answered(at)),
+        ];
+        self.notices.extend(notices.iter().filter(|(kind, _)| event.is(*kind)).map(|(_, it)| *it));
+        if event.is(Kind::Closed) {
+            let may = client.gone || client.over || client.broken;
+            assert!(may, "closed with {} for nothing: {}", details[0], client.summary());
+        }
+        if event.is(Kind::Idle) {
+            self.check_idle(at);
+        }
+    }
+
+    fn check_idle(&self, at: usize) {
+        let client = &self.clients[at];
+        let limit = self.plan.settings.keep_alive;
+        // Changed settings hold from the next timer on.
+        let limit = limit.unwrap_or_default().min(Duration::from_millis(50));
+        let idle = network::now().since(client.rested);
+        assert!(idle >= limit, "idle after {idle:?}");
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        let (Notice::Opened(at)
+        | Notice::Ended(at)
+        | Notice::Closed(at)
+        | Notice::Drained(at)
+        | Notice::Idle(at)
+        | Notice::Answered(at)) = notice;
+        if self.clients[at].id.is_none() {
+            return;
+        }
+        let chance = self.chance.u8(..10);
+        match notice {
+            Notice::Opened(_) if chance == 0 => self.close(at, true),
+            Notice::Closed(_) if chance < 5 => self.close(at, false),
+            Notice::Closed(_) => {
+                let client = &mut self.clients[at];
+                client.id = None;
+                client.fate = Fate::Closed { at: network::now(), lingers: false, whole: false };
+            }
+            Notice::Ended(_) if chance < 5 => self.end(at),
+            Notice::Idle(_) if chance > 0 => self.end(at),
+            Notice::Answered(_) => self.end(at),
+            Notice::Drained(_) => {
+                self.clients[at].waits = false;
+                self.close_if_written(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Our side ends when all is written.
+    pub(crate) fn end(&mut self, at: usize) {
+        let client = &mut self.clients[at];
+        let (Some(id), Fate::Open) = (client.id, client.fate) else { return };
+        client.fate = Fate::Ended;
+        client.last_sent = true;
+        self.reactor.end(id);
+        if self.chance.bool() {
+            self.close_if_written(at);
+        }
+    }
+
+    pub(crate) fn close_if_written(&mut self, at: usize) -> bool {
+        let client = &self.clients[at];
+        let (Some(id), Fate::Ended) = (client.id, client.fate) else { return false };
+        let written = self.reactor.queued(id) == 0;
+        if written {
+            self.close(at, false);
+        }
+        written
+    }
+
+    pub(crate) fn close(&mut self, at: usize, reset: bool) {
+        let client = &mut self.clients[at];
+        let Some(id) = client.id.take() else { return };
+        let standing = client.peer.standing();
+        let written = client.fate == Fate::Ended && self.reactor.queued(id) == 0;
+        let whole = written && !reset && !client.told.closed && !client.broken;
+        let hears = match client.told.reading {
+            Reading::Through(_) | Reading::Ended => false,
+            Reading::Body(_) => true,
+            _ => standing.unread > 0,
+        };
+        let lingers = whole && hears && !client.told.eof && !standing.is_reset;
+        client.fate = Fate::Closed { at: network::now(), lingers, whole };
+        self.reactor.close(id, reset);
+    }
+
+    pub(crate) fn caller_act(&mut self, act: Act, at: usize) {
+        match act {
+            Act::Pause => {
+                let client = &mut self.clients[at];
+                client.paused = !client.paused;
+                if let Some(id) = client.id {
+                    self.reactor.pause(id, client.paused);
+                }
+            }
+            Act::GoOn => drop(self.go_on(at)),
+            Act::Close if self.chance.bool() => self.end(at),
+            Act::Close => {
+                let reset = self.chance.bool();
+                self.close(at, reset);
+            }
+            _ => self.release(at),
+        }
+    }
+
+    /// Answers the question about bytes that only the host's parser can judge; gives whether there was one.
+    pub(crate) fn go_on(&mut self, at: usize) -> bool {
+        let client = &mut self.clients[at];
+        let (Some(id), Reading::Asked { reason, from, to }) = (client.id, client.told.reading)
+        else {
+            return false;
+        };
+        // What was told of it in this batch comes first.
+        if client.told.closed || client.fate != Fate::Open {
+            return false;
+        }
+        // Behind an answer of the reactor's own there may be none, nor does it matter.
+        let message = client.told.next.saturating_sub(1);
+        let chance = self.chance.u8(..8);
+        match reason {
+            FallbackReason::Upgrade
+                if chance < 4 && client.told.replies[message].bytes.is_empty() =>
+            {
+                client.told.plain = true;
+                // It is told again, as a request.
+                client.told.next = message;
+                client.told.replies[message].told = None;
+                client.told.reading = Reading::Heads;
+                self.reactor.proceed(id);
+            }
+            FallbackReason::Upgrade | FallbackReason::Head if chance < 6 => {
+                client.told.reading = Reading::Through(from);
+                self.reactor.through(id);
+            }
+            FallbackReason::Body => {
+                let end = client.script.messages[message].end;
+                if to >= end {
+                    let message = &client.script.messages[message];
+                    client.told.reading =
+                        if message.keep_alive { Reading::Heads } else { Reading::Closed };
+                    self.reactor.proceed_behind(id, end - from);
+                } else {
+                    client.told.reading = Reading::Raw(to);
+                    self.reactor.proceed_raw(id);
+                }
+            }
+            _ if chance == 7 && self.reactor.queued(id) == 0 => self.release(at),
+            _ => self.end(at),
+        }
+        true
+    }
+}

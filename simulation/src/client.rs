@@ -1,0 +1,152 @@
+//! A client, and its connection as the caller knows it.
+
+use std::time::Duration;
+
+use millrace_net::peer::Peer;
+use millrace_net::{Nanos, network};
+
+use crate::replies::Received;
+use crate::script::{Message, Script};
+use crate::told::{Reply, Told};
+
+/// What the caller has done with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It has not heard of it.
+    Unknown,
+    Open,
+    /// Its side is to end when all is written.
+    Ended,
+    /// It was closed; `lingers`: the client may read to the end.
+    Closed {
+        at: Nanos,
+        lingers: bool,
+        whole: bool,
+    },
+    Released,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) peer: Peer,
+    pub(crate) script: Script,
+    /// Bytes of the script that were sent.
+    pub(crate) sent: usize,
+    /// The client has ended its side, or closed its socket.
+    pub(crate) ended: bool,
+    pub(crate) gone: bool,
+    /// It has seen the end, or a reset.
+    pub(crate) over: bool,
+    pub(crate) received: Received,
+    pub(crate) told: Told,
+    /// Number of the connection while the caller has it.
+    pub(crate) id: Option<usize>,
+    pub(crate) fate: Fate,
+    pub(crate) paused: bool,
+    /// What of the reply in front is still to be sent, in parts.
+    pub(crate) parts: Option<Parts>,
+    /// Nothing more is sent, as the last reply was.
+    pub(crate) last_sent: bool,
+    /// Bytes wait, as the caller was told.
+    pub(crate) waits: bool,
+    /// What is sent from now on may be lost: nobody knows how much the peer has.
+    pub(crate) broken: bool,
+    /// When the caller has completed a response last.
+    pub(crate) rested: Nanos,
+}
+
+/// A reply that is being sent.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) at: usize,
+    /// The connection ends behind it.
+    pub(crate) last: bool,
+    /// It may be stored, as this version, for so long.
+    pub(crate) version: Option<(usize, Duration)>,
+}
+
+impl Client {
+    pub(crate) fn new(peer: Peer) -> Self {
+        Self {
+            peer,
+            script: Script::default(),
+            sent: 0,
+            ended: false,
+            gone: false,
+            over: false,
+            received: Received::default(),
+            told: Told::new(),
+            id: None,
+            fate: Fate::Unknown,
+            paused: false,
+            parts: None,
+            last_sent: false,
+            waits: false,
+            broken: false,
+            rested: network::now(),
+        }
+    }
+
+    /// Adds messages to what it is about to send.
+    pub(crate) fn write(&mut self, add: impl FnOnce(&mut Script)) {
+        add(&mut self.script);
+        let missing = self.script.messages.len() - self.told.replies.len();
+        let reply = Reply {
+            told: None,
+            own: false,
+            counts: false,
+            asked: Nanos::NEVER,
+            bytes: Vec::new(),
+            complete: false,
+        };
+        self.told.replies.extend(std::iter::repeat_n(reply, missing));
+    }
+
+    /// Sends up to so many bytes; gives whether any were taken.
+    pub(crate) fn send(&mut self, most: usize) -> bool {
+        let end = self.script.bytes.len().min(self.sent + most);
+        if self.ended || self.gone || end == self.sent {
+            return false;
+        }
+        let before = self.sent;
+        self.sent += self.peer.send(&self.script.bytes[before..end]);
+        let now = network::now();
+        for (message, reply) in self.script.messages.iter().zip(&mut self.told.replies) {
+            if message.head.end > before && message.head.end <= self.sent {
+                reply.asked = now;
+            }
+        }
+        self.sent > before
+    }
+
+    /// What matters of it, for messages.
+    pub(crate) fn summary(&self) -> String {
+        let Self { sent, ended, gone, over, fate, paused, last_sent, broken, told, .. } = self;
+        let Told { reading, next, in_flight, eof, closed, answered_last, timed_out, .. } = told;
+        format!(
+            "sent {sent} of {}, ended {ended}, gone {gone}, over {over}, {fate:?}, paused {paused}, last sent \
+             {last_sent}, broken {broken}, {reading:?}, next {next} of {}, front {:?}, in flight {in_flight}, \
+             eof {eof}, closed {closed}, answered {answered_last}, timed out {timed_out:?}",
+            self.script.bytes.len(),
+            told.replies.len(),
+            told.front(),
+        )
+    }
+
+    /// It no longer sends or reads.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.gone || self.over
+    }
+
+    /// The caller may send on it.
+    pub(crate) fn is_answerable(&self) -> bool {
+        let open = matches!(self.fate, Fate::Open);
+        open && self.id.is_some() && !self.told.closed && !self.last_sent
+    }
+
+    /// The message that it is in the middle of sending, or the next one.
+    pub(crate) fn sending(&self) -> Option<&Message> {
+        self.script.messages.iter().find(|message| message.end > self.sent)
+    }
+}

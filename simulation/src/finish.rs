@@ -1,0 +1,146 @@
+//! The end of a run: everybody says and takes all, then leaves; nothing is left.
+
+use std::time::Duration;
+
+use millrace_net::{Nanos, network};
+
+use crate::client::Fate;
+use crate::told::Reading;
+use crate::world::World;
+
+/// Rounds in which all comes to rest.
+const ROUNDS: usize = 20_000;
+/// What still waits then waits no longer than this: for the cache, or for a peer that may say more.
+const LONGEST: Duration = Duration::from_secs(40);
+
+impl World {
+    /// Ends the run.
+    pub(crate) fn finish(&mut self) {
+        network::set_shortage(None);
+        for client in &mut self.clients {
+            client.peer.widen();
+        }
+        self.come_to_rest(false);
+        self.check_complete();
+        for client in &mut self.clients {
+            if !client.gone {
+                client.peer.end();
+                client.ended = true;
+            }
+        }
+        self.come_to_rest(true);
+        if let Some((listener, _)) = self.listener.take() {
+            self.reactor.close_listener(listener);
+        }
+        for client in &mut self.clients {
+            client.peer.close();
+            client.gone = true;
+        }
+        self.come_to_rest(true);
+        self.check_empty();
+    }
+
+    /// Everybody does what there is to do. `ends`: the caller ends connections of which there is no more to come.
+    fn come_to_rest(&mut self, ends: bool) {
+        let until = network::now() + LONGEST;
+        for _ in 0..ROUNDS {
+            let mut goes_on = false;
+            for at in 0..self.clients.len() {
+                goes_on |= self.serve(at, ends);
+                self.after_commands();
+            }
+            while self.in_turn || self.is_called() {
+                goes_on = true;
+                self.turn_step();
+            }
+            self.check();
+            if goes_on {
+                continue;
+            }
+            // Limits, the cache's among them.
+            if self.armed == Nanos::NEVER || self.armed > until {
+                return;
+            }
+            network::advance(self.armed.since(network::now()));
+        }
+        panic!("it does not come to rest");
+    }
+
+    /// What a client and the caller have to do for one connection; gives whether there was anything.
+    fn serve(&mut self, at: usize, ends: bool) -> bool {
+        let client = &mut self.clients[at];
+        if client.gone && client.id.is_none() {
+            return false;
+        }
+        let mut goes_on = client.send(1 << 20);
+        if !client.is_silent() {
+            goes_on |= self.receive(at, 1 << 20);
+        }
+        let client = &mut self.clients[at];
+        let Some(id) = client.id else { return goes_on };
+        if client.told.closed {
+            return goes_on;
+        }
+        if std::mem::take(&mut client.paused) {
+            self.reactor.pause(id, false);
+            goes_on = true;
+        }
+        if self.clients[at].is_answerable() && self.clients[at].told.front().is_some() {
+            self.answer(at);
+            goes_on = true;
+        }
+        goes_on |= self.go_on(at) | self.close_if_written(at);
+        let client = &self.clients[at];
+        let is_over = client.told.eof
+            || client.told.answered_last
+            || client.last_sent
+            || ends && client.ended && matches!(client.told.reading, Reading::Asked { .. });
+        if is_over
+            && client.fate == Fate::Open
+            && (client.last_sent || client.told.front().is_none())
+        {
+            self.end(at);
+            goes_on = true;
+        }
+        goes_on
+    }
+
+    /// Connections that nobody has ended have all their answers.
+    fn check_complete(&self) {
+        for (at, client) in self.clients.iter().enumerate() {
+            if client.fate != Fate::Open || client.is_silent() || client.told.closed {
+                continue;
+            }
+            assert_eq!(client.sent, client.script.bytes.len(), "client {at} cannot send");
+            let told = &client.told;
+            if !matches!(told.reading, Reading::Heads) || told.eof {
+                continue;
+            }
+            let answered = told.replies.iter().filter(|it| it.complete || it.own).count();
+            assert_eq!(answered, told.replies.len(), "client {at} is not answered");
+            assert!(client.received.is_whole(told), "client {at} has not got all");
+            assert_eq!(client.received.missing(told), 0, "client {at} has not got all");
+        }
+    }
+
+    fn check_empty(&mut self) {
+        let observed = self.reactor.observe();
+        if let Some(connection) = observed.connections.first() {
+            let client = self.by_id[connection.id].map(|at| (at, self.clients[at].summary()));
+            panic!("left: {connection:?}, {client:?}");
+        }
+        assert_eq!((observed.lingering, observed.listeners), (0, 0), "left");
+        for (at, client) in self.clients.iter().enumerate() {
+            assert!(client.peer.standing().server_gone, "the socket of client {at} is open");
+        }
+        let cache = self.reactor.cache(self.server).expect("there is the server");
+        let statistics = cache.statistics();
+        assert_eq!((statistics.fills, statistics.waiting), (0, 0), "left in the cache");
+        assert!(statistics.bytes <= self.plan.settings.cache.max_bytes, "the cache is too large");
+        self.reactor.remove_server(self.server);
+        while self.in_turn || self.is_called() {
+            self.turn_step();
+        }
+        assert_eq!(self.reactor.observe().servers, 0, "the server is left");
+    }
+}

@@ -1,0 +1,190 @@
+//! What has to hold when nothing calls the caller: there is nothing that the reactor could do. So no wake-up is lost.
+
+use std::time::Duration;
+
+use millrace_net::peer::Standing;
+use millrace_net::{Nanos, network};
+use millrace_stack::batch::FallbackReason;
+use millrace_stack::reactor::{ObservedConnection, Waits};
+
+use crate::client::{Client, Fate};
+use crate::told::Reading;
+use crate::world::World;
+
+/// Bytes of the reactor's own that may wait on one connection: what it queues at most, and one response.
+pub(crate) const MOST_OWN: usize = 512 * 1024;
+/// Bytes that a connection keeps: less than one read, and one more.
+const MOST_KEPT: usize = 128 * 1024;
+/// Timers that may be left of what is gone, as `TimerQueue` removes them together.
+const MOST_CANCELLED: usize = 256;
+
+impl World {
+    /// What has to hold at any time; and more if nothing goes on.
+    pub(crate) fn check(&mut self) {
+        if self.in_turn || self.is_called() {
+            return;
+        }
+        self.check_timer();
+        // What is due is done when the timer comes, in a moment.
+        if self.reactor.next_timer() != Some(Duration::ZERO) {
+            self.check_rest();
+        }
+    }
+
+    fn check_rest(&mut self) {
+        let observed = self.reactor.observe();
+        let held = observed.connections.len() + observed.lingering;
+        assert!(observed.timers <= 2 * held + MOST_CANCELLED, "{} timers", observed.timers);
+        for connection in &observed.connections {
+            let at = self.by_id.get(connection.id).copied().flatten();
+            let at = at.unwrap_or_else(|| panic!("nobody knows {connection:?}"));
+            let client = &self.clients[at];
+            let standing = client.peer.standing();
+            let name =
+                || format!("client {at}: {connection:?}, {standing:?}, {:?}", client.told.reading);
+            assert!(
+                connection.kept <= MOST_KEPT && connection.memory <= 2 * MOST_KEPT,
+                "{}",
+                name()
+            );
+            if client.told.closed {
+                continue;
+            }
+            assert!(!connection.unopened, "nobody knows it, {}", name());
+            assert!(!connection.has_work, "it waits for a turn, {}", name());
+            self.check_writing(client, connection, standing, &name);
+            self.check_waits(client, connection, &name);
+            self.check_reading(client, connection, standing, &name);
+            let is_timed = self.plan.settings.keep_alive.is_none() || !connection.untimed;
+            // Settings that have changed hold from the next response on.
+            assert!(is_timed || self.chance.f64() < 2.0, "idle for ever, {}", name());
+        }
+        self.check_others(observed.lingering);
+    }
+
+    /// The caller's timer comes in time.
+    fn check_timer(&self) {
+        let Some(next) = self.reactor.next_timer() else { return };
+        let at = network::now() + next + Duration::from_millis(2);
+        assert!(self.armed <= at, "a timer was set and not told: in {next:?}");
+    }
+
+    fn check_writing(
+        &self,
+        client: &Client,
+        connection: &ObservedConnection,
+        standing: Standing,
+        name: &dyn Fn() -> String,
+    ) {
+        assert!(standing.held == 0 && !connection.corked, "last bytes wait, {}", name());
+        if client.broken || standing.is_reset {
+            return;
+        }
+        let is_stuck = connection.queued > 0 && standing.is_writable;
+        assert!(!is_stuck, "nothing is written, {}", name());
+        assert!(!connection.ending || connection.queued > 0, "the end waits, {}", name());
+        assert!(standing.is_watched, "it is not watched, {}", name());
+        let most = client.received.missing(&client.told) + MOST_OWN;
+        assert!(connection.queued <= most, "more waits than was sent, {}", name());
+        if client.told.timed_out.is_none() {
+            assert_eq!(connection.in_flight, client.told.in_flight, "with the caller, {}", name());
+        }
+    }
+
+    /// What keeps it from reading is there.
+    fn check_waits(
+        &self,
+        client: &Client,
+        connection: &ObservedConnection,
+        name: &dyn Fn() -> String,
+    ) {
+        let in_flight = client.told.in_flight;
+        let holds = match connection.waits {
+            Waits::No => true,
+            Waits::Pipeline => in_flight > self.habits.max_pipelined / 2,
+            Waits::Turn => in_flight > 0,
+            Waits::Room => connection.queued > 0,
+            Waits::Fill => {
+                let cache = self.reactor.cache(self.server);
+                cache.is_some_and(|it| it.next_deadline().is_some()) && self.armed != Nanos::NEVER
+            }
+            Waits::Admission | Waits::Report | Waits::Closed => false,
+            Waits::Owner | Waits::Relayed => false,
+        };
+        assert!(holds || client.told.timed_out.is_some(), "it waits for nothing, {}", name());
+    }
+
+    /// All that can be told has been.
+    fn check_reading(
+        &self,
+        client: &Client,
+        connection: &ObservedConnection,
+        standing: Standing,
+        name: &dyn Fn() -> String,
+    ) {
+        if standing.is_reset {
+            let knows = client.told.eof || client.broken;
+            assert!(knows, "nobody has heard of the reset, {}", name());
+            return;
+        }
+        let goes_on = match (connection.waits, client.told.reading) {
+            (_, Reading::Asked { .. } | Reading::Ended) => false,
+            (Waits::No, _) => true,
+            (Waits::Pipeline, Reading::Heads) => false,
+            (Waits::Pipeline, _) => true,
+            _ => false,
+        };
+        if !goes_on || client.paused || client.told.eof {
+            return;
+        }
+        assert_eq!(standing.unread, 0, "something was not read, {}", name());
+        let taken = client.sent - connection.kept;
+        let messages = &client.script.messages;
+        let (all, has_more) = match client.told.reading {
+            Reading::Heads => {
+                let whole =
+                    |reason| matches!(reason, FallbackReason::Head | FallbackReason::Upgrade);
+                let behind = messages.iter().find(|it| it.start <= taken && taken < it.end);
+                let due = behind.is_some_and(|it| match it.unusual {
+                    Some(unusual) if whole(unusual.reason) => client.sent >= it.end,
+                    _ => client.sent >= it.head.end,
+                });
+                (!due, false)
+            }
+            Reading::Body(told) => {
+                let message = &messages[client.told.next - 1];
+                (told == message.body_within(client.sent), client.sent >= message.end)
+            }
+            Reading::Closed => {
+                let next = messages.get(client.told.next);
+                // Of an answer of the reactor's own nobody knows what it was for.
+                let knows = !client.told.answered_last;
+                (!knows || next.is_none_or(|it| client.sent <= it.head.start), false)
+            }
+            Reading::Raw(at) | Reading::Through(at) => (at == client.sent, false),
+            Reading::Asked { .. } | Reading::Ended => (true, false),
+        };
+        assert!(all && !has_more, "something was not told, {}", name());
+        assert!(!client.ended && !client.gone, "the end was not told, {}", name());
+    }
+
+    /// Connections that the caller does not have.
+    fn check_others(&self, lingering: usize) {
+        let mut open = 0;
+        for (at, client) in self.clients.iter().enumerate() {
+            let standing = client.peer.standing();
+            let closed = matches!(client.fate, Fate::Closed { .. }) && !client.told.closed;
+            if !closed || standing.server_gone {
+                continue;
+            }
+            open += 1;
+            let over = client.ended || client.gone || standing.is_reset || standing.unread > 0;
+            assert!(!over, "it lingers for nothing, client {at}: {standing:?}");
+        }
+        assert_eq!(open, lingering, "connections that linger");
+        if let Some((_, number)) = self.listener {
+            let waits = network::has_waiting(number) && self.armed == Nanos::NEVER;
+            assert!(!waits, "somebody waits to be accepted");
+        }
+    }
+}

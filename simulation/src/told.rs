@@ -1,0 +1,345 @@
+//! What the caller was told of one connection, against what its client has sent.
+
+use millrace_net::Nanos;
+use millrace_stack::batch::{FallbackReason, Kind, flag};
+
+use crate::script::{Message, Script, Unusual};
+
+/// An event of one connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event<'a> {
+    pub(crate) kind: i32,
+    pub(crate) details: [i32; 6],
+    pub(crate) memory: &'a [u8],
+}
+
+impl<'a> Event<'a> {
+    pub(crate) fn is(&self, kind: Kind) -> bool {
+        self.kind == kind as i32
+    }
+
+    pub(crate) fn number(&self, at: usize) -> usize {
+        usize::try_from(self.details[at]).expect("no detail is negative")
+    }
+
+    /// The bytes that the first two numbers name.
+    pub(crate) fn part(&self) -> &'a [u8] {
+        &self.memory[self.number(0)..][..self.number(1)]
+    }
+}
+
+/// What comes next of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reading {
+    Heads,
+    /// So many bytes of a body were told.
+    Body(usize),
+    /// Nothing, behind the last message.
+    Closed,
+    /// The host's parser has these bytes of the script, and the caller is asked.
+    Asked {
+        reason: FallbackReason,
+        from: usize,
+        to: usize,
+    },
+    /// Bytes as they come, once.
+    Raw(usize),
+    /// All bytes as they come.
+    Through(usize),
+    Ended,
+}
+
+/// The response to a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    /// The caller was told of the message, at this time, or the reactor has answered it.
+    pub(crate) told: Option<Nanos>,
+    pub(crate) own: bool,
+    /// The caller was told of a request, whose answer is counted.
+    pub(crate) counts: bool,
+    /// When its head was sent whole.
+    pub(crate) asked: Nanos,
+    /// What the caller has sent.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) complete: bool,
+}
+
+/// What may happen without the caller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habits {
+    pub(crate) caches: bool,
+    pub(crate) refuses: bool,
+    pub(crate) max_pipelined: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) reading: Reading,
+    /// The message that comes next; with [`Reading::Body`] it is the one before.
+    pub(crate) next: usize,
+    pub(crate) replies: Vec<Reply>,
+    pub(crate) in_flight: u32,
+    /// An upgrade was declined.
+    pub(crate) plain: bool,
+    pub(crate) eof: bool,
+    pub(crate) closed: bool,
+    pub(crate) answered_last: bool,
+    /// The caller has given the message up, in front of this reply.
+    pub(crate) timed_out: Option<usize>,
+}
+
+impl Told {
+    pub(crate) fn new() -> Self {
+        Self {
+            reading: Reading::Heads,
+            next: 0,
+            replies: Vec::new(),
+            in_flight: 0,
+            plain: false,
+            eof: false,
+            closed: false,
+            answered_last: false,
+            timed_out: None,
+        }
+    }
+
+    /// Takes an event; `sent`: so much of the script has been sent.
+    pub(crate) fn take(
+        &mut self,
+        event: &Event<'_>,
+        script: &Script,
+        sent: usize,
+        habits: Habits,
+        now: Nanos,
+    ) {
+        assert!(!self.closed, "kind {} after the connection was closed", event.kind);
+        if event.is(Kind::Drained) {
+            return;
+        }
+        if event.is(Kind::Closed) {
+            self.closed = true;
+            return;
+        }
+        if event.is(Kind::Answered) {
+            assert!(!self.answered_last, "the last answer is told twice: {self:?}");
+            self.answered_last = true;
+            if self.timed_out.is_none() && matches!(self.reading, Reading::Heads) {
+                self.reading = Reading::Closed;
+            }
+            return;
+        }
+        if event.is(Kind::Idle) {
+            assert_eq!(self.in_flight, 0, "idle with a request");
+            return;
+        }
+        assert!(!self.eof, "kind {} after the end", event.kind);
+        if event.is(Kind::Request) {
+            self.request(event, script, sent, habits, now);
+        } else if event.is(Kind::Body) {
+            self.body(event.part(), script, sent);
+        } else if event.is(Kind::End) {
+            self.end(event.part(), script, sent);
+        } else if event.is(Kind::Fallback) {
+            self.unsure(event, script, sent, habits, now);
+        } else if event.is(Kind::Raw) {
+            self.raw(event.part(), script, sent);
+        } else if event.is(Kind::Eof) {
+            self.end_of_stream(event.details[0] == 1, script, sent, habits);
+        } else {
+            panic!("kind {} of a plain connection", event.kind);
+        }
+    }
+
+    /// It asks for an upgrade, and has become an ordinary request.
+    pub(crate) fn is_declined_upgrade(&self, message: &Message) -> bool {
+        self.plain && message.unusual.is_some_and(|it| it.reason == FallbackReason::Upgrade)
+    }
+
+    /// Messages up to this one were not told: the reactor has answered them.
+    fn skip_to(&mut self, message: usize, script: &Script, habits: Habits) {
+        for at in self.next..message {
+            let it = &script.messages[at];
+            let simple = it.is_simple() || self.is_declined_upgrade(it);
+            let may = simple && (habits.refuses || habits.caches && it.resource.is_some());
+            assert!(may, "message {at} was not told");
+            assert!(it.keep_alive, "more behind the last message {at}");
+            self.replies[at].own = true;
+        }
+        self.next = message;
+    }
+
+    fn request(
+        &mut self,
+        event: &Event<'_>,
+        script: &Script,
+        sent: usize,
+        habits: Habits,
+        now: Nanos,
+    ) {
+        assert!(matches!(self.reading, Reading::Heads), "a request, {:?}", self.reading);
+        let head = event.part();
+        let number = find_number(head).expect("each head has a number");
+        assert!(number >= self.next, "message {number} again, or late");
+        self.skip_to(number, script, habits);
+        let message = &script.messages[number];
+        assert_eq!(head, &script.bytes[message.head.clone()], "the head of message {number}");
+        assert!(sent >= message.head.end, "more than was sent");
+        let target = &head[event.number(3)..event.number(4)];
+        assert!(head.starts_with(&[message.method.as_bytes(), b" ", target, b" "].concat()));
+        let flags = event.details[2];
+        let expected = [
+            (flag::KEEP_ALIVE, message.keep_alive),
+            (flag::BODY, message.has_body),
+            (flag::EXPECT, message.expects),
+            (flag::HOST, true),
+        ];
+        for (bit, is) in expected {
+            assert_eq!(flags & bit != 0, is, "flag {bit} of message {number}");
+        }
+        match message.unusual {
+            Some(unusual) if unusual.reason == FallbackReason::Upgrade => {
+                assert!(self.plain, "an upgrade as a request");
+            }
+            Some(unusual) => assert_eq!(unusual.reason, FallbackReason::Body),
+            None => {}
+        }
+        self.plain = false;
+        assert!(!self.replies[number].own && self.replies[number].told.is_none());
+        self.replies[number].told = Some(now);
+        self.replies[number].counts = true;
+        self.in_flight += 1;
+        assert!(self.in_flight <= habits.max_pipelined, "more requests than may be");
+        self.next = number + 1;
+        self.reading = match message.has_body {
+            true => Reading::Body(0),
+            false => behind(message),
+        };
+    }
+
+    fn current<'a>(&self, script: &'a Script) -> &'a Message {
+        &script.messages[self.next - 1]
+    }
+
+    fn body(&mut self, bytes: &[u8], script: &Script, sent: usize) {
+        let Reading::Body(told) = self.reading else { panic!("a body, {:?}", self.reading) };
+        let message = self.current(script);
+        assert!(!bytes.is_empty(), "an empty part of a body");
+        let end = told + bytes.len();
+        assert!(end <= message.body_within(sent), "more of a body than was sent");
+        assert_eq!(bytes, &message.body[told..end], "bytes of a body");
+        self.reading = Reading::Body(end);
+    }
+
+    fn end(&mut self, trailers: &[u8], script: &Script, sent: usize) {
+        let Reading::Body(told) = self.reading else { panic!("an end, {:?}", self.reading) };
+        let message = self.current(script);
+        assert!(sent >= message.end && message.unusual.is_none(), "an end before the end");
+        assert_eq!(told, message.body.len(), "a part of a body is missing");
+        let trailers = trailers.strip_suffix(b"\r\n").unwrap_or(trailers);
+        let expected = message.trailers.strip_suffix(b"\r\n").unwrap_or(&message.trailers);
+        assert_eq!(trailers.trim_ascii_end(), expected.trim_ascii_end(), "trailers");
+        self.reading = behind(message);
+    }
+
+    fn unsure(
+        &mut self,
+        event: &Event<'_>,
+        script: &Script,
+        sent: usize,
+        habits: Habits,
+        now: Nanos,
+    ) {
+        let reason = event.details[2];
+        let found = match self.reading {
+            Reading::Heads => {
+                let unusual = |it: &Message| it.unusual.is_some();
+                let at = script.messages[self.next..].iter().position(unusual);
+                let at = self.next + at.expect("an unusual message");
+                self.skip_to(at, script, habits);
+                assert!(self.replies[at].told.is_none(), "told before");
+                self.replies[at].told = Some(now);
+                self.next = at + 1;
+                script.messages[at].unusual
+            }
+            Reading::Body(told) => {
+                let message = self.current(script);
+                assert_eq!(told, message.body.len(), "a part of a body is missing");
+                message.unusual
+            }
+            Reading::Closed => {
+                // Which message was the last one is not known where the reactor has answered it.
+                let begins =
+                    |it: &&Message| script.bytes[it.head.start..].starts_with(event.part());
+                let next = script.messages[self.next..].iter().find(begins);
+                let at = next.expect("a message behind the last one").head.start;
+                Some(Unusual { at, reason: FallbackReason::Closed })
+            }
+            reading => panic!("unsure, {reading:?}"),
+        };
+        let unusual = found.expect("an unusual message");
+        assert_eq!(unusual.reason as i32, reason, "why it is unsure");
+        let (from, part) = (unusual.at, event.part());
+        assert!(!part.is_empty() && from + part.len() <= sent, "more than was sent");
+        assert_eq!(part, &script.bytes[from..][..part.len()], "bytes for another parser");
+        assert!(event.number(4) <= event.number(0) + part.len(), "what was read last");
+        self.reading = Reading::Asked { reason: unusual.reason, from, to: from + part.len() };
+    }
+
+    fn raw(&mut self, part: &[u8], script: &Script, sent: usize) {
+        let (Reading::Raw(at) | Reading::Through(at)) = self.reading else {
+            panic!("raw bytes, {:?}", self.reading)
+        };
+        let to = at + part.len();
+        assert!(!part.is_empty() && to <= sent, "more than was sent");
+        assert_eq!(part, &script.bytes[at..to], "raw bytes");
+        self.reading = match self.reading {
+            Reading::Raw(_) => Reading::Asked { reason: FallbackReason::Body, from: at, to },
+            _ => Reading::Through(to),
+        };
+    }
+
+    fn end_of_stream(&mut self, within: bool, script: &Script, sent: usize, habits: Habits) {
+        let expected = match self.reading {
+            Reading::Heads => {
+                let rest = &script.messages[self.next..];
+                let whole = rest.iter().take_while(|it| it.end <= sent).count();
+                self.skip_to(self.next + whole, script, habits);
+                script.messages.get(self.next).is_some_and(|it| sent > it.head.start)
+            }
+            Reading::Body(told) => {
+                assert_eq!(
+                    told,
+                    self.current(script).body_within(sent),
+                    "an end before the body's"
+                );
+                true
+            }
+            Reading::Through(at) => {
+                assert_eq!(at, sent, "an end before the last bytes");
+                false
+            }
+            Reading::Closed | Reading::Raw(_) => false,
+            reading => panic!("the end of the stream, {reading:?}"),
+        };
+        assert_eq!(within, expected, "whether it ends within a message");
+        self.eof = true;
+        self.reading = Reading::Ended;
+    }
+
+    /// The message that the caller answers next.
+    pub(crate) fn front(&self) -> Option<usize> {
+        (0..self.replies.len()).find(|&at| {
+            let reply = &self.replies[at];
+            reply.told.is_some() && !reply.complete
+        })
+    }
+}
+
+fn behind(message: &Message) -> Reading {
+    if message.keep_alive { Reading::Heads } else { Reading::Closed }
+}
+
+fn find_number(head: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(head).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("N: "))?.parse().ok()
+}

@@ -1,0 +1,374 @@
+//! Everything there is: the reactor, its caller, the clients; and the steps that they take.
+
+use std::collections::VecDeque;
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use fastrand::Rng;
+use millrace_net::peer::{Peer, Received, close_descriptor};
+use millrace_net::{Nanos, network};
+use millrace_stack::Reactor;
+
+use crate::caller::Notice;
+use crate::client::{Client, Fate};
+use crate::plan::{Act, Plan};
+use crate::replies::Version;
+use crate::told::Habits;
+
+/// Room for what a connection has kept and one read of it.
+const SCRATCH: usize = 256 * 1024;
+
+pub(crate) struct World {
+    pub(crate) chance: Rng,
+    pub(crate) plan: Plan,
+    pub(crate) habits: Habits,
+    pub(crate) reactor: Reactor,
+    pub(crate) poll: RawFd,
+    pub(crate) server: usize,
+    /// The reactor's number and the network's.
+    pub(crate) listener: Option<(usize, usize)>,
+    /// In the order of their connections.
+    pub(crate) clients: Vec<Client>,
+    /// Which client a connection's number was given to last.
+    pub(crate) by_id: Vec<Option<usize>>,
+    pub(crate) versions: Vec<Version>,
+    pub(crate) events: Vec<i32>,
+    pub(crate) bytes: Vec<u8>,
+    scratch: Vec<u8>,
+    /// What the caller has not taken of its batch.
+    pub(crate) notices: VecDeque<Notice>,
+    pub(crate) in_turn: bool,
+    pub(crate) has_more: bool,
+    pub(crate) batches: u8,
+    /// When the caller's timer comes.
+    pub(crate) armed: Nanos,
+    /// When accepting has failed last: connections that linger are closed then.
+    pub(crate) failed_to_accept: Nanos,
+    pub(crate) has_shortage: bool,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        network::begin(seed);
+        let mut chance = Rng::with_seed(seed);
+        let plan = Plan::draw(&mut chance);
+        let mut reactor = Reactor::new().expect("the simulated system refuses nothing");
+        let server = reactor.add_server(plan.settings.clone());
+        let poll = reactor.descriptor();
+        let mut world = Self {
+            habits: plan.habits(),
+            events: vec![0; plan.events],
+            bytes: vec![0; plan.bytes],
+            chance,
+            plan,
+            reactor,
+            poll,
+            server,
+            listener: None,
+            clients: Vec::new(),
+            by_id: Vec::new(),
+            versions: Vec::new(),
+            scratch: vec![0; SCRATCH],
+            notices: VecDeque::new(),
+            in_turn: false,
+            has_more: false,
+            batches: 0,
+            armed: Nanos::NEVER,
+            failed_to_accept: Nanos::default(),
+            has_shortage: false,
+        };
+        world.listen();
+        world
+    }
+
+    /// One step, and what has to hold behind it.
+    pub(crate) fn step(&mut self) {
+        let act = self.plan.act(&mut self.chance);
+        self.act(act);
+        self.after_commands();
+        self.check();
+    }
+
+    fn act(&mut self, act: Act) {
+        trace!("{:?} {act:?}", network::now());
+        match act {
+            Act::Connect => self.connect(),
+            Act::Adopt => self.adopt(),
+            Act::Turn => self.turn_step(),
+            Act::Answer => self.answer_some(),
+            Act::Beside => self.beside(),
+            Act::GiveUp => self.give_up(),
+            Act::Wait => {
+                let most = *self.chance.choice(&[1_000, 1_000_000, 30_000_000]).unwrap();
+                network::advance(Duration::from_nanos(self.chance.u64(..most)));
+            }
+            Act::WaitLong => network::advance(Duration::from_millis(self.chance.u64(..8_000))),
+            Act::Shortage => self.change_shortage(),
+            Act::Configure => self.configure(),
+            Act::Limits => self.ask_limits(),
+            Act::Listen => self.listen_anew(),
+            Act::Send | Act::Receive | Act::End | Act::Leave | Act::Reset => {
+                if let Some(client) = self.some_client(|client| !client.is_silent()) {
+                    self.client_act(act, client);
+                }
+            }
+            Act::Pause | Act::GoOn | Act::Close | Act::Release => {
+                if let Some(client) = self.some_client(|client| client.id.is_some()) {
+                    self.caller_act(act, client);
+                }
+            }
+        }
+    }
+
+    /// One of the clients of which this holds.
+    pub(crate) fn some_client(&mut self, holds: impl Fn(&Client) -> bool) -> Option<usize> {
+        let all = (0..self.clients.len()).filter(|&at| holds(&self.clients[at]));
+        self.chance.choice(all.collect::<Vec<_>>())
+    }
+
+    fn has_room_for_clients(&self) -> bool {
+        let live = self.clients.iter().filter(|it| !it.is_silent() || it.id.is_some()).count();
+        live < self.plan.max_clients
+    }
+
+    fn connect(&mut self) {
+        let Some((_, listener)) = self.listener else { return };
+        if self.has_room_for_clients() {
+            let buffers = self.plan.buffers(&mut self.chance);
+            self.add_client(Peer::connect(listener, buffers));
+        }
+    }
+
+    fn adopt(&mut self) {
+        if !self.has_room_for_clients() {
+            return;
+        }
+        let (peer, fd) = Peer::pair(self.plan.buffers(&mut self.chance));
+        let client = self.add_client(peer);
+        let id = self.reactor.adopt(self.server, fd).expect("it can be taken");
+        self.opened(id, client);
+    }
+
+    fn add_client(&mut self, peer: Peer) -> usize {
+        let at = self.clients.len();
+        assert_eq!(peer.number(), at);
+        self.clients.push(Client::new(peer));
+        at
+    }
+
+    /// The caller knows a connection.
+    pub(crate) fn opened(&mut self, id: usize, client: usize) {
+        if self.by_id.len() <= id {
+            self.by_id.resize(id + 1, None);
+        }
+        let before = self.by_id[id].map(|at| self.clients[at].id);
+        assert!(before.is_none_or(|it| it != Some(id)), "number {id} is given twice");
+        self.by_id[id] = Some(client);
+        let client = &mut self.clients[client];
+        assert_eq!(client.fate, Fate::Unknown, "a connection is told of twice");
+        (client.id, client.fate) = (Some(id), Fate::Open);
+    }
+
+    fn client_act(&mut self, act: Act, at: usize) {
+        let Self { chance, plan, clients, .. } = self;
+        let client = &mut clients[at];
+        match act {
+            Act::Send => {
+                if client.sent == client.script.bytes.len() && client.script.messages.len() < 64 {
+                    for _ in 0..chance.u8(1..5) {
+                        client.write(|script| script.add(chance, &plan.taste));
+                    }
+                }
+                let most = *chance.choice(&[1, 3, 100, 2_000, 1 << 20]).unwrap();
+                let before = client.sent;
+                client.send(chance.usize(1..=most));
+                let sent = &client.script.bytes[before..client.sent];
+                trace!(
+                    "    client {at} sends {:?}",
+                    String::from_utf8_lossy(&sent[..sent.len().min(300)])
+                );
+            }
+            Act::Receive => {
+                let most = *chance.choice(&[1, 100, 1 << 20]).unwrap();
+                self.receive(at, most);
+            }
+            Act::End => {
+                client.peer.end();
+                client.ended = true;
+            }
+            Act::Leave => {
+                client.peer.close();
+                client.gone = true;
+            }
+            _ => {
+                client.peer.reset();
+                client.gone = true;
+            }
+        }
+    }
+
+    /// A client reads; gives whether it got something.
+    pub(crate) fn receive(&mut self, at: usize, most: usize) -> bool {
+        let client = &mut self.clients[at];
+        match client.peer.receive(most) {
+            Received::Bytes(bytes) => {
+                let Client { received, script, told, .. } = client;
+                received.take(&bytes, script, told, &self.versions, self.habits);
+                !bytes.is_empty()
+            }
+            Received::End => {
+                self.saw_end(at);
+                true
+            }
+            Received::Reset(lost) => {
+                self.saw_reset(at, lost);
+                true
+            }
+        }
+    }
+
+    fn saw_end(&mut self, at: usize) {
+        let client = &mut self.clients[at];
+        client.over = true;
+        client.peer.close();
+        let told = &client.told;
+        let whole = client.received.is_whole(told) && client.received.missing(told) == 0;
+        match client.fate {
+            Fate::Ended | Fate::Closed { whole: true, .. } if !client.broken => {
+                assert!(
+                    whole,
+                    "an end before all that was sent, client {at}: {}",
+                    client.summary()
+                );
+            }
+            Fate::Open => {
+                let ends =
+                    told.timed_out.is_some() || told.answered_last || client.received.is_last();
+                assert!(
+                    ends || told.closed,
+                    "an end that nobody wanted, client {at}: {}",
+                    client.summary()
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn saw_reset(&mut self, at: usize, lost: usize) {
+        let client = &mut self.clients[at];
+        client.over = true;
+        client.peer.close();
+        match client.fate {
+            Fate::Closed { at: since, lingers: true, .. } if lost > 0 => {
+                let may = network::now().since(since) >= Duration::from_secs(5)
+                    || self.failed_to_accept >= since;
+                assert!(
+                    may,
+                    "the last response is lost, client {at}: {}, {lost} bytes, now {:?}",
+                    client.summary(),
+                    network::now()
+                );
+            }
+            Fate::Open | Fate::Ended => {
+                assert!(client.told.closed, "reset for nothing, client {at}");
+            }
+            _ => {}
+        }
+    }
+
+    /// A turn while the caller is busy.
+    pub(crate) fn beside(&mut self) {
+        self.reactor.turn_beside(&mut self.scratch).expect("the simulated system refuses nothing");
+        self.look_for_late();
+    }
+
+    fn give_up(&mut self) {
+        self.reactor.give_up_beside();
+        self.look_for_late();
+    }
+
+    /// Responses that were given up: the caller had taken too long, and had sent nothing.
+    fn look_for_late(&mut self) {
+        for client in &mut self.clients {
+            let Some(id) = client.id else { continue };
+            if client.told.timed_out.is_some() || !self.reactor.is_timed_out(id) {
+                continue;
+            }
+            let limit = self.plan.settings.response_limit.expect("given up without a limit");
+            let front = client.told.front().expect("given up without a request");
+            let reply = &client.told.replies[front];
+            let told = reply.told.expect("it was told");
+            assert!(reply.bytes.is_empty(), "given up although it was begun");
+            assert!(network::now().since(told) >= limit, "given up too early");
+            client.told.timed_out = Some(front);
+        }
+    }
+
+    fn change_shortage(&mut self) {
+        if self.chance.bool() {
+            network::abort_next();
+            return;
+        }
+        self.has_shortage = !self.has_shortage;
+        network::set_shortage(self.has_shortage.then_some(libc::EMFILE));
+    }
+
+    fn configure(&mut self) {
+        let settings = &mut self.plan.settings;
+        settings.keep_alive =
+            *self.chance.choice(&[None, Some(Duration::from_millis(80))]).unwrap();
+        self.reactor.configure(self.server, settings.clone());
+    }
+
+    /// What a server asks about its connections changes nothing but who is known.
+    fn ask_limits(&mut self) {
+        let (head, whole) = (Duration::from_secs(3), Duration::from_secs(5));
+        for id in self.reactor.late(self.server, Some(head), Some(whole)) {
+            let client = self.by_id.get(id).copied().flatten().expect("a connection that is known");
+            if self.clients[client].told.closed {
+                continue;
+            }
+            assert!(
+                self.clients[client].sending().is_some()
+                    || self.clients[client].script.bytes.is_empty()
+                    || self.clients[client].peer.standing().unread > 0
+                    || self.clients[client].paused
+                    || self.clients[client].told.in_flight > 0
+                    || !matches!(self.clients[client].told.reading, crate::told::Reading::Heads),
+                "late, though all has come: {}",
+                self.clients[client].summary()
+            );
+        }
+        self.reactor.slow(self.server, 10.0, 10.0, |_| None);
+        self.reactor.idle(self.server, self.chance.bool()).for_each(drop);
+    }
+
+    fn listen(&mut self) {
+        let (fd, number) = network::listen();
+        let id = self.reactor.listen(self.server, fd).expect("it listens");
+        self.listener = Some((id, number));
+    }
+
+    fn listen_anew(&mut self) {
+        match self.listener.take() {
+            Some((id, _)) => self.reactor.close_listener(id),
+            None => self.listen(),
+        }
+    }
+
+    /// Whoever is given a connection closes it; nothing that was read may be missing.
+    pub(crate) fn release(&mut self, at: usize) {
+        let client = &mut self.clients[at];
+        let Some(id) = client.id.take() else { return };
+        let read = self.reactor.bytes_read(id);
+        let (fd, _, rest) = self.reactor.release(id).expect("it can be given away");
+        client.fate = Fate::Released;
+        // In range: a few hundred kilobytes.
+        let read = read as usize;
+        assert!(client.script.bytes[..read].ends_with(&rest), "other bytes are given away");
+        if let crate::told::Reading::Asked { from, .. } = client.told.reading {
+            assert_eq!(rest, client.script.bytes[from..read], "not all is given away");
+        }
+        close_descriptor(fd);
+    }
+}
