@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::reactor::router_token;
 
-/// Divides the requests of shared addresses. Nothing in it blocks.
+/// Divides the requests of shared addresses. Nothing in it blocks. What has a default is for one that hears from others.
 pub trait Router: Any + Debug + Send {
     /// The shared address that a server accepts for, if there is one.
     fn address_of(&self, server: usize) -> Option<usize>;
@@ -33,9 +33,6 @@ pub trait Router: Any + Debug + Send {
 
     /// Who has the TLS sessions for a server name that a client of `server` asks for. Of [`Route::Nobody`], the connection ends.
     fn route_session(&mut self, address: usize, server: usize, name: &str, now: Nanos) -> Route;
-
-    /// Who takes a connection whose server is gone before any request; `None`: nobody.
-    fn successor(&self, address: usize, server: usize) -> Option<Route>;
 
     /// Takes a connection for whom [`Self::route`] has just named. One that cannot be given comes back by
     /// [`RouterContext::attach`].
@@ -47,20 +44,27 @@ pub trait Router: Any + Debug + Send {
         context: &mut RouterContext<'_>,
     );
 
-    /// Sends what was given in this turn.
-    fn flush(&mut self, context: &mut RouterContext<'_>);
-
-    /// The descriptor that was registered with this key is ready: [`Self::run`] follows.
-    fn on_ready(&mut self, key: usize);
-
-    /// Does what there is to do, at the beginning of a turn: before the requests that have come since.
-    fn run(&mut self, context: &mut RouterContext<'_>);
-
-    /// When [`Self::run`] has something to do though no descriptor is ready: at once, if that is not in the future.
-    fn next_run(&self) -> Nanos;
+    /// Who takes a connection whose server is gone before any request; `None`: nobody.
+    fn successor(&self, _address: usize, _server: usize) -> Option<Route> {
+        None
+    }
 
     /// A server is removed.
-    fn remove_server(&mut self, server: usize, context: &mut RouterContext<'_>);
+    fn remove_server(&mut self, _server: usize, _context: &mut RouterContext<'_>) {}
+
+    /// Sends what was given in this turn.
+    fn flush(&mut self, _context: &mut RouterContext<'_>) {}
+
+    /// The descriptor that was registered with this key is ready: [`Self::run`] follows.
+    fn on_ready(&mut self, _key: usize) {}
+
+    /// Does what there is to do, at the beginning of a turn: before the requests that have come since.
+    fn run(&mut self, _context: &mut RouterContext<'_>) {}
+
+    /// When [`Self::run`] has something to do though no descriptor is ready: at once, if that is not in the future.
+    fn next_run(&self) -> Nanos {
+        Nanos::NEVER
+    }
 }
 
 /// A request that came to a shared address.

@@ -27,6 +27,8 @@ struct Scripted {
     other: usize,
     given: Vec<Detached>,
     flushed: usize,
+    /// Who has all sessions; `None`: whoever they come to.
+    sessions: Option<Route>,
     next_run: Option<Nanos>,
     runs: Vec<Nanos>,
 }
@@ -49,8 +51,9 @@ impl Router for Scripted {
         }
     }
 
-    fn route_session(&mut self, _: usize, _: usize, _: &str, _: Nanos) -> Route {
-        Route::Here
+    fn route_session(&mut self, address: usize, _: usize, name: &str, _: Nanos) -> Route {
+        assert_eq!((address, name), (ADDRESS, "a"));
+        self.sessions.unwrap_or(Route::Here)
     }
 
     fn successor(&self, address: usize, server: usize) -> Option<Route> {
@@ -67,8 +70,6 @@ impl Router for Scripted {
         self.flushed = self.given.len();
     }
 
-    fn on_ready(&mut self, _: usize) {}
-
     fn run(&mut self, context: &mut RouterContext<'_>) {
         if let Some(at) = self.next_run.take_if(|at| *at <= context.now()) {
             self.runs.push(at);
@@ -78,8 +79,6 @@ impl Router for Scripted {
     fn next_run(&self) -> Nanos {
         self.next_run.unwrap_or(Nanos::NEVER)
     }
-
-    fn remove_server(&mut self, _: usize, _: &mut RouterContext<'_>) {}
 }
 
 /// A reactor with two servers, of which the first listens.
@@ -248,6 +247,37 @@ fn connections_that_come_are_served() {
     // It is where it belongs.
     ask(&mut client, &["/far"]);
     assert_eq!(world.requests(1), [(other, id)]);
+}
+
+/// A client of a server with TLS, and what it has said by then.
+fn secure_client() -> (World, TcpStream, Vec<u8>) {
+    let (_, mut client) = both_sides();
+    let tls = Some(Duration::from_secs(10));
+    let world = World::with(&Settings { tls, ..Settings::default() });
+    let mut socket = world.client(&[]);
+    let mut hello = Vec::new();
+    client.write_tls(&mut hello).unwrap();
+    socket.write_all(&hello).unwrap();
+    (world, socket, hello)
+}
+
+#[test]
+fn connections_are_given_before_the_handshake_to_whom_their_sessions_belong() {
+    let (mut world, _socket, hello) = secure_client();
+    world.router(|router, _| router.sessions = Some(Route::Elsewhere(FAR)));
+    world.turn_until(|world, _| world.given() == 1);
+    let given = world.router(|router, _| router.given.pop().unwrap());
+    assert_eq!((given.bytes, given.session.is_none()), (hello, true));
+    assert_eq!(world.opened, []);
+}
+
+/// Nothing can be said before the handshake.
+#[test]
+fn connections_whose_sessions_are_nobodys_end() {
+    let (mut world, mut socket, _) = secure_client();
+    world.router(|router, _| router.sessions = Some(Route::Nobody { gone: true }));
+    world.turn_until(|_, _| matches!(socket.read(&mut [0]), Ok(0)));
+    assert_eq!(world.opened, []);
 }
 
 /// A session stays where it is; what is given is its text.

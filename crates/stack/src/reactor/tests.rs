@@ -29,23 +29,7 @@ impl Router for AllHere {
         Route::Here
     }
 
-    fn successor(&self, _: usize, _: usize) -> Option<Route> {
-        None
-    }
-
     fn give(&mut self, _: usize, _: usize, _: Detached, _: &mut RouterContext<'_>) {}
-
-    fn flush(&mut self, _: &mut RouterContext<'_>) {}
-
-    fn on_ready(&mut self, _: usize) {}
-
-    fn run(&mut self, _: &mut RouterContext<'_>) {}
-
-    fn next_run(&self) -> Nanos {
-        Nanos::NEVER
-    }
-
-    fn remove_server(&mut self, _: usize, _: &mut RouterContext<'_>) {}
 }
 
 /// Of a shared port nothing is told yet, so nobody comes to watch the connection.
