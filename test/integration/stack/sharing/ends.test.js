@@ -6,9 +6,9 @@ import { createServer } from 'millrace/http';
 import {
   assertOwners,
   brief,
-  Ground,
   Load,
   request,
+  SharedPort,
   sumOf,
   until,
   within,
@@ -21,10 +21,10 @@ describe('a process that is killed', () => {
     'requests for the prefix of a killed process are answered 503 at once, and the other processes continue',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [a, b] = await ground.startAll('a /a/', 'b /b/');
-      const atA = await ground.connectTo('/a/');
-      const atB = await ground.connectTo('/b/');
+      const sharedPort = await SharedPort.make(t);
+      const [a, b] = await sharedPort.startAll('a /a/', 'b /b/');
+      const atA = await sharedPort.connectTo('/a/');
+      const atB = await sharedPort.connectTo('/b/');
       await b.kill();
       const gone = async (connection, options) => {
         const response = await within(2000, () => 'the 503', connection.ask('/b/', options));
@@ -38,11 +38,11 @@ describe('a process that is killed', () => {
       assert.equal((await gone(atA, { method: 'HEAD' })).body.length, 0);
       assert.equal(brief(await atA.ask('/a/', { body: 'another' })), '200 a');
       for (let at = 0; at < 10; at++) {
-        await gone(await ground.connect());
-        assert.equal(brief(await ground.ask('/a/')), '200 a');
+        await gone(await sharedPort.connect());
+        assert.equal(brief(await sharedPort.ask('/a/')), '200 a');
       }
       await atB.rest();
-      assert.equal((await ground.ask('/x')).status, 404, 'what nobody ever had');
+      assert.equal((await sharedPort.ask('/x')).status, 404, 'what nobody ever had');
       assert.equal((await a.stats('a')).requests.unowned, 14);
     },
   );
@@ -51,14 +51,14 @@ describe('a process that is killed', () => {
     'a request that a killed process is answering ends with it, and so do those after it',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [, b] = await ground.startAll('a /a/', 'b /b/');
-      const connection = await ground.connectTo('/a/');
+      const sharedPort = await SharedPort.make(t);
+      const [, b] = await sharedPort.startAll('a /a/', 'b /b/');
+      const connection = await sharedPort.connectTo('/a/');
       connection.write(Buffer.concat([request('/b/1?hold=1'), request('/a/2'), request('/b/3')]));
       await b.said({ said: 'holding' });
       await b.kill();
       assert.equal((await connection.rest()).length, 0, 'nothing in its place');
-      assert.equal(brief(await ground.ask('/a/2')), '200 a');
+      assert.equal(brief(await sharedPort.ask('/a/2')), '200 a');
     },
   );
 
@@ -66,9 +66,9 @@ describe('a process that is killed', () => {
     'under load only the owner answers, and no request of other processes is lost',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [, b] = await ground.startAll('a /a/', 'b /b/', 'c /c/');
-      const load = new Load(ground, 40, (client, number) => {
+      const sharedPort = await SharedPort.make(t);
+      const [, b] = await sharedPort.startAll('a /a/', 'b /b/', 'c /c/');
+      const load = new Load(sharedPort, 40, (client, number) => {
         // The first ten are a's and c's alone.
         const owner = client < 10 ? 'ac'[client % 2] : 'abc'[(client + number) % 3];
         const body = number % 4 === 0 ? `body ${client} ${number}` : undefined;
@@ -86,7 +86,7 @@ describe('a process that is killed', () => {
       const before = load.counts['200 b'];
       await load.more(10);
       assert.equal(load.counts['200 b'], before, 'nobody answers for it');
-      const again = await ground.start('b /b/');
+      const again = await sharedPort.start('b /b/');
       await load.more(1);
       const gone = load.counts['503 -'];
       await load.more(30);
@@ -111,9 +111,9 @@ describe('a process that is killed', () => {
   );
 
   test('another process with the same prefix gets all requests', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [one, two] = await ground.startAll('one /s/', 'two /s/', 'other /o/');
-    const load = new Load(ground, 20, (client, number) => ({
+    const sharedPort = await SharedPort.make(t);
+    const [one, two] = await sharedPort.startAll('one /s/', 'two /s/', 'other /o/');
+    const load = new Load(sharedPort, 20, (client, number) => ({
       target: number % 2 ? `/o/${client}/${number}` : `/s/${client}/${number}`,
       owner: number % 2 ? 'other' : ['one', 'two'],
     }));
@@ -129,23 +129,23 @@ describe('a process that is killed', () => {
     assert.equal(load.counts['200 one'], before);
     assert.equal(load.lost.length, length, 'nothing is lost once it is gone');
     assert.deepEqual(load.wrong, []);
-    for (let at = 0; at < 20; at++) assert.equal(brief(await ground.ask('/s/')), '200 two');
+    for (let at = 0; at < 20; at++) assert.equal(brief(await sharedPort.ask('/s/')), '200 two');
     await two.kill();
-    assert.equal(brief(await ground.ask('/s/')), '503 -');
+    assert.equal(brief(await sharedPort.ask('/s/')), '503 -');
   });
 
   test(
     'a restarted process gets its prefix back, also on connections that had a 503',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [, b] = await ground.startAll('a /a/', 'b /b/');
-      const connection = await ground.connectTo('/a/');
+      const sharedPort = await SharedPort.make(t);
+      const [, b] = await sharedPort.startAll('a /a/', 'b /b/');
+      const connection = await sharedPort.connectTo('/a/');
       let before = b;
       for (let round = 0; round < 3; round++) {
         await before.kill();
         assert.equal(brief(await connection.ask('/b/')), '503 -');
-        before = await ground.start('b /b/');
+        before = await sharedPort.start('b /b/');
         const { status, json } = await connection.ask('/b/');
         assert.equal(status, 200);
         assert.equal(json.pid, before.pid);
@@ -155,17 +155,17 @@ describe('a process that is killed', () => {
   );
 
   test('a shorter prefix does not replace that of a killed process', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, b] = await ground.startAll('root /', 'b /b/');
+    const sharedPort = await SharedPort.make(t);
+    const [, b] = await sharedPort.startAll('root /', 'b /b/');
     await b.kill();
-    await assertOwners(ground, [
+    await assertOwners(sharedPort, [
       ['/b/', '503 -'],
       ['/b', '503 -'],
       ['/c', '200 root'],
     ]);
     // Who comes later knows of it as well.
-    await ground.start('c /c/');
-    await assertOwners(ground, [
+    await sharedPort.start('c /c/');
+    await assertOwners(sharedPort, [
       ['/b/', '503 -'],
       ['/c/', '200 c'],
     ]);
@@ -175,26 +175,26 @@ describe('a process that is killed', () => {
     'if the first process is killed, the port stays open, and others join, leave and take its prefix',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const first = await ground.start('a /a/');
-      const second = await ground.start('b /b/');
-      const connection = await ground.connectTo('/b/');
+      const sharedPort = await SharedPort.make(t);
+      const first = await sharedPort.start('a /a/');
+      const second = await sharedPort.start('b /b/');
+      const connection = await sharedPort.connectTo('/b/');
       await first.kill();
       assert.equal(brief(await connection.ask('/b/')), '200 b');
-      await assertOwners(ground, [
+      await assertOwners(sharedPort, [
         ['/a/', '503 -'],
         ['/b/', '200 b'],
       ]);
-      const third = await ground.start('c /c/');
-      await ground.start('a /a/');
-      await assertOwners(ground, [
+      const third = await sharedPort.start('c /c/');
+      await sharedPort.start('a /a/');
+      await assertOwners(sharedPort, [
         ['/a/', '200 a'],
         ['/b/', '200 b'],
         ['/c/', '200 c'],
       ]);
       await third.close('c');
       await second.kill();
-      await assertOwners(ground, [
+      await assertOwners(sharedPort, [
         ['/a/', '200 a'],
         ['/b/', '503 -'],
         ['/c/', '404 -'],
@@ -203,28 +203,28 @@ describe('a process that is killed', () => {
   );
 
   test('if all processes are killed, the next one starts anew', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const all = await ground.startAll('a /a/', 'b /b/', 'c /c/');
+    const sharedPort = await SharedPort.make(t);
+    const all = await sharedPort.startAll('a /a/', 'b /b/', 'c /c/');
     await Promise.all(all.map((app) => app.kill()));
-    await assert.rejects(ground.connect(), { code: 'ECONNREFUSED' });
-    assert.equal((await ground.doors()).length, 3, 'what they have left');
-    await ground.startAll('a /a/', 'd /d/');
-    await assertOwners(ground, [
+    await assert.rejects(sharedPort.connect(), { code: 'ECONNREFUSED' });
+    assert.equal((await sharedPort.rendezvousSockets()).length, 3, 'what they have left');
+    await sharedPort.startAll('a /a/', 'd /d/');
+    await assertOwners(sharedPort, [
       ['/a/', '200 a'],
       ['/b/', '404 -'],
       ['/d/', '200 d'],
     ]);
-    assert.equal((await ground.doors()).length, 2);
+    assert.equal((await sharedPort.rendezvousSockets()).length, 2);
   });
 
   test(
     'connections that a killed process has not accepted move to another, or are answered 503',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [a, one] = await ground.startAll('a /a/', 'one /s/');
+      const sharedPort = await SharedPort.make(t);
+      const [a, one] = await sharedPort.startAll('a /a/', 'one /s/');
       const connections = [];
-      for (let at = 0; at < 20; at++) connections.push(await ground.connectTo('/a/'));
+      for (let at = 0; at < 20; at++) connections.push(await sharedPort.connectTo('/a/'));
       const give = async () => {
         const { moved } = (await a.stats('a')).connections;
         for (const [at, connection] of connections.entries()) {
@@ -241,7 +241,7 @@ describe('a process that is killed', () => {
         assert.equal(brief(await connection.response()), '503 -');
         assert.equal(brief(await connection.ask('/a/')), '200 a');
       }
-      const two = await ground.start('two /s/');
+      const two = await sharedPort.start('two /s/');
       await two.stop();
       await give();
       two.goOn();
@@ -257,9 +257,11 @@ describe('a process that is killed', () => {
     'connections beyond those that a process has accepted are answered when it continues',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [a, b] = await ground.startAll('a /a/', 'b /b/');
-      const connections = await Promise.all(Array.from({ length: 400 }, () => ground.connect()));
+      const sharedPort = await SharedPort.make(t);
+      const [a, b] = await sharedPort.startAll('a /a/', 'b /b/');
+      const connections = await Promise.all(
+        Array.from({ length: 400 }, () => sharedPort.connect()),
+      );
       await Promise.all(connections.map((connection) => connection.ask('/a/')));
       const { moved } = (await a.stats('a')).connections;
       await b.stop();
@@ -279,9 +281,9 @@ describe('a process that is killed', () => {
   );
 
   test('connections that a killed process had passed on before are answered', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [a, b] = await ground.startAll('a /a/', 'b /b/');
-    const connection = await ground.connectTo('/b/');
+    const sharedPort = await SharedPort.make(t);
+    const [a, b] = await sharedPort.startAll('a /a/', 'b /b/');
+    const connection = await sharedPort.connectTo('/b/');
     const { moved } = (await b.stats('b')).connections;
     await a.stop();
     connection.send('/a/', { body: 'body' });
@@ -298,58 +300,58 @@ describe('a server that is closed releases its prefix', () => {
     'requests for a released prefix are answered 404 or by the next shorter prefix',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [, b] = await ground.startAll('a /a/', 'b /b/', ['long /a/b/']);
-      const connection = await ground.connectTo('/a/');
+      const sharedPort = await SharedPort.make(t);
+      const [, b] = await sharedPort.startAll('a /a/', 'b /b/', ['long /a/b/']);
+      const connection = await sharedPort.connectTo('/a/');
       await b.close('b');
       assert.equal(brief(await connection.ask('/b/')), '404 -');
-      await assertOwners(ground, [
+      await assertOwners(sharedPort, [
         ['/a/', '200 a'],
         ['/b/', '404 -'],
         ['/a/b/', '200 long'],
       ]);
       // Somebody else takes it: it is nobody's any more.
-      await ground.start('c /b/');
+      await sharedPort.start('c /b/');
       assert.equal(brief(await connection.ask('/b/')), '200 c');
     },
   );
 
   test('the next shorter prefix gets the requests of a released longer one', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, long] = await ground.startAll(['root /', 'short /a/'], 'long /a/b/');
-    const connection = await ground.connectTo('/a/b/');
+    const sharedPort = await SharedPort.make(t);
+    const [, long] = await sharedPort.startAll(['root /', 'short /a/'], 'long /a/b/');
+    const connection = await sharedPort.connectTo('/a/b/');
     await long.close('long');
     await connection.rest();
-    await assertOwners(ground, [
+    await assertOwners(sharedPort, [
       ['/a/b/', '200 short'],
       ['/x', '200 root'],
     ]);
     await long.listen('long');
-    await assertOwners(ground, [['/a/b/', '200 long']]);
+    await assertOwners(sharedPort, [['/a/b/', '200 long']]);
   });
 
   test('the only remaining server of a prefix gets all its requests', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [one] = await ground.startAll('one /s/', 'two /s/');
+    const sharedPort = await SharedPort.make(t);
+    const [one] = await sharedPort.startAll('one /s/', 'two /s/');
     await one.close('one');
-    for (let at = 0; at < 20; at++) assert.equal(brief(await ground.ask('/s/')), '200 two');
+    for (let at = 0; at < 20; at++) assert.equal(brief(await sharedPort.ask('/s/')), '200 two');
   });
 
   test(
     'connections that wait for a request end at a close, and one that is answered continues',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [a, b] = await ground.startAll('a /a/', 'b /b/');
-      const idle = await ground.connectTo('/b/');
-      const busy = await ground.connectTo('/b/');
+      const sharedPort = await SharedPort.make(t);
+      const [a, b] = await sharedPort.startAll('a /a/', 'b /b/');
+      const idle = await sharedPort.connectTo('/b/');
+      const busy = await sharedPort.connectTo('/b/');
       busy.send('/b/?hold=1');
       await b.said({ said: 'holding' });
       const closed = b.close('b');
       // So it has begun to close.
       assert.equal((await idle.rest()).length, 0);
       assert.equal(idle.over, 'end');
-      assert.equal(brief(await ground.ask('/b/')), '404 -', 'a new one');
+      assert.equal(brief(await sharedPort.ask('/b/')), '404 -', 'a new one');
       assert.ok(!b.hasSaid({ said: 'closed' }), 'it has a connection');
       b.release('1');
       assert.equal(brief(await busy.response()), '200 b');
@@ -364,32 +366,35 @@ describe('a server that is closed releases its prefix', () => {
     'requests after the last response of a closed server move to their owner',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [, b] = await ground.startAll('a /a/', 'b /b/');
+      const sharedPort = await SharedPort.make(t);
+      const [, b] = await sharedPort.startAll('a /a/', 'b /b/');
       for (let round = 0; round < 10; round++) {
-        const connection = await ground.connectTo('/b/');
+        const connection = await sharedPort.connectTo('/b/');
         connection.write(Buffer.concat([request('/b/?hold=1'), request('/a/2')]));
         await b.said({ said: 'holding' });
         const closed = b.close('b');
-        await until('it has begun', async () => (await ground.ask('/b/')).status === 404);
+        await until('it has begun', async () => (await sharedPort.ask('/b/')).status === 404);
         b.release('1');
         assert.equal(brief(await connection.response()), '200 b');
         assert.equal(brief(await connection.response()), '200 a', `round ${round}`);
         await closed;
-        await until('its door is gone', async () => (await ground.doors()).length === 1);
+        await until(
+          'its rendezvous socket is gone',
+          async () => (await sharedPort.rendezvousSockets()).length === 1,
+        );
         await b.listen('b');
       }
     },
   );
 
   test('a response that has begun is sent to its end', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, b] = await ground.startAll('a /a/', 'b /b/');
-    const connection = await ground.connectTo('/b/');
+    const sharedPort = await SharedPort.make(t);
+    const [, b] = await sharedPort.startAll('a /a/', 'b /b/');
+    const connection = await sharedPort.connectTo('/b/');
     connection.socket.pause();
     connection.send('/b/?begin=1');
     await b.said({ said: 'holding' });
-    const waiting = await ground.connectTo('/b/');
+    const waiting = await sharedPort.connectTo('/b/');
     const closed = b.close('b');
     await waiting.rest();
     b.release('1');
@@ -401,14 +406,17 @@ describe('a server that is closed releases its prefix', () => {
   });
 
   test('a closed server can listen again and again', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, b] = await ground.startAll('a /a/', 'b /b/');
+    const sharedPort = await SharedPort.make(t);
+    const [, b] = await sharedPort.startAll('a /a/', 'b /b/');
     for (let round = 0; round < 5; round++) {
       await b.close('b');
-      await until('its door is gone', async () => (await ground.doors()).length === 1);
-      assert.equal(brief(await ground.ask('/b/')), '404 -');
+      await until(
+        'its rendezvous socket is gone',
+        async () => (await sharedPort.rendezvousSockets()).length === 1,
+      );
+      assert.equal(brief(await sharedPort.ask('/b/')), '404 -');
       await b.listen('b');
-      await assertOwners(ground, [
+      await assertOwners(sharedPort, [
         ['/b/', '200 b'],
         ['/a/', '200 a'],
       ]);
@@ -416,44 +424,44 @@ describe('a server that is closed releases its prefix', () => {
   });
 
   test('a closed server can listen again at once, next to others', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [, b] = await ground.startAll('a /a/', 'b /b/');
+    const sharedPort = await SharedPort.make(t);
+    const [, b] = await sharedPort.startAll('a /a/', 'b /b/');
     for (let round = 0; round < 50; round++) {
       await b.order('again b', { said: 'listening' });
-      assert.equal(brief(await ground.ask('/b/')), '200 b', `round ${round}`);
+      assert.equal(brief(await sharedPort.ask('/b/')), '200 b', `round ${round}`);
     }
   });
 
   test('a closed server can listen again at once, alone', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const app = await ground.start('a /a/');
+    const sharedPort = await SharedPort.make(t);
+    const app = await sharedPort.start('a /a/');
     for (let round = 0; round < 50; round++) {
       await app.order('again a', { said: 'listening' });
-      assert.equal(brief(await ground.ask('/a/')), '200 a', `round ${round}`);
+      assert.equal(brief(await sharedPort.ask('/a/')), '200 a', `round ${round}`);
     }
   });
 
   test('a connection without a request stays with the other processes', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const a = await ground.start('a /a/');
-    const connection = await ground.connect();
+    const sharedPort = await SharedPort.make(t);
+    const a = await sharedPort.start('a /a/');
+    const connection = await sharedPort.connect();
     // They are accepted in order: it is a's.
-    await ground.ask('/a/');
-    await ground.start('b /b/');
+    await sharedPort.ask('/a/');
+    await sharedPort.start('b /b/');
     await a.close('a');
     assert.equal(brief(await connection.ask('/b/')), '200 b');
   });
 
   test('a server that is closed before it listens does not listen', limits, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.start('a /a/');
-    process.env.MILLRACE_PORTS = ground.directory;
+    const sharedPort = await SharedPort.make(t);
+    await sharedPort.start('a /a/');
+    process.env.MILLRACE_PORTS = sharedPort.directory;
     const server = createServer();
     t.after(() => server.close());
-    server.listen(ground.prefix('/b/'));
+    server.listen(sharedPort.prefix('/b/'));
     server.close();
     // By then it has joined, or never will.
-    await ground.start('c /c/');
+    await sharedPort.start('c /c/');
     assert.ok(!server.listening, 'it listens');
   });
 
@@ -461,14 +469,17 @@ describe('a server that is closed releases its prefix', () => {
     'a request that arrives before others know of a released prefix is answered',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [root, b] = await ground.startAll('root /', 'b /b/');
+      const sharedPort = await SharedPort.make(t);
+      const [root, b] = await sharedPort.startAll('root /', 'b /b/');
       for (let round = 0; round < 8; round++) {
-        const connection = await ground.connectTo('/');
+        const connection = await sharedPort.connectTo('/');
         await root.stop();
         connection.send('/b/');
         await b.close('b');
-        await until('its door is gone', async () => (await ground.doors()).length === 1);
+        await until(
+          'its rendezvous socket is gone',
+          async () => (await sharedPort.rendezvousSockets()).length === 1,
+        );
         root.goOn();
         assert.equal(brief(await connection.response()), '200 root', `round ${round}`);
         assert.equal(brief(await connection.ask('/b/')), '200 root', `round ${round}`);
@@ -481,9 +492,9 @@ describe('a server that is closed releases its prefix', () => {
     'a request that arrives before others know of a released prefix is answered if its process continues',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [root, b] = await ground.startAll('root /', ['b /b/', 'c /c/']);
-      const connection = await ground.connectTo('/');
+      const sharedPort = await SharedPort.make(t);
+      const [root, b] = await sharedPort.startAll('root /', ['b /b/', 'c /c/']);
+      const connection = await sharedPort.connectTo('/');
       await root.stop();
       connection.send('/b/', { body: 'body' });
       await b.close('b');
@@ -496,15 +507,18 @@ describe('a server that is closed releases its prefix', () => {
   );
 
   test('a connection that a closed server has passed on is answered', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [root, b] = await ground.startAll('root /', 'b /b/');
-    const connection = await ground.connectTo('/b/');
+    const sharedPort = await SharedPort.make(t);
+    const [root, b] = await sharedPort.startAll('root /', 'b /b/');
+    const connection = await sharedPort.connectTo('/b/');
     const { moved } = (await b.stats('b')).connections;
     await root.stop();
     connection.send('/', { body: 'body' });
     await until('b has given it', async () => (await b.stats('b')).connections.moved > moved);
     await b.close('b');
-    await until('its door is gone', async () => (await ground.doors()).length === 1);
+    await until(
+      'its rendezvous socket is gone',
+      async () => (await sharedPort.rendezvousSockets()).length === 1,
+    );
     root.goOn();
     assert.equal(brief(await connection.response()), '200 root');
     assert.equal(brief(await connection.ask('/b/')), '200 root');
@@ -514,9 +528,9 @@ describe('a server that is closed releases its prefix', () => {
     'under load the requests of others are answered, and those of a closed server have no owner',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [, b] = await ground.startAll('a /a/', 'b /b/');
-      const load = new Load(ground, 20, (client, number) => {
+      const sharedPort = await SharedPort.make(t);
+      const [, b] = await sharedPort.startAll('a /a/', 'b /b/');
+      const load = new Load(sharedPort, 20, (client, number) => {
         const owner = client < 10 ? 'a' : 'ab'[number % 2];
         const statuses = owner === 'b' ? [200, 404] : [200];
         return { target: `/${owner}/${client}/${number}`, owner, statuses };
@@ -542,10 +556,10 @@ describe('a server that is closed releases its prefix', () => {
     'if one of several servers of a prefix closes, every new connection is answered',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const apps = await ground.startAll('one /s/', 'two /s/');
+      const sharedPort = await SharedPort.make(t);
+      const apps = await sharedPort.startAll('one /s/', 'two /s/');
       // A connection for each request: none is idle.
-      const load = new Load(ground, 8, (client, number) => ({
+      const load = new Load(sharedPort, 8, (client, number) => ({
         target: `/s/${client}/${number}`,
         owner: ['one', 'two'],
         isLast: true,
@@ -554,7 +568,10 @@ describe('a server that is closed releases its prefix', () => {
       for (let round = 0; round < 6; round++) {
         const name = ['one', 'two'][round % 2];
         await apps[round % 2].close(name);
-        await until('its door is gone', async () => (await ground.doors()).length === 1);
+        await until(
+          'its rendezvous socket is gone',
+          async () => (await sharedPort.rendezvousSockets()).length === 1,
+        );
         await load.more(5);
         await apps[round % 2].listen(name);
         await load.more(5);

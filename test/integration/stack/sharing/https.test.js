@@ -25,7 +25,7 @@ const script = fileURLToPath(
 const { authority, server: identity, other, client, underStranger } = makeCertificates();
 
 /** Processes on one port; `start(path, options, host)` gives one when it listens. */
-async function makeGround(t) {
+async function makeSharedPort(t) {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-https-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const port = await findFreePort();
@@ -64,7 +64,7 @@ async function makeGround(t) {
 
 describe('TLS data for another process', () => {
   test('the owners of one connection in turn see its client and its session', limits, async (t) => {
-    const { start, ask, keepAlive } = await makeGround(t);
+    const { start, ask, keepAlive } = await makeSharedPort(t);
     const [a, b] = [await start('/a/'), await start('/b/')];
     const agent = keepAlive();
     const ports = new Set();
@@ -94,7 +94,7 @@ describe('TLS data for another process', () => {
   });
 
   test('large responses reach slow clients through another process', limits, async (t) => {
-    const { start, ask, port } = await makeGround(t);
+    const { start, ask, port } = await makeSharedPort(t);
     await start('/a/');
     await start('/b/');
     for (let at = 0; at < 4; at++) {
@@ -123,7 +123,7 @@ describe('TLS data for another process', () => {
     'a client that sends all and ends its side receives its responses and an end',
     limits,
     async (t) => {
-      const { start, port } = await makeGround(t);
+      const { start, port } = await makeSharedPort(t);
       await start('/a/');
       await start('/b/');
       for (let at = 0; at < 20; at++) {
@@ -144,7 +144,7 @@ describe('TLS data for another process', () => {
   );
 
   test('the owner is notified if a client goes away', limits, async (t) => {
-    const { start, ask, port } = await makeGround(t);
+    const { start, ask, port } = await makeSharedPort(t);
     const first = await start('/a/');
     await start('/b/');
     for (let at = 0; at < 10; at++) {
@@ -169,7 +169,7 @@ describe('client certificates on a shared port', () => {
     'each process verifies a certificate by itself, before anything is answered',
     limits,
     async (t) => {
-      const { start, ask, keepAlive } = await makeGround(t);
+      const { start, ask, keepAlive } = await makeSharedPort(t);
       // Whoever accepts lets all in; the other lets nobody in without a certificate that it knows.
       await start('/a/', { ...asking, rejectUnauthorized: false });
       const owner = await start('/b/', {
@@ -205,7 +205,7 @@ describe('client certificates on a shared port', () => {
     'a process that requires certificates does not get a session for which none was requested',
     limits,
     async (t) => {
-      const { start, ask } = await makeGround(t);
+      const { start, ask } = await makeSharedPort(t);
       const open = await start('/a/');
       await start('/b/', { ...asking, rejectUnauthorized: true });
       const outcomes = new Set();
@@ -229,7 +229,7 @@ describe('hosts with their own certificates', () => {
   for (const hears of [false, true]) {
     const where = hears ? ", where they listen for 'connection'" : '';
     test(`the session belongs to the owner of the host${where}`, limits, async (t) => {
-      const { start, port } = await makeGround(t);
+      const { start, port } = await makeSharedPort(t);
       const hosts = { localhost: identity, 'other.example': other };
       for (const [host, identity] of Object.entries(hosts)) {
         const name = host === 'localhost' ? '*' : host;
@@ -249,7 +249,7 @@ describe('hosts with their own certificates', () => {
   }
 
   test('connections for a stopped process are its own when it continues', limits, async (t) => {
-    const { start, ask } = await makeGround(t);
+    const { start, ask } = await makeSharedPort(t);
     await start('/');
     const owner = await start('/', { identity: other, name: 'owner' }, 'other.example');
     owner.kill('SIGSTOP');

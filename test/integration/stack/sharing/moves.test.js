@@ -6,8 +6,8 @@ import { describe, test } from 'node:test';
 import {
   assertOwners,
   brief,
-  Ground,
   request,
+  SharedPort,
   sumOf,
   until,
   within,
@@ -18,9 +18,9 @@ const isLinux = process.platform === 'linux';
 
 describe('a connection moves to the owner of its next request', () => {
   test('owners one after the other see the same connection', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [a, b] = await ground.startAll('a /a/', 'b /b/');
-    const connection = await ground.connect();
+    const sharedPort = await SharedPort.make(t);
+    const [a, b] = await sharedPort.startAll('a /a/', 'b /b/');
+    const connection = await sharedPort.connect();
     for (let at = 0; at < 100; at++) {
       const [name, app] = at % 2 === 0 ? ['a', a] : ['b', b];
       const { status, json } = await connection.ask(`/${name}/${at}`, { body: `body ${at}` });
@@ -43,19 +43,19 @@ describe('a connection moves to the owner of its next request', () => {
     ...limits,
     skip: !isLinux && 'there is no /proc',
   }, async (t) => {
-    const ground = await Ground.make(t);
-    const [a, b] = await ground.startAll('a /a/', 'b /b/');
+    const sharedPort = await SharedPort.make(t);
+    const [a, b] = await sharedPort.startAll('a /a/', 'b /b/');
     const descriptors = async (name) =>
-      (await ground.ask(`/${name}/?show=descriptors`)).json.descriptors;
+      (await sharedPort.ask(`/${name}/?show=descriptors`)).json.descriptors;
     const others = async (name) =>
-      (await ground.ask(`/${name}/?show=connections`)).json.connections - 1;
+      (await sharedPort.ask(`/${name}/?show=connections`)).json.connections - 1;
     // Whatever is made on first use is there.
-    const first = await ground.connectTo('/a/');
+    const first = await sharedPort.connectTo('/a/');
     await first.ask('/b/');
     first.socket.destroy();
     await until('no connection but the one that asks', async () => (await others('b')) === 0);
     const before = { a: await descriptors('a'), b: await descriptors('b') };
-    const connections = await Promise.all(Array.from({ length: 20 }, () => ground.connect()));
+    const connections = await Promise.all(Array.from({ length: 20 }, () => sharedPort.connect()));
     for (let at = 0; at < 10; at++) {
       await Promise.all(connections.map((one) => one.ask('/a/')));
       await Promise.all(connections.map((one) => one.ask('/b/')));
@@ -76,9 +76,9 @@ describe('a connection moves to the owner of its next request', () => {
   });
 
   test('moves are counted in connections.moved and requests.unowned', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const [a, b] = await ground.startAll('a /a/', 'b /b/');
-    const connection = await ground.connectTo('/a/');
+    const sharedPort = await SharedPort.make(t);
+    const [a, b] = await sharedPort.startAll('a /a/', 'b /b/');
+    const connection = await sharedPort.connectTo('/a/');
     const before = (await a.stats('a')).connections.moved;
     const beforeB = (await b.stats('b')).connections.moved;
     for (const target of ['/b/', '/a/', '/b/', '/x', '/x', '/b/', '/a/', '/x']) {
@@ -102,13 +102,13 @@ describe('a connection moves to the owner of its next request', () => {
   });
 
   test('moves are counted in MILLRACE_STATS_FILE as well', limits, async (t) => {
-    const ground = await Ground.make(t);
-    const file = join(ground.directory, 'stats');
-    const a = await ground.start('a /a/', { env: { MILLRACE_STATS_FILE: file } });
+    const sharedPort = await SharedPort.make(t);
+    const file = join(sharedPort.directory, 'stats');
+    const a = await sharedPort.start('a /a/', { env: { MILLRACE_STATS_FILE: file } });
     // It is a's: there is nobody else yet.
-    const connection = await ground.connectTo('/a/');
+    const connection = await sharedPort.connectTo('/a/');
     await connection.ask('/x');
-    await ground.start('b /b/');
+    await sharedPort.start('b /b/');
     assert.equal(brief(await connection.ask('/b/')), '200 b');
     const { connections, requests } = await a.stats('a');
     await a.end();
@@ -121,9 +121,9 @@ describe('a connection moves to the owner of its next request', () => {
     'requests pipelined for several owners, with bodies and a slow first one, are answered in order',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [a] = await ground.startAll('a /a/', 'b /b/', 'c /c/');
-      const connection = await ground.connectTo('/b/');
+      const sharedPort = await SharedPort.make(t);
+      const [a] = await sharedPort.startAll('a /a/', 'b /b/', 'c /c/');
+      const connection = await sharedPort.connectTo('/b/');
       const owners = ['a', 'b', 'b', 'c', 'a', 'a', 'b', 'c', 'c', 'a', 'b', 'a', 'c'];
       const requests = owners.map((name, at) => ({
         target: `/${name}/${at}${at === 0 ? '?hold=first' : ''}`,
@@ -136,11 +136,11 @@ describe('a connection moves to the owner of its next request', () => {
       );
       await a.said({ said: 'holding' });
       assert.equal(
-        brief(await ground.ask('/b/?show=seen')),
+        brief(await sharedPort.ask('/b/?show=seen')),
         '200 b',
         'others are served meanwhile',
       );
-      const { seen } = (await ground.ask('/b/?show=seen')).json;
+      const { seen } = (await sharedPort.ask('/b/?show=seen')).json;
       assert.ok(
         !seen.includes('POST /b/1'),
         'no request begins before those before it are answered',
@@ -160,9 +160,9 @@ describe('a connection moves to the owner of its next request', () => {
     'a connection does not move after the last response of its connection',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [a] = await ground.startAll('a /a/', 'b /b/');
-      const connection = await ground.connect({ allowHalfOpen: true });
+      const sharedPort = await SharedPort.make(t);
+      const [a] = await sharedPort.startAll('a /a/', 'b /b/');
+      const connection = await sharedPort.connect({ allowHalfOpen: true });
       // What comes with it, and what comes when it is there.
       connection.write(Buffer.concat([request('/a/1?last=1'), request('/b/2')]));
       const response = await connection.response();
@@ -171,8 +171,8 @@ describe('a connection moves to the owner of its next request', () => {
       assert.equal((await connection.rest()).length, 0);
       connection.socket.end(Buffer.concat([request('/b/3'), request('/x')]));
       await until('it is over', async () => (await a.stats('a')).connections.open === 0);
-      await ground.settle();
-      assert.deepEqual((await ground.ask('/b/?show=seen')).json.seen, ['GET /b/?show=seen']);
+      await sharedPort.settle();
+      assert.deepEqual((await sharedPort.ask('/b/?show=seen')).json.seen, ['GET /b/?show=seen']);
       assert.equal((await a.stats('a')).requests.unowned, 0);
     },
   );
@@ -181,12 +181,12 @@ describe('a connection moves to the owner of its next request', () => {
     'a connection without a descriptor at its owner is answered 503, and the others continue',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      await ground.start('a /a/');
+      const sharedPort = await SharedPort.make(t);
+      await sharedPort.start('a /a/');
       // More than Node.js needs for itself, and fewer than there are connections.
-      const b = await ground.start('b /b/', { user: { descriptors: 64 } });
+      const b = await sharedPort.start('b /b/', { user: { descriptors: 64 } });
       const connections = await Promise.all(
-        Array.from({ length: 100 }, () => ground.connectTo('/a/')),
+        Array.from({ length: 100 }, () => sharedPort.connectTo('/a/')),
       );
       const counts = {};
       for (const connection of connections) {
@@ -205,9 +205,9 @@ describe('a connection moves to the owner of its next request', () => {
     'pipelined requests of a client that ends its side are all answered before the connection ends',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [a] = await ground.startAll('a /a/', 'b /b/');
-      const connection = await ground.connect();
+      const sharedPort = await SharedPort.make(t);
+      const [a] = await sharedPort.startAll('a /a/', 'b /b/');
+      const connection = await sharedPort.connect();
       connection.socket.end(
         Buffer.concat([
           request('/b/1'),
@@ -230,9 +230,9 @@ describe('a connection moves to the owner of its next request', () => {
   );
 
   test('a large request and a large response move there and back', limits, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.startAll('a /a/', 'b /b/');
-    const connection = await ground.connectTo('/a/');
+    const sharedPort = await SharedPort.make(t);
+    await sharedPort.startAll('a /a/', 'b /b/');
+    const connection = await sharedPort.connectTo('/a/');
     const body = Buffer.alloc(10_000_000, 'a long body ');
     for (const name of ['b', 'a']) {
       const { json } = await connection.ask(`/${name}/`, { body });
@@ -249,19 +249,19 @@ describe('a connection moves to the owner of its next request', () => {
     'a response to a slow client is complete before the next owner answers',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      await ground.startAll('a /a/', 'b /b/');
-      const connection = await ground.connectTo('/a/');
+      const sharedPort = await SharedPort.make(t);
+      await sharedPort.startAll('a /a/', 'b /b/');
+      const connection = await sharedPort.connectTo('/a/');
       connection.socket.pause();
       connection.write(
         Buffer.concat([request('/a/?size=20000000'), request('/b/'), request('/a/')]),
       );
       // It has come as far as it can: others of the same server are answered.
       await until('the large response has begun', async () => {
-        const { seen } = (await ground.ask('/a/?show=seen')).json;
+        const { seen } = (await sharedPort.ask('/a/?show=seen')).json;
         return seen.includes('GET /a/?size=20000000');
       });
-      const { seen } = (await ground.ask('/b/?show=seen')).json;
+      const { seen } = (await sharedPort.ask('/b/?show=seen')).json;
       assert.deepEqual(
         seen.filter((line) => line === 'GET /b/'),
         [],
@@ -275,9 +275,9 @@ describe('a connection moves to the owner of its next request', () => {
   );
 
   test('a head that arrives byte by byte moves to its owner', limits, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.startAll('a /a/', 'b /b/');
-    const connection = await ground.connectTo('/a/');
+    const sharedPort = await SharedPort.make(t);
+    await sharedPort.startAll('a /a/', 'b /b/');
+    const connection = await sharedPort.connectTo('/a/');
     connection.socket.setNoDelay(true);
     for (const name of ['b', 'a', 'b']) {
       for (const byte of request(`/${name}/slowly`, { body: 'and its body' })) {
@@ -290,7 +290,7 @@ describe('a connection moves to the owner of its next request', () => {
       assert.equal(json.sum, sumOf('and its body'));
     }
     // The first request of a connection: nobody has it yet.
-    const fresh = await ground.connect();
+    const fresh = await sharedPort.connect();
     for (const byte of request('/b/first')) {
       fresh.write(Buffer.of(byte));
       await new Promise(setImmediate);
@@ -299,10 +299,10 @@ describe('a connection moves to the owner of its next request', () => {
   });
 
   test('bytes that were read with a head move with it', limits, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.startAll('a /a/', 'b /b/');
+    const sharedPort = await SharedPort.make(t);
+    await sharedPort.startAll('a /a/', 'b /b/');
     for (const length of [1, 1000, 60_000, 65_536, 200_000]) {
-      const connection = await ground.connectTo('/a/');
+      const connection = await sharedPort.connectTo('/a/');
       const body = Buffer.alloc(length, 'body');
       const chunked = `${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
       connection.write(
@@ -327,9 +327,9 @@ describe('a connection moves to the owner of its next request', () => {
     'the owner of a request with Expect: 100-continue asks for the body once',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      await ground.startAll('a /a/', 'b /b/');
-      const connection = await ground.connectTo('/a/');
+      const sharedPort = await SharedPort.make(t);
+      await sharedPort.startAll('a /a/', 'b /b/');
+      const connection = await sharedPort.connectTo('/a/');
       for (const name of ['b', 'a', 'b']) {
         const fields = ['Expect: 100-continue', 'Content-Length: 4'];
         connection.send(`/${name}/`, { method: 'POST', fields });
@@ -344,13 +344,14 @@ describe('a connection moves to the owner of its next request', () => {
   );
 
   test('an upgrade moves to its owner with the bytes after it', limits, async (t) => {
-    const ground = await Ground.make(t);
+    const sharedPort = await SharedPort.make(t);
     const settings = { upgrade: true };
-    const a = await ground.start('a /a/', settings);
-    const b = await ground.start('b /b/', settings);
+    const a = await sharedPort.start('a /a/', settings);
+    const b = await sharedPort.start('b /b/', settings);
     const fields = ['Upgrade: echo', 'Connection: Upgrade'];
     for (const from of ['/a/', '/b/', null]) {
-      const connection = from === null ? await ground.connect() : await ground.connectTo(from);
+      const connection =
+        from === null ? await sharedPort.connect() : await sharedPort.connectTo(from);
       connection.write(Buffer.concat([request('/b/up', { fields }), Buffer.from('what follows')]));
       const { status, name } = await connection.response();
       assert.equal(`${status} ${name}`, '101 b', `from ${from}`);
@@ -359,22 +360,25 @@ describe('a connection moves to the owner of its next request', () => {
       assert.equal(String(await connection.rest()), 'what follows and more');
     }
     const upgraded = a.said({ said: 'upgrade' });
-    const own = await ground.connectTo('/b/');
+    const own = await sharedPort.connectTo('/b/');
     own.send('/a/up', { fields });
     assert.equal((await own.response()).name, 'a');
     assert.equal((await upgraded).url, '/a/up', 'the only one that a has seen');
-    const unknown = await ground.connectTo('/a/');
+    const unknown = await sharedPort.connectTo('/a/');
     unknown.send('/x', { fields });
     assert.equal((await unknown.response()).status, 404);
   });
 
   test('responses from the cache are in order with those of other processes', limits, async (t) => {
-    const ground = await Ground.make(t);
+    const sharedPort = await SharedPort.make(t);
     const settings = { options: { cache: true } };
-    const [a, b] = [await ground.start('a /a/', settings), await ground.start('b /b/', settings)];
-    await ground.ask('/a/?cache=60');
-    await ground.ask('/b/?cache=60');
-    const connection = await ground.connect();
+    const [a, b] = [
+      await sharedPort.start('a /a/', settings),
+      await sharedPort.start('b /b/', settings),
+    ];
+    await sharedPort.ask('/a/?cache=60');
+    await sharedPort.ask('/b/?cache=60');
+    const connection = await sharedPort.connect();
     const targets = [
       '/a/?cache=60',
       '/b/?cache=60',
@@ -401,29 +405,29 @@ describe('a connection moves to the owner of its next request', () => {
   });
 
   test('headersTimeout starts again at the new owner of a connection', limits, async (t) => {
-    const ground = await Ground.make(t);
-    await ground.start('a /a/');
+    const sharedPort = await SharedPort.make(t);
+    await sharedPort.start('a /a/');
     const short = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 };
-    await ground.start('b /b/', { options: short });
-    const connection = await ground.connectTo('/a/');
+    await sharedPort.start('b /b/', { options: short });
+    const connection = await sharedPort.connectTo('/a/');
     assert.equal(brief(await connection.ask('/b/')), '200 b');
     connection.write('GET /b/ HTTP/1.1\r\nHost');
     assert.match(String(await connection.rest()), /^HTTP\/1\.1 408 /);
     // And of a body, of which a part came along.
-    const late = await ground.connectTo('/a/');
+    const late = await sharedPort.connectTo('/a/');
     late.send('/b/', { method: 'POST', fields: ['Content-Length: 100'] });
     late.write('a part');
     assert.match(String(await late.rest()), /^HTTP\/1\.1 408 /);
   });
 
   test('a stored response to a slow client is complete, too', limits, async (t) => {
-    const ground = await Ground.make(t);
+    const sharedPort = await SharedPort.make(t);
     const cache = { maxEntryBytes: 10_000_000, maxBytes: 20_000_000 };
-    const a = await ground.start('a /a/', { options: { cache } });
-    await ground.start('b /b/');
+    const a = await sharedPort.start('a /a/', { options: { cache } });
+    await sharedPort.start('b /b/');
     const target = '/a/?size=8000000&cache=60';
-    await ground.ask(target);
-    const connection = await ground.connectTo('/a/');
+    await sharedPort.ask(target);
+    const connection = await sharedPort.connectTo('/a/');
     connection.socket.pause();
     connection.write(Buffer.concat([request(target), request('/b/'), request(target)]));
     await until('it is answered', async () => (await a.stats('a')).requests.cached === 1);
@@ -440,12 +444,12 @@ describe('a connection moves to the owner of its next request', () => {
 describe('a process that computes', () => {
   /** The process a computes until `go` is called. */
   async function busy(t, prepare, settings = {}) {
-    const ground = await Ground.make(t);
-    const a = await ground.start('a /a/', { options: { cache: true }, ...settings });
-    const b = await ground.start('b /b/');
-    const prepared = await prepare?.(ground);
-    const connection = await ground.connectTo('/a/');
-    const file = join(ground.directory, 'go');
+    const sharedPort = await SharedPort.make(t);
+    const a = await sharedPort.start('a /a/', { options: { cache: true }, ...settings });
+    const b = await sharedPort.start('b /b/');
+    const prepared = await prepare?.(sharedPort);
+    const connection = await sharedPort.connectTo('/a/');
+    const file = join(sharedPort.directory, 'go');
     connection.send(`/a/?busy=${file}`);
     await a.said({ said: 'busy' });
     a.away = true;
@@ -455,14 +459,14 @@ describe('a process that computes', () => {
       assert.equal(brief(await connection.response()), '200 a');
       a.away = false;
     };
-    return { ground, a, b, go, prepared };
+    return { sharedPort, a, b, go, prepared };
   }
 
   test(
     'a busy process does not delay other processes, even on connections that it has served or accepted',
     limits,
     async (t) => {
-      const { ground, go, prepared } = await busy(t, (all) =>
+      const { sharedPort, go, prepared } = await busy(t, (all) =>
         Promise.all(
           Array.from({ length: 10 }, (_, at) => (at < 5 ? all.connectTo('/a/') : all.connect())),
         ),
@@ -472,10 +476,10 @@ describe('a process that computes', () => {
         assert.equal(brief(await connection.ask('/b/')), '200 b');
       }
       for (let at = 0; at < 20; at++) {
-        assert.equal(brief(await ground.ask('/b/')), '200 b');
-        assert.equal(brief(await ground.ask('/x')), '404 -');
+        assert.equal(brief(await sharedPort.ask('/b/')), '200 b');
+        assert.equal(brief(await sharedPort.ask('/x')), '404 -');
       }
-      const fresh = await Promise.all(Array.from({ length: 50 }, () => ground.connect()));
+      const fresh = await Promise.all(Array.from({ length: 50 }, () => sharedPort.connect()));
       const answers = await Promise.all(fresh.map((one) => one.ask('/b/', { body: 'body' })));
       assert.ok(answers.every((response) => brief(response) === '200 b'));
       await go();
@@ -486,21 +490,21 @@ describe('a process that computes', () => {
   );
 
   test("a busy process that listens for 'connection' does not delay others", limits, async (t) => {
-    const { ground, go } = await busy(t, undefined, { hears: true });
-    const asked = Promise.all(Array.from({ length: 100 }, () => ground.ask('/b/')));
+    const { sharedPort, go } = await busy(t, undefined, { hears: true });
+    const asked = Promise.all(Array.from({ length: 100 }, () => sharedPort.ask('/b/')));
     const answers = await within(5000, () => 'all responses of b', asked);
     assert.ok(answers.every((response) => brief(response) === '200 b'));
     await go();
   });
 
   test('a busy process does not delay others after a long time without work', limits, async (t) => {
-    const ground = await Ground.make(t);
+    const sharedPort = await SharedPort.make(t);
     const names = ['a', 'c', 'd'];
-    const apps = await ground.startAll(...names.map((name) => `${name} /${name}/`), 'b /b/');
+    const apps = await sharedPort.startAll(...names.map((name) => `${name} /${name}/`), 'b /b/');
     for (let round = 0; round < 6; round++) {
-      const file = join(ground.directory, `go${round}`);
-      const computing = await Promise.all(names.map((name) => ground.connectTo(`/${name}/`)));
-      const served = await Promise.all(names.map((name) => ground.connectTo(`/${name}/`)));
+      const file = join(sharedPort.directory, `go${round}`);
+      const computing = await Promise.all(names.map((name) => sharedPort.connectTo(`/${name}/`)));
+      const served = await Promise.all(names.map((name) => sharedPort.connectTo(`/${name}/`)));
       // Far longer than until whoever stands in for an event loop knows that it has nothing to do, and sleeps.
       await new Promise((resolve) => setTimeout(resolve, 100));
       for (const [at, name] of names.entries()) {
@@ -521,8 +525,8 @@ describe('a process that computes', () => {
     'requests for a busy process wait in order, and so do those from other processes',
     limits,
     async (t) => {
-      const { ground, go, prepared } = await busy(t, (all) => all.connectTo('/b/'));
-      const own = await ground.connect();
+      const { sharedPort, go, prepared } = await busy(t, (all) => all.connectTo('/b/'));
+      const own = await sharedPort.connect();
       own.write(
         Buffer.concat([request('/b/1'), request('/a/2', { body: 'two' }), request('/b/3')]),
       );
@@ -546,8 +550,8 @@ describe('a process that computes', () => {
     'stored responses of a busy process are in order with those of others',
     limits,
     async (t) => {
-      const { ground, go } = await busy(t, (all) => all.ask('/a/?cache=60'));
-      const connection = await ground.connect();
+      const { sharedPort, go } = await busy(t, (all) => all.ask('/a/?cache=60'));
+      const connection = await sharedPort.connect();
       const targets = [
         '/a/?cache=60',
         '/b/1',
@@ -570,23 +574,23 @@ describe('a process that computes', () => {
   );
 
   test('other processes join, leave and are killed while one is busy', limits, async (t) => {
-    const { ground, b, go } = await busy(t);
-    const connection = await ground.connectTo('/b/');
-    const c = await ground.start('c /c/');
+    const { sharedPort, b, go } = await busy(t);
+    const connection = await sharedPort.connectTo('/b/');
+    const c = await sharedPort.start('c /c/');
     assert.equal(brief(await connection.ask('/c/')), '200 c');
     await c.close('c');
-    const fresh = await ground.connect();
+    const fresh = await sharedPort.connect();
     await until('nobody has it', async () => (await fresh.ask('/c/')).status === 404);
     await b.kill();
     // Only a can answer, beside its loop.
     for (let at = 0; at < 10; at++) {
-      const response = within(5000, () => 'the 503', ground.ask('/b/'));
+      const response = within(5000, () => 'the 503', sharedPort.ask('/b/'));
       assert.equal(brief(await response), '503 -');
     }
-    await ground.start('b /b/');
-    assert.equal(brief(await ground.ask('/b/')), '200 b');
+    await sharedPort.start('b /b/');
+    assert.equal(brief(await sharedPort.ask('/b/')), '200 b');
     await go();
-    await assertOwners(ground, [
+    await assertOwners(sharedPort, [
       ['/a/', '200 a'],
       ['/b/', '200 b'],
       ['/c/', '404 -'],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import { isFull } from '../../../fixtures/size.js';
-import { brief, Ground, until, within } from '../../../fixtures/stack/sharing.js';
+import { brief, SharedPort, until, within } from '../../../fixtures/stack/sharing.js';
 
 const limits = { timeout: 60_000 };
 
@@ -15,10 +15,10 @@ describe('connections that were passed to a stopped process', { concurrency: tru
     'at most 1024 connections wait for a stopped process, and further ones are answered 503 at once',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [, b] = await ground.startAll('a /a/', 'b /b/');
+      const sharedPort = await SharedPort.make(t);
+      const [, b] = await sharedPort.startAll('a /a/', 'b /b/');
       const connections = [];
-      for (let at = 0; at < 1030; at++) connections.push(await ground.connectTo('/a/'));
+      for (let at = 0; at < 1030; at++) connections.push(await sharedPort.connectTo('/a/'));
       await b.stop();
       const answers = connections.map((connection) => connection.ask('/b/'));
       const refused = [];
@@ -35,9 +35,9 @@ describe('connections that were passed to a stopped process', { concurrency: tru
     'connections for a stopped process are answered by it when it continues',
     limits,
     async (t) => {
-      const ground = await Ground.make(t);
-      const [a, b] = await ground.startAll('a /a/', 'b /b/');
-      const given = await ground.connectTo('/a/');
+      const sharedPort = await SharedPort.make(t);
+      const [a, b] = await sharedPort.startAll('a /a/', 'b /b/');
+      const given = await sharedPort.connectTo('/a/');
       const { moved } = (await a.stats('a')).connections;
       await b.stop();
       given.send('/b/');
@@ -64,24 +64,25 @@ describe('a peer that stops within a message', { concurrency: true }, () => {
 
   /** Says these bytes to a process that shares the port, as a user; gives when the other side has ended that. */
   async function tell(t, user, bytes) {
-    const ground = await Ground.make(t);
-    await ground.start('a /a/');
-    const [door] = await ground.doors();
-    const place = join(ground.directory, `any-${ground.port}`);
-    for (const path of [ground.directory, place, join(place, door)]) await chmod(path, 0o777);
+    const sharedPort = await SharedPort.make(t);
+    await sharedPort.start('a /a/');
+    const [rendezvous] = await sharedPort.rendezvousSockets();
+    const place = join(sharedPort.directory, `any-${sharedPort.port}`);
+    for (const path of [sharedPort.directory, place, join(place, rendezvous)])
+      await chmod(path, 0o777);
     const program = `
       const socket = require('node:net').connect(process.argv[1]);
       socket.on('close', () => console.log('over')).on('error', () => {}).on('data', () => {});
       socket.write(Buffer.from(JSON.parse(process.argv[2])), () => console.log('said'));
     `;
-    const args = ['-e', program, join(place, door), JSON.stringify(bytes)];
+    const args = ['-e', program, join(place, rendezvous), JSON.stringify(bytes)];
     const child = spawn(process.execPath, args, { uid: user, gid: user, stdio: 'pipe' });
     t.after(() => child.kill());
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     assert.equal((await lines.next()).value, 'said');
     const { value } = await within(20_000, () => 'the end', lines.next());
     assert.equal(value, 'over');
-    assert.equal(brief(await ground.ask('/a/')), '200 a');
+    assert.equal(brief(await sharedPort.ask('/a/')), '200 a');
   }
 
   for (const [what, bytes] of Object.entries({

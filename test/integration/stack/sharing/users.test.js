@@ -10,7 +10,7 @@ import { json } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import { brief, Ground, until } from '../../../fixtures/stack/sharing.js';
+import { brief, SharedPort, until } from '../../../fixtures/stack/sharing.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 /** Users that need not exist. They have a group in common. */
@@ -38,37 +38,37 @@ function run(user, program, ...args) {
   return spawnSync(process.execPath, ['-e', program, ...args], { ...user, encoding: 'utf8' });
 }
 
-/** A ground whose directory is this user's, or this group's. */
-async function makeGround(t, { uid, gid }, mode) {
-  const ground = await Ground.make(t);
-  await chown(ground.directory, uid, gid);
-  await chmod(ground.directory, mode);
-  return ground;
+/** A shared port whose directory is this user's, or this group's. */
+async function makeSharedPort(t, { uid, gid }, mode) {
+  const sharedPort = await SharedPort.make(t);
+  await chown(sharedPort.directory, uid, gid);
+  await chmod(sharedPort.directory, mode);
+  return sharedPort;
 }
 
 /** How `listen` fails for an application of a user. */
-function refusal(ground, where, user) {
-  return ground.launch([where], { user }).said({ said: 'error' });
+function refusal(sharedPort, where, user) {
+  return sharedPort.launch([where], { user }).said({ said: 'error' });
 }
 
 describe('a directory of one user', () => {
   test('other users neither join nor see the processes of a directory', limits, async (t) => {
-    const ground = await makeGround(t, one, 0o700);
-    await ground.start('one /one/', { user: one });
+    const sharedPort = await makeSharedPort(t, one, 0o700);
+    await sharedPort.start('one /one/', { user: one });
     for (const where of ['other /other/', 'other /one/', 'other /one/longer/']) {
-      const { code, message, thrown } = await refusal(ground, where, other);
+      const { code, message, thrown } = await refusal(sharedPort, where, other);
       assert.equal(code, 'EACCES', message);
       assert.match(message, /any-\d+/);
       assert.equal(thrown, false);
     }
-    const place = join(ground.directory, `any-${ground.port}`);
+    const place = join(sharedPort.directory, `any-${sharedPort.port}`);
     assert.match(run(other, READ, place).stderr, /EACCES/);
     // Nor if somebody has let them in, but not the group.
-    await chmod(ground.directory, 0o755);
+    await chmod(sharedPort.directory, 0o755);
     assert.match(run(other, READ, place).stderr, /EACCES/);
-    assert.equal((await refusal(ground, 'other /other/', other)).code, 'EACCES');
-    assert.equal(brief(await ground.ask('/one/')), '200 one');
-    assert.equal(brief(await ground.ask('/other/')), '404 -');
+    assert.equal((await refusal(sharedPort, 'other /other/', other)).code, 'EACCES');
+    assert.equal(brief(await sharedPort.ask('/one/')), '200 one');
+    assert.equal(brief(await sharedPort.ask('/other/')), '404 -');
   });
 
   /** Where a user's own one is, for one that no other test has. */
@@ -86,26 +86,26 @@ describe('a directory of one user', () => {
     async (t) => {
       const user = { uid: 64_323, gid: GROUP };
       const place = await ownPlace(t, user);
-      const ground = await makeGround(t, { uid: 0, gid: 0 }, 0o1777);
-      ground.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: ground.directory };
-      await ground.start('one /one/', { user });
-      assert.equal((await refusal(ground, 'other /other/', other)).code, 'EADDRINUSE');
+      const sharedPort = await makeSharedPort(t, { uid: 0, gid: 0 }, 0o1777);
+      sharedPort.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: sharedPort.directory };
+      await sharedPort.start('one /one/', { user });
+      assert.equal((await refusal(sharedPort, 'other /other/', other)).code, 'EADDRINUSE');
       assert.match(run(other, READ, place).stderr, /EACCES/);
     },
   );
 
   test('a directory that another user has created is not used', limits, async (t) => {
     const user = { uid: 64_324, gid: GROUP };
-    const ground = await makeGround(t, { uid: 0, gid: 0 }, 0o1777);
-    const { directory } = ground;
-    ground.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: directory, TMPDIR: directory };
+    const sharedPort = await makeSharedPort(t, { uid: 0, gid: 0 }, 0o1777);
+    const { directory } = sharedPort;
+    sharedPort.env = { MILLRACE_PORTS: '', XDG_RUNTIME_DIR: directory, TMPDIR: directory };
     for (const trap of [await ownPlace(t, user), join(directory, `millrace-${user.uid}`)]) {
       await mkdir(trap, { mode: 0o700 });
       await chown(trap, other.uid, other.gid);
     }
-    const { message } = await refusal(ground, 'one /one/', user);
+    const { message } = await refusal(sharedPort, 'one /one/', user);
     assert.match(message, /no directory of this user alone/);
-    await assert.rejects(ground.connect(), { code: 'ECONNREFUSED' });
+    await assert.rejects(sharedPort.connect(), { code: 'ECONNREFUSED' });
   });
 });
 
@@ -114,74 +114,74 @@ describe('a directory of a group', () => {
     'each user of a group owns its prefixes and no others, also after a crash',
     limits,
     async (t) => {
-      const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
-      const first = await ground.start('one /one/', { user: one });
-      await ground.start('other /other/', { user: other });
-      await ground.start('longer /one/longer/', { user: other });
+      const sharedPort = await makeSharedPort(t, { uid: 0, gid: GROUP }, 0o2770);
+      const first = await sharedPort.start('one /one/', { user: one });
+      await sharedPort.start('other /other/', { user: other });
+      await sharedPort.start('longer /one/longer/', { user: other });
       const taken = async () => {
-        const { code, message } = await refusal(ground, 'thief /one/', other);
+        const { code, message } = await refusal(sharedPort, 'thief /one/', other);
         assert.equal(code, 'EACCES', message);
         assert.match(message, /\/one\/ belongs to user 1001$/);
       };
       await taken();
-      assert.equal(brief(await ground.ask('/one/')), '200 one');
-      assert.equal(brief(await ground.ask('/one/longer/')), '200 longer');
-      assert.equal(brief(await ground.ask('/other/')), '200 other');
-      const connection = await ground.connectTo('/other/');
+      assert.equal(brief(await sharedPort.ask('/one/')), '200 one');
+      assert.equal(brief(await sharedPort.ask('/one/longer/')), '200 longer');
+      assert.equal(brief(await sharedPort.ask('/other/')), '200 other');
+      const connection = await sharedPort.connectTo('/other/');
       await first.kill();
       assert.equal(brief(await connection.ask('/one/')), '503 -');
       await taken();
-      const again = await ground.start('again /one/', { user: one });
+      const again = await sharedPort.start('again /one/', { user: one });
       assert.equal(brief(await connection.ask('/one/')), '200 again');
       // What is given back is free.
       await again.close('again');
-      await ground.start('heir /one/', { user: other });
-      assert.equal(brief(await ground.ask('/one/')), '200 heir');
+      await sharedPort.start('heir /one/', { user: other });
+      assert.equal(brief(await sharedPort.ask('/one/')), '200 heir');
     },
   );
 
   test('a user outside the group cannot join', limits, async (t) => {
-    const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
-    await ground.start('one /one/', { user: one });
-    assert.equal((await refusal(ground, 'alone /alone/', alone)).code, 'EACCES');
-    assert.match(run(alone, READ, ground.directory).stderr, /EACCES/);
+    const sharedPort = await makeSharedPort(t, { uid: 0, gid: GROUP }, 0o2770);
+    await sharedPort.start('one /one/', { user: one });
+    assert.equal((await refusal(sharedPort, 'alone /alone/', alone)).code, 'EACCES');
+    assert.match(run(alone, READ, sharedPort.directory).stderr, /EACCES/);
   });
 
   test('only the user of a prefix can say whose it was', limits, async (t) => {
-    const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
-    await ground.start('root /');
-    const first = await ground.start('one /one/', { user: one });
+    const sharedPort = await makeSharedPort(t, { uid: 0, gid: GROUP }, 0o2770);
+    await sharedPort.start('root /');
+    const first = await sharedPort.start('one /one/', { user: one });
     await first.kill();
-    const connection = await ground.connectTo('/');
+    const connection = await sharedPort.connectTo('/');
     assert.equal(brief(await connection.ask('/one/')), '503 -');
-    const place = join(ground.directory, `any-${ground.port}`);
-    const said = JSON.stringify([[ground.prefix('/one/'), other.uid]]);
+    const place = join(sharedPort.directory, `any-${sharedPort.port}`);
+    const said = JSON.stringify([[sharedPort.prefix('/one/'), other.uid]]);
     const child = spawn(process.execPath, [liar, place, said], { ...other, stdio: 'pipe' });
     t.after(() => child.kill());
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     assert.equal((await lines.next()).value, 'listening');
     // Root has seen whose it was, and its word is better.
-    const again = ground.launch(['again /one/'], { user: one });
+    const again = sharedPort.launch(['again /one/'], { user: one });
     await again.said({ said: 'listening' });
     assert.equal(brief(await connection.ask('/one/')), '200 again');
     child.kill();
     await once(child, 'exit');
-    assert.equal(brief(await ground.ask('/one/')), '200 again');
+    assert.equal(brief(await sharedPort.ask('/one/')), '200 again');
   });
 });
 
 /** Gives who a client is, as each application sees it that shares a port, on a connection of its own. `users`: who runs them. */
 async function startSeeing(t, users) {
-  const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
+  const sharedPort = await makeSharedPort(t, { uid: 0, gid: GROUP }, 0o2770);
   const { authority, server: identity, client } = makeCertificates();
   for (const [at, { requires = false, ...user }] of users.entries()) {
     const ca = authority.cert;
     const options = { identity, ca, requestCert: true, rejectUnauthorized: requires };
     const settings = JSON.stringify({ ...options, name: `${at}` });
-    const prefix = `https://*:${ground.port}/${at}/`;
+    const prefix = `https://*:${sharedPort.port}/${at}/`;
     const child = spawn(process.execPath, [httpsApp, prefix, settings], {
       ...user,
-      env: { ...process.env, ...ground.env },
+      env: { ...process.env, ...sharedPort.env },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     t.after(() => child.kill('SIGKILL'));
@@ -191,7 +191,7 @@ async function startSeeing(t, users) {
   return async () => {
     const seen = [];
     for (const at of users.keys()) {
-      const to = { host: '127.0.0.1', port: ground.port, path: `/${at}/`, agent: false };
+      const to = { host: '127.0.0.1', port: sharedPort.port, path: `/${at}/`, agent: false };
       const request = https.request({ ...to, ...client, rejectUnauthorized: false });
       try {
         const [response] = await once(request.end(), 'response');
@@ -213,16 +213,16 @@ describe('the descriptors that a user may have in transit', () => {
     'if too many descriptors are in transit, connections wait and no process is considered dead',
     limits,
     async (t) => {
-      const ground = await makeGround(t, { uid: 0, gid: GROUP }, 0o2770);
-      const many = await ground.start('many /many/', { user });
+      const sharedPort = await makeSharedPort(t, { uid: 0, gid: GROUP }, 0o2770);
+      const many = await sharedPort.start('many /many/', { user });
       // It may have fewer on their way than the other has.
-      const few = await ground.start('few /few/', { user: { ...user, descriptors: 150 } });
+      const few = await sharedPort.start('few /few/', { user: { ...user, descriptors: 150 } });
       const connections = [];
-      for (let at = 0; at < 200; at++) connections.push(await ground.connectTo('/many/'));
-      const given = await ground.connectTo('/few/');
+      for (let at = 0; at < 200; at++) connections.push(await sharedPort.connectTo('/many/'));
+      const given = await sharedPort.connectTo('/few/');
       const { moved } = (await few.stats('few')).connections;
       const { moved: before } = (await many.stats('many')).connections;
-      const stopped = await ground.start('stopped /stopped/', { user });
+      const stopped = await sharedPort.start('stopped /stopped/', { user });
       await stopped.stop();
       for (const connection of connections) connection.send('/stopped/');
       await until('all of them are given', async () => {
@@ -230,13 +230,14 @@ describe('the descriptors that a user may have in transit', () => {
       });
       given.send('/many/');
       await until('it is to go', async () => (await few.stats('few')).connections.moved > moved);
-      assert.equal(brief(await ground.ask('/few/')), '200 few');
+      assert.equal(brief(await sharedPort.ask('/few/')), '200 few');
       stopped.goOn();
       assert.equal(brief(await given.response()), '200 many');
       for (const connection of connections) {
         assert.equal(brief(await connection.response()), '200 stopped');
       }
-      for (let at = 0; at < 20; at++) assert.equal(brief(await ground.ask('/many/')), '200 many');
+      for (let at = 0; at < 20; at++)
+        assert.equal(brief(await sharedPort.ask('/many/')), '200 many');
     },
   );
 });
