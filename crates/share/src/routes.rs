@@ -89,3 +89,58 @@ impl Routes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVER: usize = 1;
+
+    fn routes(all: &[(&str, Option<Owner>)]) -> Routes {
+        let parsed: Vec<_> =
+            all.iter().map(|(text, owner)| (UrlPrefix::parse(text).unwrap(), *owner)).collect();
+        Routes::new(parsed.iter().map(|(prefix, owner)| (prefix, *owner)).collect())
+    }
+
+    /// Whatever else is asked for in between.
+    #[test]
+    fn owners_of_a_prefix_take_turns() {
+        let all = ["http://*:80/a/", "http://*:80/b/"]
+            .map(|text| [Owner::Server(SERVER), Owner::Peer(7)].map(|owner| (text, Some(owner))));
+        let mut routes = routes(all.as_flattened());
+        let mut both = || [b"/a/", b"/b/"].map(|path| routes.of_request(b"a", path, SERVER, false));
+        let mut before = both();
+        for _ in 0..10 {
+            let next = both();
+            assert!(before[0] != next[0] && before[1] != next[1], "{before:?} {next:?}");
+            before = next;
+        }
+        // One that is where it belongs stays.
+        for _ in 0..2 {
+            assert_eq!(routes.of_request(b"a", b"/a/", SERVER, true), Route::Here);
+        }
+    }
+
+    #[test]
+    fn what_nobody_has_any_more_is_not_a_shorter_prefixs() {
+        let owner = Some(Owner::Server(SERVER));
+        let mut routes = routes(&[("http://*:80/a/", None), ("http://b:80/", owner)]);
+        let mut of = |host: &[u8]| routes.of_request(host, b"/a/x", SERVER, false);
+        assert_eq!([of(b"b"), of(b"c")], [Route::Here, Route::Nobody { gone: true }]);
+        assert_eq!(routes.of_request(b"c", b"/", SERVER, false), Route::Nobody { gone: false });
+    }
+
+    #[test]
+    fn sessions_go_to_whom_the_host_belongs() {
+        let routes = routes(&[
+            ("https://a.test:80/x/", Some(Owner::Server(SERVER))),
+            ("https://a.test:80/y/", Some(Owner::Peer(7))),
+            ("https://b.test:80/", Some(Owner::Peer(8))),
+            ("https://*:80/", Some(Owner::Server(2))),
+        ]);
+        let of = |host| routes.of_host(host, SERVER);
+        assert_eq!(of("A.test"), Route::Here, "one of those who have it");
+        assert_eq!(of("b.test"), Route::Elsewhere(8));
+        assert_eq!([of("c.test"), of("")], [Route::Server(2); 2]);
+    }
+}
