@@ -16,6 +16,7 @@ export async function investigate(
   const baseline = await measureBaseline(subject, requestSample, options);
   const runner = new ExperimentRunner(subject, baseline, options);
   try {
+    await runner.countPoolJobs();
     await runner.runLiveExperiments();
     await runner.rampConnections();
     await runner.takeProfile();

@@ -1,5 +1,6 @@
 import type { ProbeObserver } from './observer.cjs';
 import type { Answers, CommandMessage, CommandName, Commands } from './protocol.cjs';
+import { countPoolJobs } from './runtime/pool-jobs.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { collectGarbage, takeProfile } from './runtime/v8.cjs';
 
@@ -53,6 +54,7 @@ const HANDLERS: Handlers = {
   outboundDelay: ({ observer }, { ms }) =>
     observer.clientRequests.setDelay(ms) + observer.fetches.setDelay(ms),
   profile: (_, { ms }) => takeProfile(ms),
+  poolJobs: (_, { ms }) => countPoolJobs(ms),
   collect: () => collectGarbage(),
 };
 

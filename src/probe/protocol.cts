@@ -164,6 +164,8 @@ export interface Commands {
   outboundDelay: { ms: number };
   /** Takes a CPU profile. */
   profile: { ms: number };
+  /** Counts the jobs that begin in the thread pool, by the kind of their resource. */
+  poolJobs: { ms: number };
   /** Runs a full garbage collection. */
   collect: Record<never, never>;
 }
@@ -184,6 +186,7 @@ export interface Answers {
   outboundDelay: number;
   /** In V8's own format. */
   profile: unknown;
+  poolJobs: Record<string, number>;
   /** Bytes of the heap still in use. */
   collect: number;
 }

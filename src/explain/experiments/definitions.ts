@@ -1,7 +1,7 @@
 import { count } from '../../format/units.js';
 import type { LoadOptions } from '../../load/options.js';
 import { computeInjectedMs } from '../hypotheses/event-loop/loop-capacity.js';
-import { proposePoolSize } from '../hypotheses/machine/threadpool.js';
+import { proposePoolSize } from '../hypotheses/machine/pool-size.js';
 import { computeCallDelayMs } from '../hypotheses/outbound/calls.js';
 import {
   computeCpuMs,

@@ -21,6 +21,7 @@ import * as disk from './machine/disk.js';
 import { detectGeneratorSaturated } from './machine/generator.js';
 import * as machine from './machine/machine.js';
 import * as memory from './machine/memory.js';
+import { detectNameLookups } from './machine/name-lookups.js';
 import * as network from './machine/network.js';
 import { detectThreadpool } from './machine/threadpool.js';
 import * as dependency from './outbound/dependency.js';
@@ -86,6 +87,7 @@ export function evaluateHypotheses(
     workers.detectSingleCore,
     detectOutboundPool,
     detectThreadpool,
+    detectNameLookups,
     dependency.detectSlowDependency,
     dependency.detectSaturatedDependency,
     detectSerialized,

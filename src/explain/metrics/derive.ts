@@ -31,6 +31,7 @@ export function deriveMetrics(seen: Observations): Metrics {
     machine: deriveMachineUse([base]),
     connectionRamp: null,
     loopTime: null,
+    poolJobs: null,
     sockets,
     deadlineMs: suggestDeadlineMs(inside),
   };

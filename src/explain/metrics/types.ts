@@ -1,3 +1,4 @@
+import type { PoolJobs } from '../observe/probe/pool-jobs.js';
 import type { Observation, OutsideView, SocketStats } from '../observe/types.js';
 import type { SampleResponse } from '../target/sample-request.js';
 
@@ -69,6 +70,8 @@ export interface Metrics {
   connectionRamp: ConnectionRamp | null;
   /** Breakdown of the loop's busy time, from a profile; `null` without one. */
   loopTime: LoopTimeBreakdown | null;
+  /** Jobs that began in the thread pool under load; `null` if they were not counted. */
+  poolJobs: PoolJobs | null;
   /** Use of the cores, over all blocks of the unchanged load so far. */
   machine: MachineUse | null;
   /** Share of a core that the busiest serving loop used before the load. */

@@ -28,6 +28,7 @@ import type { LimitId } from '../limits/ids.js';
 import { computeCpuMs, computeErrorShare, refineMetrics } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import { HeapGrowth } from '../observe/probe/heap-growth.js';
+import { countPoolJobs } from '../observe/probe/pool-jobs.js';
 import type { Observation } from '../observe/types.js';
 import { PROFILE_MS, takeProfiles } from '../profile/capture.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
@@ -87,6 +88,15 @@ export class ExperimentRunner {
     this.skippedExperiments.push(
       ...findSkippedExperiments(metrics, this.#evaluation.hypotheses, this.#setting),
     );
+  }
+
+  /** Counts what the thread pool runs, if it is a possible limit. */
+  async countPoolJobs(): Promise<void> {
+    if (!this.#evaluation.hypotheses.some(({ limit }) => limit === 'threadpool')) return;
+    this.#onStep('counting the jobs of the thread pool');
+    const poolJobs = await countPoolJobs(this.#subject);
+    this.#metrics = { ...this.#metrics, poolJobs };
+    this.#evaluation = this.#evaluate();
   }
 
   /** Runs experiments on the running server, in interleaved rounds. */

@@ -14,13 +14,19 @@ export class ThreadPool {
   readonly counters = { poolSamples: 0, poolMs: 0 };
   longestMs = 0;
   #isPending = false;
+  #idleMsAtStart = 0;
 
-  /** Submits one job, unless the previous one is still pending. */
+  /** Submits one job, unless the previous one is still pending: its time so far counts as the longest then. */
   sample(): void {
-    if (this.#isPending) return;
+    if (this.#isPending) {
+      // The loop would have reported the end of the job while it was idle.
+      this.longestMs = Math.max(this.longestMs, readIdleMs() - this.#idleMsAtStart);
+      return;
+    }
     this.#isPending = true;
     const from = now();
     let last = { at: from, idleMs: readIdleMs() };
+    this.#idleMsAtStart = last.idleMs;
     let before = last;
     const onIteration = () => {
       if (!this.#isPending) return;

@@ -45,6 +45,17 @@ describe('experiments of the probe', { concurrency: 2 }, () => {
     });
   });
 
+  test('poolJobs counts what begins in the thread pool meanwhile, by kind', async () => {
+    await served({}, async ({ hub, drive }) => {
+      await drive('/pool', { connections: 1, requests: 1 });
+      const counting = hub.command('poolJobs', { ms: 300 });
+      await drive('/pool', { connections: 2, requests: 8 });
+      const [counts] = await counting;
+      assert.ok(counts.PBKDF2REQUEST > 0, JSON.stringify(counts));
+      assert.equal(counts.ZLIB, undefined);
+    });
+  });
+
   test('cork sends a response in one piece, unless it is too large', async () => {
     await served({}, async ({ hub, port, drive }) => {
       await drive('/hello', { connections: 1, requests: 1 });

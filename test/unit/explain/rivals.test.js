@@ -38,7 +38,7 @@ describe('two causes of a busy loop', () => {
 
   test('of which the tested one takes a small part of the time are not the verdict', () => {
     const loop = hypothesis(LOOP, 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
-    const slight = { ...churn, predictions: { 'keep-alive': { low: 1.02, high: 4 } } };
+    const slight = { ...churn, predictions: { 'keep-alive': { low: 1.06, high: 4 } } };
     const runs = (ratio) => [experiment('cpu injection', 0.65), experiment('keep-alive', ratio)];
     const found = decide([loop, slight], runs(1.12));
     assert.deepEqual([found.status, found.chosen.limit], ['confirmed', LOOP]);

@@ -4,7 +4,7 @@ import type { Metrics } from '../../metrics/types.js';
 import { computeGain, type Detector, scale, widen } from '../hypothesis.js';
 import { estimateGeneratorCores } from '../machine/generator-cores.js';
 import { isThrottled } from '../machine/machine.js';
-import { readPoolSize } from '../machine/threadpool.js';
+import { readPoolSize } from '../machine/pool-size.js';
 import { predictBusyLoop } from './loop.js';
 import { buildLoopEvidence, estimateWarmLimit, SATURATED } from './loop-capacity.js';
 

@@ -1,11 +1,12 @@
 import { count, plural, rate, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { findWorkingProcesses, listOtherThreads } from '../../metrics/derive.js';
+import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
-import type { Observation } from '../../observe/types.js';
 import { buildLoopEvidence, deriveLoopLimit, SATURATED } from '../event-loop/loop-capacity.js';
 import { describeBusyLoop, predictQueueing } from '../event-loop/queue.js';
 import { type Detector, widen } from '../hypothesis.js';
+import { describeCheaperJobs, describeJobs, MIN_COMPUTING_SHARE } from './pool-jobs.js';
+import { countPoolThreads, proposePoolSize, readPoolSize } from './pool-size.js';
 
 export const detectThreadpool: Detector = (metrics) => {
   const limit = 'threadpool';
@@ -38,7 +39,7 @@ export const detectThreadpool: Detector = (metrics) => {
   const loopIsBusy = describeBusyLoop(metrics);
   if (loopIsBusy) return { limit, why: loopIsBusy };
   const spare = (base.outside?.cpu.idle ?? 0) + run;
-  const usesCpu = run > 0.3 * Math.min(threads, cores);
+  const usesCpu = run > MIN_COMPUTING_SHARE * Math.min(threads, cores);
   // Jobs that compute are bounded by the cores, jobs that wait only by the pool.
   const gain = usesCpu ? Math.max(1, Math.min(4, spare / Math.max(run, 0.1))) : 4;
   const predicted: Range = usesCpu
@@ -50,7 +51,7 @@ export const detectThreadpool: Detector = (metrics) => {
   return {
     limit,
     weight: 0.92,
-    sentence: `the thread pool: ${threads === 1 ? 'its only thread is' : `all ${count(threads)} threads are`} in use, and a job waits ${time(delay.mean)} for one; ${describeThreads(usesCpu ? run : 0, isFew ? busyThreads.length : null)}.`,
+    sentence: `the thread pool${describeJobs(metrics)}: ${threads === 1 ? 'its only thread is' : `all ${count(threads)} threads are`} in use, and a job waits ${time(delay.mean)} for one; ${describeThreads(usesCpu ? run : 0, isFew ? busyThreads.length : null)}.`,
     arithmetic: [
       `${plural(threads, 'thread')} / ${rate(metrics.throughput)} req/s = ${time((threads * 1000) / metrics.throughput)} of a thread per request`,
       usesCpu
@@ -74,7 +75,7 @@ export const detectThreadpool: Detector = (metrics) => {
     remedy: {
       change:
         usesCpu && gain < 1.15
-          ? 'fewer or cheaper jobs (a lower cost factor, a cache), or more cores; a larger pool does not help'
+          ? `${describeCheaperJobs(metrics)}, or more cores; a larger pool does not help`
           : `UV_THREADPOOL_SIZE=${proposePoolSize(metrics)}`,
       // The gain of cheaper jobs depends on how cheap they are.
       predictedThroughput:
@@ -135,27 +136,4 @@ function predictMoreThreads(metrics: Metrics, size: number, gain: number | null)
   const { low } = bounded(Math.max(unloadedLatencyMs ?? 0, jobsMs));
   const { high } = bounded(unloadedLatencyMs ?? jobsMs);
   return { low: Math.max(throughput, low), high: Math.max(throughput, high) };
-}
-
-/** Counts the pool threads of all processes, each of which has its own pool. */
-function countPoolThreads(base: Observation, size: number): number {
-  return Math.max(1, findWorkingProcesses(base).length) * size;
-}
-
-/** Default size of libuv's thread pool. */
-const DEFAULT_POOL_SIZE = 4;
-
-/** Maximum size of libuv's thread pool. */
-const MAX_POOL_SIZE = 1024;
-
-/** Reads the size of each process's pool. libuv parses its variable with `atoi` and accepts 1 to 1024. */
-export function readPoolSize({ base }: Metrics): number {
-  const configured = base.inside?.threadPoolSize ?? null;
-  if (configured === null) return DEFAULT_POOL_SIZE;
-  return Math.min(MAX_POOL_SIZE, Math.max(1, Number.parseInt(configured, 10) || 1));
-}
-
-/** Computes the pool size that is tried and proposed: four times the present one. */
-export function proposePoolSize(metrics: Metrics): number {
-  return Math.min(MAX_POOL_SIZE, 4 * readPoolSize(metrics));
 }

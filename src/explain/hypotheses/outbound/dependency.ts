@@ -17,6 +17,7 @@ import {
   predictQueueing,
 } from '../event-loop/queue.js';
 import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
+import { describeLookups } from '../machine/name-lookups.js';
 import { predictSlowedByDelay } from './calls.js';
 
 /** Minimum E[t^2] / E[t]^2 at which a few slow responses occupy most of the requests in flight. */
@@ -34,6 +35,8 @@ export const detectSlowDependency: Detector = (metrics) => {
   const spread = call?.answerSpread ?? 1;
   const slow = call?.answerP99Ms ?? 0;
   if (busy) return { limit, why: busy };
+  const lookups = call && describeLookups(metrics, call.answering);
+  if (lookups) return { limit, why: lookups };
   if (call && occupiedShare < 0.4) {
     return {
       limit,
@@ -177,6 +180,8 @@ export const detectSaturatedDependency: Detector = (metrics) => {
   const call = findMainDependency(metrics);
   if (!call)
     return metrics.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
+  const lookups = describeLookups(metrics, call.answering);
+  if (lookups) return { limit, why: lookups };
   const alone = metrics.single?.inside?.outbound.find(({ origin }) => origin === call.origin);
   const [now, before] = [readTypicalMs(call), readTypicalMs(alone)];
   const occupiedShare = call.answering / Math.max(0.1, metrics.inFlight);

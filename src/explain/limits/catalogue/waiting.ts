@@ -4,9 +4,9 @@ import { defineGroup } from './entry.js';
 export const WAITING = defineGroup('waiting inside', {
   threadpool: {
     title: 'The thread pool is full',
-    what: 'File access, dns.lookup(), crypto and zlib share the threads of libuv, four by default. Further jobs wait.',
+    what: 'File access, dns.lookup(), crypto and zlib share the threads of libuv, four by default. Further jobs wait. Name look-ups get at most half of the threads.',
     shows:
-      'The loop is idle, requests queue, and a trivial job of the probe waits long for a thread.',
+      'The loop is idle, requests queue, and a trivial job of the probe waits long for a thread. Look-ups queue while other jobs do not: then most requests in flight have one pending. What the pool runs is counted by the kind of the jobs.',
     experiment:
       "'pool wait, connections x2' measures that the wait grows with the connections. 'thread pool x4' restarts the server with a larger pool: up to x 4 for jobs that wait, as far as the cores allow for jobs that compute.",
     formula: 'maximum = minimum of threads / time per job and cores / CPU time per job',

@@ -52,10 +52,7 @@ export function buildProbeView(
       longestMs: findLongest(windows, 'gcMs'),
     },
     heap: buildHeapView(windows),
-    poolMs:
-      of('poolSamples') >= 1
-        ? { mean: of('poolMs') / of('poolSamples'), max: findLongest(windows, 'poolMs') }
-        : null,
+    poolMs: buildPoolView(of('poolSamples'), of('poolMs'), findLongest(windows, 'poolMs')),
     stalls: {
       share: share(of('stallMs')),
       count: of('stalls'),
@@ -87,6 +84,12 @@ function mean(sum: number, count: number): number | null {
 function findLongest(windows: SampleWindow[], kind: 'gcMs' | 'poolMs' | 'stallMs'): number {
   const all = windows.flatMap(({ samples }) => samples.map(({ longest }) => longest[kind]));
   return all.reduce((max, one) => Math.max(max, one), 0);
+}
+
+/** Builds the view of the pool from its trivial jobs; a job that did not end in the block waited for the longest time. */
+function buildPoolView(jobs: number, sumMs: number, max: number): InsideView['poolMs'] {
+  if (jobs >= 1) return { mean: sumMs / jobs, max };
+  return max > 0 ? { mean: max, max } : null;
 }
 
 function buildHeapView(windows: SampleWindow[]): InsideView['heap'] {
