@@ -23,13 +23,15 @@ export function buildNative() {
 }
 
 /**
- * Starts the bare server. `tls` is a certificate's pair of files; with `stamp` the server spins and
- * `stop()` returns the times at which requests arrived.
+ * Starts the bare server, whose responses have a body of `bodyBytes`. `tls` is a certificate's pair of files; with
+ * `stamp` the server spins and `stop()` returns the times at which requests arrived.
  */
-export async function startBareServer({ cores, directory, threads = 1, tls, stamp = false }) {
+export async function startBareServer(options) {
+  const { cores, directory, threads = 1, bodyBytes = 12, tls, stamp = false } = options;
   const countFile = join(directory, 'counts');
   const stampFile = join(directory, 'stamps');
   const argv = [findNativeBinary('bare-server'), '--threads', `${threads}`, '--count', countFile];
+  argv.push('--body', `${bodyBytes}`);
   if (tls) argv.push('--cert', tls.cert, '--key', tls.key);
   if (stamp) argv.push('--stamp', stampFile);
   const child = start(argv, cores);

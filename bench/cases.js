@@ -8,6 +8,7 @@
 //   columns          additional columns, see throughput.js
 //   note             explanation of the result
 import { availableParallelism } from 'node:os';
+import { apps } from './apps/cases.js';
 import { stack } from './stack/cases.js';
 
 const all = ['millrace', 'bare-client', 'wrk', 'oha', 'h2load', 'ab', 'autocannon'];
@@ -59,9 +60,52 @@ const handshakes = ['ecdsa', 'rsa'].map((key) => ({
   bars: [
     ...['ab', 'wrk', 'h2load', 'oha'].map((than) => ({ than, atLeast: 1 })),
     { row: 'millrace --ca', than: 'oha --cacert', atLeast: 1 },
+    { than: 'oha', metric: 'cpuUsPerRequest', atMost: 1 },
   ],
   note: 'oha without --cacert skips the check of the handshake signature, which all others do.',
   columns: ['connections'],
+}));
+
+/** Cases of large bodies are judged by the CPU time of the client, as the server may be the limit. */
+const lessCpu = (factor) => ({
+  than: 'wrk',
+  metric: 'cpuUsPerRequest',
+  atMost: Number((1 / factor).toFixed(3)),
+});
+const large = { tools: [...encrypted, 'ab'], baseline: 'wrk' };
+
+const sizes = [
+  ['64-kib', '64 KiB', 2 ** 16, 1.6],
+  ['1-mib', '1 MiB', 2 ** 20, 2.5],
+];
+const downloads = sizes.flatMap(([name, size, bytes, factor]) => [
+  {
+    ...large,
+    name: `response-${name}`,
+    question: `CPU of the client for each response of ${size}?`,
+    server: { kind: 'bare', bodyBytes: bytes },
+    load: { connections: 10 },
+    bars: [lessCpu(factor)],
+    note: `The bar: wrk needs ${factor} times as much.`,
+  },
+  {
+    ...large,
+    name: `response-${name}-tls`,
+    question: 'The same over TLS?',
+    server: { kind: 'bare', bodyBytes: bytes, tls: 'ecdsa' },
+    load: { connections: 10, tls: 'keep-alive' },
+    bars: [lessCpu(1.3)],
+    note: 'The bar: wrk needs 1.3 times as much.',
+  },
+]);
+const uploads = [undefined, 'ecdsa'].map((tls) => ({
+  ...large,
+  name: tls ? 'upload-1-mib-tls' : 'upload-1-mib',
+  question: tls ? 'The same over TLS?' : 'CPU of the client for each upload of 1 MiB?',
+  server: { kind: 'bare', tls },
+  load: { connections: 10, bodyBytes: 2 ** 20, tls: tls && 'keep-alive' },
+  bars: [lessCpu(1.3)],
+  note: 'The bar: wrk needs 1.3 times as much.',
 }));
 
 const rates = [1000, 20_000].map((rate) => ({
@@ -108,6 +152,8 @@ export const suites = {
       baseline: 'wrk',
       bars: [{ than: 'wrk', atLeast: 1.2 }],
     })),
+    ...downloads,
+    ...uploads,
     ...handshakes,
     {
       name: 'tls-resume',
@@ -170,4 +216,5 @@ export const suites = {
     },
   ],
   stack,
+  apps,
 };

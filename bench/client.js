@@ -12,8 +12,8 @@ const GRACE_MS = 15_000;
 
 /**
  * Runs the tool `name` with `load` on `cores`, samples `server` meanwhile, and returns
- * `{ command, startedNs, samples, server, cpuSeconds, wallSeconds, maxRssKb, others, said }`:
- * `server` is what the server did, `cpuSeconds` and `maxRssKb` are those of the client and its
+ * `{ command, startedNs, samples, server, serverCpuSeconds, cpuSeconds, wallSeconds, maxRssKb, others, said }`:
+ * `server` is what the server did, `serverCpuSeconds` its CPU time, `cpuSeconds` and `maxRssKb` are those of the client and its
  * children, `others` is how many cores anything else on the machine used, `said` the tool's own words.
  */
 export async function runClient(name, load, { cores, server, directory, observe = true }) {
@@ -41,16 +41,17 @@ export async function runClient(name, load, { cores, server, directory, observe 
   const usage = readFileSync(usageFile, 'utf8').trim().split(' ').map(Number);
   const [wallSeconds, user, system, maxRssKb] = usage;
   const cpuSeconds = user + system;
-  const serverSeconds = (after.serverCpuNs - before.serverCpuNs) / 1e9;
+  const serverCpuSeconds = (after.serverCpuNs - before.serverCpuNs) / 1e9;
   return {
     command: command.text,
     startedNs,
     samples,
     server: subtract(before, after),
+    serverCpuSeconds,
     wallSeconds,
     cpuSeconds,
     maxRssKb,
-    others: Math.max(0, busySeconds - serverSeconds - cpuSeconds) / elapsedSeconds,
+    others: Math.max(0, busySeconds - serverCpuSeconds - cpuSeconds) / elapsedSeconds,
     said: read(stdout()),
   };
 }

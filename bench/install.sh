@@ -13,4 +13,6 @@ $sudo service nginx stop || true
 
 command -v oha > /dev/null || cargo install oha --locked
 npm ci
+# The packages of the applications; the suite `apps` does it otherwise when it first runs.
+npm ci --ignore-scripts --prefix apps
 cargo build --release --locked --manifest-path native/Cargo.toml

@@ -9,16 +9,39 @@ const metrics = {
   p95Ms: 'p95 of the latency',
   p99Ms: 'p99 of the latency',
   bytesEach: 'memory per connection',
+  residentKb: 'memory',
 };
 
-/** Computes the ratio of a metric to that of another row: the median over rounds of the ratio of means. */
-function computeRatio(runs, row, base, metric) {
-  const mean = (round, name) => {
-    const values = runs.filter((one) => one.round === round && one.row === name);
-    return values.reduce((sum, one) => sum + one[metric], 0) / values.length;
-  };
+/** Calls `compute(mean)` for each round, where `mean(row, metric)` is a mean of the round; the median of what it returns. */
+function overRounds(runs, compute) {
   const rounds = [...new Set(runs.map(({ round }) => round))];
-  return computeMedianInterval(rounds.map((round) => mean(round, row) / mean(round, base)));
+  const values = rounds.map((round) =>
+    compute((row, metric) => {
+      const own = runs.filter((one) => one.round === round && one.row === row);
+      return own.reduce((sum, one) => sum + one[metric], 0) / own.length;
+    }),
+  );
+  return computeMedianInterval(values);
+}
+
+/** Computes the ratio of a metric to that of another row: the median over rounds of the ratio of means. */
+export function computeRatio(runs, row, base, metric) {
+  return overRounds(runs, (mean) => mean(row, metric) / mean(base, metric));
+}
+
+/** Computes how many microseconds of CPU per request a row needs less than `base`: the median over rounds. */
+export function computeSavedUs(runs, row, base) {
+  return overRounds(runs, (mean) => mean(base, 'cpuUsPerRequest') - mean(row, 'cpuUsPerRequest'));
+}
+
+/** Computes the ratio of what the second row of a pair saves to what that of another pair does. */
+function computeSavedRatio(runs, [from, to], [baseFrom, baseTo]) {
+  const metric = 'cpuUsPerRequest';
+  return overRounds(
+    runs,
+    (mean) =>
+      (mean(from, metric) - mean(to, metric)) / (mean(baseFrom, metric) - mean(baseTo, metric)),
+  );
 }
 
 /** Formats the cell that compares a row with the row `base`. */
@@ -26,21 +49,59 @@ export function formatRatio(runs, row, base, metric) {
   return row === base ? '1' : formatInterval(computeRatio(runs, row, base, metric));
 }
 
-/** Checks whether a requirement is met, and formats the result. */
-export function checkBar(
-  { row = 'millrace', than, metric = 'requestsPerSecond', atLeast, atMost },
+/**
+ * Judges a requirement: `{ demand, measured, verdict }`, where `measured` is null if a row is missing. A requirement
+ * compares a metric of a row with that of another, or with `saved` the CPU time per request that the second row of a pair
+ * needs less than the first with that of another pair.
+ */
+export function judgeBar(
+  { row = 'millrace', saved, than, metric = 'requestsPerSecond', atLeast, atMost },
   runs,
 ) {
-  const demand = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
-  const bar = `- bar: ${metrics[metric]} of ${row} ${demand} × ${than}`;
-  const measuredRows = new Set(runs.map((one) => one.row));
-  if (!measuredRows.has(row) || !measuredRows.has(than)) return `${bar}: not measured`;
-  const measured = computeRatio(runs, row, than, metric);
-  return `${bar}: ${formatInterval(measured, 3)}, **${formatVerdict(measured, atLeast, atMost)}**`;
+  const limit = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
+  const demand = saved
+    ? `CPU per request that ${saved[1]} saves ${limit} × what ${than[1]} saves`
+    : `${metrics[metric]} of ${row} ${limit} × ${than}`;
+  const rows = new Set(runs.map((one) => one.row));
+  const needed = saved ? [...saved, ...than] : [row, than];
+  if (!needed.every((one) => rows.has(one)))
+    return { demand, measured: null, verdict: 'not measured' };
+  const measured = saved
+    ? computeSavedRatio(runs, saved, than)
+    : computeRatio(runs, row, than, metric);
+  return { demand, measured, verdict: judge(measured, atLeast, atMost) };
 }
 
-function formatVerdict({ low, high }, atLeast = -Infinity, atMost = Infinity) {
+/** Checks whether a requirement is met, and formats the result. */
+export function checkBar(bar, runs) {
+  const { demand, measured, verdict } = judgeBar(bar, runs);
+  const start = `- bar: ${demand}`;
+  if (!measured) return `${start}: ${verdict}`;
+  const why = verdict === 'open' ? ': the bar lies within the interval' : '';
+  return `${start}: ${formatInterval(measured, 3)}, **${verdict}${why}**`;
+}
+
+/**
+ * Describes a case for the tables: `{ main, peers, bars }`, texts: the ratio of the judged row to the baseline in a
+ * metric, that of each other row, and the requirements.
+ */
+export function describeBars({ bars, baseline }, runs, metric) {
+  const names = new Set(runs.map(({ row }) => row));
+  const main = bars[0]?.row ?? 'millrace';
+  const base = names.has(baseline) ? baseline : runs[0].row;
+  const others = [...names].filter((row) => row !== main && row !== base);
+  return {
+    main: names.has(main) ? formatRatio(runs, main, base, metric) : '-',
+    peers: Object.fromEntries(others.map((row) => [row, formatRatio(runs, row, base, metric)])),
+    bars: bars.map((bar) => {
+      const { demand, measured, verdict } = judgeBar(bar, runs);
+      return `${demand}: ${measured ? `${formatInterval(measured)}, ` : ''}${verdict}`;
+    }),
+  };
+}
+
+function judge({ low, high }, atLeast = -Infinity, atMost = Infinity) {
   if (low >= atLeast && high <= atMost) return 'met';
   if (high < atLeast || low > atMost) return 'missed';
-  return 'open: the bar lies within the interval';
+  return 'open';
 }

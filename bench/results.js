@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Figures } from './figures.js';
 import { nameMachine } from './machine.js';
 import { formatMeasuredLine } from './sections.js';
 import { SuiteFile } from './suite-file.js';
@@ -42,14 +43,18 @@ export class Results {
     writeFileSync(join(this.#directory, 'summary.md'), this.#summary.join('\n'));
   }
 
-  /** Puts a section into the suite's file. `runs` describes the number of runs, `used` names the tools whose versions are listed. */
-  publish({ name, lines, runs = this.#raw.runs, used = [] }) {
+  /**
+   * Puts a section into the suite's file. `runs` describes the number of runs, `used` names the tools whose versions are
+   * listed; `figures` are those of the section for the tables, one for each Node.js.
+   */
+  publish({ name, lines, runs = this.#raw.runs, used = [], figures = [] }) {
     const versions = Object.entries(this.#raw.versions).filter(([tool]) => used.includes(tool));
     const list = versions.map(([tool, version]) => `${tool}: ${version}`).join('; ');
     const tail = [...(list ? ['', `Versions: ${list}.`] : []), ''];
     const measured = formatMeasuredLine({ ...this.#raw, runs });
     const fault = this.#file?.replace({ name, lines: [...lines, ...tail, measured] });
     if (fault) console.error(`bench: ${fault}; left as it is, see ${this.#folder}`);
+    else if (this.#file && figures.length > 0) new Figures().put(name, figures, this.#raw);
   }
 
   /** The paths of all written files, relative to the working directory. */

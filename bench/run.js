@@ -1,13 +1,16 @@
 // Measures millrace against its peers; see BENCHMARKING.md.
 //
 //   npm run bench -- load [--case NAME]... [--quick] [--rounds N] [--list]
-//   npm run bench -- stack [the same] [--node BINARY] [--register FILE]
+//   npm run bench -- stack, apps [the same] [--node VERSION|BINARY]... [--register FILE]
+//   npm run bench -- all [--node VERSION]...: load, stack and apps, then the tables
+//   npm run bench -- tables: writes the tables of README.md and BENCHMARKING.md
 //   npm run bench -- explain, deadlines, compare: suites of their own, see explain/run.js, deadlines/run.js, compare/run.js
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { join } from 'node:path';
+import * as application from './apps/application.js';
+import { prepareApplications } from './apps/packages.js';
 import { buildNative } from './bare.js';
 import { suites } from './cases.js';
 import { main as compare } from './compare/run.js';
@@ -15,79 +18,27 @@ import { main as deadlines } from './deadlines/run.js';
 import { main as explain } from './explain/run.js';
 import { describeMachine } from './machine.js';
 import * as memory from './memory.js';
+import { adaptCase, findNodes } from './nodes.js';
+import { readOptions } from './options.js';
 import { Results } from './results.js';
 import { toolOf } from './rounds.js';
 import * as spacing from './spacing.js';
 import * as distinct from './stack/distinct.js';
 import * as flood from './stack/flood.js';
 import * as idle from './stack/idle.js';
-import { findRuntimes, frameworkVersions } from './stack/runtimes.js';
+import * as launch from './stack/launch.js';
+import { findRuntimes, readPackageVersions } from './stack/runtimes.js';
 import * as serving from './stack/serving.js';
 import * as start from './start.js';
+import { writeTables } from './tables.js';
 import * as throughput from './throughput.js';
 import { isOnPath, readNginxVersion, readVersion, tools } from './tools.js';
 import { exitWithUsageError } from './usage.js';
 
-const kinds = { throughput, spacing, memory, start, serving, idle, flood, distinct };
-
-function readOptions() {
-  const known = {
-    case: { type: 'string', multiple: true },
-    quick: { type: 'boolean', default: false },
-    rounds: { type: 'string' },
-    list: { type: 'boolean', default: false },
-    node: { type: 'string' },
-    register: { type: 'string' },
-  };
-  let parsed;
-  try {
-    parsed = parseArgs({ options: known, allowPositionals: true });
-  } catch (error) {
-    exitWithUsageError(error.message);
-  }
-  const { values, positionals } = parsed;
-  const suite = positionals[0] ?? 'load';
-  if (!(suite in suites))
-    exitWithUsageError(
-      `${suite}: the suites are ${Object.keys(suites).join(', ')}, explain, deadlines, compare`,
-    );
-  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
-  if (!Number.isInteger(rounds) || rounds < 1)
-    exitWithUsageError(`--rounds ${values.rounds}: a whole number from 1`);
-  const cases = selectCases(suites[suite], values.case);
-  return {
-    suite,
-    cases,
-    rounds,
-    quick: values.quick,
-    list: values.list,
-    chosen: values.case ?? [],
-    stack: readStackOptions(suite, values),
-  };
-}
-
-/** Reads the options of the suite `stack`: the Node binary of the servers, and a module in place of Millrace's. */
-function readStackOptions(suite, { node, register }) {
-  for (const [flag, value] of Object.entries({ node, register })) {
-    if (value === undefined) continue;
-    if (suite !== 'stack') exitWithUsageError(`--${flag}: only for the suite stack`);
-    if (!existsSync(value)) exitWithUsageError(`--${flag} ${value}: no such file`);
-  }
-  return { node: node && resolve(node), register: register && resolve(register) };
-}
-
-/** Selects cases by name or prefix; all without names. */
-function selectCases(all, wanted = ['']) {
-  const chosen = wanted.map((text) => {
-    const exact = all.filter(({ name }) => name === text);
-    const cases = exact.length > 0 ? exact : all.filter(({ name }) => name.startsWith(text));
-    if (cases.length > 0) return cases;
-    return exitWithUsageError(
-      `--case ${text}: the cases are ${all.map(({ name }) => name).join(', ')}`,
-    );
-  });
-  return [...new Set(chosen.flat())];
-}
+const kinds = {
+  ...{ throughput, spacing, memory, start },
+  ...{ serving, idle, flood, distinct, launch, application },
+};
 
 /** Finds the installed tools of these cases, and prints the missing ones. */
 function findTools(cases) {
@@ -99,7 +50,10 @@ function findTools(cases) {
   return new Set([...needed].filter((name) => !missing.includes(name)));
 }
 
-/** Prepares the load suite: `{ runnable, found, versions, node }`. Prints what is missing. */
+/**
+ * Prepares the load suite: `{ runnable, versions, nodes }`, where each of `nodes` has the tools that were found. Prints
+ * what is missing.
+ */
 function prepareLoad(cases) {
   buildNative();
   const found = findTools(cases);
@@ -110,44 +64,83 @@ function prepareLoad(cases) {
   }
   const versions = Object.fromEntries([...found].map((name) => [name, readVersion(name)]));
   if (nginx) versions.nginx = readNginxVersion();
-  return { runnable, found, versions, node: process.version };
+  const nodes = findNodes().map((node) => ({ ...node, found }));
+  return { runnable, versions, nodes };
 }
 
-/** Prepares the stack suite in the same way. */
-function prepareStack(cases, options) {
-  const found = findRuntimes(options);
-  if (!found.has('node')) exitWithUsageError(`--node ${options.node}: is no program that runs`);
+/** Prepares a suite of servers in the same way; the packages of its applications are locked in `folder`. */
+function prepareServers(cases, { nodes: wanted, register }, folder) {
+  const nodes = findNodes(wanted).map((node) => ({
+    ...node,
+    found: findRuntimes({ node: node.binary, register }),
+  }));
+  const [{ found }] = nodes;
   const needed = new Set(cases.flatMap((bench) => bench.tools.map((row) => toolOf(bench, row))));
   const missing = [...needed].filter((name) => !found.has(name));
   if (missing.length > 0) console.error(`missing: ${missing.join(', ')}`);
-  const present = [...needed].filter((name) => found.has(name));
+  const present = [...needed].filter((name) => found.has(name) && name !== 'node');
   const versions = Object.fromEntries(present.map((name) => [name, found.get(name).version]));
-  const node = found.get('node').version;
-  return { runnable: cases, found, versions: { ...versions, ...frameworkVersions() }, node };
+  const names = [...new Set(cases.flatMap(({ packages = [] }) => packages))];
+  return {
+    runnable: cases,
+    nodes,
+    versions: { ...versions, ...readPackageVersions(folder, names) },
+  };
 }
 
-async function runCase(bench, context) {
+const preparations = {
+  load: prepareLoad,
+  stack: (cases, options) => prepareServers(cases, options, '..'),
+  apps: (cases, options) => {
+    const prepared = prepareServers(cases, options, '../apps');
+    prepareApplications(cases, prepared.nodes[0].binary);
+    return prepared;
+  },
+};
+
+/** Runs a case on each Node.js; resolves with `{ node, result, lines, figures }` of each, the latter null if there are none. */
+async function runCase(bench, nodes, context) {
   const kind = kinds[bench.kind ?? 'throughput'];
-  const note = bench.note ? [`- note: ${bench.note}`] : [];
-  const result = await kind.run(bench, context);
-  return { result, lines: [bench.question, '', ...kind.summarize(bench, result), ...note] };
+  const parts = [];
+  for (const node of nodes) {
+    const adapted = adaptCase(bench, node.major);
+    const result = await kind.run(adapted, { ...context, found: node.found });
+    const lines = kind.summarize(adapted, result);
+    const describe = kind.describe ?? (() => describeLines(lines));
+    const figures = result.runs.length > 0 ? describe(adapted, result) : null;
+    parts.push({ node, result, lines, figures });
+  }
+  return parts;
 }
 
-/** Builds the section of a case in the suite's file. */
-function buildSection(bench, { runs }, lines, { stack, node }) {
-  const rounds = new Set(runs.map(({ round }) => round)).size;
+/** Describes a case for the tables by the lines of its bars, if its kind compares nothing. */
+function describeLines(lines) {
+  const bars = lines.filter((line) => line.startsWith('- bar: '));
+  return { main: '', peers: {}, bars: bars.map((line) => line.slice('- bar: '.length)) };
+}
+
+/** Builds the section of a case in the suite's file: what was measured on each Node.js, with a heading if it is a server's. */
+function buildSection(bench, parts, suite) {
+  const headed = ({ node, lines }) => [`### Node ${node.version.slice(1)}`, '', ...lines, ''];
+  const measured = suite === 'load' ? parts[0].lines : parts.flatMap(headed);
+  const note = bench.note ? [`- note: ${bench.note}`] : [];
+  const rounds = Math.max(
+    ...parts.map(({ result }) => new Set(result.runs.map(({ round }) => round)).size),
+  );
   const tools = bench.tools.map((row) => toolOf(bench, row));
   return {
-    name: stack.node ? `${bench.name}, Node ${/\d+/.exec(node)}` : bench.name,
-    lines,
+    name: bench.name,
+    lines: [bench.question, '', ...measured, ...note],
     runs: rounds === 1 ? '1 round' : `${rounds} rounds`,
-    used: [...tools, bench.server?.kind, bench.framework],
+    used: [...tools, bench.server?.kind, ...(bench.packages ?? [])],
+    figures: parts.flatMap(({ node, figures }) => (figures ? [{ node, figures }] : [])),
   };
 }
 
 /** Creates the results of this run. Quick runs and runs with another module than Millrace's have no suite file. */
-function createResults({ suite, rounds, seconds, quick, chosen, stack, versions, node }) {
+function createResults({ suite, rounds, seconds, quick, chosen, register, versions, nodes }) {
   const what = [suite, ...chosen, ...(quick ? ['quick'] : [])].join('-');
+  const node = nodes.map(({ version }) => version).join(' and ');
   const about = {
     suite,
     machine: { ...describeMachine(), node },
@@ -157,7 +150,7 @@ function createResults({ suite, rounds, seconds, quick, chosen, stack, versions,
       'Ratios are medians over the rounds; in brackets the interval that BENCHMARKING.md describes.',
   };
   const names = suites[suite].map(({ name }) => name);
-  return new Results(what, about, quick || stack.register ? null : names);
+  return new Results(what, about, quick || register ? null : names);
 }
 
 /** Checks the requirements of the cases besides tools; exits if one is missing. */
@@ -176,40 +169,45 @@ function createTemporaryDirectory() {
   return directory;
 }
 
-/** Runs the cases one after the other; `settings` are options and what was prepared. */
-async function measure({ runnable, found, rounds, seconds, quick, ...settings }) {
-  const results = createResults({ rounds, seconds, quick, ...settings });
+/** Runs the cases of a suite one after the other; `settings` are options and what was prepared. */
+async function measure({ runnable, nodes, rounds, seconds, quick, directory, ...settings }) {
+  const results = createResults({ rounds, seconds, quick, nodes, ...settings });
   // The harness runs on the server's core, as it would disturb the measurement on the client's.
   const cores = { server: '0', client: '1' };
   execFileSync('taskset', ['-a', '-c', '-p', cores.server, `${process.pid}`]);
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
   const attempts = quick ? 1 : 4;
-  const directory = createTemporaryDirectory();
-  const context = { found, rounds, seconds, attempts, cores, progress, directory };
+  const context = { rounds, seconds, quick, attempts, cores, progress, directory };
   for (const bench of runnable) {
-    const { result, lines } = await runCase(bench, context);
+    const parts = await runCase(bench, nodes, context);
     progress('');
-    const section = buildSection(bench, result, lines, settings);
-    const shown = [`## ${section.name}`, '', ...lines, ''];
+    const section = buildSection(bench, parts, settings.suite);
+    const shown = [`## ${section.name}`, '', ...section.lines, ''];
     console.log(shown.join('\n'));
-    results.add(bench, result, shown);
-    if (result.runs.length > 0) results.publish(section);
+    const measured = parts.map(({ node, result }) => ({ node: node.version, ...result }));
+    results.add(bench, { measured }, shown);
+    if (parts.every(({ result }) => result.runs.length > 0)) results.publish(section);
   }
   console.log(`written: ${results.paths}`);
 }
 
 async function main() {
-  const settings = readOptions();
-  const { suite, cases, list, stack, quick } = settings;
+  const { suites: wanted, list, quick, ...options } = readOptions();
   if (list) {
-    for (const { name, question } of cases) console.log(`${name.padEnd(24)} ${question}`);
+    for (const { name, question } of wanted.flatMap(({ cases }) => cases))
+      console.log(`${name.padEnd(24)} ${question}`);
     return;
   }
   checkMachine();
-  const prepared = suite === 'stack' ? prepareStack(cases, stack) : prepareLoad(cases);
-  await measure({ ...settings, ...prepared, seconds: quick ? 1 : 2 });
+  const directory = createTemporaryDirectory();
+  const seconds = quick ? 1 : 2;
+  for (const { name: suite, cases } of wanted) {
+    const prepared = preparations[suite](cases, options);
+    await measure({ suite, quick, seconds, directory, ...options, ...prepared });
+  }
+  if (wanted.length > 1 && !quick) writeTables();
 }
 
 const [first, ...others] = process.argv.slice(2);
-const own = { explain, deadlines, compare };
+const own = { explain, deadlines, compare, tables: writeTables };
 await (first in own ? own[first](others) : main());

@@ -29,13 +29,15 @@ export function parseSections(text) {
 
 /**
  * Replaces a section by name in the text of a file; returns `{ text, dropped }`. `cases` are the names of the cases in
- * order. The part of a section's name before a comma is its case: `hello, Node 24`. Sections of cases that no longer
- * exist are `dropped`; all others are unchanged.
+ * order. The part of a section's name before a comma is its case: the section `hello` also replaces `hello, Node 24`.
+ * Sections of cases that no longer exist are `dropped`; all others are unchanged.
  */
 export function replaceSection(text, { name, lines }, cases) {
   const { introduction, sections } = parseSections(text);
+  const caseOf = (one) => one.split(',')[0];
+  for (const one of sections.keys()) if (one !== name && caseOf(one) === name) sections.delete(one);
   sections.set(name, [`## ${name}`, '', ...lines].join('\n').trim());
-  const place = (one) => cases.indexOf(one.split(',')[0]);
+  const place = (one) => cases.indexOf(caseOf(one));
   const names = [...sections.keys()].toSorted();
   const kept = names
     .filter((one) => place(one) >= 0)

@@ -1,14 +1,18 @@
 // Cases of throughput: the clients take turns with one server.
+import { createBody } from './bodies.js';
 import { formatDisturbance } from './quiet.js';
-import { checkBar, formatRatio } from './ratios.js';
+import { checkBar, describeBars, formatRatio } from './ratios.js';
 import { formatFailures, runRounds, withServer } from './rounds.js';
 import { computeMedian, findSteadyPart } from './statistics.js';
 import { formatCount, formatShare, formatTable } from './table.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export async function run(bench, context) {
+  const body = createBody(bench.load, context.directory);
   const { used } = await withServer(bench, context, (run) =>
-    runRounds(bench, context, async (tool, load) => summarizeSamples(await run(tool, load))),
+    runRounds(bench, context, async (tool, load) =>
+      summarizeSamples(await run(tool, { ...load, ...body })),
+    ),
   );
   return used;
 }
@@ -56,6 +60,11 @@ export function summarize(bench, { runs, failures }) {
     ...barLines,
     formatDisturbance(runs),
   ];
+}
+
+/** Describes the result of a case for the tables. */
+export function describe(bench, { runs }) {
+  return describeBars(bench, runs, bench.bars[0]?.metric ?? 'requestsPerSecond');
 }
 
 const optionalColumns = {

@@ -27,8 +27,8 @@ const countOf = (text, pattern) => Number(pattern.exec(text)?.[1] ?? 0);
  * A load: `url`, `port`, `cert` of the server, `connections`, `seconds`, and where they differ from
  * the default `pipelining` (1), `threads` (1), `close` (false), `tls` (millrace's mode), `verify`
  * (false: any certificate is accepted), `rate`, `requests`. Only millrace is asked for `poisson`
- * arrivals, a `warmup` in seconds, a `body` and `paths` (see `urlsOf`), and told the `root` of a server of several
- * processes: the one that has started the others.
+ * arrivals, a `warmup` in seconds, `headers`, a `body` that is no file and `paths` (see `listUrls`), and told the `root`
+ * of a server of several processes: the one that has started the others. `bodyFile` is the body of each request.
  *
  * For each tool: `find()` gives the words that start it or null, `version` the words that make it
  * print its version, `args(load)` the rest of the command line, `read(stdout)` what it said itself,
@@ -48,6 +48,7 @@ export const tools = {
       ...when(load.rate, '-R', load.rate),
       ...when(load.poisson, '--poisson'),
       ...when(load.body, '-b', load.body),
+      ...(load.headers ?? []).flatMap((field) => ['-H', field]),
       ...when(load.pipelining, '-p', load.pipelining),
       ...when(load.close && !load.tls, '--connection', 'close'),
       ...when(load.tls, '--tls', load.tls),
@@ -92,8 +93,10 @@ export const tools = {
       ...['-t', load.threads ?? 1, '-c', load.connections, '-d', `${load.seconds}s`],
       ...when(load.close, '-H', 'Connection: close'),
       ...when(load.pipelining, '-s', here('pipeline.lua')),
+      ...when(load.bodyFile, '-s', here('upload.lua')),
       load.url,
       ...when(load.pipelining, '--', load.pipelining),
+      ...when(load.bodyFile, '--', load.bodyFile),
     ],
     read: (stdout) => {
       const sockets = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(
@@ -112,6 +115,7 @@ export const tools = {
       ...['-q', '-d', '-S', '-r', '-t', load.seconds, '-n', 20_000_000, '-c', load.connections],
       ...when(!load.close, '-k'),
       ...when(load.tls, '-f', 'TLS1.3'),
+      ...when(load.bodyFile, '-p', load.bodyFile),
       load.url,
     ],
     read: (stdout) => ({
@@ -129,6 +133,7 @@ export const tools = {
       ...['--h1', '-t', load.threads ?? 1, '-c', load.connections, '-m', load.pipelining ?? 1],
       ...(load.close ? ['-n', (load.tls ? 2_000 : 20_000) * load.seconds] : ['-D', load.seconds]),
       ...when(load.close, '-H', 'connection: close'),
+      ...when(load.bodyFile, '-d', load.bodyFile),
       load.url,
     ],
     read: (stdout) => ({
@@ -145,6 +150,7 @@ export const tools = {
       ...['-z', `${load.seconds}s`],
       ...when(load.rate, '-q', load.rate),
       ...when(load.close, '--disable-keepalive'),
+      ...when(load.bodyFile, '-m', 'POST', '-D', load.bodyFile),
       ...when(load.tls, ...(load.verify ? ['--cacert', load.cert] : ['--insecure'])),
       load.url,
     ],
@@ -172,6 +178,18 @@ export const tools = {
   },
   loadtest: { ...createLoadtest(), find: () => isOnPath('loadtest') },
   'loadtest --tcp': { ...createLoadtest('--tcp'), find: () => isOnPath('loadtest') },
+  /** Clients of Socket.IO, which no load tester is. */
+  polling: {
+    find: () => [process.execPath, here('apps/polling-client.js')],
+    args: ({ url, connections, requests, seconds }) => [
+      ...[url, connections],
+      ...(requests ? ['requests', requests] : ['seconds', seconds]),
+    ],
+    read: (stdout) => {
+      const { requests, errors, seconds } = JSON.parse(stdout);
+      return { requests, errors, requestsPerSecond: requests / seconds };
+    },
+  },
 };
 
 function createLoadtest(...more) {
@@ -191,12 +209,12 @@ function createLoadtest(...more) {
 }
 
 /**
- * What millrace requests: the server's URL, or with `paths` these. A connection keeps to one of them or, with `alternating`,
+ * What millrace requests: the server's URL or a `target` there, or with `paths` these. A connection keeps to one of them or, with `alternating`,
  * takes one after the other. millrace keeps a connection to one host and takes the URLs of each host in turn; so each
  * path has a host of its own, or each connection has one. All are addresses of this machine.
  */
-export function listUrls({ url, port, paths, alternating, connections }) {
-  if (!paths) return [url];
+export function listUrls({ url, port, target, paths, alternating, connections }) {
+  if (!paths) return [target ? `${new URL(target, url)}` : url];
   const at = (path, host) => `http://127.0.0.${host + 1}:${port}${path}`;
   if (!alternating) return paths.map(at);
   const hosts = Array.from({ length: connections }, (_, host) => host);

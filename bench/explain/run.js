@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { buildNative } from '../bare.js';
 import { describeMachine, nameMachine } from '../machine.js';
 import { Results } from '../results.js';
-import { frameworkVersions } from '../stack/runtimes.js';
+import { readPackageVersions } from '../stack/runtimes.js';
 import { exitWithUsageError } from '../usage.js';
 import { notMade, tables } from './cases.js';
 import { nameFolder, selectCases } from './choice.js';
@@ -22,6 +22,8 @@ import { runTrial } from './trial.js';
 
 /** The reason for a case without trials if only earlier runs count and none contains it. */
 const NOT_RUN = 'not run yet';
+/** The frameworks of the services, whose versions are told. */
+const FRAMEWORKS = ['express', 'fastify', 'koa'];
 
 function readOptions(args) {
   const known = {
@@ -108,7 +110,7 @@ function describeRun({ repeat, budgetSeconds, earlier }) {
   return {
     suite: 'explain',
     machine: describeMachine(),
-    versions: frameworkVersions(),
+    versions: readPackageVersions('..', FRAMEWORKS),
     runs: [once, ...earlier.map(describeEarlierRun)].join('. '),
     reading: 'What the words mean is in BENCHMARKING.md, "Explain".',
   };
@@ -117,11 +119,12 @@ function describeRun({ repeat, budgetSeconds, earlier }) {
 /** Builds the sections of the suite's file whose cases are all in these results. */
 function buildSections(results) {
   const ran = results.filter(({ skipped }) => skipped !== NOT_RUN);
-  const used = Object.keys(frameworkVersions());
   return Object.entries(tables).flatMap(([name, benches]) => {
     const own = ran.filter(({ bench }) => benches.includes(bench));
     if (own.length < benches.length) return [];
-    return [{ name, lines: [...formatResultTable(own), '', ...formatSummary(own)], used }];
+    return [
+      { name, lines: [...formatResultTable(own), '', ...formatSummary(own)], used: FRAMEWORKS },
+    ];
   });
 }
 

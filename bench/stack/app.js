@@ -9,10 +9,14 @@ import { collect, end, errorLine, start } from '../processes.js';
 const START_LIMIT_MS = 10_000;
 const END_LIMIT_MS = 5_000;
 
-/** Starts the application `app` with the command `argv` before it; `tls` are the files of a certificate and its key. */
-export async function startApp({ argv, app, cores, directory, tls, env }) {
+/**
+ * Starts the application `app` with the command `argv` before it and `args` after it; `tls` are the files of a
+ * certificate and its key.
+ */
+export async function startApp({ argv, app, args = [], cores, directory, tls, env }) {
   const files = tls ? [tls.cert, tls.key] : [];
-  const server = await startServing([...argv, findApp(app), ...files], { cores, directory, env });
+  const words = [...argv, findApp(app), ...args.map(String), ...files];
+  const server = await startServing(words, { cores, directory, env });
   const [port] = server.ports;
   return {
     ...server,
@@ -22,9 +26,10 @@ export async function startApp({ argv, app, cores, directory, tls, env }) {
   };
 }
 
-/** Returns the file of an application. */
+/** Returns the file of an application: of the folder `apps` here, or of another folder of the benchmark. */
 export function findApp(app) {
-  return fileURLToPath(new URL(`apps/${app}.js`, import.meta.url));
+  const path = app.includes('/') ? `../${app}.js` : `apps/${app}.js`;
+  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 /**
@@ -74,7 +79,8 @@ async function readFirstLines(count, child, lines, stderr) {
   while (ports.length < count) {
     const { done, value } = await lines.next();
     if (done) break;
-    ports.push(JSON.parse(value).port);
+    // Frameworks print lines of their own.
+    if (value.startsWith('{')) ports.push(JSON.parse(value).port);
   }
   clearTimeout(timer);
   if (ports.length === count) return ports;
@@ -85,7 +91,7 @@ async function readFirstLines(count, child, lines, stderr) {
 /** Counts the connections that moved to another process, by the last lines of the processes that report them. */
 async function countMoved(lines) {
   let sum = 0;
-  for await (const line of lines) sum += JSON.parse(line).moved ?? 0;
+  for await (const line of lines) if (line.startsWith('{')) sum += JSON.parse(line).moved ?? 0;
   return sum;
 }
 

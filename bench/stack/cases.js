@@ -2,7 +2,9 @@
 //   tools            the rows: names of runtimes.js; `loads` may name the tool of a row and another `app`
 //   load.app         the application: a file of apps/
 //   shareOfCapacity  an open load at this share of the baseline's capacity
-//   framework        the framework of the application, if it has a version
+//   load.args        the arguments of the application
+//   barsOn           requirements on one major version of Node.js, in place of `bars`
+//   packages         the packages of the application whose versions are told
 //   quiet            share of a core that other processes may use, if it must be less than in other cases
 //   vary             of an idle case: the numbers of connections at which memory is read
 //   flood            the number of requests, and the time limit for them
@@ -14,18 +16,21 @@ const serving = { kind: 'serving', tools: ['node', 'millrace', 'bun'], baseline:
 /** The row of nginx, which answers from its configuration (`return 200`) without an application: a server in C for comparison. */
 const withNginx = { ...serving, tools: [...serving.tools, 'nginx'] };
 const times = (atLeast) => [{ than: 'node', atLeast }];
+/** The same per second of the server's CPU: where a connection is opened for each request, the client is often the limit. */
+const perCpu = (atLeast, than = 'node') => ({ than, metric: 'requestsPerCpuSecond', atLeast });
 
 const frameworks = [
-  ['express', 'Express 5', 1.3],
-  ['fastify', 'Fastify 5', 1.6],
-  ['koa', 'Koa 3', 1.4],
-].map(([name, title, factor]) => ({
+  ['express', 'Express 5', 1.3, 1.9],
+  ['fastify', 'Fastify 5', 1.6, 1.8],
+  ['koa', 'Koa 3', 1.4, 1.7],
+].map(([name, title, factor, on26]) => ({
   ...serving,
   name,
   question: `A hello world on ${title}?`,
   load: { app: `hello-${name}`, connections: 50 },
   bars: times(factor),
-  framework: name,
+  barsOn: { 26: times(on26) },
+  packages: [name],
 }));
 
 const mounted = {
@@ -34,21 +39,49 @@ const mounted = {
   question: 'A hello world on Express 5, in an application that is mounted in another?',
   load: { app: 'mounted-express', connections: 50 },
   bars: times(1.3),
-  framework: 'express',
+  packages: ['express'],
 };
 
 const tls = [
-  ['keep-alive', 'Requests/s over TLS on 50 connections that stay?', 2.5],
-  ['resume', 'A TLS connection with a resumed handshake for each request?', 5],
-  ['full', 'A TLS connection with a full handshake for each request (ECDSA P-256)?', 1.2],
-].map(([mode, question, factor]) => ({
+  ['keep-alive', 'Requests/s over TLS on 50 connections that stay?', 2.5, times(2.1)],
+  ['resume', 'A TLS connection with a resumed handshake for each request?', 5, [perCpu(2.2)]],
+  [
+    'full',
+    'A TLS connection with a full handshake for each request (ECDSA P-256)?',
+    1.2,
+    [perCpu(2.1)],
+  ],
+].map(([mode, question, factor, on26]) => ({
   ...withNginx,
   name: `tls-${mode}`,
   question,
   load: { app: 'hello-tls', connections: 50, tls: mode },
   bars: times(factor),
+  barsOn: { 26: on26 },
   columns: mode === 'keep-alive' ? [] : ['resumed'],
 }));
+
+/** Responses of several sizes, from a buffer and from a file. Few connections: more bytes in flight do not fit into the cache. */
+const downloads = [
+  ['64-kib', '64 KiB', 2 ** 16, 50, 1.2],
+  ['1-mib', '1 MiB', 2 ** 20, 10, 1.1],
+  ['16-mib', '16 MiB', 2 ** 24, 4, 1.1],
+].flatMap(([name, size, bytes, connections, factor]) => [
+  {
+    ...serving,
+    name: `download-${name}`,
+    question: `Responses of ${size}, from a buffer?`,
+    load: { app: 'download', args: [bytes], connections },
+    bars: times(factor),
+  },
+  {
+    ...serving,
+    name: `download-${name}-file`,
+    question: `Responses of ${size}, by createReadStream().pipe(response)?`,
+    load: { app: 'download-file', args: [bytes], connections },
+    bars: times(factor === 1.2 ? 1 : factor),
+  },
+]);
 
 /** The output cache, and peers that answer without an application. */
 const cached = {
@@ -78,7 +111,28 @@ export const stack = [
     question: 'Requests/s of a hello world (writeHead and end) on 50 connections that stay?',
     load: { app: 'hello', connections: 50 },
     bars: times(2),
-    note: 'Aimed at: 2.6.',
+    barsOn: { 26: [{ than: 'nginx', atLeast: 0.95 }] },
+  },
+  {
+    ...serving,
+    name: 'query',
+    question: 'A request with eight header fields, whose query string is read?',
+    load: {
+      app: 'query',
+      connections: 50,
+      target: '/search?q=millrace&page=2&sort=new',
+      headers: [
+        'User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+        'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+        'Accept-Language: en-US,en;q=0.5',
+        'Accept-Encoding: gzip, deflate, br',
+        'Referer: http://localhost/',
+        'Cookie: session=0123456789abcdef0123456789abcdef',
+        'Cache-Control: no-cache',
+      ],
+    },
+    bars: times(1.8),
+    note: 'The eighth field is Host.',
   },
   {
     ...withNginx,
@@ -96,6 +150,7 @@ export const stack = [
     question: 'Requests/s of the hello world with 16 requests in flight on each of 50 connections?',
     load: { app: 'hello', connections: 50, pipelining: 16 },
     bars: times(5),
+    barsOn: { 26: times(4.6) },
   },
   {
     ...withNginx,
@@ -103,6 +158,7 @@ export const stack = [
     question: 'Requests/s of the hello world with a connection for each request?',
     load: { app: 'hello', connections: 50, close: true },
     bars: times(2.5),
+    barsOn: { 26: [perCpu(0.9, 'nginx')] },
   },
   {
     ...serving,
@@ -115,14 +171,9 @@ export const stack = [
     },
     tools: [...serving.tools, 'node, buffered', 'millrace, buffered'],
     bars: [...times(2.5), { than: 'millrace, buffered', atLeast: 0.95 }],
+    barsOn: { 26: [...times(2.8), { than: 'millrace, buffered', atLeast: 0.95 }] },
   },
-  {
-    ...serving,
-    name: 'download',
-    question: 'Responses of 64 KiB?',
-    load: { app: 'download', connections: 50 },
-    bars: times(1.2),
-  },
+  ...downloads,
   {
     ...serving,
     name: 'upload',
@@ -130,6 +181,22 @@ export const stack = [
     // More requests in flight do not fit into the cache, and the run would measure its misses.
     load: { app: 'upload', connections: 10, bodyBytes: 2 ** 20 },
     bars: times(1.2),
+    barsOn: { 26: times(1.15) },
+  },
+  {
+    ...serving,
+    name: 'upload-file',
+    question: 'Uploads of 100 MiB, piped to a file in memory?',
+    load: { app: 'upload-file', connections: 2, bodyBytes: 100 * 2 ** 20, seconds: 4 },
+    bars: times(1),
+  },
+  {
+    ...serving,
+    name: 'multipart',
+    question: 'Forms with a file of 1 MiB, read by busboy?',
+    load: { app: 'multipart', connections: 10, formBytes: 2 ** 20 },
+    bars: times(1),
+    packages: ['busboy'],
   },
   ...frameworks,
   mounted,
@@ -207,6 +274,15 @@ export const stack = [
     name: 'shared-close',
     question: 'The same with a connection for each request?',
     load: { ...twoPrefixes, alternating: true, close: true },
+  },
+  {
+    name: 'launch',
+    kind: 'launch',
+    question: 'A trivial application, from the start of its process until it listens?',
+    load: { app: 'launch' },
+    tools: ['node', 'millrace'],
+    baseline: 'node',
+    bars: [{ atMostMs: 15 }],
   },
   {
     name: 'idle',

@@ -1,6 +1,6 @@
 // Runs cases of idle connections: the server's memory with few and with many open connections.
 import { connect } from 'node:net';
-import { checkBar, formatRatio } from '../ratios.js';
+import { checkBar, describeBars, formatRatio } from '../ratios.js';
 import { formatFailures, runRounds, withServer } from '../rounds.js';
 import { computeMedian } from '../statistics.js';
 import { formatCount, formatTable } from '../table.js';
@@ -75,4 +75,9 @@ export function summarize({ vary, bars, baseline }, { runs, failures }) {
   head.push('KiB for each more', `÷ ${base}`);
   const judged = bars.map((bar) => checkBar(bar, runs));
   return [...formatTable(head, rows), '', ...formatFailures(failures), ...judged];
+}
+
+/** Describes the result of a case for the tables. */
+export function describe(bench, { runs }) {
+  return describeBars(bench, runs, 'bytesEach');
 }

@@ -1,5 +1,6 @@
 // Reads the resident memory of a process from Linux (proc(5)).
 import { readFileSync, writeFileSync } from 'node:fs';
+import { listDescendants } from '../proc.js';
 
 /** Reads a line of /proc/<pid>/status in kB: `VmRSS`, the resident memory, or `VmHWM`, its peak. */
 export function memoryKb(pid, key) {
@@ -13,3 +14,9 @@ export function resetPeak(pid) {
 }
 
 export const mib = (kb) => (kb / 1024).toFixed(1);
+
+/** Reads the resident memory of a process and its descendants in kB. */
+export function readTreeKb(pid) {
+  const pids = [pid, ...listDescendants(pid)];
+  return pids.reduce((sum, one) => sum + memoryKb(one, 'VmRSS'), 0);
+}

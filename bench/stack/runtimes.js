@@ -58,7 +58,7 @@ export function findRuntimes({ node = process.execPath, register }) {
 const CERTIFICATE = 'ecdsa';
 
 function app(...argv) {
-  return (load) => ({ kind: 'app', argv, app: load.app, tls: load.tls && CERTIFICATE });
+  return ({ app, args, tls }) => ({ kind: 'app', argv, app, args, tls: tls && CERTIFICATE });
 }
 
 /** Builds a server with an application for each path of the load, all on one port. */
@@ -77,10 +77,9 @@ function readVersion(binary) {
   return status === 0 ? stdout.trim() : null;
 }
 
-/** Lists the installed versions of the frameworks of the applications. */
-export function frameworkVersions() {
-  const lock = new URL('../package-lock.json', import.meta.url);
+/** Reads the versions of packages from the lock file of a folder, which is relative to this module. */
+export function readPackageVersions(folder, names) {
+  const lock = new URL(`${folder}/package-lock.json`, import.meta.url);
   const { packages } = JSON.parse(readFileSync(lock, 'utf8'));
-  const names = ['express', 'fastify', 'koa'];
   return Object.fromEntries(names.map((name) => [name, packages[`node_modules/${name}`].version]));
 }

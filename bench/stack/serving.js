@@ -1,16 +1,14 @@
 // Runs cases of serving: the servers in turn under the same load from millrace.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createBody } from '../bodies.js';
 import { formatDisturbance } from '../quiet.js';
-import { checkBar, formatRatio } from '../ratios.js';
+import { checkBar, describeBars, formatRatio } from '../ratios.js';
 import { formatFailures, runRounds, withServer } from '../rounds.js';
 import { computeMedian } from '../statistics.js';
 import { formatCount, formatShare, formatTable } from '../table.js';
+import { formatFallbacks, formatNativeShare, refuseFailed } from './served.js';
 
 /** Load before each measurement, in which hot code is compiled. */
 const WARMUP_SECONDS = 1;
-/** Maximum share of failed requests in a valid run. */
-const MAX_FAILED = 0.001;
 
 /** Runs a case with a new server for each run; resolves with `{ runs, failures, rate }`. */
 export async function run(bench, context) {
@@ -27,15 +25,12 @@ export async function run(bench, context) {
 
 async function measure(name, load, context) {
   const server = context.found.get(name).server(load);
-  const body = load.bodyBytes ? bodyFile(load.bodyBytes, context.directory) : load.body;
+  const asked = { ...load, ...createBody(load, context.directory), warmup: WARMUP_SECONDS };
   const { used, stopped } = await withServer({ server }, context, (run) =>
-    run('millrace', { ...load, body, warmup: WARMUP_SECONDS }, { observe: false }),
+    run('millrace', asked, { observe: false }),
   );
   const { command, others, said } = used;
-  if (said.requests === 0 || said.errors > MAX_FAILED * said.requests) {
-    const why = [`${said.errors} of ${said.requests} requests failed`, ...said.errorKinds];
-    throw new Error(why.join(', '));
-  }
+  refuseFailed(said);
   const requestsPerCpuSecond = said.requestsPerSecond / said.serverBusy;
   const cpuUsPerRequest = 1e6 / requestsPerCpuSecond;
   // A client that waited for its core was disturbed by other processes, even if they used little CPU in total.
@@ -43,13 +38,6 @@ async function measure(name, load, context) {
   const { served = null, moved } = stopped;
   const cpu = { requestsPerCpuSecond, cpuUsPerRequest };
   return { command, ...said, others: disturbed, ...cpu, served, moved };
-}
-
-/** Writes a body of this size to a file, and returns the client's argument for it. */
-function bodyFile(bytes, directory) {
-  const path = join(directory, 'body');
-  writeFileSync(path, Buffer.alloc(bytes, 'x'));
-  return `@${path}`;
 }
 
 /** Formats the result of a case as lines. */
@@ -69,7 +57,7 @@ export function summarize(bench, { runs, failures, rate }) {
     ['server busy', (own) => formatShare(computeMedian(own.map((one) => one.serverBusy)))],
     ['client busy', (own) => formatShare(computeMedian(own.map((one) => one.generatorBusy)))],
     ...(bench.columns ?? []).map((name) => optionalColumns[name]),
-    ['native', computeNativeShare],
+    ['native', formatNativeShare],
     ['errors', (own) => formatCount(own.reduce((sum, one) => sum + one.errors, 0))],
   ];
   const rows = names.map((row) => {
@@ -81,7 +69,7 @@ export function summarize(bench, { runs, failures, rate }) {
     '',
     ...(rate ? [`- sent: ${formatCount(rate)} requests/s, Poisson arrivals`] : []),
     ...formatFailures(failures),
-    ...bench.bars.flatMap((bar) => formatBar(bar, runs)),
+    ...bench.bars.flatMap((bar) => listJudged(bar, runs)).map((bar) => checkBar(bar, runs)),
     ...formatFallbacks(runs),
     ...formatClientBound(runs, names),
     formatDisturbance(runs, bench.quiet),
@@ -101,38 +89,23 @@ function computeMovesPerRequest(runs) {
   return all > 0 ? (moves / all).toFixed(3) : '-';
 }
 
-/** Computes the share of the requests that Millrace served natively, by its own counters. */
-function computeNativeShare(runs) {
-  const reported = runs.map(({ served }) => served).filter(Boolean);
-  const native = reported.reduce((sum, one) => sum + one.native, 0);
-  const all = reported.reduce((sum, one) => sum + one.native + one.fallback, 0);
-  return all > 0 ? formatShare(native / all) : '-';
-}
-
-/** Formats the reasons why Node's own code served some requests. */
-function formatFallbacks(runs) {
-  const sums = {};
-  for (const { served } of runs) {
-    for (const [why, times] of Object.entries(served?.fallbackReasons ?? {})) {
-      sums[why] = (sums[why] ?? 0) + times;
-    }
-  }
-  return Object.entries(sums).map(
-    ([why, times]) => `- handed over to Node: ${why}, ${formatCount(times)}`,
-  );
-}
-
 const clientBound = (runs) => runs.filter((one) => one.clientBound.length > 0);
 
 /**
- * Formats the line of a bar. If the client was the limit in most runs of the row, a second line compares a figure that does
- * not depend on the client: the requests that the server handles per second of CPU.
+ * The requirements that are judged for a bar. If the client was the limit in most runs of the row, a second one compares a
+ * figure that does not depend on the client: the requests that the server handles per second of CPU.
  */
-function formatBar(bar, runs) {
+function listJudged(bar, runs) {
   const own = runs.filter(({ row }) => row === (bar.row ?? 'millrace'));
   const bound = !bar.metric && clientBound(own).length > own.length / 2;
-  const judged = bound ? [bar, { ...bar, metric: 'requestsPerCpuSecond' }] : [bar];
-  return judged.map((one) => checkBar(one, runs));
+  return bound ? [bar, { ...bar, metric: 'requestsPerCpuSecond' }] : [bar];
+}
+
+/** Describes the result of a case for the tables. */
+export function describe(bench, { runs }) {
+  const judged = bench.bars.flatMap((bar) => listJudged(bar, runs));
+  const metric = bench.bars[0]?.metric ?? 'requestsPerSecond';
+  return describeBars({ ...bench, bars: judged }, runs, metric);
 }
 
 /** Formats a line for each row in which the client was the limit. */

@@ -34,10 +34,17 @@ test('a section replaces the one of its name, and all others stay unchanged', ()
 
 test('a new section is inserted in the order of the list, a variant after its case', () => {
   const { text } = replaced(file(section('three'), section('one')), 'two, Node 24');
-  const both = replaced(text, 'two').text;
+  const both = replaced(text, 'two, Node 20').text;
   const names = [...parseSections(both).sections.keys()];
-  assert.deepEqual(names, ['one', 'two', 'two, Node 24', 'three']);
-  assert.equal(both, replaced(both, 'two').text);
+  assert.deepEqual(names, ['one', 'two, Node 20', 'two, Node 24', 'three']);
+  assert.equal(both, replaced(both, 'two, Node 20').text);
+});
+
+test('the section of a case replaces its variants, which are in it now', () => {
+  const before = file(section('one'), section('two, Node 20'), section('two, Node 24'));
+  const { text, dropped } = replaced(before, 'two', '### Node 24');
+  assert.deepEqual([...parseSections(text).sections.keys()], ['one', 'two']);
+  assert.deepEqual(dropped, []);
 });
 
 test('sections of removed cases are dropped and named', () => {

@@ -1,6 +1,15 @@
 use crate::heads::Heads;
 use crate::responses::Responses;
 
+/// What has arrived of a request that is not complete.
+#[derive(Default)]
+pub struct Unfinished {
+    /// The start of a head whose end has not arrived.
+    head: Vec<u8>,
+    /// The bytes that its body lacks, once the head has arrived.
+    missing: Option<usize>,
+}
+
 /// Turns the bytes of requests into the bytes of responses, for all connections of a thread.
 pub struct Answers {
     heads: Heads,
@@ -14,17 +23,18 @@ impl Answers {
         Self { heads: Heads::default(), responses: Responses::new(body), requests: 0 }
     }
 
-    /// The responses to the complete heads in `partial` and `input`, and whether the connection
-    /// ends with them. What is incomplete stays in `partial`.
-    pub fn to(&mut self, partial: &mut Vec<u8>, input: &[u8]) -> (&[u8], bool) {
-        let found = if partial.is_empty() {
-            let found = self.heads.find(input);
-            partial.extend_from_slice(&input[found.length..]);
+    /// The responses to the complete requests in `unfinished` and `input`, and whether the connection
+    /// ends with them. What is incomplete stays in `unfinished`.
+    pub fn to(&mut self, unfinished: &mut Unfinished, input: &[u8]) -> (&[u8], bool) {
+        let Unfinished { head, missing } = unfinished;
+        let found = if head.is_empty() {
+            let found = self.heads.find(missing, input);
+            head.extend_from_slice(&input[found.length..]);
             found
         } else {
-            partial.extend_from_slice(input);
-            let found = self.heads.find(partial);
-            partial.drain(..found.length);
+            head.extend_from_slice(input);
+            let found = self.heads.find(missing, head);
+            head.drain(..found.length);
             found
         };
         self.requests += found.requests;

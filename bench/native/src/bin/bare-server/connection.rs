@@ -3,15 +3,14 @@ use std::os::fd::RawFd;
 
 use millrace_bench::socket;
 
-use crate::answers::Answers;
+use crate::answers::{Answers, Unfinished};
 use crate::tls::Session;
 
 /// A connection of the server; closes its descriptor when it goes.
 pub struct Connection {
     fd: RawFd,
     tls: Option<Box<Session>>,
-    /// The start of a head whose end has not arrived.
-    partial: Vec<u8>,
+    unfinished: Unfinished,
     /// What the socket had no room for.
     unsent: Vec<u8>,
     /// Ends when everything is sent.
@@ -20,7 +19,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(fd: RawFd, tls: Option<Box<Session>>) -> Self {
-        Self { fd, tls, partial: Vec::new(), unsent: Vec::new(), close: false }
+        Self { fd, tls, unfinished: Unfinished::default(), unsent: Vec::new(), close: false }
     }
 
     /// Answers all that has arrived; false when the connection is at its end.
@@ -34,11 +33,11 @@ impl Connection {
             };
             let input = &buffer[..count];
             if let Some(tls) = &mut self.tls {
-                let (output, close) = tls.answer(&mut self.partial, input, answers)?;
+                let (output, close) = tls.answer(&mut self.unfinished, input, answers)?;
                 self.close = close;
                 self.send(&output)?;
             } else {
-                let (output, close) = answers.to(&mut self.partial, input);
+                let (output, close) = answers.to(&mut self.unfinished, input);
                 self.close = close;
                 self.send(output)?;
             }

@@ -1,7 +1,7 @@
 //! The server that is faster than its client.
 //!
-//! Edge-triggered epoll; every complete request head (`\r\n\r\n`) is answered with one canned 200,
-//! all responses to one read leave in one write. `Connection: close` is honoured. Prints its port
+//! Edge-triggered epoll; every complete request (a head up to `\r\n\r\n`, and as many bytes as its
+//! `Content-Length` says) is answered with one canned 200, all responses to one read leave in one write. `Connection: close` is honoured. Prints its port
 //! as one line of JSON when it listens, and what it counted as another when it is told to end.
 //!
 //! ```text

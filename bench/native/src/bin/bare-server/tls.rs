@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::version::TLS13;
 
-use crate::answers::Answers;
+use crate::answers::{Answers, Unfinished};
 use crate::counts::Counts;
 
 /// TLS 1.3 with session tickets, for the certificate and key in these PEM files.
@@ -47,7 +47,7 @@ impl Session {
     /// What to send in answer to the ciphertext `input`, and whether the connection ends with it.
     pub fn answer(
         &mut self,
-        partial: &mut Vec<u8>,
+        unfinished: &mut Unfinished,
         mut input: &[u8],
         answers: &mut Answers,
     ) -> io::Result<(Vec<u8>, bool)> {
@@ -62,7 +62,7 @@ impl Session {
                     close = true;
                     break;
                 }
-                let (responses, last) = answers.to(partial, &plain[..count]);
+                let (responses, last) = answers.to(unfinished, &plain[..count]);
                 self.connection.writer().write_all(responses)?;
                 close = last;
             }

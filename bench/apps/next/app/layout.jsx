@@ -1,0 +1,9 @@
+export const metadata = { title: 'Next' };
+
+export default function Layout({ children }) {
+  return (
+    <html lang="en">
+      <body>{children}</body>
+    </html>
+  );
+}

@@ -1,0 +1,122 @@
+// The tables of the documents, from the figures of the newest runs. Pure.
+import { computeMedian } from './statistics.js';
+import { formatTable } from './table.js';
+
+/** The cases that README.md shows, and their titles there. */
+const SHOWN = {
+  hello: 'hello',
+  express: 'Express 5',
+  fastify: 'Fastify 5',
+  koa: 'Koa 3',
+  'tls-keep-alive': 'TLS',
+  'pipelining-16': 'pipelined',
+  upload: 'upload of 1 MiB',
+};
+
+/** Lists the major versions of Node.js of these cases, the newest first. */
+function listMajors(cases) {
+  const all = Object.values(cases).flatMap(({ on }) => on.map(({ node }) => node));
+  return [...new Set(all)].toSorted((one, other) => other - one);
+}
+
+const on = ({ on: measured }, major) => measured.find(({ node }) => node === major);
+
+/** Formats where and from which commits the figures are: one, if all were measured by one command. */
+function formatOrigin(cases) {
+  const list = (key) => [...new Set(Object.values(cases).map((one) => one[key]))].join('; ');
+  return `Measured ${list('date')} on ${list('cpu')}, commit ${list('commit')}.`;
+}
+
+/** Orders the cases as `names` has them; those that are not among them come last. */
+function order(cases, names) {
+  const place = (name) => (names.includes(name) ? names.indexOf(name) : names.length);
+  const sorted = Object.entries(cases).toSorted(([one], [other]) => place(one) - place(other));
+  return Object.fromEntries(sorted);
+}
+
+/** Formats a suite of servers: a row for each case, a column for each Node.js, and the peers and bars on the newest. */
+export function formatServers(cases, names) {
+  const majors = listMajors(cases);
+  const rows = Object.entries(order(cases, names)).map(([name, one]) => {
+    const { peers = {}, bars = [] } = on(one, majors[0]) ?? {};
+    return [
+      `\`${name}\``,
+      ...majors.map((major) => on(one, major)?.main ?? ''),
+      ...['bun', 'nginx'].map((peer) => peers[peer] ?? ''),
+      bars.join('; '),
+    ];
+  });
+  const titles = majors.map((major) => `Node ${major}`);
+  const head = ['case', ...titles, 'Bun', 'nginx', `bars on Node ${majors[0]}`];
+  return [...formatTable(head, rows), '', formatOrigin(cases)];
+}
+
+/** Formats the load suite: a row for each case. */
+export function formatLoad(cases, names) {
+  const rows = Object.entries(order(cases, names)).map(([name, { on: measured }]) => {
+    const [{ main, bars }] = measured;
+    return [`\`${name}\``, main, bars.join('; ')];
+  });
+  return [...formatTable(['case', 'millrace ÷ peer', 'bars'], rows), '', formatOrigin(cases)];
+}
+
+/** Formats the suite of applications: a table for each Node.js. */
+export function formatApps(cases, names) {
+  const sorted = Object.entries(order(cases, names));
+  const tables = listMajors(cases).map((major) => {
+    const rows = sorted.flatMap(([name, one]) => {
+      const figures = on(one, major);
+      if (!figures) return [];
+      const { cpuUs, main, savedUs, throughput, memory, bars } = figures;
+      const cells = [cpuUs, main, savedUs.toFixed(1), throughput, memory];
+      return [[`\`${name}\``, ...cells, bars.join('; ')]];
+    });
+    const head = [
+      `Node ${major}`,
+      ...['CPU µs per request, plain → stack', 'plain ÷ stack', 'µs less', 'requests/s'],
+      ...['memory', 'bars'],
+    ];
+    return [...formatTable(head, rows), ''];
+  });
+  return [...tables.flat(), formatOrigin(cases)];
+}
+
+/** Formats the table of README.md: a row for each Node.js. */
+export function formatShown(cases) {
+  const shown = Object.keys(SHOWN).filter((name) => name in cases);
+  const rows = listMajors(cases).map((major) => [
+    `Node ${major}`,
+    ...shown.map((name) => (on(cases[name], major)?.main ?? '').split(' ')[0]),
+  ]);
+  const head = ['requests/s, `node:http` = 1', ...shown.map((name) => SHOWN[name])];
+  const picked = Object.fromEntries(shown.map((name) => [name, cases[name]]));
+  return [...formatTable(head, rows), '', formatOrigin(picked)];
+}
+
+/** Formats the line of README.md that says what to expect of an application, on the newest Node.js. */
+export function formatExpectation(cases) {
+  const [major] = listMajors(cases);
+  const saved = Object.values(cases).flatMap((one) => on(one, major)?.savedUs ?? []);
+  const [least, most] = [Math.min(...saved), Math.max(...saved)].map((us) => us.toFixed(0));
+  return [
+    `What to expect: on Node ${major} the stack takes about ${computeMedian(saved).toFixed(0)} µs of CPU time off each request,`,
+    `whatever the application costs (${least} to ${most} µs in ${saved.length} applications).`,
+  ];
+}
+
+/**
+ * Replaces the lines between the comments that name a block in a document. Throws an error if the document has no such
+ * block.
+ */
+export function replaceBlock(text, name, lines) {
+  const [begin, end] = [`<!-- figures: ${name} -->\n`, `<!-- end of figures -->`];
+  const [before, rest] = split(text, begin);
+  const [, after] = split(rest, end);
+  if (after === undefined) throw new Error(`has no block of figures "${name}"`);
+  return `${before}${begin}${lines.join('\n')}\n${end}${after}`;
+}
+
+function split(text = '', separator) {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+}

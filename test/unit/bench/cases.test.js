@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildForm } from '../../../bench/bodies.js';
+import { suites } from '../../../bench/cases.js';
+import { adaptCase } from '../../../bench/nodes.js';
+import { computeMore } from '../../../bench/stack/launch.js';
+import { buildCommand, tools } from '../../../bench/tools.js';
+
+test('names of cases are unique in a suite, and sections can be told apart by them', () => {
+  for (const cases of Object.values(suites)) {
+    const names = cases.map(({ name }) => name);
+    assert.deepEqual(names, [...new Set(names)]);
+    assert.ok(names.every((name) => /^[\w-]+$/.test(name)));
+  }
+});
+
+test('a version of Node.js has its own bars where a case has such', () => {
+  const bench = { name: 'hello', bars: ['of all'], barsOn: { 26: ['of 26'] } };
+  assert.deepEqual(adaptCase(bench, 26).bars, ['of 26']);
+  assert.deepEqual(adaptCase(bench, 24).bars, ['of all']);
+  assert.deepEqual(adaptCase({ barsOn: { 26: ['of 26'] } }, 24).bars, []);
+});
+
+test('a form has two fields and a file, and ends with the closing boundary', async () => {
+  const bytes = buildForm(3);
+  const boundary = /^--(.*)\r\n/.exec(bytes)[1];
+  const headers = { 'Content-Type': `multipart/form-data; boundary=${boundary}` };
+  const form = await new Response(bytes, { headers }).formData();
+  assert.deepEqual([...form.keys()], ['title', 'text', 'file']);
+  assert.equal(await form.get('file').text(), 'xxx');
+});
+
+test('a file is uploaded by each client that the case names', () => {
+  const upload = suites.load.find(({ name }) => name === 'upload-1-mib');
+  const load = { url: 'http://127.0.0.1/', seconds: 1, connections: 1, bodyFile: '/tmp/body' };
+  for (const name of upload.tools.filter((one) => one !== 'millrace' && tools[one].find()))
+    assert.match(buildCommand(name, load).text, /\/tmp\/body/, name);
+  const asked = { ...load, body: '@/tmp/body', headers: ['A: b'] };
+  assert.match(buildCommand('millrace', asked).text, / -b @\/tmp\/body -H A: b /);
+});
+
+test('what a start takes more is the median over rounds of the difference of means', () => {
+  const runs = [
+    [0, 'node', 40],
+    [0, 'millrace', 52],
+    [0, 'millrace', 54],
+    [0, 'node', 42],
+    [1, 'node', 60],
+    [1, 'millrace', 70],
+  ].map(([round, row, wallMs]) => ({ round, row, wallMs }));
+  const { median, low, high } = computeMore(runs, 'millrace', 'node', 'wallMs');
+  assert.deepEqual([median, low, high], [11, 10, 12]);
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  formatApps,
+  formatExpectation,
+  formatServers,
+  formatShown,
+  replaceBlock,
+} from '../../../bench/overview.js';
+
+const measured = (commit, on) => ({ date: '2026-11-26', cpu: 'AMD EPYC', commit, on });
+const figures = (node, main, more) => ({ node, main, peers: {}, bars: [], ...more });
+const hello = measured('abc', [
+  figures(24, '2.38 [2.3..2.4]'),
+  figures(26, '1.85 [1.8..1.9]', { peers: { nginx: '2.04' }, bars: ['≥ 0.95 × nginx: open'] }),
+]);
+const upload = measured('abc', [
+  figures(26, '0.72 [0.7..0.8]', { bars: ['≥ 1.15 × node: missed'] }),
+]);
+
+test('the versions of Node.js stand side by side, the newest first, and cases in their order', () => {
+  assert.deepEqual(formatServers({ upload, hello }, ['hello', 'upload']), [
+    '| case | Node 26 | Node 24 | Bun | nginx | bars on Node 26 |',
+    '| --- | ---: | ---: | ---: | ---: | ---: |',
+    '| `hello` | 1.85 [1.8..1.9] | 2.38 [2.3..2.4] |  | 2.04 | ≥ 0.95 × nginx: open |',
+    '| `upload` | 0.72 [0.7..0.8] |  |  |  | ≥ 1.15 × node: missed |',
+    '',
+    'Measured 2026-11-26 on AMD EPYC, commit abc.',
+  ]);
+});
+
+test('figures of several commits name them all', () => {
+  const both = { hello, upload: { ...upload, commit: 'def' } };
+  assert.match(formatServers(both, []).at(-1), /commit abc; def\.$/);
+});
+
+test('the short table has a row for each version, with medians alone', () => {
+  assert.deepEqual(formatShown({ hello, upload, query: hello }).slice(0, 4), [
+    '| requests/s, `node:http` = 1 | hello | upload of 1 MiB |',
+    '| --- | ---: | ---: |',
+    '| Node 26 | 1.85 | 0.72 |',
+    '| Node 24 | 2.38 |  |',
+  ]);
+});
+
+test('applications have a table for each version, and a line with the time that they save', () => {
+  const app = (savedUs) =>
+    measured('abc', [
+      figures(26, '2.1', { cpuUs: '43.0 → 20.1', savedUs, throughput: '2.0', memory: '1.1' }),
+    ]);
+  const cases = { yoga: app(14.6), express: app(22.9), next: app(18) };
+  const lines = formatApps(cases, ['express', 'next', 'yoga']);
+  assert.equal(lines[2], '| `express` | 43.0 → 20.1 | 2.1 | 22.9 | 2.0 | 1.1 |  |');
+  assert.equal(lines.at(-1), 'Measured 2026-11-26 on AMD EPYC, commit abc.');
+  assert.equal(
+    formatExpectation(cases).join(' '),
+    'What to expect: on Node 26 the stack takes about 18 µs of CPU time off each request, whatever the application costs (15 to 23 µs in 3 applications).',
+  );
+});
+
+test('a block of a document is replaced between its comments', () => {
+  const block = (name, text) => `<!-- figures: ${name} -->\n${text}\n<!-- end of figures -->`;
+  const document = `a\n\n${block('load', 'old')}\n\nb\n\n${block('stack', 'old')}\n`;
+  const expected = `a\n\n${block('load', 'old')}\n\nb\n\n${block('stack', '| 1 |\n| 2 |')}\n`;
+  assert.equal(replaceBlock(document, 'stack', ['| 1 |', '| 2 |']), expected);
+  assert.equal(replaceBlock(expected, 'stack', ['| 1 |', '| 2 |']), expected);
+  assert.throws(() => replaceBlock(document, 'apps', []), /no block of figures "apps"/);
+});
