@@ -668,6 +668,8 @@ export interface NativeSettings {
   screens: boolean
   /** 0: no limit. */
   maxInFlight: number
+  /** Connections at once, as far as they are accepted while JavaScript is busy; missing: no limit. */
+  maxConnections?: number
   /** 0: no limit. */
   responseMs: number
   /** What those that take longer are answered with. */

@@ -316,7 +316,7 @@ impl<'a> Batch<'a> {
 
     /// At least half of it is taken.
     pub(crate) fn is_half_full(&self) -> bool {
-        !self.silent && self.count >= self.capacity() / 2 || self.used >= self.bytes.len() / 2
+        self.count >= self.capacity() / 2 || self.used >= self.bytes.len() / 2
     }
 
     /// A connection has its turn.

@@ -101,8 +101,7 @@ impl Shared {
         while self.handover.is_watched() {
             // It may have come for something else than a turn, which does not set it.
             watchdog.start()?;
-            while !readiness.has_fired(watchdog::LIMIT.or(self.limit()))? {
-                self.give_up();
+            while !readiness.has_fired(watchdog::LIMIT)? {
                 if !self.handover.is_watched() {
                     return Ok(());
                 }
@@ -160,19 +159,18 @@ impl Shared {
 
     /// Gives up what has taken too long, where there is nothing else to do.
     fn give_up(&self) {
-        if !self.deadlines.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Some(mut state) = self.handover.try_beside() {
-            state.reactor.give_up();
-        }
+        while self.deadlines.load(Ordering::Relaxed)
+            && let Some(mut state) = self.handover.try_beside()
+            && state.reactor.give_up(&|| self.handover.is_wanted())
+            && !self.handover.is_wanted()
+        {}
     }
 
-    /// A turn of the companion; `true`: there is more to do.
+    /// A turn of the companion, of a few steps; `true`: there is more to do.
     fn standby_turn(&self) -> io::Result<bool> {
         let state = &mut *self.handover.beside();
         state.bytes.resize(SCRATCH, 0);
-        state.reactor.standby_turn(&mut state.bytes)
+        state.reactor.standby_turn(&mut state.bytes, &|| self.handover.is_wanted())
     }
 }
 

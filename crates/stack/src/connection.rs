@@ -51,6 +51,8 @@ pub(crate) enum Flow {
 pub(crate) struct Effects {
     /// A request was answered without the caller.
     pub(crate) answered: bool,
+    /// The caller has a request, and had none before.
+    pub(crate) asked: bool,
     /// A request has removed entries of the cache.
     pub(crate) invalidated: bool,
     /// The end of a handshake is to be sent, with the first response if there is one.
@@ -200,6 +202,20 @@ impl Connection {
             ReadState::Hello | ReadState::Secured => true,
             ReadState::Handshake { .. } | ReadState::Through | ReadState::Ended => false,
         }
+    }
+
+    /// Since when the caller has not begun to answer; [`Nanos::NEVER`]: it has nothing to answer, or cannot any more.
+    pub(crate) fn unanswered_since(&self) -> Nanos {
+        match self.write_state {
+            WriteState::Ended => Nanos::NEVER,
+            _ => self.lane.unanswered_since(),
+        }
+    }
+
+    /// Since when a handshake with a server goes on; [`Nanos::NEVER`]: none does.
+    pub(crate) fn handshaking_since(&self, server: usize) -> Nanos {
+        let goes_on = self.is_handshaking() && self.blocked != Blocked::Closed;
+        if goes_on && self.server == server { self.lane.incoming.began } else { Nanos::NEVER }
     }
 
     /// TLS is not agreed on yet.

@@ -61,6 +61,7 @@ mod response_tracker;
 pub mod router;
 mod server;
 pub mod settings;
+mod started;
 mod transport;
 mod watchdog;
 

@@ -49,9 +49,9 @@ use crate::transport::Transport;
 /// What is left for the end of a turn. Connections that live after their first batch are registered then: one whose only
 /// request is answered at once costs no registration. This happens in the order in which they came: epoll tells of those
 /// that are readable in the order of their registration, and so do their requests reach the application.
-const SETTLING: Work = Work::REGISTER.and(Work::UNCORK).and(Work::FLUSH_HANDSHAKE).and(Work::ADMIT);
-/// The end of a handshake waits for the responses of a turn.
-const BEFORE_TURN: Work = Work::REGISTER.and(Work::UNCORK).and(Work::ADMIT);
+const SETTLING: Work = Work::REGISTER.and(Work::UNCORK);
+/// What the caller has a part in as well.
+const BEHIND_CALLER: Work = Work::FLUSH_HANDSHAKE.and(Work::ADMIT);
 /// Events taken from the system at once.
 const READY: usize = 256;
 
@@ -74,16 +74,20 @@ pub struct Reactor {
     ready_sources: Vec<Source>,
     /// Connections of which something is to be reported, those that have waited longest first.
     reports: Queue,
-    /// Connections with work for the end of a turn, when the caller has taken its batch.
+    /// Connections with work for the end of a turn.
     settling: Queue,
+    /// Those with work for when the caller has taken its batch.
+    behind_caller: Queue,
     /// Connections whose end was told in this batch; their places are free when it has been taken.
     closed: Queue,
     /// A turn's batch is being taken: [`Self::wake_again`] follows.
     in_turn: bool,
     /// Servers that were removed; this batch may still name them.
     removed: Vec<usize>,
-    /// Some of the run queue had no turn in the last pass over it, as there was no room.
+    /// Some of the run queue had no turn in the last pass over it, as there was no room or no time.
     unfinished: bool,
+    /// Listeners that accept no more before the caller is there.
+    crowded: Vec<usize>,
     woken: bool,
     timers_changed: bool,
     /// Of a reactor that shares addresses.
@@ -115,10 +119,12 @@ impl Reactor {
             ready_sources: Vec::new(),
             reports: Queue::new(Work::REPORT),
             settling: Queue::new(SETTLING),
+            behind_caller: Queue::new(BEHIND_CALLER),
             closed: Queue::new(Work::FREE),
             in_turn: false,
             removed: Vec::new(),
             unfinished: false,
+            crowded: Vec::new(),
             woken: false,
             timers_changed: false,
             router: None,
@@ -156,12 +162,15 @@ impl Reactor {
     pub fn turn(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
         self.in_turn = true;
         self.connections.reuse_vacated();
-        self.settle(BEFORE_TURN);
+        self.settle(usize::MAX);
+        // The end of a handshake waits for the responses of a turn.
+        self.follow_caller(Work::ADMIT);
         self.free_closed();
         self.drop_removed(batch);
         let goes_on = !self.reports.is_empty() || self.unfinished;
         self.report_pending(batch);
         if self.reports.is_empty() {
+            self.accept_again();
             self.take_events(batch, goes_on)?;
         } else {
             // What is new now comes behind those that wait.
@@ -221,14 +230,7 @@ impl Reactor {
         }
         self.woken = false;
         let ready = std::mem::replace(&mut self.ready, Events::with_capacity(0));
-        if let Some(router) = &mut self.router {
-            for event in &ready {
-                if let Source::Router(key) = Source::of(event.token()) {
-                    router.on_ready(key);
-                }
-            }
-            self.run_router();
-        }
+        self.tell_router(&ready);
         if goes_on {
             self.run_ready(batch);
         }
@@ -286,7 +288,7 @@ impl Reactor {
         self.unfinished = false;
         for _ in 0..connections {
             let next = self.run_queue.first(&self.connections);
-            let is_full = !batch.silent && !batch.can_tell() || !all && batch.is_half_full();
+            let is_full = !batch.can_tell() || !all && batch.is_half_full();
             if is_full || next.is_some_and(|next| !next.fits(batch)) {
                 self.unfinished = true;
                 break;
@@ -319,17 +321,17 @@ impl Reactor {
     /// makes the descriptor readable if work remains.
     pub fn wake_again(&mut self) {
         self.in_turn = false;
-        self.settle(SETTLING);
+        self.settle(usize::MAX);
+        self.follow_caller(BEHIND_CALLER);
         if self.has_ready() || !self.removed.is_empty() || !self.reports.is_empty() {
             self.call_again();
         }
     }
 
-    /// Does what connections have left for the end of a turn, as far as it is of these kinds.
-    fn settle(&mut self, kinds: Work) {
-        for _ in 0..self.settling.len() {
-            let Some((connection, work)) = self.settling.pop_some(&mut self.connections, kinds)
-            else {
+    /// Does what connections have left for the end of a turn: so many at most.
+    fn settle(&mut self, most: usize) {
+        for _ in 0..self.settling.len().min(most) {
+            let Some((connection, work)) = self.settling.pop(&mut self.connections) else {
                 continue;
             };
             if work.intersects(Work::UNCORK) {
@@ -344,6 +346,17 @@ impl Reactor {
                 let token = Source::Connection(connection.id).token();
                 socket.register(self.poll.registry(), token).ok();
             }
+        }
+    }
+
+    /// Does what connections have left for when the caller has taken its batch, as far as it is of these kinds.
+    fn follow_caller(&mut self, kinds: Work) {
+        for _ in 0..self.behind_caller.len() {
+            let Some((connection, work)) =
+                self.behind_caller.pop_some(&mut self.connections, kinds)
+            else {
+                continue;
+            };
             // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
             if work.intersects(Work::FLUSH_HANDSHAKE) && connection.queued() == 0 {
                 connection.flush().ok();

@@ -7,6 +7,7 @@ use millrace_net::Nanos;
 use millrace_net::tls::secure_context::SecureContext;
 
 use crate::settings::Settings;
+use crate::started::Started;
 
 /// A server as its connections meet it.
 #[derive(Debug)]
@@ -22,10 +23,16 @@ pub(crate) struct Server {
     /// Requests that are with the caller, and those that have come since it is busy.
     pub(crate) in_flight: u32,
     pub(crate) held: u32,
+    /// Those that the caller has not begun to answer, where responses have a limit.
+    pub(crate) unanswered: Started,
     /// What handshakes are answered with while the caller is busy.
     pub(crate) context: Option<SecureContext>,
-    /// There is a timer for its handshakes.
+    /// Handshakes that go on, and whether there is a timer for them.
+    pub(crate) handshakes: Started,
     pub(crate) has_handshake_timer: bool,
+    /// Its connections, and those of them that were accepted since the caller has heard of all that there was to report.
+    pub(crate) connections: usize,
+    pub(crate) accepted_untold: usize,
     /// When the timer comes for those who wait for another's response.
     pub(crate) timed: Nanos,
     pub(crate) counts: ServerCounts,
@@ -50,6 +57,10 @@ pub struct ServerCounts {
     pub timed_out: u64,
 }
 
+/// Connections that are accepted while the caller is busy: as many as wait in the system's queue, by Node's default. Those
+/// beyond wait there.
+pub(crate) const MOST_UNTOLD: usize = 511;
+
 /// The line of an answer behind which the connection ends (RFC 9112, section 9.6).
 const CLOSES: &[u8] = b"Connection: close\r\n";
 
@@ -61,7 +72,11 @@ impl Server {
             settings,
             answers: Vec::new(),
             lines: Vec::new(),
+            unanswered: Started::default(),
+            handshakes: Started::default(),
             has_handshake_timer: false,
+            connections: 0,
+            accepted_untold: 0,
             timed: Nanos::NEVER,
             in_flight: 0,
             held: 0,
@@ -86,6 +101,12 @@ impl Server {
     /// One more request would be too much.
     pub(crate) fn is_full(&self) -> bool {
         self.settings.max_in_flight.is_some_and(|most| self.in_flight + self.held >= most)
+    }
+
+    /// No more connections are accepted before the caller is there.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let most = self.settings.max_connections.unwrap_or(usize::MAX);
+        self.accepted_untold >= MOST_UNTOLD || self.connections >= most
     }
 
     /// Whether anything may be answered from the cache.

@@ -32,6 +32,8 @@ pub struct Settings {
     pub screens: bool,
     /// Requests that are with the caller at once; while it is busy, those beyond are refused. `None`: no limit.
     pub max_in_flight: Option<u32>,
+    /// Connections at once. While the caller is busy, those beyond are not accepted; otherwise it decides. `None`: no limit.
+    pub max_connections: Option<usize>,
     /// How long a response may take; while the caller is busy, those that take longer are given up. `None`: no limit.
     pub response_limit: Option<Duration>,
     /// The status that those are answered with: 408, 503 or 504.
@@ -54,6 +56,7 @@ impl Default for Settings {
             counts_requests: false,
             screens: false,
             max_in_flight: None,
+            max_connections: None,
             response_limit: None,
             response_status: 408,
             tls: None,

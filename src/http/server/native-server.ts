@@ -69,6 +69,7 @@ export class NativeServer {
   #keepAliveTimeout: unknown;
   #maxHeadersCount: unknown;
   #maxHeaderSize: unknown;
+  #maxConnections: unknown;
   limits: Readonly<StackLimits>;
   /** Whether there is an output cache whose responses have `Cache-Status`. */
   caches = false;
@@ -169,6 +170,9 @@ export class NativeServer {
       countsRequests: positive(server.maxRequestsPerSocket) > 0,
       screens: this.requiresAdmission,
       maxInFlight: Math.min(this.limits.maxRequestsInFlight, 0xffff_ffff),
+      ...(this.maxConnections <= 0xffff_ffff && {
+        maxConnections: Math.max(0, Math.ceil(this.maxConnections)),
+      }),
       responseMs: this.limits.responseTimeout,
       responseStatus: this.limits.responseTimeoutStatus,
       ...toNativeOptions(getCacheOptions(server)),
@@ -226,6 +230,7 @@ export class NativeServer {
     this.#keepAliveTimeout = this.server.keepAliveTimeout;
     this.#maxHeadersCount = this.server.maxHeadersCount;
     this.#maxHeaderSize = this.server.maxHeaderSize;
+    this.#maxConnections = this.server.maxConnections;
     const cache = getCacheOptions(this.server);
     this.caches = cache !== null;
     this.reportsCacheStatus = cache?.status === true;
@@ -368,9 +373,14 @@ export class NativeServer {
 
   open(id: number): ServerSocket | null {
     const { server } = this;
-    if (this.caches && this.requiresAdmission !== this.#configuredAdmission) this.configure();
+    if (
+      !Object.is(server.maxConnections, this.#maxConnections) ||
+      (this.caches && this.requiresAdmission !== this.#configuredAdmission)
+    ) {
+      this.configure();
+    }
     const socket = this.create(id);
-    if (this.#isFull()) {
+    if (server._connections >= this.maxConnections) {
       native.stackClose(id, false);
       if (server.listenerCount('drop') > 0) {
         const local = socket.address() as { address?: string; port?: number; family?: string };
@@ -393,11 +403,12 @@ export class NativeServer {
     return socket;
   }
 
-  #isFull(): boolean {
-    const { maxConnections, _connections } = this.server;
+  /** Number of connections from which on Node drops new ones; infinite or `NaN`: it drops none. */
+  get maxConnections(): number {
+    const { maxConnections } = this.server;
     // Zero means "no connections" since Node 22, and "no limit" before.
     const isLimit = MAJOR < 22 ? Boolean(maxConnections) : maxConnections != null;
-    return isLimit && _connections >= maxConnections;
+    return isLimit ? Number(maxConnections) : Infinity;
   }
 
   connected(socket: ServerSocket): void {

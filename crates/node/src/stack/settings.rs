@@ -34,6 +34,8 @@ pub struct NativeSettings {
     pub screens: bool,
     /// 0: no limit.
     pub max_in_flight: u32,
+    /// Connections at once, as far as they are accepted while JavaScript is busy; missing: no limit.
+    pub max_connections: Option<u32>,
     /// 0: no limit.
     pub response_ms: f64,
     /// What those that take longer are answered with.
@@ -61,6 +63,7 @@ impl From<NativeSettings> for Settings {
             counts_requests: native.counts_requests,
             screens: native.screens,
             max_in_flight: (native.max_in_flight > 0).then_some(native.max_in_flight),
+            max_connections: native.max_connections.map(|most| most as usize),
             response_limit: positive(native.response_ms),
             response_status: native.response_status,
             tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(FOREVER)),

@@ -70,7 +70,12 @@ impl<T> Handover<T> {
     /// The own thread has begun a turn since there were so many, or waits for the value. A companion that has seen what the own
     /// thread did to the value in a turn is told of that turn: the value's lock orders them.
     pub(crate) fn is_back(&self, turns: u64) -> bool {
-        self.turns() != turns || self.wanted.load(Ordering::Relaxed)
+        self.turns() != turns || self.is_wanted()
+    }
+
+    /// The own thread waits for the value.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
     }
 
     /// The value, for a companion.

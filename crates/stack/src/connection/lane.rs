@@ -8,8 +8,6 @@
 //!   responses:       in_flight = told - complete, in the order of the requests
 //! ```
 
-use std::time::Duration;
-
 use millrace_http::{HeadParser, ReceivedHead};
 use millrace_net::Nanos;
 
@@ -84,9 +82,10 @@ impl Lane {
         self.in_flight == 0 && self.incoming.began == Nanos::NEVER
     }
 
-    /// The caller has taken longer than this for a response of which nothing was sent.
-    pub(crate) fn is_overdue(&self, limit: Duration, now: Nanos) -> bool {
-        self.in_flight > 0 && self.untouched && !self.timed_out && now.since(self.asked_at) >= limit
+    /// Since when the caller has a request of which nothing was answered; [`Nanos::NEVER`]: it has none.
+    pub(crate) fn unanswered_since(&self) -> Nanos {
+        let waits = self.in_flight > 0 && self.untouched && !self.timed_out;
+        if waits { self.asked_at } else { Nanos::NEVER }
     }
 
     /// So many bytes of the next request have come.

@@ -384,6 +384,7 @@ impl Connection {
         let (fields, target, method) = (head.fields, head.target, head.method);
         let span = Span::new(start, start + head.length);
         cx.batch.push(self.id, Event::Request { head: span, flags, fields, target, method });
+        cx.effects.asked |= self.lane.in_flight == 0;
         self.lane.on_told(head, action, cx.now);
         match head.framing {
             RequestFraming::None | RequestFraming::Length(0) => self.next_head(),

@@ -129,81 +129,93 @@ impl Reactor {
         if registers_later && settings.screens && address.is_none() {
             connection.blocked = Blocked::Admission;
         }
-        let handshakes = connection.is_handshaking();
         if registers_later {
             self.settling.push(&mut connection, Work::REGISTER);
         }
         self.connections.insert(connection);
-        if handshakes {
-            self.watch_handshakes(server);
-        }
+        self.count_connections(server, |count| count + 1);
+        self.watch_handshake(server, id);
         Ok(id)
     }
 
-    /// The limit of handshakes with a server holds for a connection that has come to it.
-    pub(super) fn watch_handshakes(&mut self, server: usize) {
-        let Some(of) = self.servers.get_mut(server) else { return };
-        if let Some(limit) = of.settings.tls
-            && !std::mem::replace(&mut of.has_handshake_timer, true)
-        {
-            self.timers.push(self.now + limit, Timer::Handshakes(server));
-            self.timers_changed = true;
+    /// The number of a server's connections changes.
+    pub(super) fn count_connections(&mut self, server: usize, change: fn(usize) -> usize) {
+        if let Some(server) = self.servers.get_mut(server) {
+            server.connections = change(server.connections);
         }
     }
 
     pub(super) fn accept(&mut self, id: usize, batch: &mut Batch<'_>) {
         for _ in 0..ACCEPTS {
-            let Some(accepting) = self.listeners.get_mut(id) else { return };
-            if !accepting.ready {
-                return;
-            }
-            if !batch.silent && !batch.can_tell() || batch.bytes.len() < batch.used + READ {
+            if !batch.can_tell() || batch.bytes.len() < batch.used + READ {
                 break;
             }
-            let (server, address) = (accepting.server, accepting.address);
-            match accepting.listener.accept() {
-                Ok((socket, peer)) => {
-                    let added = self.add(socket, peer, server, SocketOrigin::Listener { address });
-                    if added.is_err()
-                        && let Some(server) = self.servers.get_mut(server)
-                    {
-                        server.counts.lost += 1;
-                    }
-                    if let Ok(id) = added {
-                        self.on_accepted(id, batch);
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    accepting.ready = false;
-                    return;
-                }
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
-                    ) => {}
-                // The caller finds the same in its next turn.
-                Err(_) if !batch.can_tell() => {
-                    self.timers.push(self.now, Timer::Accept(id));
-                    self.timers_changed = true;
-                    return;
-                }
-                Err(error) => {
-                    // Their descriptors are needed.
-                    self.lingering.clear();
-                    let error = error.raw_os_error().unwrap_or(0);
-                    batch.push_global(Event::AcceptFailed { error, server });
-                    self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));
-                    return;
-                }
+            if !self.accept_next(id, batch) {
+                return;
             }
         }
         self.ready_sources.push(Source::Listener(id));
     }
 
+    /// Whether the next connection from a listener waits for the caller.
+    pub(super) fn is_crowded(&self, id: usize) -> bool {
+        let accepting = self.listeners.get(id);
+        accepting.and_then(|it| self.servers.get(it.server)).is_some_and(Server::is_crowded)
+    }
+
+    /// Accepts one; `false`: there is none for now.
+    pub(super) fn accept_next(&mut self, id: usize, batch: &mut Batch<'_>) -> bool {
+        let Some(accepting) = self.listeners.get_mut(id).filter(|it| it.ready) else {
+            return false;
+        };
+        let (server, address) = (accepting.server, accepting.address);
+        match accepting.listener.accept() {
+            Ok((socket, peer)) => {
+                let added = self.add(socket, peer, server, SocketOrigin::Listener { address });
+                if added.is_err()
+                    && let Some(server) = self.servers.get_mut(server)
+                {
+                    server.counts.lost += 1;
+                }
+                if let Ok(id) = added {
+                    self.on_accepted(id, batch);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                accepting.ready = false;
+                return false;
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
+                ) => {}
+            // The caller finds the same in its next turn.
+            Err(_) if !batch.can_tell() => {
+                self.timers.push(self.now, Timer::Accept(id));
+                self.timers_changed = true;
+                return false;
+            }
+            Err(error) => {
+                // Their descriptors are needed.
+                self.lingering.clear();
+                let error = error.raw_os_error().unwrap_or(0);
+                batch.push_global(Event::AcceptFailed { error, server });
+                self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));
+                return false;
+            }
+        }
+        true
+    }
+
     /// Tells of a connection that was accepted, and takes its first request.
     fn on_accepted(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
+        if batch.silent
+            && let Some(server) = self.servers.get_mut(connection.server)
+        {
+            server.accepted_untold += 1;
+        }
         if connection.unopened {
             // Told with the first of its requests that is for this server.
         } else if !batch.can_tell() {
@@ -212,7 +224,7 @@ impl Reactor {
         } else {
             batch.push(id, Event::Open { server: connection.server });
             if connection.blocked == Blocked::Admission {
-                self.settling.push(connection, Work::ADMIT);
+                self.behind_caller.push(connection, Work::ADMIT);
             }
         }
         if connection.is_unregistered() {

@@ -108,6 +108,7 @@ impl Reactor {
         let mut connection = self.connections.remove(id)?;
         if let Some(server) = self.servers.get_mut(connection.server) {
             server.in_flight = server.in_flight.saturating_sub(connection.lane.in_flight);
+            server.connections = server.connections.saturating_sub(1);
             connection.leave_cache(server, self.now);
         }
         self.go_on_woken(connection.server);

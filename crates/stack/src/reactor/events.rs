@@ -37,7 +37,7 @@ impl Reactor {
             && connection.blocked == Blocked::Admission
             && !connection.unreported.opened
         {
-            self.settling.push(connection, Work::ADMIT);
+            self.behind_caller.push(connection, Work::ADMIT);
         }
         self.after_untold(id);
     }
@@ -46,12 +46,16 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if effects.handshake_done {
             if connection.lane.in_flight > 0 {
-                self.settling.push(connection, Work::FLUSH_HANDSHAKE);
+                self.behind_caller.push(connection, Work::FLUSH_HANDSHAKE);
             } else {
                 // What fails here is told when the connection is read.
                 connection.flush().ok();
             }
         }
+        if effects.asked {
+            self.watch_response(id);
+        }
+        let Some(connection) = self.connections.get_mut(id) else { return };
         if effects.invalidated {
             let server = connection.server;
             self.go_on_woken(server);

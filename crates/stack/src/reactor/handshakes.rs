@@ -6,31 +6,48 @@ use millrace_net::tls::server::ServerTlsStream;
 
 use super::{Reactor, Timer};
 use crate::batch::Batch;
-use crate::connection::state::Blocked;
+use crate::connection::id::{ConnId, Connections};
+
+/// Whether a handshake with a server that began then still goes on.
+fn goes_on(connections: &Connections, server: usize) -> impl Fn(Nanos, ConnId) -> bool {
+    move |at, id| connections.get(id).is_some_and(|it| it.handshaking_since(server) == at)
+}
 
 impl Reactor {
     pub(super) fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
         let Some(of) = self.servers.get_mut(server) else { return };
         of.has_handshake_timer = false;
         let Some(limit) = of.settings.tls else { return };
-        let mut next = Nanos::NEVER;
-        for connection in self.connections.iter_mut() {
-            if connection.server != server
-                || !connection.is_handshaking()
-                || connection.blocked == Blocked::Closed
-            {
-                continue;
+        let connections = &mut self.connections;
+        while let Some((began, id)) = of.handshakes.first(goes_on(connections, server)) {
+            if began + limit > self.now || !batch.can_tell() {
+                of.has_handshake_timer = true;
+                self.timers.push((began + limit).max(self.now), Timer::Handshakes(server));
+                return;
             }
-            let at = connection.lane.incoming.began + limit;
-            if at <= self.now && batch.can_tell() {
+            of.handshakes.remove_first();
+            if let Some(connection) = connections.get_mut(id) {
                 connection.tell_timeout(batch);
-            } else {
-                next = next.min(at.max(self.now));
             }
         }
-        if next != Nanos::NEVER {
-            of.has_handshake_timer = true;
-            self.timers.push(next, Timer::Handshakes(server));
+    }
+
+    /// The limit of handshakes with a server holds for a connection that has come to it.
+    pub(super) fn watch_handshake(&mut self, server: usize, id: ConnId) {
+        let (Some(of), Some(connection)) = (self.servers.get_mut(server), self.connections.get(id))
+        else {
+            return;
+        };
+        let (Some(limit), began) = (of.settings.tls, connection.handshaking_since(server)) else {
+            return;
+        };
+        if began == Nanos::NEVER {
+            return;
+        }
+        of.handshakes.push(began, id, goes_on(&self.connections, server));
+        if !std::mem::replace(&mut of.has_handshake_timer, true) {
+            self.timers.push(began + limit, Timer::Handshakes(server));
+            self.timers_changed = true;
         }
     }
 

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use millrace_net::readiness::Token;
+use millrace_net::readiness::{Events, Token};
 use millrace_net::socket::Socket;
 use millrace_net::{Clock as _, Nanos};
 
@@ -83,6 +83,16 @@ impl Reactor {
     }
 
     /// What others have said before a request came is known when that is looked at.
+    pub(super) fn tell_router(&mut self, ready: &Events) {
+        let Some(router) = &mut self.router else { return };
+        for event in ready {
+            if let Source::Router(key) = Source::of(event.token()) {
+                router.on_ready(key);
+            }
+        }
+        self.run_router();
+    }
+
     pub(super) fn run_router(&mut self) {
         self.call_router(self.now, |router, context| router.run(context));
     }
@@ -126,10 +136,10 @@ impl Reactor {
         if let Route::Server(server) = route
             && connection.unopened
         {
-            connection.server = server;
-            if connection.is_handshaking() {
-                self.watch_handshakes(server);
-            }
+            let before = std::mem::replace(&mut connection.server, server);
+            self.count_connections(before, |count| count.saturating_sub(1));
+            self.count_connections(server, |count| count + 1);
+            self.watch_handshake(server, id);
             return self.run_again(id);
         }
         let Some(routing) = &connection.routing else { return };

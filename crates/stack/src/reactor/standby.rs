@@ -3,37 +3,151 @@
 use std::io;
 use std::time::Duration;
 
-use millrace_net::Clock as _;
+use millrace_net::readiness::{Event, Events};
 use millrace_net::tls::secure_context::SecureContext;
+use millrace_net::{Clock as _, Nanos};
 
 use super::Reactor;
-use crate::batch::{Batch, Event};
+use super::source::Source;
+use crate::batch::{self, Batch};
 use crate::connection::Unreported;
-use crate::connection::id::ConnId;
-use crate::connection::state::{Blocked, Change, WriteState};
+use crate::connection::id::{ConnId, Connections};
+use crate::connection::state::{Blocked, Change};
 use crate::connection::work::Work;
 use crate::server::{Server, ServerCounts};
 
-/// What is done at the end of a turn of which the caller hears nothing.
-const WITHOUT_CALLER: Work = Work::REGISTER.and(Work::UNCORK);
 /// The caller's own timer comes first, unless it is busy.
 const GRACE: Duration = Duration::from_millis(25);
+/// Steps of a turn: a connection that has its turn, one that is accepted, a response that is given up. And what is taken from the
+/// system at once.
+pub(super) const STEPS: usize = 16;
+
+/// What is left of a turn.
+struct Steps<'a> {
+    left: usize,
+    /// Somebody waits for the reactor.
+    is_wanted: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Steps<'a> {
+    fn new(is_wanted: &'a dyn Fn() -> bool) -> Self {
+        Self { left: STEPS, is_wanted }
+    }
+
+    /// One more may be taken, and is.
+    fn take(&mut self) -> bool {
+        let may = self.left > 0 && !(self.is_wanted)();
+        self.left -= usize::from(may);
+        may
+    }
+}
 
 impl Reactor {
     /// As [`Self::turn`], while the caller is busy: answers what the cache has. Connections of which something is to be told
     /// are parked, with what they have received, until the caller's next turn; so are timers. The descriptor stays readable
-    /// then, so that this turn comes. `bytes` are scratch. Gives whether there is more to do at once.
-    pub(crate) fn standby_turn(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
-        self.settle(WITHOUT_CALLER);
-        self.take_events(&mut Batch::silent(bytes), false)?;
-        self.give_up();
+    /// then, so that this turn comes. `bytes` are scratch. It ends after a few steps, and at once if the reactor `is_wanted`:
+    /// what is left is done in the next turn of either kind. Gives whether there is more to do at once.
+    pub(crate) fn standby_turn(
+        &mut self,
+        bytes: &mut [u8],
+        is_wanted: &dyn Fn() -> bool,
+    ) -> io::Result<bool> {
+        let (mut batch, mut steps) = (Batch::silent(bytes), Steps::new(is_wanted));
+        self.settle(STEPS);
+        self.note_events(&mut batch)?;
+        let gives_up = self.give_up_some(&mut steps);
+        self.run_some(&mut batch, &mut steps);
+        self.flush_router();
         // The caller may not come for what was only accepted.
-        self.settle(WITHOUT_CALLER);
-        let is_left = self.has_ready() || !self.removed.is_empty() || !self.reports.is_empty();
-        if self.timers_changed || is_left {
+        self.settle(STEPS);
+        let goes_on = self.has_ready() || !self.settling.is_empty() || gives_up;
+        let is_left = !self.removed.is_empty() || !self.reports.is_empty();
+        if self.timers_changed || goes_on || is_left || !self.crowded.is_empty() {
             self.call_again();
         }
-        Ok(self.has_ready())
+        Ok(goes_on)
+    }
+
+    /// Takes events. Connections that have something to receive have their turns one by one.
+    fn note_events(&mut self, batch: &mut Batch<'_>) -> io::Result<()> {
+        let mut ready = Events::with_capacity(STEPS);
+        match self.poll.poll(&mut ready, Some(Duration::ZERO)) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => self.now = self.clock.now(),
+        }
+        self.woken = false;
+        self.tell_router(&ready);
+        for event in &ready {
+            match Source::of(event.token()) {
+                Source::Connection(id) => self.note(id, event, batch),
+                Source::Relay(id) => self.run_again(id),
+                _ => self.on_event(event, batch),
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, id: ConnId, event: &Event, batch: &mut Batch<'_>) {
+        if event.is_writable() {
+            self.on_writable(id, batch);
+        }
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            connection.on_readable(event.is_read_closed());
+            self.run_queue.push(connection, Work::READ);
+        }
+        if event.is_error() {
+            self.on_error(id, batch);
+        }
+    }
+
+    /// Lets connections go on, and accepts more.
+    fn run_some(&mut self, batch: &mut Batch<'_>, steps: &mut Steps<'_>) {
+        let sources = std::mem::take(&mut self.ready_sources);
+        // Half is for connections that come.
+        let for_others = if sources.is_empty() { 0 } else { STEPS / 2 };
+        for _ in 0..self.run_queue.len() {
+            if steps.left <= for_others || !steps.take() {
+                break;
+            }
+            if let Some((connection, _)) = self.run_queue.pop(&mut self.connections) {
+                let id = connection.id;
+                self.receive(id, batch);
+            }
+        }
+        self.unfinished = !self.run_queue.is_empty();
+        for source in sources {
+            match source {
+                Source::Listener(id) => self.accept_some(id, batch, steps),
+                Source::Lingering(id) if steps.take() => self.discard(id, batch),
+                source => self.ready_sources.push(source),
+            }
+        }
+    }
+
+    fn accept_some(&mut self, id: usize, batch: &mut Batch<'_>, steps: &mut Steps<'_>) {
+        loop {
+            if self.is_crowded(id) {
+                if !self.crowded.contains(&id) {
+                    self.crowded.push(id);
+                }
+                return;
+            }
+            if !steps.take() {
+                return self.ready_sources.push(Source::Listener(id));
+            }
+            if !self.accept_next(id, batch) {
+                return;
+            }
+        }
+    }
+
+    /// The caller is there, and has heard of all that was accepted.
+    pub(super) fn accept_again(&mut self) {
+        for (_, server) in &mut self.servers {
+            server.accepted_untold = 0;
+        }
+        self.ready_sources.extend(self.crowded.drain(..).map(Source::Listener));
     }
 
     /// Sees to what a connection could not be told of.
@@ -49,34 +163,58 @@ impl Reactor {
         }
     }
 
-    /// Answers where the caller has not begun to in time, and ends our side.
-    pub(crate) fn give_up(&mut self) {
-        self.now = self.clock.now();
-        let mut given_up = Vec::new();
-        for connection in self.connections.iter_mut() {
-            let Some(server) = self.servers.get_mut(connection.server) else { continue };
-            let limit = server.settings.response_limit;
-            let is_overdue = |limit| connection.lane.is_overdue(limit + GRACE, self.now);
-            if connection.write_state == WriteState::Ended || !limit.is_some_and(is_overdue) {
-                continue;
-            }
-            server.counts.timed_out += 1;
-            connection.lane.timed_out = true;
-            connection.write_state.end(false);
-            connection.unreported.answered_last = true;
-            // One that is gone is found so by the caller.
-            connection.send(late_answer(server.settings.response_status), false).ok();
-            given_up.push((connection.id, connection.queued() == 0));
+    /// The caller has a request, and had none before.
+    pub(super) fn watch_response(&mut self, id: ConnId) {
+        let Some(connection) = self.connections.get(id) else { return };
+        if let Some(server) = self.servers.get_mut(connection.server)
+            && server.settings.response_limit.is_some()
+        {
+            let since = connection.unanswered_since();
+            server.unanswered.push(since, id, is_unanswered(&self.connections));
         }
-        if !given_up.is_empty() {
+    }
+
+    /// Answers where the caller has not begun to in time, and ends our side: for a few requests, and for none if the reactor
+    /// `is_wanted`. Gives whether there may be more.
+    pub(crate) fn give_up(&mut self, is_wanted: &dyn Fn() -> bool) -> bool {
+        self.now = self.clock.now();
+        self.give_up_some(&mut Steps::new(is_wanted))
+    }
+
+    fn give_up_some(&mut self, steps: &mut Steps<'_>) -> bool {
+        while let Some(id) = self.first_late() {
+            if !steps.take() {
+                return true;
+            }
+            self.give_up_one(id);
             self.call_again();
         }
-        for (id, has_left) in given_up {
-            if has_left {
-                self.end_output(id);
-            }
-            self.park(id);
+        false
+    }
+
+    /// A connection whose response has not begun in time.
+    fn first_late(&mut self) -> Option<ConnId> {
+        let (now, connections) = (self.now, &self.connections);
+        self.servers.iter_mut().find_map(|(_, server)| {
+            let limit = server.settings.response_limit? + GRACE;
+            let (since, id) = server.unanswered.first(is_unanswered(connections))?;
+            (now.since(since) >= limit).then_some(id)
+        })
+    }
+
+    fn give_up_one(&mut self, id: ConnId) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(server) = self.servers.get_mut(connection.server) else { return };
+        server.counts.timed_out += 1;
+        connection.lane.timed_out = true;
+        connection.write_state.end(false);
+        connection.unreported.answered_last = true;
+        // One that is gone is found so by the caller.
+        connection.send(late_answer(server.settings.response_status), false).ok();
+        if connection.queued() == 0 {
+            self.end_output(id);
         }
+        self.park(id);
     }
 
     /// Whether there are responses that may have to be given up while the caller is busy.
@@ -131,9 +269,9 @@ impl Reactor {
             let untold = std::mem::take(&mut connection.unreported);
             connection.blocked.end_by(Change::Reported);
             if untold.opened {
-                batch.push(id, Event::Open { server: connection.server });
+                batch.push(id, batch::Event::Open { server: connection.server });
                 if connection.blocked == Blocked::Admission {
-                    self.settling.push(connection, Work::ADMIT);
+                    self.behind_caller.push(connection, Work::ADMIT);
                 }
             }
             if untold.secured {
@@ -141,11 +279,11 @@ impl Reactor {
                 connection.tell_secure(batch);
             }
             if untold.drained {
-                batch.push(id, Event::Drained);
+                batch.push(id, batch::Event::Drained);
             }
             if untold.answered_last {
                 connection.open(batch);
-                batch.push(id, Event::Answered);
+                batch.push(id, batch::Event::Answered);
             }
             match untold.broken {
                 // It is closed by whoever hears of the failure.
@@ -155,6 +293,11 @@ impl Reactor {
             }
         }
     }
+}
+
+/// Whether nothing was answered of what the caller was asked then.
+fn is_unanswered(connections: &Connections) -> impl Fn(Nanos, ConnId) -> bool {
+    move |at, id| connections.get(id).is_some_and(|it| it.unanswered_since() == at)
 }
 
 /// What is sent in place of a late response, as the caller does when it is there.

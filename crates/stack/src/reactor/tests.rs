@@ -1,5 +1,7 @@
 //! What no caller sees: turns of the second thread that the first one does not follow, and memory.
 
+mod beside;
+
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -42,7 +44,7 @@ fn what_is_accepted_beside_is_watched_at_once() {
     reactor.set_router(Box::new(AllHere));
     reactor.listen(server, listener.into()).unwrap();
     let _client = TcpStream::connect(address).unwrap();
-    reactor.standby_turn(&mut vec![0; 256 * 1024]).unwrap();
+    reactor.standby_turn(&mut vec![0; 256 * 1024], &|| false).unwrap();
     let watched: Vec<bool> = reactor.connections.iter().map(|it| !it.is_unregistered()).collect();
     assert_eq!(watched, [true]);
 }
@@ -140,9 +142,9 @@ fn what_is_accepted_beside_waits_for_its_admission() {
     let server = reactor.add_server(Settings { screens: true, ..Settings::default() });
     reactor.listen(server, listener.into()).unwrap();
     let mut bytes = vec![0; 256 * 1024];
-    reactor.standby_turn(&mut bytes).unwrap();
+    reactor.standby_turn(&mut bytes, &|| false).unwrap();
     client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    reactor.standby_turn(&mut bytes).unwrap();
+    reactor.standby_turn(&mut bytes, &|| false).unwrap();
     assert_eq!(turn(&mut reactor), [Kind::Open as i32]);
     reactor.wake_again();
     assert_eq!(turn(&mut reactor), [Kind::Request as i32]);
@@ -163,9 +165,9 @@ fn a_response_is_given_up_once() {
     client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert_eq!(turn(&mut reactor), [Kind::Request as i32]);
     while reactor.counts(server).timed_out == 0 {
-        reactor.give_up();
+        reactor.give_up(&|| false);
     }
     let queued = reactor.queued(id);
-    reactor.give_up();
+    reactor.give_up(&|| false);
     assert_eq!((reactor.counts(server).timed_out, reactor.queued(id)), (1, queued));
 }

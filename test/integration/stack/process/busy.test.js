@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
-import { block, startClient } from '../../../fixtures/stack/busy.js';
+import { block, blockUntilNoMoreCome, startClient } from '../../../fixtures/stack/busy.js';
 import { listen } from '../../../fixtures/stack/listen.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
@@ -80,6 +80,50 @@ describe('maxRequestsInFlight while the loop is busy', () => {
       JSON.stringify({ end, more }),
     );
     assert.equal(server.stats().overloaded, 3);
+  });
+});
+
+describe('connections that come while the loop is busy', () => {
+  /** Length of Node's queue of connections that wait; as many are accepted while nobody hears of them. */
+  const QUEUE = 511;
+  /** What else may get a descriptor meanwhile. */
+  const OTHERS = 5;
+  const linux = { ...limits, skip: process.platform !== 'linux' };
+
+  async function crowd(t, clients, maxConnections) {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-crowd-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'connected');
+    let client;
+    let accepted = 0;
+    let dropped = 0;
+    const server = createServer({ cache: true }, (request, response) => {
+      if (request.url === '/block') {
+        client.go();
+        accepted = blockUntilNoMoreCome(file);
+      }
+      response.end('done');
+    });
+    server.maxConnections = maxConnections;
+    server.on('drop', () => dropped++);
+    client = startClient(t, await listen(t, server), 'crowd', clients, file);
+    await client.next();
+    const answers = await client.next();
+    const answered = answers.filter(({ status, body }) => status === 200 && body === 'done');
+    return { accepted, dropped, answered: answered.length };
+  }
+
+  test('most wait in the queue of the system, and all are answered', linux, async (t) => {
+    const { accepted, dropped, answered } = await crowd(t, 700, undefined);
+    assert.ok(accepted <= QUEUE + OTHERS, `${accepted} accepted`);
+    assert.deepEqual({ dropped, answered }, { dropped: 0, answered: 701 });
+  });
+
+  test('no more are accepted than maxConnections, and the others dropped', linux, async (t) => {
+    const { accepted, dropped, answered } = await crowd(t, 400, 20);
+    assert.ok(accepted <= 20 + OTHERS, `${accepted} accepted`);
+    assert.equal(dropped + answered, 401);
+    assert.ok(answered >= 20, `${answered} answered`);
   });
 });
 
