@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use millrace_net::{Clock as _, Monotonic};
@@ -16,6 +16,8 @@ use millrace_stack::{Companion, Reactor, Settings, Shared};
 
 /// Far more than it takes.
 const LIMIT: Duration = Duration::from_secs(10);
+/// Half of the time for which the own thread has to be away.
+const PUNCTUAL: Duration = Duration::from_millis(2);
 const STORED: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const OTHER: &[u8] = b"GET /other HTTP/1.1\r\nHost: a\r\n\r\n";
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -164,46 +166,51 @@ fn nobody_is_woken_while_the_own_thread_comes() {
     let _companion = Companion::start(&own.shared).unwrap();
     let mut client = own.connect();
     own.turn();
-    let before = sleeps();
     let clock = Monotonic::new();
     let began = clock.now();
-    while clock.now().since(began) < Duration::from_millis(300) {
+    let (before, mut last) = (sleeps(), began);
+    // While it was away for long, as on a busy machine, the companion may have stood in for it: it sleeps now and then.
+    let mut excused = 0;
+    while last.since(began) < Duration::from_millis(300) {
         client.write_all(STORED).unwrap();
         own.turn();
         assert!(read(&mut client).ends_with("ok"));
+        let now = clock.now();
+        if now.since(last) >= PUNCTUAL {
+            excused += 10 + now.since(last).as_millis() as u64;
+        }
+        last = now;
     }
-    // This thread may be kept from its core now and then. Who looks in every 2 ms sleeps 150 times.
+    // Who looks in every 2 ms sleeps 150 times.
     let slept = sleeps() - before;
-    assert!(slept < 60, "{slept}");
+    assert!(slept < 30 + excused, "{slept}, {excused} excused");
 }
 
 #[test]
 fn hits_go_on_between_the_turns_of_a_thread_that_handles_each_for_long() {
-    const TURNS: usize = 20;
     let own = Own::new(Settings::default());
     let _companion = Companion::start(&own.shared).unwrap();
     let mut client = own.connect();
-    let over = AtomicBool::new(false);
-    let hits = std::thread::scope(|scope| {
-        let hits = scope.spawn(|| {
-            let mut hits = 0;
+    let (hits, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
                 client.write_all(STORED).unwrap();
                 assert!(read(&mut client).ends_with("ok"));
-                hits += 1;
+                hits.fetch_add(1, Ordering::Relaxed);
             }
-            hits
         });
-        for _ in 0..TURNS {
+        let mut turns = 0;
+        // The turns alone answer one each.
+        while hits.load(Ordering::Relaxed) <= 2 * turns + 20 && turns < 1000 {
             own.turn();
+            turns += 1;
             // A handler.
             std::thread::sleep(Duration::from_millis(8));
         }
         over.store(true, Ordering::Relaxed);
-        hits.join().unwrap()
+        assert!(turns < 1000);
     });
-    // The turns alone answer one each.
-    assert!(hits > 2 * TURNS, "{hits}");
 }
 
 #[test]
