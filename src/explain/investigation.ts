@@ -17,6 +17,7 @@ export async function investigate(
   const runner = new ExperimentRunner(subject, baseline, options);
   try {
     await runner.countPoolJobs();
+    await runner.findWrittenFiles();
     await runner.runLiveExperiments();
     await runner.rampConnections();
     await runner.takeProfile();

@@ -55,6 +55,7 @@ const HANDLERS: Handlers = {
     observer.clientRequests.setDelay(ms) + observer.fetches.setDelay(ms),
   profile: (_, { ms }) => takeProfile(ms),
   poolJobs: (_, { ms }) => countPoolJobs(ms),
+  writtenFiles: ({ output }) => [...output.files],
   collect: () => collectGarbage(),
 };
 

@@ -4,10 +4,13 @@ import { isMainThread } from 'node:worker_threads';
 import { connectProbe, type OnDisconnect } from './agent.cjs';
 import { findCommandGroup } from './process/parent-watch.cjs';
 import { remapPorts } from './process/port-remap.cjs';
+import { setFilesAside } from './runtime/files-aside.cjs';
 
 const path = process.env.MILLRACE_PROBE;
 const remap = process.env.MILLRACE_PROBE_MOVED;
+const aside = process.env.MILLRACE_PROBE_ASIDE;
 if (isMainThread) {
+  if (aside !== undefined) setFilesAside(JSON.parse(aside));
   const isRemapped = remap !== undefined && remapPorts(JSON.parse(remap));
   if (path) connectProbe(path, false, createDisconnectHandler(isRemapped));
 }

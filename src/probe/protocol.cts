@@ -58,6 +58,11 @@ export interface ProcessCounters extends Counters {
   writes: number;
   writtenBytes: number;
   writeMs: number;
+  /** Synchronous writes to files other than standard output and error; the time includes that of flushes (fsync). */
+  fileWrites: number;
+  fileWrittenBytes: number;
+  fileWriteMs: number;
+  flushes: number;
 }
 
 export interface RouteCounters extends Counters {
@@ -166,6 +171,8 @@ export interface Commands {
   profile: { ms: number };
   /** Counts the jobs that begin in the thread pool, by the kind of their resource. */
   poolJobs: { ms: number };
+  /** Lists the files that were opened for writing synchronously. */
+  writtenFiles: Record<never, never>;
   /** Runs a full garbage collection. */
   collect: Record<never, never>;
 }
@@ -187,6 +194,8 @@ export interface Answers {
   /** In V8's own format. */
   profile: unknown;
   poolJobs: Record<string, number>;
+  /** Absolute paths. */
+  writtenFiles: string[];
   /** Bytes of the heap still in use. */
   collect: number;
 }

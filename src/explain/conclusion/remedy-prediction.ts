@@ -37,6 +37,8 @@ const REMEDY_EXPERIMENTS: Partial<Record<LimitId, RemedyExperiment | RemedyExper
   'many-writes': { experiment: 'writes corked', isPartial: true },
   // The lines are still formatted.
   logging: { experiment: 'output muted', isPartial: true },
+  // The calls remain, and the memory that they write to is no disk.
+  'synchronous-writes': { experiment: 'files aside', isPartial: true },
   'connection-churn': { experiment: 'keep-alive' },
   'tls-handshake': { experiment: 'tls kept' },
 };
@@ -58,6 +60,7 @@ const LOOP_TIME_LIMITS = new Set<LimitId>([
   'gc-young',
   'gc-old',
   'logging',
+  'synchronous-writes',
   'degrades-over-time',
   'idle-work',
 ]);

@@ -11,6 +11,7 @@ import {
 } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
+import { buildAsideEnvironment } from '../target/files-aside.js';
 import type { Change, ExperimentName, ExperimentSetting } from './types.js';
 
 /** One controlled change. */
@@ -268,6 +269,17 @@ export const EXPERIMENTS: Experiment[] = [
         ? 'the load has too few connections'
         : null),
     change: () => ({ withSecondProcess: true }),
+  },
+  {
+    ...defineRestart(
+      'files aside',
+      'restarted with empty files in memory in place of those that it writes',
+      ({ writtenFiles }) => buildAsideEnvironment(writtenFiles),
+    ),
+    findObstacle: (setting, { writtenFiles }) =>
+      requireRestart(setting) ??
+      requireProbe(setting) ??
+      (writtenFiles.length === 0 ? 'the server opened no file for synchronous writes' : null),
   },
   {
     ...defineRestart('fresh start', 'restarted, without other changes', () => ({})),

@@ -25,6 +25,7 @@ export type ExperimentName =
   | 'heap x2'
   | 'client deadline'
   | 'fresh start'
+  | 'files aside'
   | 'memory after rest'
   | 'dependency, connections x2'
   | 'pool wait, connections x2';

@@ -14,6 +14,7 @@ import {
 import * as loop from './event-loop/loop.js';
 import * as output from './event-loop/output.js';
 import { detectSerialized } from './event-loop/serialized.js';
+import { detectSynchronousWrites } from './event-loop/synchronous-writes.js';
 import * as workers from './event-loop/workers.js';
 import { detectManyWrites } from './event-loop/writes.js';
 import { type Detector, type Hypothesis, isHypothesis, type RuledOut } from './hypothesis.js';
@@ -77,6 +78,7 @@ export function evaluateHypotheses(
     memory.detectGcYoung,
     memory.detectGcOld,
     output.detectLogging,
+    detectSynchronousWrites,
     output.detectCompression,
     blocked.detectEventLoopBlocked,
     blocked.detectEventLoopSyncWait,

@@ -12,6 +12,7 @@ export const LIMIT_IDS = [
   'memory-growth',
   'compression',
   'logging',
+  'synchronous-writes',
   'single-core',
   'worker-imbalance',
   'cpu-quota',

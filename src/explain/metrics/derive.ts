@@ -32,6 +32,7 @@ export function deriveMetrics(seen: Observations): Metrics {
     connectionRamp: null,
     loopTime: null,
     poolJobs: null,
+    writtenFiles: [],
     sockets,
     deadlineMs: suggestDeadlineMs(inside),
   };

@@ -72,6 +72,8 @@ export interface Metrics {
   loopTime: LoopTimeBreakdown | null;
   /** Jobs that began in the thread pool under load; `null` if they were not counted. */
   poolJobs: PoolJobs | null;
+  /** Files that the server opened for writing synchronously. */
+  writtenFiles: string[];
   /** Use of the cores, over all blocks of the unchanged load so far. */
   machine: MachineUse | null;
   /** Share of a core that the busiest serving loop used before the load. */

@@ -190,8 +190,10 @@ export interface InsideView {
   };
   routes: RouteView[];
   outbound: OutboundView[];
-  /** Synchronous writes to stdout, stderr and files: per second, and share of time. */
+  /** Synchronous writes to stdout and stderr: per second, and share of time. */
   output: { writes: number; bytes: number; share: number };
+  /** Synchronous writes to other files and flushes of them: per second, and share of time of both. */
+  files: { writes: number; bytes: number; flushes: number; share: number };
   /** UV_THREADPOOL_SIZE at the start of the process; `null` for the default. */
   threadPoolSize: string | null;
   /** From `--max-semi-space-size`; `null` for V8's default. */

@@ -99,6 +99,14 @@ export class ExperimentRunner {
     this.#evaluation = this.#evaluate();
   }
 
+  /** Asks for the files that the server writes synchronously, if that is a possible limit. */
+  async findWrittenFiles(): Promise<void> {
+    const { hub } = this.#subject;
+    if (!this.#evaluation.hypotheses.some(({ limit }) => limit === 'synchronous-writes')) return;
+    const answers = (await hub?.command('writtenFiles', {}).catch(() => [])) ?? [];
+    this.#metrics = { ...this.#metrics, writtenFiles: [...new Set(answers.flat())] };
+  }
+
   /** Runs experiments on the running server, in interleaved rounds. */
   async runLiveExperiments(): Promise<void> {
     if (this.#isQuiet()) return;

@@ -10,6 +10,7 @@ import type { Endpoint } from '../../process/discovery/types.js';
 import { findFreePort } from '../../process/discovery/free-port.js';
 import { findListeningSockets } from '../../process/discovery/listening.js';
 import type { BlockLength } from './block-length.js';
+import { removeAsideFiles } from './files-aside.js';
 import { watchSockets, type SocketWatch } from '../observe/socket-sampler.js';
 import type { Change } from '../experiments/types.js';
 import type { ProbeCommand } from '../experiments/types.js';
@@ -342,6 +343,7 @@ export class ServerUnderTest {
   /** Ends everything that was started. */
   async close(): Promise<void> {
     await Promise.all([this.#stopServer(), this.stopSecondProcess()]);
+    removeAsideFiles();
   }
 }
 

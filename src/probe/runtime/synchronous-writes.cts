@@ -1,10 +1,26 @@
 import fs from 'node:fs';
 import { nextTick, now } from './clock.cjs';
+import { toPath } from './files-aside.cjs';
 
 type Write = NodeJS.WriteStream['write'];
 type StreamName = 'stdout' | 'stderr';
-type FileCall = 'writeSync' | 'appendFileSync' | 'writeFileSync';
+type FileCall = (typeof FILE_CALLS)[number];
+type FsFunction = (...args: unknown[]) => unknown;
 type Replacement = { undo(): void };
+
+/** Calls that write to a file or flush it, and wait for that. */
+const FILE_CALLS = [
+  'writeSync',
+  'writevSync',
+  'appendFileSync',
+  'writeFileSync',
+  'fsyncSync',
+  'fdatasyncSync',
+] as const;
+const FLUSHES = new Set<FileCall>(['fsyncSync', 'fdatasyncSync']);
+
+/** Maximum number of written files that are remembered. */
+const MAX_FILES = 100;
 
 /**
  * Measures synchronous writes to standard output, standard error and files. Node.js creates the two streams on first
@@ -12,7 +28,17 @@ type Replacement = { undo(): void };
  * stream exists.
  */
 export class SynchronousWrites {
-  readonly counters = { writes: 0, writtenBytes: 0, writeMs: 0 };
+  readonly counters = {
+    writes: 0,
+    writtenBytes: 0,
+    writeMs: 0,
+    fileWrites: 0,
+    fileWrittenBytes: 0,
+    fileWriteMs: 0,
+    flushes: 0,
+  };
+  /** Absolute paths of the files that were opened for writing. */
+  readonly files = new Set<string>();
   isMuted = false;
   isObserving = false;
   /** One write may call another; only the outer one counts. */
@@ -28,9 +54,8 @@ export class SynchronousWrites {
       this.#patchStream(name);
       if (patchStreams) void process[name];
     }
-    for (const name of ['writeSync', 'appendFileSync', 'writeFileSync'] as const) {
-      this.#patchFileCall(name);
-    }
+    for (const name of FILE_CALLS) this.#patchFileCall(name);
+    this.#patchOpen();
   }
 
   uninstall(): void {
@@ -68,7 +93,7 @@ export class SynchronousWrites {
     const output = this;
     const replaced = function (this: NodeJS.WriteStream, ...args: Parameters<Write>) {
       if (output.isMuted) return dropWrite(args);
-      return output.#measure(args[0], () => write.apply(this, args));
+      return output.#measure(() => write.apply(this, args), output.#countOutput(args[0]));
     } as Write;
     const own = Object.getOwnPropertyDescriptor(stream, 'write');
     Object.defineProperty(stream, 'write', { value: replaced, configurable: true, writable: true });
@@ -82,17 +107,41 @@ export class SynchronousWrites {
   }
 
   #patchFileCall(name: FileCall): void {
-    const original = fs[name] as (...args: unknown[]) => unknown;
     const output = this;
-    const replaced = function (this: unknown, ...args: unknown[]) {
-      const content = args[1];
-      if (name === 'writeSync' && output.isMuted && (args[0] === 1 || args[0] === 2)) {
-        return computeWriteLength(content, args);
-      }
-      return output.#measure(content, () => original.apply(this, args));
-    };
+    this.#patch(name, (original) => {
+      return function (this: unknown, ...args: unknown[]) {
+        const [file, content] = args;
+        const isStandard = file === 1 || file === 2;
+        if (name === 'writeSync' && output.isMuted && isStandard) {
+          return computeWriteLength(content, args);
+        }
+        if (typeof file !== 'number') output.#remember(file);
+        const count = FLUSHES.has(name)
+          ? output.#countFlush
+          : isStandard
+            ? output.#countOutput(content)
+            : output.#countFile(content);
+        return output.#measure(() => original.apply(this, args), count);
+      };
+    });
+  }
+
+  #patchOpen(): void {
+    const output = this;
+    this.#patch('openSync', (original) => {
+      return function (this: unknown, ...args: unknown[]) {
+        const [file, flags] = args;
+        if (typeof flags === 'string' && /[aw+]/.test(flags)) output.#remember(file);
+        return original.apply(this, args);
+      };
+    });
+  }
+
+  #patch(name: FileCall | 'openSync', replace: (original: FsFunction) => FsFunction): void {
+    const files = fs as unknown as Record<typeof name, FsFunction>;
+    const original = files[name];
+    const replaced = replace(original);
     Object.defineProperty(replaced, 'name', { value: name });
-    const files = fs as unknown as Record<FileCall, typeof original>;
     files[name] = replaced;
     this.#replacements.push({
       undo: () => {
@@ -101,7 +150,33 @@ export class SynchronousWrites {
     });
   }
 
-  #measure<T>(content: unknown, write: () => T): T {
+  #remember(file: unknown): void {
+    const path = toPath(file);
+    if (path !== null && this.files.size < MAX_FILES) this.files.add(path);
+  }
+
+  #countOutput(content: unknown): (ms: number) => void {
+    return (ms) => {
+      this.counters.writes++;
+      this.counters.writtenBytes += countBytes(content);
+      this.counters.writeMs += ms;
+    };
+  }
+
+  #countFile(content: unknown): (ms: number) => void {
+    return (ms) => {
+      this.counters.fileWrites++;
+      this.counters.fileWrittenBytes += countBytes(content);
+      this.counters.fileWriteMs += ms;
+    };
+  }
+
+  readonly #countFlush = (ms: number): void => {
+    this.counters.flushes++;
+    this.counters.fileWriteMs += ms;
+  };
+
+  #measure<T>(write: () => T, count: (ms: number) => void): T {
     if (!this.isObserving || this.#isWithinWrite) return write();
     this.#isWithinWrite = true;
     const from = now();
@@ -109,9 +184,7 @@ export class SynchronousWrites {
       return write();
     } finally {
       this.#isWithinWrite = false;
-      this.counters.writes++;
-      this.counters.writtenBytes += countBytes(content);
-      this.counters.writeMs += now() - from;
+      count(now() - from);
     }
   }
 }
@@ -132,5 +205,6 @@ function computeWriteLength(content: unknown, [, , second, third]: unknown[]): n
 
 function countBytes(content: unknown): number {
   if (typeof content === 'string') return Buffer.byteLength(content);
+  if (Array.isArray(content)) return content.reduce((sum, part) => sum + countBytes(part), 0);
   return ArrayBuffer.isView(content) ? content.byteLength : 0;
 }

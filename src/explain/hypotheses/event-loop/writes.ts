@@ -17,7 +17,8 @@ export const detectManyWrites: Detector = (metrics) => {
   const writes = written.reduce((sum, one) => sum + one, 0);
   if (written.length === 0 || Number.isNaN(writes) || !metrics.loop) return null;
   const each = writes / Math.max(1, metrics.throughput);
-  const logged = (metrics.base.inside?.output.writes ?? 0) / Math.max(1, metrics.throughput);
+  const { output, files } = metrics.base.inside ?? { output: { writes: 0 }, files: { writes: 0 } };
+  const logged = (output.writes + files.writes) / Math.max(1, metrics.throughput);
   // Queries to databases and calls to other services are written to sockets too.
   const asked = (metrics.base.inside?.outbound ?? []).reduce((sum, call) => sum + call.rate, 0);
   const toSockets = each - logged - asked / Math.max(1, metrics.throughput);

@@ -101,6 +101,19 @@ export const CPU = defineGroup('CPU', {
     detected: 'by experiment',
     note: "Needs the probe. By its signature if the logger buffers its lines: the profile measures the logger's time.",
   },
+  'synchronous-writes': {
+    title: 'Synchronous writes and flushes',
+    what: 'Requests write to files with calls that wait (writeFileSync, appendFileSync, writeSync), or flush them to disk (fsyncSync). The loop serves nothing meanwhile. The cost may depend on how much was written before, if the whole state is written each time.',
+    shows:
+      "Such calls take a good part of the loop's time. The loop may be on a core meanwhile (large writes) or not (flushes).",
+    experiment:
+      "'files aside' restarts the server with empty files in memory in place of those that it writes: throughput rises by the cost of the disk and of what was written before. 'fresh start' restarts it with its files: the cost stays, unlike that of ageing (degrades-over-time).",
+    formula: 'gain = 1 / (1 - share of the time in these calls)',
+    remedy:
+      'Append instead of rewriting, write asynchronously, and write and flush for many requests at once.',
+    detected: 'by experiment',
+    note: "Needs the probe; 'files aside' needs a server that millrace started. Output to stdout and stderr is logging.",
+  },
   'single-core': {
     title: 'One process on one core',
     what: 'One process uses one core for its JavaScript, and the other cores are idle.',

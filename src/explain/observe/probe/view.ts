@@ -67,6 +67,12 @@ export function buildProbeView(
       bytes: rate('writtenBytes'),
       share: share(of('writeMs')),
     },
+    files: {
+      writes: rate('fileWrites'),
+      bytes: rate('fileWrittenBytes'),
+      flushes: rate('flushes'),
+      share: share(of('fileWriteMs')),
+    },
     threadPoolSize: windows[0]?.process.hello?.threadPoolSize ?? null,
     maxSemiSpaceMb: windows[0]?.process.hello?.maxSemiSpaceMb ?? null,
     resources: averageResources(windows),
