@@ -44,12 +44,15 @@ export function isSupportedBy(
   // A busy loop is no evidence of what keeps it busy.
   if (!predicted || (hypothesis.causeOf === 'event-loop-cpu' && BUSY_LOOP_EXPERIMENTS.has(name)))
     return false;
-  const active = predicted.low > otherwise + noise || predicted.high < otherwise - noise;
+  const active = predicted.low > otherwise || predicted.high < otherwise;
   // Drift affects both blocks of a pair: the interval includes most of the noise already.
   const minChange = Math.min(noise, MIN_CHANGE);
   const moved = measured.low > otherwise + minChange || measured.high < otherwise - minChange;
   return active && moved && hasOverlap(measured, predicted, noise);
 }
+
+/** Experiments that remove only a part of a cause: their result leaves open how large the rest is. */
+export const PARTIAL_EXPERIMENTS = new Set<string>(['tls resumed'] satisfies ExperimentName[]);
 
 /** Minimum change that supports a hypothesis. */
 const MIN_CHANGE = 0.05;

@@ -2,6 +2,7 @@ import { factor } from '../../format/ratios.js';
 import { count, rate, share, time } from '../../format/units.js';
 import { findChangePoints } from '../../statistics/change-points.js';
 import { limitTolerance } from '../../statistics/noise.js';
+import type { ExperimentName } from '../experiments/types.js';
 import {
   buildLoopEvidence,
   deriveLoopLimit,
@@ -12,6 +13,7 @@ import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import { describeStarvedGenerator } from '../hypotheses/machine/generator.js';
 import { isStealHypothesis } from '../hypotheses/machine/machine.js';
 import type { Findings, RepeatedRemedy } from '../investigation-types.js';
+import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { Evidence, ExperimentResult, Explanation, HotFunction } from '../result.js';
 import { hasOverlap } from './agreement.js';
@@ -84,6 +86,7 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
       ...describeSteal(found),
       ...describeSteps(found),
       ...describeOpenRivals(finding, found.experiments),
+      ...describeUntestedHandshakes(finding, found.experiments),
       ...describeVariation(finding),
     ],
   };
@@ -256,6 +259,27 @@ function describeSteps({ metrics }: Findings): string[] {
     ({ index, before, after }) =>
       `why throughput changed from ${rate(before)} to ${rate(after)} req/s during the baseline, after ${time(index * windowMs)}`,
   );
+}
+
+/** Experiments on connections: they tell the cost of a handshake from that of a request. */
+const CONNECTION_EXPERIMENTS: Partial<Record<LimitId, ExperimentName[]>> = {
+  'tls-handshake': ['tls kept', 'tls resumed'],
+  'connection-churn': ['keep-alive'],
+};
+
+/** Describes that opening connections was not told from the requests, if no experiment on connections was made. */
+function describeUntestedHandshakes(
+  { chosen, also }: Finding,
+  experiments: ExperimentResult[],
+): string[] {
+  return [chosen, ...also].flatMap((hypothesis) => {
+    const wanted = hypothesis && CONNECTION_EXPERIMENTS[hypothesis.limit];
+    if (!wanted || experiments.some(({ name }) => wanted.some((one) => one === name))) return [];
+    const what = hypothesis.limit === 'tls-handshake' ? 'their handshakes' : 'opening them';
+    return [
+      `how much of the time connections (${what}) take, and how much the requests on them: no experiment on connections was made (${wanted.join(', ')})`,
+    ];
+  });
 }
 
 /** Describes a variation of the unchanged load that hides the effects of the experiments; `null` if none does. */

@@ -2,7 +2,13 @@ import type { Range } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiments/types.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { ExperimentResult } from '../result.js';
-import { findPrediction, hasOverlap, isSupportedBy, listOwnPredictions } from './agreement.js';
+import {
+  findPrediction,
+  hasOverlap,
+  isSupportedBy,
+  listOwnPredictions,
+  PARTIAL_EXPERIMENTS,
+} from './agreement.js';
 
 /** Minimum weight and share of the loop's time at which an untested cause may be what a busy loop is busy with. */
 const [MIN_OPEN_WEIGHT, MIN_OPEN_SHARE] = [0.6, 0.25];
@@ -36,7 +42,7 @@ function isOpenCause(cause: Hypothesis, experiments: ExperimentResult[]): boolea
     cause.weight >= MIN_OPEN_WEIGHT &&
     (cause.loopShare ?? 1) >= MIN_OPEN_SHARE &&
     own.size > 0 &&
-    !experiments.some(({ name }) => own.has(name))
+    !experiments.some(({ name }) => own.has(name) && !PARTIAL_EXPERIMENTS.has(name))
   );
 }
 

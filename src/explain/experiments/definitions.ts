@@ -24,6 +24,8 @@ export interface Experiment {
   change(metrics: Metrics, options: LoadOptions): Change;
   /** Whether the change took effect, where that can be seen: a command may set its own environment. */
   hasTakenPlace?(block: Observation, metrics: Metrics): boolean;
+  /** The reason if it did not, unless a command set its own environment. */
+  whyNot?: string;
   /** Metric that is compared; throughput by default. */
   metric?: { name: string; read(block: Observation): number | null };
 }
@@ -116,6 +118,20 @@ export const EXPERIMENTS: Experiment[] = [
           ? 'the client keeps its connections already'
           : null,
     change: (metrics) => ({ load: keepConnections(metrics) }),
+  },
+  {
+    name: 'tls resumed',
+    describe: () =>
+      'each new connection resumes a TLS session, without the signature of a full handshake',
+    findObstacle: (_, { base }) => {
+      if (base.load.plan.tls === null) return 'the load has no TLS';
+      const isFull = countPerRequest(base, 'tlsFull') >= MIN_OPENED;
+      return isFull ? null : 'few requests have a full handshake';
+    },
+    change: () => ({ load: { connection: 'close', tls: 'resume' } }),
+    // A server without session tickets does full handshakes whatever the client offers.
+    hasTakenPlace: (block) => countPerRequest(block, 'tlsResumed') >= MIN_OPENED,
+    whyNot: 'the server resumes no TLS sessions',
   },
   {
     name: 'depth 1',
@@ -286,6 +302,16 @@ export const EXPERIMENTS: Experiment[] = [
     metric: { name: 'CPU per response', read: computeCpuMs },
   },
 ];
+
+/** Minimum of the handshakes per request at which connections are not kept. */
+const MIN_OPENED = 0.3;
+
+function countPerRequest(
+  { load: { connections, requests } }: Observation,
+  kind: 'tlsFull' | 'tlsResumed',
+): number {
+  return connections[kind] / Math.max(1, requests.ok + requests.statusErrors);
+}
 
 /** Computes the share of failed requests. Half a failure is added, as a ratio needs a number above 0. */
 function computeFailureShare({ load: { requests } }: Observation): number {

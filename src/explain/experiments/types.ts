@@ -10,6 +10,7 @@ export type ExperimentName =
   | 'identity encoding'
   | 'keep-alive'
   | 'tls kept'
+  | 'tls resumed'
   | 'depth 1'
   | 'two generators'
   | 'output muted'

@@ -409,23 +409,26 @@ export class ExperimentRunner {
       return;
     }
     const { base, changed } = tried;
-    if (changed.some((block) => experiment.hasTakenPlace?.(block, this.#metrics) === false)) {
-      this.skippedExperiments.push(
-        `${experiment.name}: the command overrides the environment variable`,
-      );
-      return;
-    }
     if (isAfterRestart(experiment)) this.#costAfterRestart = this.#computeCost(changed.at(-1));
     this.#addResult(experiment, { base, changed: new Map([[experiment.name, changed]]) });
   }
 
-  #addResult({ name, describe, metric }: Experiment, { base, changed }: MeasuredBlocks): void {
+  #addResult(
+    { name, describe, metric, hasTakenPlace, whyNot }: Experiment,
+    { base, changed }: MeasuredBlocks,
+  ): void {
     const failing = computeErrorShare(changed.get(name) ?? []);
     if (failing > computeErrorShare(base) + MAX_ADDED_ERROR_SHARE && metric === undefined) {
       this.skippedExperiments.push(`${name}: ${share(failing)} of its requests failed`);
       return;
     }
     const blocks = changed.get(name) ?? [];
+    if (blocks.some((block) => hasTakenPlace?.(block, this.#metrics) === false)) {
+      this.skippedExperiments.push(
+        `${name}: ${whyNot ?? 'the command overrides the environment variable'}`,
+      );
+      return;
+    }
     const measured = measureRatio(base, blocks, metric?.read);
     if (!measured) {
       if (blocks.length > 0) this.skippedExperiments.push(`${name}: too few responses to compare`);

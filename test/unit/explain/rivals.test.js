@@ -113,3 +113,24 @@ describe('unchanged blocks that differ by nearly as much as any experiment chang
     );
   });
 });
+
+test('an experiment on a part of a cause leaves open how large the rest is', () => {
+  const loop = hypothesis(LOOP, 1, { 'second process': { low: 1.6, high: 2 } });
+  const tls = hypothesis(
+    'tls-handshake',
+    0.96,
+    { 'tls kept': { low: 1.2, high: 9 }, 'tls resumed': { low: 1.02, high: 9 } },
+    { causeOf: LOOP },
+  );
+  const second = experiment('second process', 1.8);
+  const alike = decide([loop, tls], [second, experiment('tls resumed', 1.04)]);
+  assert.deepEqual([alike.status, alike.chosen, alike.rivals], ['likely', loop, [tls]]);
+  // Kept connections have no handshakes at all.
+  const kept = decide([loop, tls], [second, experiment('tls kept', 1.1)]);
+  assert.deepEqual([kept.status, kept.chosen, kept.rivals], ['confirmed', loop, []]);
+  // A small effect that is certain supports a limit whose prediction begins near no change.
+  const near = { ...tls, predictions: { 'tls kept': { low: 1.02, high: 99 } } };
+  assert.equal(decide([loop, near], [second, experiment('tls kept', 19)]).chosen, near);
+  const signed = decide([loop, tls], [second, experiment('tls resumed', 3)]);
+  assert.deepEqual([signed.status, signed.chosen], ['confirmed', tls]);
+});

@@ -114,6 +114,8 @@ export const detectTlsHandshake: Detector = (metrics) => {
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
       'tls kept': gain,
+      // How much of a handshake the signature is depends on the certificate's key.
+      'tls resumed': { low: 1.02, high: gain.high },
       'unknown path': { low: 0.85, high: 1 / part.low },
     },
     remedy: {
