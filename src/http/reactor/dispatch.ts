@@ -8,6 +8,7 @@ import { callBack } from '../request/contexts.js';
 import { complete } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
 import { parseTrailers } from '../request/request-head.js';
+import { countBodyBytes } from '../request/young-collection.js';
 import {
   collected,
   flush,
@@ -278,6 +279,7 @@ function onBody(socket: ServerSocket, offset: number, length: number): void {
   if (request === null || request._dumped) return;
   const chunk = Buffer.allocUnsafe(length);
   chunk.set(input.subarray(offset, offset + length));
+  countBodyBytes(length);
   if (!request.push(chunk)) socket.pause();
 }
 
