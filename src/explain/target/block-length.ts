@@ -7,7 +7,10 @@ export interface BlockLength {
 }
 
 /** Computes a length that covers the slow responses and still permits several rounds. */
-export function computeBlockLength({ latencyMs, plan }: LoadResult, responseMs: number): BlockLength {
+export function computeBlockLength(
+  { latencyMs, plan }: LoadResult,
+  responseMs: number,
+): BlockLength {
   const slowMs = Math.min(latencyMs.p99 ?? responseMs, 4 * responseMs + 1000);
   const minMs = plan.connection === 'close' ? 900 : 750;
   return {

@@ -22,10 +22,7 @@ function withOneConnection(options: LoadOptions): LoadOptions {
 }
 
 /** Limits the number of threads to the number of connections. */
-export function limitThreads({
-  connections,
-  threads,
-}: LoadOptions): Pick<LoadOptions, 'threads'> {
+export function limitThreads({ connections, threads }: LoadOptions): Pick<LoadOptions, 'threads'> {
   if (connections === undefined || threads === undefined) return {};
   return Number(threads) > Number(connections) ? { threads: connections } : {};
 }

@@ -1,12 +1,11 @@
 import { MillraceError } from '../../errors.js';
-import type { LoadOptions } from '../../load/options.js';
 import { runLoad } from '../../load/engine/run.js';
+import type { LoadOptions } from '../../load/options.js';
 import { startCommand } from '../../process/command/start-command.js';
-import type { BlockLength } from './block-length.js';
-import type { InvestigationOptions } from '../investigation-types.js';
-import type { Findings } from '../investigation-types.js';
-import { withSingleUrl } from './load-variants.js';
 import { exceedsReference } from '../conclusion/remedy-prediction.js';
+import type { Findings, InvestigationOptions } from '../investigation-types.js';
+import type { BlockLength } from './block-length.js';
+import { withSingleUrl } from './load-variants.js';
 import type { ServerUnderTest } from './server-under-test.js';
 
 /** A server that answers each request with a fixed number of bytes, and does nothing else. */
@@ -33,18 +32,27 @@ export async function compareWithReference(
 ): Promise<Findings> {
   const { finding, metrics, interrupted } = findings;
   const { chosen } = finding;
-  if (interrupted || chosen === null || !subject.canRestart || !exceedsReference(chosen, findings)) return findings;
+  if (interrupted || chosen === null || !subject.canRestart || !exceedsReference(chosen, findings))
+    return findings;
   if (performance.now() + REFERENCE_RUN_MS > untilMs) return findings;
   onStep('measuring a reference server that does nothing');
   const { options } = subject;
   await subject.close();
   try {
-    const throughput = await measureReferenceThroughput(options, metrics.sample?.bodyBytes ?? 0, REFERENCE_LENGTH, signal);
+    const throughput = await measureReferenceThroughput(
+      options,
+      metrics.sample?.bodyBytes ?? 0,
+      REFERENCE_LENGTH,
+      signal,
+    );
     return { ...findings, referenceThroughput: throughput };
   } catch (error) {
     if (error === signal.reason) return { ...findings, interrupted: true };
     if (!(error instanceof MillraceError)) throw error;
-    return { ...findings, skippedExperiments: [...findings.skippedExperiments, `reference server: ${error.message}`] };
+    return {
+      ...findings,
+      skippedExperiments: [...findings.skippedExperiments, `reference server: ${error.message}`],
+    };
   }
 }
 

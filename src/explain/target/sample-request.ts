@@ -29,7 +29,10 @@ export interface RequestSample {
 }
 
 /** Sends the first request of the load once or twice. All fields are `null` if the server does not answer. */
-export async function takeRequestSample(options: LoadOptions, signal: AbortSignal): Promise<RequestSample> {
+export async function takeRequestSample(
+  options: LoadOptions,
+  signal: AbortSignal,
+): Promise<RequestSample> {
   const take = (load: LoadOptions, added = {}) => sendSample(load, added, signal);
   // The first response is discarded: its code is still being compiled.
   if ((await take(options)) === null) {

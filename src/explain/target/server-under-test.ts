@@ -1,24 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MillraceError } from '../../errors.js';
 import { DEFAULTS } from '../../load/defaults.js';
-import type { LoadOptions } from '../../load/options.js';
 import { runLoad } from '../../load/engine/run.js';
+import type { LoadOptions } from '../../load/options.js';
 import type { PortRemap } from '../../probe/process/port-remap.cjs';
-import type { TrialRequest } from '../../process/discovery/trial-request.js';
 import { type ServerProcess, startCommand } from '../../process/command/start-command.js';
-import type { Endpoint } from '../../process/discovery/types.js';
 import { findFreePort } from '../../process/discovery/free-port.js';
 import { findListeningSockets } from '../../process/discovery/listening.js';
+import type { TrialRequest } from '../../process/discovery/trial-request.js';
+import type { Endpoint } from '../../process/discovery/types.js';
+import type { Change, ProbeCommand } from '../experiments/types.js';
+import type { ProbeHub } from '../observe/probe/hub.js';
+import { TCP_PREFIX } from '../observe/probe/view.js';
+import { observeProcess, type ProcessObserver } from '../observe/process-observer.js';
+import { type SocketWatch, watchSockets } from '../observe/socket-sampler.js';
+import type { Observation } from '../observe/types.js';
 import type { BlockLength } from './block-length.js';
 import { removeAsideFiles } from './files-aside.js';
-import { watchSockets, type SocketWatch } from '../observe/socket-sampler.js';
-import type { Change } from '../experiments/types.js';
-import type { ProbeCommand } from '../experiments/types.js';
-import { TCP_PREFIX } from '../observe/probe/view.js';
-import { withOrigin, applyChange, toClosedLoad, limitThreads } from './load-variants.js';
-import type { Observation } from '../observe/types.js';
-import { type ProcessObserver, observeProcess } from '../observe/process-observer.js';
-import type { ProbeHub } from '../observe/probe/hub.js';
+import { applyChange, limitThreads, toClosedLoad, withOrigin } from './load-variants.js';
 
 /** A command of the probe failed: nothing was changed, or not in all processes. */
 export class ProbeFailure extends Error {}
@@ -139,7 +138,9 @@ export class ServerUnderTest {
     environment: Record<string, string>,
   ): Promise<ServerProcess> {
     const portOptions =
-      this.#port === null ? this.#trialRequest && { trial: this.#trialRequest } : { port: this.#port };
+      this.#port === null
+        ? this.#trialRequest && { trial: this.#trialRequest }
+        : { port: this.#port };
     try {
       return await startCommand(command, {
         timeoutMs: DEFAULTS.commandTimeoutMs,
@@ -291,7 +292,8 @@ export class ServerUnderTest {
     };
     const { result, fromMs, toMs, completed } = await runLoad(load, {
       earlyAckProbe: change.earlyAckProbe ?? false,
-      ...(change.withSecondProcess && this.#secondEndpoint && { secondEndpoint: this.#secondEndpoint }),
+      ...(change.withSecondProcess &&
+        this.#secondEndpoint && { secondEndpoint: this.#secondEndpoint }),
     });
     this.#signal.throwIfAborted();
     this.responseCount += completed + result.warmup.requests;
@@ -323,7 +325,10 @@ export class ServerUnderTest {
   }
 
   #updateOptions(): void {
-    const load = this.#connections === null ? this.#configuredLoad : toClosedLoad(this.#configuredLoad, this.#connections);
+    const load =
+      this.#connections === null
+        ? this.#configuredLoad
+        : toClosedLoad(this.#configuredLoad, this.#connections);
     this.#options = this.#origin === null ? load : withOrigin(load, this.#origin);
   }
 
