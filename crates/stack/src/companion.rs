@@ -7,8 +7,8 @@
 //!
 //! Each turn of the own thread sets a timer (`watchdog.rs`). When it fires, the own thread is away: it waits for something to
 //! do, or it is busy. From then on until it is back the companion watches the reactor, and if there is something to do and
-//! the own thread does not come, takes turns in which nothing is told (`reactor/standby.rs`). Before it fires the companion
-//! is not woken.
+//! the own thread does not come, takes turns in which nothing is told (`reactor/standby.rs`). Each is of a few steps, and ends
+//! at once when the own thread waits for the reactor. Before the timer fires the companion is not woken.
 //!
 //! A panic on either thread ends the process: the reactor may be in the middle of a change, and what it would go on with may be
 //! another client's. On the own thread the panic meets the border to the caller's language, which it cannot cross; the

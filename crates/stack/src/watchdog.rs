@@ -51,3 +51,31 @@ impl Watchdog {
 
 /// How long to poll for it: elsewhere than on Linux nothing tells that it fires, and it is taken to have fired each time.
 pub(crate) const LIMIT: Option<Duration> = if TimerFd::WAKES { None } else { Some(AFTER) };
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use mio::{Events, Poll};
+
+    use super::*;
+
+    #[test]
+    fn it_does_not_fire_while_it_is_set_again_in_time() {
+        let watchdog = Watchdog::new().unwrap();
+        let (mut poll, mut events) = (Poll::new().unwrap(), Events::with_capacity(1));
+        watchdog.register(poll.registry(), Token(0)).unwrap();
+        watchdog.start().unwrap();
+        let clock = Monotonic::new();
+        let began = clock.now();
+        let mut last = began;
+        while clock.now().since(began) < 10 * AFTER {
+            watchdog.set();
+            poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
+            // This thread may be kept from its core.
+            let away = clock.now().since(last);
+            assert!(events.is_empty() || away >= AFTER - EVERY, "fired after {away:?}");
+            last = clock.now();
+        }
+        poll.poll(&mut events, None).unwrap();
+        assert!(!events.is_empty(), "fires when nobody sets it");
+    }
+}

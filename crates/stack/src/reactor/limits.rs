@@ -1,4 +1,8 @@
 //! What a server asks about all of its connections.
+//!
+//! Each answer takes a look at all connections, which nothing does that belongs to a turn. For late ones the caller asks as
+//! seldom as Node does (every 30 s, unless an application wants it otherwise), for slow ones once a second where it has set a
+//! rate, for idle ones when it closes them.
 
 use std::time::Duration;
 

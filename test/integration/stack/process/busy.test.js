@@ -11,13 +11,25 @@ import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
-import { block, blockUntilNoMoreCome, startClient } from '../../../fixtures/stack/busy.js';
+import {
+  block,
+  blockUntil,
+  blockUntilNoMoreCome,
+  startClient,
+} from '../../../fixtures/stack/busy.js';
 import { listen } from '../../../fixtures/stack/listen.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 const limits = { timeout: 20_000 };
 /** How long the loop is blocked: a client that does not wait for it has its answer meanwhile. */
 const BLOCKED_MS = 2000;
+
+/** A file that is not there yet. */
+function makeFile(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-busy-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return join(folder, 'file');
+}
 
 describe('responseTimeout while the loop is busy', () => {
   test(
@@ -60,25 +72,22 @@ describe('responseTimeout while the loop is busy', () => {
 
 describe('maxRequestsInFlight while the loop is busy', () => {
   test('requests beyond maxRequestsInFlight are refused at once', limits, async (t) => {
+    const file = makeFile(t);
     let client;
-    let end;
     const server = createServer({ maxRequestsInFlight: 2 }, (request, response) => {
       if (request.url === '/compute') {
         client.go();
-        end = block(BLOCKED_MS);
+        blockUntil(file);
       }
       response.end('done');
     });
-    client = startClient(t, await listen(t, server), 'one-and-more');
+    client = startClient(t, await listen(t, server), 'one-and-more', file);
     await client.next();
     const [one, ...more] = await client.next();
     assert.deepEqual([one.status, one.body], [200, 'done']);
+    // Of the four, one waits. The loop was blocked until the others were refused.
     const refused = more.filter(({ status }) => status === 503);
     assert.equal(refused.length, 3, JSON.stringify(more));
-    assert.ok(
-      refused.every(({ at }) => at < end),
-      JSON.stringify({ end, more }),
-    );
     assert.equal(server.stats().overloaded, 3);
   });
 });
@@ -91,9 +100,7 @@ describe('connections that come while the loop is busy', () => {
   const linux = { ...limits, skip: process.platform !== 'linux' };
 
   async function crowd(t, clients, maxConnections) {
-    const folder = mkdtempSync(join(tmpdir(), 'millrace-crowd-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'connected');
+    const file = makeFile(t);
     let client;
     let accepted = 0;
     let dropped = 0;
@@ -106,7 +113,7 @@ describe('connections that come while the loop is busy', () => {
     });
     server.maxConnections = maxConnections;
     server.on('drop', () => dropped++);
-    client = startClient(t, await listen(t, server), 'crowd', clients, file);
+    client = startClient(t, await listen(t, server), 'crowd', file, clients);
     await client.next();
     const answers = await client.next();
     const answered = answers.filter(({ status, body }) => status === 200 && body === 'done');

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millrace_cache::Mode;
+use millrace_net::Clock as _;
 use millrace_net::tls::secure_context::{ContextOptions, Identity, SecureContext};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use socket2::{Domain, Socket, Type};
@@ -22,7 +23,7 @@ const STORED: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const OTHER: &[u8] = b"GET /other HTTP/1.1\r\nHost: a\r\n\r\n";
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const CLIENTS: usize = 100;
-const FAR: Duration = Duration::from_secs(60);
+const FAR: Duration = Duration::from_secs(20);
 
 /// A server that listens, and whose queue is long enough.
 fn serve(settings: Settings) -> (Reactor, usize, SocketAddr) {
@@ -141,7 +142,13 @@ fn handshakes_of_many_clients_are_answered_few_by_few() {
 #[test]
 fn a_turn_ends_at_once_where_the_reactor_is_wanted() {
     let (mut reactor, address) = serve_stored();
-    let mut clients: Vec<_> = (0..CLIENTS).map(|_| connect(address, STORED)).collect();
+    // Half of them are known already.
+    let mut clients: Vec<_> = (0..CLIENTS / 2).map(|_| connect(address, b"")).collect();
+    take_all(&mut reactor);
+    for client in &mut clients {
+        client.write_all(STORED).unwrap();
+    }
+    clients.extend((0..CLIENTS / 2).map(|_| connect(address, STORED)));
     assert!(reactor.standby_turn(&mut vec![0; 256 * 1024], &|| true).unwrap());
     assert_eq!(take_answered(&mut clients), 0);
     let asked = std::cell::Cell::new(0);
@@ -217,6 +224,17 @@ fn no_more_are_accepted_than_a_server_may_have_before_its_caller_decides() {
 }
 
 #[test]
+fn a_caller_that_takes_no_connections_hears_of_each() {
+    let (mut reactor, _, address) =
+        serve(Settings { max_connections: Some(0), ..Settings::default() });
+    let client = connect(address, OTHER);
+    assert!(!beside(&mut reactor));
+    assert!(reactor.woken);
+    assert_eq!(take_all(&mut reactor), (1, 1));
+    drop(client);
+}
+
+#[test]
 fn late_responses_are_given_up_few_by_few_whoever_else_is_there() {
     const LATE: usize = 40;
     let mut reactor = Reactor::new().unwrap();
@@ -240,8 +258,8 @@ fn late_responses_are_given_up_few_by_few_whoever_else_is_there() {
         }
         clients.push(client);
     }
-    let mut count = 0;
-    while count < LATE as u64 {
+    let (mut count, end) = (0, reactor.clock.now() + FAR);
+    while count < LATE as u64 && reactor.clock.now() < end {
         reactor.give_up(&|| false);
         let now = reactor.counts(server).timed_out;
         assert!(now - count <= STEPS as u64);
@@ -270,8 +288,8 @@ fn handshakes_end_in_their_time_one_by_one() {
         reactor.now = reactor.now + Duration::from_nanos(1);
     }
     reactor.close(clients[1].1, false);
-    let mut failed = Vec::new();
-    while failed.len() < 2 {
+    let (mut failed, end) = (Vec::new(), reactor.clock.now() + FAR);
+    while failed.len() < 2 && reactor.clock.now() < end {
         let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
         let mut batch = Batch::new(&mut events, &mut bytes);
         reactor.turn(&mut batch).unwrap();
