@@ -12,6 +12,11 @@ export function formatCount(value) {
   return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ');
 }
 
+/** Formats a number with three digits, and as a whole number from a thousand on. */
+export function formatThreeDigits(value) {
+  return value < 1000 ? value.toPrecision(3) : formatCount(value);
+}
+
 /** Formats a median with its interval. */
 export function formatInterval({ median, low, high }, digits = 2) {
   return `${median.toFixed(digits)} [${low.toFixed(digits)}..${high.toFixed(digits)}]`;

@@ -4,7 +4,7 @@ import { formatDisturbance } from './quiet.js';
 import { checkBar, describeBars, formatRatio } from './ratios.js';
 import { formatFailures, runRounds, withServer } from './rounds.js';
 import { computeMedian, findSteadyPart } from './statistics.js';
-import { formatCount, formatShare, formatTable } from './table.js';
+import { formatCount, formatShare, formatTable, formatThreeDigits } from './table.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export async function run(bench, context) {
@@ -38,7 +38,7 @@ export function summarize(bench, { runs, failures }) {
   const columns = [
     ['requests/s', (of) => formatCount(of('requestsPerSecond'))],
     [`÷ ${base}`, (_, row) => formatRatio(runs, row, base, 'requestsPerSecond')],
-    ['CPU µs/request', (of) => of('cpuUsPerRequest').toPrecision(3)],
+    ['CPU µs/request', (of) => formatThreeDigits(of('cpuUsPerRequest'))],
     [`÷ ${base}`, (_, row) => formatRatio(runs, row, base, 'cpuUsPerRequest')],
     ['client busy', (of) => formatShare(of('clientBusy'))],
     ['server busy', (of) => formatShare(of('serverBusy'))],

@@ -4,7 +4,7 @@ import { formatDisturbance } from '../quiet.js';
 import { checkBar, describeBars, formatRatio } from '../ratios.js';
 import { formatFailures, runRounds, withServer } from '../rounds.js';
 import { computeMedian } from '../statistics.js';
-import { formatCount, formatShare, formatTable } from '../table.js';
+import { formatCount, formatShare, formatTable, formatThreeDigits } from '../table.js';
 import { formatFallbacks, formatNativeShare, refuseFailed } from './served.js';
 
 /** Load before each measurement, in which hot code is compiled. */
@@ -51,9 +51,9 @@ export function summarize(bench, { runs, failures, rate }) {
   ];
   const columns = [
     ...compared('requests/s', 'requestsPerSecond', formatCount),
-    ...compared('p95 ms', 'p95Ms', (ms) => ms.toPrecision(3)),
-    ['p99 ms', (own) => computeMedian(own.map((one) => one.p99Ms)).toPrecision(3)],
-    ...compared('CPU µs/request', 'cpuUsPerRequest', (us) => us.toPrecision(3)),
+    ...compared('p95 ms', 'p95Ms', formatThreeDigits),
+    ['p99 ms', (own) => formatThreeDigits(computeMedian(own.map((one) => one.p99Ms)))],
+    ...compared('CPU µs/request', 'cpuUsPerRequest', formatThreeDigits),
     ['server busy', (own) => formatShare(computeMedian(own.map((one) => one.serverBusy)))],
     ['client busy', (own) => formatShare(computeMedian(own.map((one) => one.generatorBusy)))],
     ...(bench.columns ?? []).map((name) => optionalColumns[name]),
