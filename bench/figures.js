@@ -18,8 +18,8 @@ export class Figures {
     writeFileSync(file, `${JSON.stringify(this.#all, null, 1)}\n`);
   }
 
-  /** The figures of a suite by case; undefined if there are none. */
+  /** The figures of a suite by case. */
   of(suite) {
-    return this.#all[suite];
+    return this.#all[suite] ?? {};
   }
 }

@@ -1,4 +1,4 @@
-// The tables of the documents, from the figures of the newest runs. Pure.
+// The tables of the documents, from the figures of the newest runs: of each case in order. Pure.
 import { computeMedian } from './statistics.js';
 import { formatTable } from './table.js';
 
@@ -27,17 +27,10 @@ function formatOrigin(cases) {
   return `Measured ${list('date')} on ${list('cpu')}, commit ${list('commit')}.`;
 }
 
-/** Orders the cases as `names` has them; those that are not among them come last. */
-function order(cases, names) {
-  const place = (name) => (names.includes(name) ? names.indexOf(name) : names.length);
-  const sorted = Object.entries(cases).toSorted(([one], [other]) => place(one) - place(other));
-  return Object.fromEntries(sorted);
-}
-
 /** Formats a suite of servers: a row for each case, a column for each Node.js, and the peers and bars on the newest. */
-export function formatServers(cases, names) {
+export function formatServers(cases) {
   const majors = listMajors(cases);
-  const rows = Object.entries(order(cases, names)).map(([name, one]) => {
+  const rows = Object.entries(cases).map(([name, one]) => {
     const { peers = {}, bars = [] } = on(one, majors[0]) ?? {};
     return [
       `\`${name}\``,
@@ -52,8 +45,8 @@ export function formatServers(cases, names) {
 }
 
 /** Formats the load suite: a row for each case. */
-export function formatLoad(cases, names) {
-  const rows = Object.entries(order(cases, names)).map(([name, { on: measured }]) => {
+export function formatLoad(cases) {
+  const rows = Object.entries(cases).map(([name, { on: measured }]) => {
     const [{ main, bars }] = measured;
     return [`\`${name}\``, main, bars.join('; ')];
   });
@@ -61,10 +54,9 @@ export function formatLoad(cases, names) {
 }
 
 /** Formats the suite of applications: a table for each Node.js. */
-export function formatApps(cases, names) {
-  const sorted = Object.entries(order(cases, names));
+export function formatApps(cases) {
   const tables = listMajors(cases).map((major) => {
-    const rows = sorted.flatMap(([name, one]) => {
+    const rows = Object.entries(cases).flatMap(([name, one]) => {
       const figures = on(one, major);
       if (!figures) return [];
       const { cpuUs, main, savedUs, throughput, memory, bars } = figures;

@@ -20,19 +20,20 @@ const BLOCKS = [
   { document: 'BENCHMARKING.md', name: 'apps', suite: 'apps', format: formatApps },
 ];
 
-/** Writes and prints the tables; a block whose suite has not been measured stays as it is. */
+/** Writes and prints the tables; a block stays as it is while a case of its suite has not been measured. */
 export function writeTables() {
   const figures = new Figures();
   for (const { document, name, suite, format } of BLOCKS) {
+    const names = suites[suite].map((one) => one.name);
     const measured = figures.of(suite);
-    if (!measured) {
-      console.error(`${document}: the block "${name}" stays: ${suite} has not been measured`);
+    const missing = names.filter((one) => !(one in measured));
+    if (missing.length > 0) {
+      const why = `of ${suite} not measured: ${missing.join(', ')}`;
+      console.error(`${document}: the block "${name}" stays as it is; ${why}`);
       continue;
     }
-    const lines = format(
-      measured,
-      suites[suite].map((one) => one.name),
-    );
+    // In the order of the suite, without cases that no longer exist.
+    const lines = format(Object.fromEntries(names.map((one) => [one, measured[one]])));
     const path = new URL(`../${document}`, import.meta.url);
     writeFileSync(path, replaceBlock(readFileSync(path, 'utf8'), name, lines));
     console.log([`${document}, ${name}:`, '', ...lines, ''].join('\n'));

@@ -2,9 +2,10 @@
 import { createInterface } from 'node:readline';
 import { readMachineBusySeconds } from '../proc.js';
 import { collect, end, errorLine, start } from '../processes.js';
+import { formatDisturbance } from '../quiet.js';
 import { formatFailures, runRounds } from '../rounds.js';
 import { computeMedian, computeMedianInterval } from '../statistics.js';
-import { formatInterval, formatShare, formatTable } from '../table.js';
+import { formatInterval, formatTable } from '../table.js';
 import { findApp } from './app.js';
 
 /** A round starts each row twice. */
@@ -69,7 +70,8 @@ export function summarize(bench, { runs, failures, others }) {
     '',
     ...formatFailures(failures),
     ...bench.bars.map((bar) => `- bar: ${judgeBar(bar, bench, runs)}`),
-    `- ${runs.length / names.length} starts of each; other processes, the harness among them, used ${formatShare(others)} of a core`,
+    `- ${runs.length / names.length} starts of each`,
+    formatDisturbance([{ others, attempts: 1 }]),
   ];
 }
 
