@@ -88,13 +88,14 @@ impl Connection {
         start: usize,
         head: &ReceivedHead,
     ) -> Option<Route> {
-        let is_quiet = self.is_quiet(cx.server);
+        let (is_quiet, is_over) = (self.is_quiet(cx.server), self.write_state.is_over());
         let has_turn =
             self.lane.in_flight == 0 && self.queued() + cx.server.answers.len() <= MAX_QUEUED;
         let (Some(routing), Some(router)) = (&mut self.routing, &mut cx.router) else {
             return Some(Route::Here);
         };
-        if routing.final_bytes_sent {
+        // Behind the last response, and once our side has ended, it is nobody else's.
+        if routing.final_bytes_sent || is_over {
             return Some(Route::Here);
         }
         let bytes = &cx.batch.bytes[start..start + head.length];

@@ -76,7 +76,9 @@ impl Reactor {
         match connection.flush() {
             Ok(false) => {}
             Ok(true) => {
-                if batch.can_tell() {
+                if connection.unopened {
+                    // Nobody knows it, so nobody waits for that.
+                } else if batch.can_tell() {
                     batch.push(id, Event::Drained);
                 } else {
                     connection.unreported.drained = true;

@@ -11,6 +11,7 @@ use millrace_net::{Clock, Nanos};
 use super::Reactor;
 use crate::connection::Connection;
 use crate::connection::rates::Unacknowledged;
+use crate::connection::state::Blocked;
 
 /// A rate is judged after this much time.
 const RATE_GRACE: Duration = Duration::from_secs(5);
@@ -32,6 +33,7 @@ impl Reactor {
             // What goes on in the next turn may have waited for another's response until now, and what is to be reported
             // then for the caller.
             !connection.is_handshaking()
+                && connection.blocked != Blocked::Closed
                 && !connection.goes_on()
                 && !connection.blocked.holds_request()
                 && (!connection.lane.incoming.head_done

@@ -17,6 +17,8 @@ pub struct Observed {
     pub servers: usize,
     /// See `servers`.
     pub listeners: usize,
+    /// Requests that are with the caller, as the servers count them.
+    pub in_flight: u32,
     /// Timers, cancelled ones included.
     pub timers: usize,
 }
@@ -99,17 +101,22 @@ impl Reactor {
             lingering: self.lingering.len(),
             servers: self.servers.len(),
             listeners: self.listeners.len(),
+            in_flight: self.servers.iter().map(|(_, server)| server.in_flight).sum(),
             timers: self.timers.len(),
         }
     }
 
-    /// A turn while the caller is busy.
-    pub fn turn_beside(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
-        self.standby_turn(bytes)
+    /// A turn while the caller is busy, until it `is_wanted`.
+    pub fn turn_beside(
+        &mut self,
+        bytes: &mut [u8],
+        is_wanted: &dyn Fn() -> bool,
+    ) -> io::Result<bool> {
+        self.standby_turn(bytes, is_wanted)
     }
 
     /// Gives up what has taken too long, while the caller is busy.
-    pub fn give_up_beside(&mut self) {
-        self.give_up();
+    pub fn give_up_beside(&mut self, is_wanted: &dyn Fn() -> bool) {
+        self.give_up(is_wanted);
     }
 }

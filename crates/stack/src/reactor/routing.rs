@@ -47,7 +47,8 @@ impl Reactor {
             let router: &mut dyn Any = router;
             Some(action(router.downcast_mut()?, context))
         });
-        if self.has_router_work() {
+        // A connection that has come has bytes that no event tells of.
+        if self.has_ready() {
             self.call_again();
         }
         called.flatten()
