@@ -21,14 +21,33 @@ pub(crate) enum Notice {
     Answered(usize),
 }
 
+impl Notice {
+    fn client(self) -> usize {
+        let (Self::Opened(at)
+        | Self::Ended(at)
+        | Self::Closed(at)
+        | Self::Drained(at)
+        | Self::Idle(at)
+        | Self::Answered(at)) = self;
+        at
+    }
+}
+
 /// Batches in a row, as the addon takes them.
 const BATCHES: u8 = 4;
 
 impl World {
     /// The caller's thread does the next thing, if there is one.
     pub(crate) fn turn_step(&mut self) {
-        if let Some(notice) = self.notices.pop_front() {
-            self.notice(notice);
+        if let Some((id, notice)) = self.notices.pop_front() {
+            let owner = self.by_id[id].filter(|&at| self.clients[at].id == Some(id));
+            assert!(
+                owner.is_none_or(|at| at == notice.client()),
+                "a batch names {id}, which is another's by now"
+            );
+            if self.clients[notice.client()].id == Some(id) {
+                self.notice(notice);
+            }
         } else if self.in_turn && self.has_more && self.batches < BATCHES {
             self.turn();
         } else if self.in_turn {
@@ -68,6 +87,7 @@ impl World {
         self.has_more =
             self.reactor.turn(&mut batch).expect("the simulated system refuses nothing");
         let count = batch.count();
+        self.look_at_router();
         (self.in_turn, self.batches) = (true, self.batches + 1);
         for event in events[..count * EVENT_LENGTH].as_chunks::<EVENT_LENGTH>().0 {
             self.take(event, &bytes, now);
@@ -89,11 +109,29 @@ impl World {
         if event.is(Kind::Open) {
             let (_, peer) = self.reactor.addresses(id);
             let client = usize::from(peer.expect("it has an address").port()) - 1024;
-            self.opened(id, client);
-            self.notices.push_back(Notice::Opened(client));
+            let server = event.number(0);
+            assert!(self.servers.contains(&server), "of no server");
+            self.opened(id, client, server);
+            self.notices.push_back((id, Notice::Opened(client)));
             return;
         }
         let client = self.by_id.get(id).copied().flatten();
+        if event.is(Kind::Closed)
+            && details[0] == 0
+            && let Some(at) = client
+            && self.clients[at].told.leaves > 0
+        {
+            // It goes to whom its next request belongs to.
+            let client = &mut self.clients[at];
+            client.told.leaves -= 1;
+            assert_eq!(
+                (client.id, client.told.in_flight),
+                (Some(id), 0),
+                "what is under way leaves"
+            );
+            client.come_back();
+            return;
+        }
         let at = client.unwrap_or_else(|| panic!("kind {kind} of number {id}, which is nobody's"));
         let habits = self.habits;
         let client = &mut self.clients[at];
@@ -111,7 +149,8 @@ impl World {
             (Kind::Idle, Notice::Idle(at)),
             (Kind::Answered, Notice::Answered(at)),
         ];
-        self.notices.extend(notices.iter().filter(|(kind, _)| event.is(*kind)).map(|(_, it)| *it));
+        self.notices
+            .extend(notices.iter().filter(|(kind, _)| event.is(*kind)).map(|(_, it)| (id, *it)));
         if event.is(Kind::Closed) {
             let may = client.gone || client.over || client.broken;
             assert!(may, "closed with {} for nothing: {}", details[0], client.summary());
@@ -127,19 +166,13 @@ impl World {
         // Changed settings hold from the next timer on.
         let limit = limit.unwrap_or_default().min(Duration::from_millis(50));
         let idle = network::now().since(client.rested);
+        // The caller looks at the clock a moment later.
+        let idle = idle + Duration::from_millis(1);
         assert!(idle >= limit, "idle after {idle:?}");
     }
 
     fn notice(&mut self, notice: Notice) {
-        let (Notice::Opened(at)
-        | Notice::Ended(at)
-        | Notice::Closed(at)
-        | Notice::Drained(at)
-        | Notice::Idle(at)
-        | Notice::Answered(at)) = notice;
-        if self.clients[at].id.is_none() {
-            return;
-        }
+        let at = notice.client();
         let chance = self.chance.u8(..10);
         match notice {
             Notice::Opened(_) if chance == 0 => self.close(at, true),

@@ -29,6 +29,8 @@ pub(crate) enum Fate {
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) peer: Peer,
+    /// The server that its connection belongs to, as the caller was told.
+    pub(crate) server: usize,
     pub(crate) script: Script,
     /// Bytes of the script that were sent.
     pub(crate) sent: usize,
@@ -67,10 +69,13 @@ pub(crate) struct Parts {
 }
 
 impl Client {
-    pub(crate) fn new(peer: Peer) -> Self {
+    /// `names_itself`: its requests say whose they are.
+    pub(crate) fn new(peer: Peer, names_itself: bool) -> Self {
+        let client = names_itself.then(|| peer.number());
         Self {
             peer,
-            script: Script::default(),
+            server: 0,
+            script: Script { client, ..Script::default() },
             sent: 0,
             ended: false,
             gone: false,
@@ -88,6 +93,13 @@ impl Client {
         }
     }
 
+    /// It belongs to somebody else now, who may bring it back.
+    pub(crate) fn come_back(&mut self) {
+        (self.id, self.fate) = (None, Fate::Unknown);
+        (self.paused, self.last_sent, self.broken, self.waits) = (false, false, false, false);
+        self.parts = None;
+    }
+
     /// Adds messages to what it is about to send.
     pub(crate) fn write(&mut self, add: impl FnOnce(&mut Script)) {
         add(&mut self.script);
@@ -99,6 +111,7 @@ impl Client {
             asked: Nanos::NEVER,
             bytes: Vec::new(),
             complete: false,
+            declined: None,
         };
         self.told.replies.extend(std::iter::repeat_n(reply, missing));
     }

@@ -17,6 +17,10 @@ impl World {
     /// Ends the run.
     pub(crate) fn finish(&mut self) {
         network::set_shortage(None);
+        if let Some(router) = &self.router {
+            router.state().is_settled = true;
+            self.bring_back();
+        }
         for client in &mut self.clients {
             client.peer.widen();
         }
@@ -133,11 +137,13 @@ impl World {
         for (at, client) in self.clients.iter().enumerate() {
             assert!(client.peer.standing().server_gone, "the socket of client {at} is open");
         }
-        let cache = self.reactor.cache(self.server).expect("there is the server");
+        let cache = self.reactor.cache(self.servers[0]).expect("there is the server");
         let statistics = cache.statistics();
         assert_eq!((statistics.fills, statistics.waiting), (0, 0), "left in the cache");
         assert!(statistics.bytes <= self.plan.settings.cache.max_bytes, "the cache is too large");
-        self.reactor.remove_server(self.server);
+        for &server in &self.servers {
+            self.reactor.remove_server(server);
+        }
         while self.in_turn || self.is_called() {
             self.turn_step();
         }

@@ -9,6 +9,7 @@
 //!
 //! - [`plan`]: what a run is like; [`script`]: what clients send
 //! - [`world`], [`caller`], [`answers`]: who does what
+//! - [`router`], [`routing`]: a port that is shared
 //! - [`told`], [`replies`]: what has to be told and received; [`rest`], [`finish`]: what has to hold at rest and at the end
 
 #![forbid(unsafe_code)]
@@ -29,6 +30,8 @@ mod finish;
 mod plan;
 mod replies;
 mod rest;
+mod router;
+mod routing;
 mod script;
 mod told;
 mod world;

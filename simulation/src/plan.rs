@@ -36,10 +36,11 @@ pub(crate) enum Act {
     Configure,
     Limits,
     Listen,
+    Route,
 }
 
 /// How often each is, at most and relative to the others.
-const ACTS: [(Act, u32); 21] = [
+const ACTS: [(Act, u32); 22] = [
     (Act::Connect, 40),
     (Act::Adopt, 6),
     (Act::Send, 260),
@@ -61,12 +62,15 @@ const ACTS: [(Act, u32); 21] = [
     (Act::Configure, 4),
     (Act::Limits, 10),
     (Act::Listen, 3),
+    (Act::Route, 20),
 ];
 
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) settings: Settings,
     pub(crate) taste: Taste,
+    /// The port is shared: requests may be another's. Nothing is cached then, so that each names itself by its host.
+    pub(crate) routes: bool,
     pub(crate) max_clients: usize,
     /// Bytes of a response's body at most.
     pub(crate) answer: usize,
@@ -83,7 +87,8 @@ impl Plan {
             0 => chance.usize(200..2000),
             _ => 16 * 1024,
         };
-        let caches = chance.u8(..3) > 0;
+        let routes = chance.u8(..4) == 0;
+        let caches = !routes && chance.u8(..3) > 0;
         let taste = Taste {
             head_limit,
             cached: if caches { chance.u8(..9) } else { chance.u8(..3) },
@@ -120,6 +125,7 @@ impl Plan {
         Self {
             settings,
             taste,
+            routes,
             max_clients: *chance.choice(&[1, 2, 4, 12]).unwrap(),
             answer: *chance.choice(&[0, 100, 5_000, 100_000]).unwrap(),
             events: *chance.choice(&[12, 16, 24, 64]).unwrap() * EVENT_LENGTH,

@@ -3,7 +3,7 @@
 use millrace_net::Nanos;
 
 use crate::script::Script;
-use crate::told::{Habits, Told};
+use crate::told::{Habits, Reading, Told};
 
 /// A response that may be stored.
 #[derive(Debug)]
@@ -121,13 +121,27 @@ impl Received {
         if self.own.len() < end {
             return &[];
         }
+        let declined = told.replies[self.reply].declined;
         assert!(
-            message.is_simple() || told.is_declined_upgrade(message),
+            declined.is_some() || message.is_simple() || told.is_declined_upgrade(message),
             "an answer to message {} that was not told: {:?}",
             self.reply,
             String::from_utf8_lossy(&self.own[..body_start])
         );
+        let text = String::from_utf8_lossy(&self.own[body_start..end]);
+        let is_decline = match declined {
+            Some(false) => status == 404 && (message.is_head() || text.starts_with("No process")),
+            Some(true) => {
+                status == 503 && (length > 0 && (message.is_head() || text.contains("is gone")))
+            }
+            None => false,
+        };
         match status {
+            _ if is_decline => {
+                if message.expects && message.has_body {
+                    self.last = Some("an answer to what waits for one");
+                }
+            }
             200 => {
                 self.check_hit(&self.own[body_start..end], length, message.resource, told, versions)
             }
@@ -137,15 +151,20 @@ impl Received {
             }
             status => panic!("{status} of nobody"),
         }
-        assert!(status == 503 || habits.caches, "a hit without a cache");
+        assert!(status != 200 || habits.caches, "a hit without a cache");
         if !message.keep_alive {
             self.last = Some("the last answer");
         }
         told.replies[self.reply].own = true;
-        told.next = told.next.max(self.reply + 1);
-        if self.last.is_some() && matches!(told.reading, crate::told::Reading::Heads) {
-            told.reading = crate::told::Reading::Closed;
+        if matches!(told.reading, Reading::Heads) && told.next <= self.reply {
+            told.reading = match self.last.is_some() {
+                true => Reading::Closed,
+                // The body is told without the request.
+                false if is_decline && message.has_body => Reading::Body(0),
+                false => Reading::Heads,
+            };
         }
+        told.next = told.next.max(self.reply + 1);
         self.own.clear();
         (self.reply, self.at) = (self.reply + 1, 0);
         &bytes[end - before..]

@@ -67,6 +67,8 @@ impl Message {
 /// A client's bytes, and the messages in them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
+    /// Whose it is, if `Host` says so.
+    pub(crate) client: Option<usize>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) messages: Vec<Message>,
 }
@@ -77,6 +79,11 @@ pub(crate) fn filling(number: usize, length: usize) -> impl Iterator<Item = u8> 
 }
 
 impl Script {
+    /// The value of `Host`.
+    fn host(&self, number: usize) -> String {
+        self.client.map_or_else(|| "a".to_owned(), |client| format!("{client}.{number}"))
+    }
+
     /// Adds a message.
     pub(crate) fn add(&mut self, chance: &mut Rng, taste: &Taste) {
         let start = self.bytes.len();
@@ -158,8 +165,9 @@ impl Script {
         }
         let expect = if message.expects { "Expect: 100-continue\r\n" } else { "" };
         let mut head = format!(
-            "{} {target} HTTP/1.{minor}\r\nHost: a\r\nN: {number}\r\n{connection}{expect}{fields}",
-            message.method
+            "{} {target} HTTP/1.{minor}\r\nHost: {}\r\nN: {number}\r\n{connection}{expect}{fields}",
+            message.method,
+            self.host(number)
         );
         if chance.u8(..8) == 0 {
             let longest = if chance.u8(..8) == 0 { 3000 } else { 100 };
@@ -226,7 +234,8 @@ impl Script {
             }
             1 => {
                 let head = format!(
-                    "GET /up HTTP/1.1\r\nHost: a\r\nN: {number}\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
+                    "GET /up HTTP/1.1\r\nHost: {}\r\nN: {number}\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+                    self.host(number)
                 );
                 self.bytes.extend_from_slice(head.as_bytes());
                 message.head.end = self.bytes.len();

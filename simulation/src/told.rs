@@ -62,6 +62,8 @@ pub(crate) struct Reply {
     /// What the caller has sent.
     pub(crate) bytes: Vec<u8>,
     pub(crate) complete: bool,
+    /// Nobody has it, as the router said last; `gone`: any more.
+    pub(crate) declined: Option<bool>,
 }
 
 /// What may happen without the caller.
@@ -84,6 +86,8 @@ pub(crate) struct Told {
     pub(crate) eof: bool,
     pub(crate) closed: bool,
     pub(crate) answered_last: bool,
+    /// How often the router has sent it away.
+    pub(crate) leaves: u32,
     /// The caller has given the message up, in front of this reply.
     pub(crate) timed_out: Option<usize>,
 }
@@ -99,6 +103,7 @@ impl Told {
             eof: false,
             closed: false,
             answered_last: false,
+            leaves: 0,
             timed_out: None,
         }
     }
@@ -136,10 +141,15 @@ impl Told {
         if event.is(Kind::Request) {
             self.request(event, script, sent, habits, now);
         } else if event.is(Kind::Body) {
+            self.begin_declined_body(script, habits);
             self.body(event.part(), script, sent);
         } else if event.is(Kind::End) {
+            self.begin_declined_body(script, habits);
             self.end(event.part(), script, sent);
         } else if event.is(Kind::Fallback) {
+            if event.details[2] == FallbackReason::Body as i32 {
+                self.begin_declined_body(script, habits);
+            }
             self.unsure(event, script, sent, habits, now);
         } else if event.is(Kind::Raw) {
             self.raw(event.part(), script, sent);
@@ -160,7 +170,9 @@ impl Told {
         for at in self.next..message {
             let it = &script.messages[at];
             let simple = it.is_simple() || self.is_declined_upgrade(it);
-            let may = simple && (habits.refuses || habits.caches && it.resource.is_some());
+            let declined = self.replies[at].declined.is_some() && !it.has_body;
+            let may =
+                declined || simple && (habits.refuses || habits.caches && it.resource.is_some());
             assert!(may, "message {at} was not told");
             assert!(it.keep_alive, "more behind the last message {at}");
             self.replies[at].own = true;
@@ -220,6 +232,18 @@ impl Told {
         &script.messages[self.next - 1]
     }
 
+    /// The body of a request that the reactor has declined is told without that.
+    fn begin_declined_body(&mut self, script: &Script, habits: Habits) {
+        let Reading::Heads = self.reading else { return };
+        let declined =
+            |at: &usize| self.replies[*at].declined.is_some() && script.messages[*at].has_body;
+        if let Some(at) = (self.next..self.replies.len()).find(declined) {
+            self.skip_to(at, script, habits);
+            self.replies[at].own = true;
+            (self.next, self.reading) = (at + 1, Reading::Body(0));
+        }
+    }
+
     fn body(&mut self, bytes: &[u8], script: &Script, sent: usize) {
         let Reading::Body(told) = self.reading else { panic!("a body, {:?}", self.reading) };
         let message = self.current(script);
@@ -252,9 +276,12 @@ impl Told {
         let reason = event.details[2];
         let found = match self.reading {
             Reading::Heads => {
-                let unusual = |it: &Message| it.unusual.is_some();
-                let at = script.messages[self.next..].iter().position(unusual);
-                let at = self.next + at.expect("an unusual message");
+                let unusual = |at: &usize| {
+                    let unusual = script.messages[*at].unusual;
+                    unusual.is_some_and(|it| script.bytes[it.at..].starts_with(event.part()))
+                };
+                let at = (self.next..script.messages.len()).find(unusual);
+                let at = at.expect("an unusual message");
                 self.skip_to(at, script, habits);
                 assert!(self.replies[at].told.is_none(), "told before");
                 self.replies[at].told = Some(now);
@@ -268,10 +295,11 @@ impl Told {
             }
             Reading::Closed => {
                 // Which message was the last one is not known where the reactor has answered it.
-                let begins =
-                    |it: &&Message| script.bytes[it.head.start..].starts_with(event.part());
-                let next = script.messages[self.next..].iter().find(begins);
-                let at = next.expect("a message behind the last one").head.start;
+                let begins = |at: &usize| script.bytes[*at..].starts_with(event.part());
+                let next = script.messages[self.next..].iter().map(|it| it.head.start);
+                // Or the body of a request that was declined.
+                let bodies = script.messages.iter().map(|it| it.head.end);
+                let at = next.chain(bodies).find(begins).expect("bytes behind the last message");
                 Some(Unusual { at, reason: FallbackReason::Closed })
             }
             reading => panic!("unsure, {reading:?}"),

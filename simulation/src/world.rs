@@ -1,5 +1,6 @@
 //! Everything there is: the reactor, its caller, the clients; and the steps that they take.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -8,12 +9,14 @@ use fastrand::Rng;
 use millrace_net::peer::{Peer, Received, close_descriptor};
 use millrace_net::{Nanos, network};
 use millrace_stack::Reactor;
+use millrace_stack::batch::FallbackReason;
 
 use crate::caller::Notice;
 use crate::client::{Client, Fate};
 use crate::plan::{Act, Plan};
 use crate::replies::Version;
-use crate::told::Habits;
+use crate::router::SimulatedRouter;
+use crate::told::{Habits, Reading};
 
 /// Room for what a connection has kept and one read of it.
 const SCRATCH: usize = 256 * 1024;
@@ -24,7 +27,9 @@ pub(crate) struct World {
     pub(crate) habits: Habits,
     pub(crate) reactor: Reactor,
     pub(crate) poll: RawFd,
-    pub(crate) server: usize,
+    /// The first one listens.
+    pub(crate) servers: Vec<usize>,
+    pub(crate) router: Option<SimulatedRouter>,
     /// The reactor's number and the network's.
     pub(crate) listener: Option<(usize, usize)>,
     /// In the order of their connections.
@@ -35,8 +40,8 @@ pub(crate) struct World {
     pub(crate) events: Vec<i32>,
     pub(crate) bytes: Vec<u8>,
     scratch: Vec<u8>,
-    /// What the caller has not taken of its batch.
-    pub(crate) notices: VecDeque<Notice>,
+    /// What the caller has not taken of its batch, with the numbers of the connections.
+    pub(crate) notices: VecDeque<(usize, Notice)>,
     pub(crate) in_turn: bool,
     pub(crate) has_more: bool,
     pub(crate) batches: u8,
@@ -53,7 +58,13 @@ impl World {
         let mut chance = Rng::with_seed(seed);
         let plan = Plan::draw(&mut chance);
         let mut reactor = Reactor::new().expect("the simulated system refuses nothing");
-        let server = reactor.add_server(plan.settings.clone());
+        let count = if plan.routes { 2 } else { 1 };
+        let servers: Vec<usize> =
+            (0..count).map(|_| reactor.add_server(plan.settings.clone())).collect();
+        let router = plan.routes.then(|| SimulatedRouter::new(seed, servers.clone()));
+        if let Some(router) = &router {
+            reactor.set_router(Box::new(router.clone()));
+        }
         let poll = reactor.descriptor();
         let mut world = Self {
             habits: plan.habits(),
@@ -63,7 +74,8 @@ impl World {
             plan,
             reactor,
             poll,
-            server,
+            servers,
+            router,
             listener: None,
             clients: Vec::new(),
             by_id: Vec::new(),
@@ -105,8 +117,11 @@ impl World {
             Act::WaitLong => network::advance(Duration::from_millis(self.chance.u64(..8_000))),
             Act::Shortage => self.change_shortage(),
             Act::Configure => self.configure(),
+            // A timer of the caller's, so between two batches.
+            Act::Limits if self.in_turn => {}
             Act::Limits => self.ask_limits(),
             Act::Listen => self.listen_anew(),
+            Act::Route => self.route(),
             Act::Send | Act::Receive | Act::End | Act::Leave | Act::Reset => {
                 if let Some(client) = self.some_client(|client| !client.is_silent()) {
                     self.client_act(act, client);
@@ -145,19 +160,19 @@ impl World {
         }
         let (peer, fd) = Peer::pair(self.plan.buffers(&mut self.chance));
         let client = self.add_client(peer);
-        let id = self.reactor.adopt(self.server, fd).expect("it can be taken");
-        self.opened(id, client);
+        let id = self.reactor.adopt(self.servers[0], fd).expect("it can be taken");
+        self.opened(id, client, self.servers[0]);
     }
 
     fn add_client(&mut self, peer: Peer) -> usize {
         let at = self.clients.len();
         assert_eq!(peer.number(), at);
-        self.clients.push(Client::new(peer));
+        self.clients.push(Client::new(peer, self.router.is_some()));
         at
     }
 
     /// The caller knows a connection.
-    pub(crate) fn opened(&mut self, id: usize, client: usize) {
+    pub(crate) fn opened(&mut self, id: usize, client: usize, server: usize) {
         if self.by_id.len() <= id {
             self.by_id.resize(id + 1, None);
         }
@@ -165,8 +180,13 @@ impl World {
         assert!(before.is_none_or(|it| it != Some(id)), "number {id} is given twice");
         self.by_id[id] = Some(client);
         let client = &mut self.clients[client];
+        if client.fate != Fate::Unknown && client.told.leaves > 0 {
+            // It was sent away beside, and the caller has closed what was left of it here.
+            client.told.leaves -= 1;
+            client.come_back();
+        }
         assert_eq!(client.fate, Fate::Unknown, "a connection is told of twice");
-        (client.id, client.fate) = (Some(id), Fate::Open);
+        (client.id, client.fate, client.server) = (Some(id), Fate::Open, server);
     }
 
     fn client_act(&mut self, act: Act, at: usize) {
@@ -278,12 +298,22 @@ impl World {
 
     /// A turn while the caller is busy.
     pub(crate) fn beside(&mut self) {
-        self.reactor.turn_beside(&mut self.scratch).expect("the simulated system refuses nothing");
+        let steps = self.draw_steps();
+        let is_wanted = || steps.replace(steps.get().saturating_sub(1)) == 0;
+        let turned = self.reactor.turn_beside(&mut self.scratch, &is_wanted);
+        turned.expect("the simulated system refuses nothing");
+        self.look_at_router();
         self.look_for_late();
     }
 
+    /// After so many steps the caller wants the reactor.
+    fn draw_steps(&mut self) -> Cell<usize> {
+        Cell::new(*self.chance.choice(&[0, 1, 3, 100, 100]).unwrap())
+    }
+
     fn give_up(&mut self) {
-        self.reactor.give_up_beside();
+        let steps = self.draw_steps();
+        self.reactor.give_up_beside(&|| steps.replace(steps.get().saturating_sub(1)) == 0);
         self.look_for_late();
     }
 
@@ -317,15 +347,18 @@ impl World {
         let settings = &mut self.plan.settings;
         settings.keep_alive =
             *self.chance.choice(&[None, Some(Duration::from_millis(80))]).unwrap();
-        self.reactor.configure(self.server, settings.clone());
+        self.reactor.configure(self.servers[0], settings.clone());
     }
 
     /// What a server asks about its connections changes nothing but who is known.
     fn ask_limits(&mut self) {
         let (head, whole) = (Duration::from_secs(3), Duration::from_secs(5));
-        for id in self.reactor.late(self.server, Some(head), Some(whole)) {
-            let client = self.by_id.get(id).copied().flatten().expect("a connection that is known");
-            if self.clients[client].told.closed {
+        for id in self.reactor.late(self.servers[0], Some(head), Some(whole)) {
+            let client = self.client_of(id).expect("a connection that is known");
+            if self.clients[client].fate == Fate::Unknown {
+                // It is known from now on, to be closed.
+                self.opened(id, client, self.servers[0]);
+                self.close(client, false);
                 continue;
             }
             assert!(
@@ -334,18 +367,18 @@ impl World {
                     || self.clients[client].peer.standing().unread > 0
                     || self.clients[client].paused
                     || self.clients[client].told.in_flight > 0
-                    || !matches!(self.clients[client].told.reading, crate::told::Reading::Heads),
+                    || !matches!(self.clients[client].told.reading, Reading::Heads),
                 "late, though all has come: {}",
                 self.clients[client].summary()
             );
         }
-        self.reactor.slow(self.server, 10.0, 10.0, |_| None);
-        self.reactor.idle(self.server, self.chance.bool()).for_each(drop);
+        self.reactor.slow(self.servers[0], 10.0, 10.0, |_| None);
+        self.reactor.idle(self.servers[0], self.chance.bool()).for_each(drop);
     }
 
     fn listen(&mut self) {
         let (fd, number) = network::listen();
-        let id = self.reactor.listen(self.server, fd).expect("it listens");
+        let id = self.reactor.listen(self.servers[0], fd).expect("it listens");
         self.listener = Some((id, number));
     }
 
@@ -360,13 +393,20 @@ impl World {
     pub(crate) fn release(&mut self, at: usize) {
         let client = &mut self.clients[at];
         let Some(id) = client.id.take() else { return };
-        let read = self.reactor.bytes_read(id);
-        let (fd, _, rest) = self.reactor.release(id).expect("it can be given away");
+        let read = client.sent - client.peer.standing().unread;
+        let released = self.reactor.release(id);
+        if released.is_err() && client.told.leaves > 0 {
+            // It was sent away beside, which is still to be told.
+            client.id = Some(id);
+            return;
+        }
+        let (fd, _, rest) = released.expect("it can be given away");
         client.fate = Fate::Released;
-        // In range: a few hundred kilobytes.
-        let read = read as usize;
         assert!(client.script.bytes[..read].ends_with(&rest), "other bytes are given away");
-        if let crate::told::Reading::Asked { from, .. } = client.told.reading {
+        // Where the last message is not known, neither is what comes behind it.
+        if let Reading::Asked { from, reason, .. } = client.told.reading
+            && reason != FallbackReason::Closed
+        {
             assert_eq!(rest, client.script.bytes[from..read], "not all is given away");
         }
         close_descriptor(fd);

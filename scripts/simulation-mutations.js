@@ -1,0 +1,126 @@
+// Breaks the stack on purpose, one place at a time, and shows whether the simulation finds it. Not a part of CI: it changes
+// files of a clean work tree, and changes them back.
+//
+//   node scripts/simulation-mutations.js            all of them
+//   node scripts/simulation-mutations.js EOF leak   those whose names have one of these words
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, run } from './step.js';
+
+const SECONDS = '20';
+
+/** What is broken: a name, a file of `crates/stack/src`, the text to replace, and what comes in its place. */
+const MUTATIONS = [
+  {
+    name: 'a lost wake-up: who may go on between two turns wakes nobody',
+    file: 'reactor.rs',
+    text: 'self.run_again(id);\n        self.call_again();',
+    by: 'self.run_again(id);',
+  },
+  {
+    name: 'a forgotten unblock: one request at a time, and the next is never read',
+    file: 'connection/state.rs',
+    text: 'left <= most / 2',
+    by: 'left < most.div_ceil(2)',
+  },
+  {
+    name: 'wrong order: bytes are sent ahead of those that wait',
+    file: 'connection/sending.rs',
+    text: 'while taken < bytes.len() && self.output.is_empty() {',
+    by: 'while taken < bytes.len() {',
+  },
+  {
+    name: 'a double event: the end of a connection is told again',
+    file: 'reactor/events.rs',
+    text: '} else if !connection.work.intersects(Work::FREE) {',
+    by: '} else {',
+  },
+  {
+    name: 'a wrong count: requests of a connection that is gone are still with the caller',
+    file: 'reactor/commands.rs',
+    text: 'server.in_flight = server.in_flight.saturating_sub(connection.lane.in_flight);\n',
+    by: '',
+  },
+  {
+    name: 'a leak: a connection that lingers stays, though its peer has ended',
+    file: 'reactor/lingering.rs',
+    text: 'Err(_) => {\n                self.lingering.remove(id);',
+    by: 'Err(_) => {',
+  },
+  {
+    name: 'a forgotten EOF: it has come with what was blocked',
+    file: 'connection/receiving.rs',
+    text: '// Told when the caller has taken what came before.\n            self.readable = true;',
+    by: '',
+  },
+  {
+    name: 'a full batch is not noticed',
+    file: 'batch.rs',
+    text: 'self.room() >= EVENTS',
+    by: 'self.room() > 0',
+  },
+  {
+    name: 'beside: a connection that was accepted is not told of later',
+    file: 'reactor/accepting.rs',
+    text: 'connection.unreported.opened = true;\n            self.reports.push(connection, Work::REPORT);',
+    by: 'connection.unreported.opened = false;',
+  },
+  {
+    name: 'a stale number: it is given anew while a batch still names it',
+    file: 'connection/id.rs',
+    text: 'false => self.vacated.push(id.index),',
+    by: 'false => self.free.push(id.index),',
+  },
+  {
+    name: 'a lost timer: nobody hears that one was set',
+    file: 'reactor/sending.rs',
+    text: 'self.timers.push(connection.idle_timer, Timer::Idle(id));\n            self.timers_changed = true;',
+    by: 'self.timers.push(connection.idle_timer, Timer::Idle(id));',
+  },
+  {
+    name: 'memory is given to two: bytes that were told are overwritten',
+    file: 'connection/receiving.rs',
+    text: 'cx.batch.used = cx.batch.used.max(taken);\n',
+    by: '',
+  },
+  {
+    name: 'last bytes stay where they are, though no end comes',
+    file: 'connection/sending.rs',
+    text: 'self.transport.push(no_delay);',
+    by: '',
+  },
+  {
+    name: 'who waits for the response to a connection that is gone waits on',
+    file: 'reactor/commands.rs',
+    text: 'self.go_on_woken(connection.server);\n',
+    by: '',
+  },
+];
+
+const words = process.argv.slice(2);
+const chosen = MUTATIONS.filter(
+  ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
+);
+let missed = 0;
+for (const { name, file, text, by } of chosen) {
+  const path = join(root, 'crates', 'stack', 'src', file);
+  const source = readFileSync(path, 'utf8');
+  if (source.split(text).length !== 2) {
+    console.log(`?       ${name}: ${file} does not have the text once`);
+    missed++;
+    continue;
+  }
+  writeFileSync(path, source.replace(text, by));
+  const start = performance.now();
+  const args = ['test', '--quiet', '--manifest-path', 'simulation/Cargo.toml'];
+  process.env.MILLRACE_SECONDS = SECONDS;
+  const { code, output } = await run('cargo', args);
+  writeFileSync(path, source);
+  const seconds = Math.round((performance.now() - start) / 1000);
+  const why = /panicked at (.+?):\d+:\n(.+)/.exec(output);
+  if (code === 0 || why === null) missed++;
+  const how = why ? `${why[1]}: ${why[2].slice(0, 100)}` : output.slice(-500);
+  console.log(code === 0 ? `missed  ${name}` : `found   ${name}\n        ${seconds} s, ${how}`);
+}
+console.log(`${chosen.length - missed} of ${chosen.length} found`);
+process.exitCode = missed > 0 ? 1 : 0;
