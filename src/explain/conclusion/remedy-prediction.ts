@@ -7,6 +7,8 @@ import type { LimitId } from '../limits/ids.js';
 import { findWorkingProcesses } from '../metrics/derive.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
+import { coverVariation, limitInterval } from './prediction-range.js';
+import { isKeepingUp } from './verdict.js';
 
 /** An experiment that applies the remedy of a limit. */
 interface RemedyExperiment {
@@ -75,6 +77,14 @@ const MIN_LARGE_GAIN = 2;
 
 /** Predicts throughput after the remedy: from the experiment that applied it, else from the limit's own arithmetic. */
 export function predictRemediedThroughput(chosen: Hypothesis, found: Findings): Range | null {
+  const range = predictWithinLoad(chosen, found);
+  // A sustained rate stays what it is.
+  if (!range || isKeepingUp(found.metrics)) return range;
+  return coverVariation(range, found.noise);
+}
+
+/** Predicts throughput after the remedy, bounded by what the load asks for. */
+function predictWithinLoad(chosen: Hypothesis, found: Findings): Range | null {
   const range = predictWithoutLoadBound(chosen, found);
   const maxDemand = computeMaxDemand(chosen, found);
   if (!range || maxDemand === null) return range;
@@ -179,6 +189,8 @@ function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
     };
   }
   if (tried) return tried;
+  const without = predictFromUselessRemedy(chosen.limit, found);
+  if (without) return without;
   const hot = isHotFunctionRemedy(chosen, found) ? findHotFunction(chosen, found) : null;
   return hot
     ? widen(computeWithoutFunction(hot, found.metrics.throughput), 0.15)
@@ -232,8 +244,35 @@ export function computeWithoutFunction({ share }: HotFunction, throughput: numbe
 function findTriedRemedy(limit: LimitId, found: Findings): ExperimentResult | null {
   const name = findRemedyExperiment(limit, found)?.experiment;
   const tried = found.experiments.find((it) => it.name === name);
-  return tried && tried.measured.ratio >= 1.1 ? tried : null;
+  return tried && tried.measured.ratio >= MIN_TRIED_GAIN ? tried : null;
 }
+
+/** Limits whose remedy was tried as a whole, so that it yields no more than it did then. */
+const WHOLLY_TRIED_LIMITS = new Set<LimitId>([
+  'slow-dependency',
+  'head-of-line',
+  'connection-churn',
+  'tls-handshake',
+]);
+
+/**
+ * Predicts throughput where the experiment that applied the whole remedy yielded nothing: it is not what limits
+ * throughput, though it may be what makes the slowest responses slow.
+ */
+function predictFromUselessRemedy(
+  limit: LimitId,
+  { experiments, metrics }: Findings,
+): Range | null {
+  if (!WHOLLY_TRIED_LIMITS.has(limit)) return null;
+  const trials = [REMEDY_EXPERIMENTS[limit] ?? []].flat().map(({ experiment }) => experiment);
+  const tried = experiments.find(({ name }) => trials.some((one) => one === name));
+  if (!tried || tried.measured.ratio >= MIN_TRIED_GAIN) return null;
+  const { ratio } = tried.measured;
+  return scale({ low: Math.min(1, ratio), high: Math.max(1, ratio) }, metrics.throughput);
+}
+
+/** Minimum gain of an experiment that helped. */
+const MIN_TRIED_GAIN = 1.1;
 
 /** Predicts throughput from the experiment that applied the remedy, narrowed by its prediction where the two agree. */
 function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
@@ -242,8 +281,7 @@ function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
   const { measured } = tried;
   const { ratio } = measured;
   // Few differing pairs make the interval reach far up: the range stays symmetric around the measured ratio.
-  const off = Math.min(ratio - measured.low, measured.high - ratio);
-  const range = { low: Math.max(1, ratio - off), high: ratio + off };
+  const range = limitInterval(ratio, Math.min(ratio - measured.low, measured.high - ratio));
   const predicted = tried.predicted[limit] ?? range;
   const agrees = predicted.low <= ratio && ratio <= predicted.high;
   const agreed = agrees

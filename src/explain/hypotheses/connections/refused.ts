@@ -1,6 +1,7 @@
 import { count, rate, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
+import { estimateWarmLimit } from '../event-loop/loop-capacity.js';
 import type { Detector } from '../hypothesis.js';
 
 export const detectFdLimit: Detector = (metrics) => {
@@ -100,13 +101,20 @@ export const detectListenBacklog: Detector = (metrics) => {
 };
 
 /** Predicts throughput without retried connection attempts, from the medians of connect time and response time. */
-function predictWithoutRetries({ base, maxConcurrency, throughput, responseMs }: Metrics): Range {
+function predictWithoutRetries(metrics: Metrics): Range {
+  const { base, maxConcurrency, throughput, responseMs } = metrics;
   const { connectMs, latencyMs } = base.load;
   const connect = connectMs.p50 ?? 0;
   const best = connect + (latencyMs.p50 ?? responseMs);
   const each = connect + Math.max(responseMs, latencyMs.p50 ?? 0);
+  // The medians include the wait behind a full queue: the loop may serve more.
+  const alone = metrics.unloadedLatencyMs ?? best;
+  const byLoop = Math.min(
+    estimateWarmLimit(metrics)?.high ?? 0,
+    (maxConcurrency * 1000) / Math.max(0.1, alone),
+  );
   return {
     low: Math.max(throughput, (maxConcurrency * 1000) / Math.max(0.1, each)),
-    high: Math.max(throughput, (maxConcurrency * 1000) / Math.max(0.1, best)),
+    high: Math.max(throughput, byLoop, (maxConcurrency * 1000) / Math.max(0.1, best)),
   };
 }

@@ -6,7 +6,12 @@ import { estimateGeneratorCores } from '../machine/generator-cores.js';
 import { isThrottled } from '../machine/machine.js';
 import { readPoolSize } from '../machine/pool-size.js';
 import { predictBusyLoop } from './loop.js';
-import { buildLoopEvidence, estimateWarmLimit, SATURATED } from './loop-capacity.js';
+import {
+  buildLoopEvidence,
+  computeGarbageShare,
+  estimateWarmLimit,
+  SATURATED,
+} from './loop-capacity.js';
 
 export const detectEventLoopBlocked: Detector = (metrics) => {
   const { base, loop, throughput, responseMs } = metrics;
@@ -50,7 +55,7 @@ export const detectEventLoopBlocked: Detector = (metrics) => {
     remedy: {
       change: `move ${by && by.cause !== NOT_A_REQUEST ? by.cause : 'the work'} to a worker thread, or split it into short pieces`,
       predictedThroughput: saturated
-        ? scale(computeGain(part, MEASURED_STALL_SHARE.low, MEASURED_STALL_SHARE.high), throughput)
+        ? scale(predictWithoutStalls(metrics, part, by?.cause === NOT_A_REQUEST), throughput)
         : {
             low: throughput,
             high: (throughput * responseMs) / Math.max(0.1, responseMs - stalls.residualMs),
@@ -59,6 +64,13 @@ export const detectEventLoopBlocked: Detector = (metrics) => {
     },
   };
 };
+
+/** Predicts the gain of a busy loop without its stalls, whose garbage is collected with that of the requests. */
+function predictWithoutStalls(metrics: Metrics, part: number, isPeriodic: boolean): Range {
+  const { low, high } = computeGain(part, MEASURED_STALL_SHARE.low, MEASURED_STALL_SHARE.high);
+  const garbage = isPeriodic ? computeGarbageShare(metrics) : 0;
+  return { low, high: Math.max(high, computeGain(Math.min(0.97, part + garbage), 1, 1).high) };
+}
 
 /** The probe's label of a long callback that no request caused. */
 const NOT_A_REQUEST = 'not a request';

@@ -121,6 +121,9 @@ function computeWeight(
   return secondProcessGain > MAX_PARALLEL_GAIN || isRestartTried ? 0.98 : 0.75;
 }
 
+/** Maximum gain beyond the extrapolated cost. */
+const MAX_CACHE_GAIN = 1.3;
+
 /**
  * Predicts the gain without the growth: at least that of the restart, at most that of the extrapolated cost at age 0.
  */
@@ -137,7 +140,8 @@ function predictWithoutGrowth(
   );
   return {
     low: first.cpuMs / afterRestart.cpuMs,
-    high: first.cpuMs / Math.min(afterRestart.cpuMs, start),
+    // Without the growth the loop's caches hold what it goes through.
+    high: (MAX_CACHE_GAIN * first.cpuMs) / Math.min(afterRestart.cpuMs, start),
   };
 }
 

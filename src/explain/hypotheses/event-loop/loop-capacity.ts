@@ -51,6 +51,15 @@ export function estimateMaxThroughput(metrics: Metrics): number | null {
     : Math.max(connectionRamp.throughput, connectionRamp.loopLimit);
 }
 
+/**
+ * Computes the share of the loop's busy time in garbage collection. A profile charges it to no function, so it comes on
+ * top of what periodic work takes, whose objects it may collect.
+ */
+export function computeGarbageShare({ base, loop }: Metrics): number {
+  const { young = 0, old = 0, other = 0 } = base.inside?.gc ?? {};
+  return Math.min(0.5, (young + old + other) / Math.max(0.05, loop?.busy ?? 1));
+}
+
 /** Computes the busy time that 'cpu injection' adds per request in ms: enough for a measurable effect, and no more. */
 export function computeInjectedMs({ base }: Metrics): number {
   const busy = base.inside?.utilisation ?? 0;

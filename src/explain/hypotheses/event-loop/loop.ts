@@ -6,6 +6,7 @@ import { computeGain, type Detector, type Hypothesis, scale } from '../hypothesi
 import { predictAbsorbedDelay } from '../outbound/calls.js';
 import {
   buildLoopEvidence,
+  computeGarbageShare,
   computeInjectedMs,
   deriveLoopLimit,
   SATURATED,
@@ -157,7 +158,10 @@ export const detectIdleWork: Detector = (metrics) => {
  * Predicts the gain without background work. A timer runs less often in a busy loop than in an idle one: a profile
  * shows how much time it takes there.
  */
-function predictWithoutIdleWork({ loopTime }: Metrics, idleShare: number): Range {
-  const unasked = loopTime?.background ?? null;
-  return unasked === null ? computeGain(idleShare, 0.6, 1.1) : computeGain(unasked, 0.9, 1.1);
+function predictWithoutIdleWork(metrics: Metrics, idleShare: number): Range {
+  const unasked = metrics.loopTime?.background ?? null;
+  const { low, high } =
+    unasked === null ? computeGain(idleShare, 0.6, 1.1) : computeGain(unasked, 0.9, 1.1);
+  const all = (unasked ?? idleShare) + computeGarbageShare(metrics);
+  return { low, high: Math.max(high, computeGain(Math.min(0.95, all), 1, 1).high) };
 }
