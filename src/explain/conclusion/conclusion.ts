@@ -7,6 +7,7 @@ import {
   buildLoopEvidence,
   deriveLoopLimit,
   estimateMaxThroughput,
+  SATURATED,
 } from '../hypotheses/event-loop/loop-capacity.js';
 import { describeBusyThread } from '../hypotheses/event-loop/queue.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
@@ -24,7 +25,7 @@ import {
   predictRemediedThroughput,
 } from './remedy-prediction.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
-import { deriveRequestShares } from './request-shares.js';
+import { deriveRequestShares, describeHeaviestRequest } from './request-shares.js';
 import { findTellingExperiments } from './rivals.js';
 import type { Finding } from './verdict.js';
 
@@ -94,7 +95,7 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
 
 function describeVerdict({ metrics, finding }: Findings): string {
   const { chosen, status, also } = finding;
-  if (chosen) return chosen.sentence;
+  if (chosen) return addHeaviestRequest(chosen.sentence, metrics);
   if (status === 'no-limit') {
     const busy = metrics.loop ? `; the event loop is ${share(metrics.loop.busy)} busy` : '';
     return `nothing limits the service at this load: it answers all ${rate(metrics.throughput)} req/s, in ${time(metrics.responseMs)} each${busy}.`;
@@ -114,6 +115,13 @@ function describeVerdict({ metrics, finding }: Findings): string {
   const starving = describeStarvedGenerator(metrics);
   if (starving) return `cannot tell what the server can do: ${seen}; ${starving}.`;
   return `cannot tell: ${seen}, and no measurement explains it.`;
+}
+
+/** Adds to the verdict which of several routes or requests takes most of the time. */
+function addHeaviestRequest(sentence: string, metrics: Findings['metrics']): string {
+  const isLoopBusy = metrics.loop !== null && metrics.loop.busy >= SATURATED;
+  const heaviest = describeHeaviestRequest(deriveRequestShares(metrics), isLoopBusy);
+  return heaviest ? `${sentence.replace(/\.$/, '')}; ${heaviest}.` : sentence;
 }
 
 function buildLoadEvidence(what: string, throughput: number): Evidence[] {
@@ -170,12 +178,40 @@ function addFunction(change: string, found: Findings, hot: HotFunction | null): 
   const { rootCauseFunction, finding, metrics } = found;
   const { chosen } = finding;
   if (rootCauseFunction) return `the cause is ${formatFunction(rootCauseFunction)}: ${change}`;
-  if (!hot || chosen?.limit !== 'event-loop-cpu') return change;
+  if (chosen?.limit !== 'event-loop-cpu') return change;
+  const larger = describeLargestActivity(found.hotFunctions, hot);
+  if (!hot) return larger ? `${larger}; ${change}` : change;
   const without = isLimitedByLoad(chosen, found)
     ? ''
     : ` (without it: ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s)`;
-  return `${formatFunction(hot)} takes ${share(hot.share)} of the loop's time${without}; ${change}`;
+  const part = `${share(hot.share)}${larger ? '' : " of the loop's time"}`;
+  const own = `${formatFunction(hot)} takes ${part}${without}; ${change}`;
+  return larger ? `${larger}; ${own}` : own;
 }
+
+/** What may take less time, by the name that a profile gives to time outside functions. */
+const ACTIVITY_ADVICE: Record<string, string> = {
+  '(writing responses)':
+    'smaller responses with fewer header fields, each in one write, or compressed and kept in front',
+  '(garbage collector)': 'fewer and smaller objects per request',
+};
+
+/** Describes the activity outside functions that takes more of the loop's time than any function of the application. */
+function describeLargestActivity(
+  hotFunctions: HotFunction[],
+  hot: HotFunction | null,
+): string | null {
+  const [largest] = hotFunctions
+    .filter(({ name }) => name in ACTIVITY_ADVICE)
+    .sort((a, b) => b.share - a.share);
+  if (!largest || largest.share < MIN_ACTIVITY_SHARE || largest.share <= (hot?.share ?? 0))
+    return null;
+  const name = largest.name.slice(1, -1);
+  return `${name} takes ${share(largest.share)} of the loop's time: ${ACTIVITY_ADVICE[largest.name]}`;
+}
+
+/** Minimum share of the loop's time at which an activity is mentioned. */
+const MIN_ACTIVITY_SHARE = 0.2;
 
 function formatFunction({ name, place }: HotFunction): string {
   if (place === '') return name;

@@ -9,17 +9,18 @@ const MIN_BELOW = 0.16;
 const MIN_ABOVE = 0.26;
 /** Maximum of these distances, however much the blocks vary. */
 const MAX_DISTANCE = 0.5;
-/** Ratio of the ends beyond which a range is not widened. */
+/** Ratio of the ends up to which a range is widened; one that is wider includes the variation, except at its upper end. */
 const MAX_RATIO = 1.5;
+const WIDE_MARGIN = 1.08;
 /** Maximum distance of the ends of an interval of few pairs, as a share of the measured ratio. */
 const MAX_INTERVAL = 0.2;
 
 /**
  * Widens a predicted range to the variation of throughput, which applies to every prediction. `noise` is the smallest
- * relative change that differs from noise: where it exceeds the least distance, it takes its place. A range whose ends
- * are further apart than `MAX_RATIO` includes the variation already.
+ * relative change that differs from noise: where it exceeds the least distance, it takes its place.
  */
 export function coverVariation({ low, high }: Range, noise: number): Range {
+  if (high > 1.01 * MAX_RATIO * low) return { low, high: WIDE_MARGIN * high };
   const middle = (low + high) / 2;
   const below = Math.min(MAX_DISTANCE, Math.max(MIN_BELOW, noise));
   const above = Math.min(MAX_DISTANCE, Math.max(MIN_ABOVE, noise));

@@ -1,3 +1,4 @@
+import { share } from '../../format/units.js';
 import { deriveRequestName } from '../../load/requests/request-names.js';
 import type { LoadResult } from '../../load/result.js';
 import type { Metrics } from '../metrics/types.js';
@@ -26,6 +27,27 @@ export function deriveRequestShares({ base }: Pick<Metrics, 'base'>): RequestSha
 /** What a name takes: where requests wait for the loop, all response times are alike and the loop's time tells. */
 function weigh({ timeShare, loopShare }: RequestShare): number {
   return Math.max(timeShare ?? 0, loopShare ?? 0);
+}
+
+/** Minimum share of the time, and minimum ratio of it to the share of the requests, at which a name stands out. */
+const [MIN_HEAVY_SHARE, MIN_HEAVY_RATIO] = [0.4, 1.5];
+
+/**
+ * Describes the name that takes most of the time although it has a smaller part of the requests; `null` if none stands
+ * out. Where the loop is busy its time counts, as all requests wait for it alike.
+ */
+export function describeHeaviestRequest(
+  shares: RequestShare[],
+  isLoopBusy: boolean,
+): string | null {
+  const read = ({ loopShare, timeShare }: RequestShare) =>
+    (isLoopBusy ? loopShare : null) ?? timeShare ?? 0;
+  const [first] = shares.toSorted((one, other) => read(other) - read(one));
+  if (!first || read(first) < MIN_HEAVY_SHARE) return null;
+  if (read(first) < MIN_HEAVY_RATIO * first.requestShare) return null;
+  const what =
+    isLoopBusy && first.loopShare !== null ? "handlers' time on the loop" : 'response times';
+  return `most of it is ${first.name}: ${share(read(first))} of the ${what}, ${share(first.requestShare)} of the requests`;
 }
 
 /** Sums the synchronous time of the routes of each name. A route that has several names is none's. */

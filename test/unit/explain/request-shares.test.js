@@ -1,7 +1,10 @@
 // What the requests with each name take, of the response times and of the loop's time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deriveRequestShares } from '../../../dist/explain/conclusion/request-shares.js';
+import {
+  deriveRequestShares,
+  describeHeaviestRequest,
+} from '../../../dist/explain/conclusion/request-shares.js';
 
 const target = (name, url, method = 'GET') => ({ name, method, url, weight: null, bodyBytes: 0 });
 const named = (name, sent, timeShare) => ({
@@ -52,4 +55,17 @@ test("the time of a route that has several names is none's", () => {
 
 test('a load of one name has none', () => {
   assert.deepEqual(shares({ load: { ...load, byName: byName.slice(0, 1) }, inside: null }), []);
+});
+
+test('the name that takes most of the time is described, unless it has that part of the requests', () => {
+  const all = deriveRequestShares({ base: { load, inside: { routes } } });
+  assert.equal(
+    describeHeaviestRequest(all, true),
+    "most of it is slow: 88 % of the handlers' time on the loop, 10 % of the requests",
+  );
+  // The loop is idle: 50 % of the response times for 60 % of the requests.
+  assert.equal(describeHeaviestRequest(all, false), null);
+  const waiting = all.map((one) => ({ ...one, timeShare: one.name === 'one' ? 0.9 : 0.05 }));
+  assert.match(describeHeaviestRequest(waiting, false), /^most of it is one: 90 % of the response/);
+  assert.equal(describeHeaviestRequest([], true), null);
 });

@@ -96,7 +96,8 @@ export const detectNoisyMachine: Detector = (metrics) => {
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
   return {
     limit,
-    weight: Math.min(1, 0.6 + loop.queued),
+    // Severe only where they take a good part of the loop's core: otherwise the rest is the larger share.
+    weight: Math.min(1, 0.45 + loop.queued),
     sentence: `other processes use ${cpu.others.toFixed(2)} of ${cpu.cores} cores: the server's thread waits for a core ${share(loop.queued)} of the time.`,
     arithmetic: [
       `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}`,
@@ -110,7 +111,7 @@ export const detectNoisyMachine: Detector = (metrics) => {
     remedy: {
       change:
         'measure on a quiet machine, or stop the other programs; give those that belong to the service (a database) cores of their own',
-      predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.5, high: stretch * 1.1 }, throughput),
+      predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.6, high: stretch * 1.1 }, throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
