@@ -58,6 +58,8 @@ export interface Remedy {
   change: string;
   /** Completed requests per second after the change; `null` if it cannot be predicted. */
   predictedThroughput: Range | null;
+  /** p99 of the response times after the change in ms, if the change is one for the slowest responses. */
+  predictedP99Ms?: Range;
   nextLimit: LimitId | null;
   /** The change as settings, if it is a setting of the load or of the process. */
   settings?: {

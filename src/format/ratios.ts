@@ -12,6 +12,11 @@ export function throughputRange({ low, high }: Range): string {
   return high / Math.max(low, 1e-9) < 1.02 ? rate(high) : `${rate(low)} to ${rate(high)}`;
 }
 
+/** Formats a range of times: `80.0 ms to 120 ms`. */
+export function timeRange({ low, high }: Range): string {
+  return `${time(low)} to ${time(high)}`;
+}
+
 /** Upper end of a prediction from which on it counts as unbounded. */
 const MAX_FACTOR = 50;
 

@@ -169,6 +169,7 @@ function buildRemedy(
     predictedThroughput,
     // A limit that an experiment has excluded is not the next one.
     nextLimit: excluded.some(({ limit }) => limit === next) ? null : next,
+    ...(remedy.predictedP99Ms && { predictedP99Ms: remedy.predictedP99Ms }),
     ...(remedy.settings && { settings: remedy.settings }),
   };
 }

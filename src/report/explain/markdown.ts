@@ -1,5 +1,5 @@
 import type { Explanation } from '../../explain/result.js';
-import { measuredRatio, throughputRange } from '../../format/ratios.js';
+import { measuredRatio, throughputRange, timeRange } from '../../format/ratios.js';
 import { rate, share } from '../../format/units.js';
 import { formatStatistic } from '../distribution.js';
 import { capitalize } from '../html/markup.js';
@@ -40,8 +40,11 @@ export function renderExplanationMarkdown(explanation: Explanation): string {
 
 function formatRemedy({ remedy }: Explanation): string {
   if (!remedy) return '';
-  const gain = remedy.predictedThroughput
-    ? ` (predicted: ${throughputRange(remedy.predictedThroughput)} req/s)`
-    : '';
+  const { predictedThroughput, predictedP99Ms } = remedy;
+  const promises = [
+    predictedThroughput ? `${throughputRange(predictedThroughput)} req/s` : '',
+    predictedP99Ms ? `p99 ${timeRange(predictedP99Ms)}` : '',
+  ].filter(Boolean);
+  const gain = promises.length > 0 ? ` (predicted: ${promises.join(', ')})` : '';
   return `To get more: ${escapeMarkdown(`${remedy.change}${gain}`)}`;
 }

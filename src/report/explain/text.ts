@@ -1,6 +1,6 @@
 import type { LimitId } from '../../explain/limits/ids.js';
 import type { Explanation } from '../../explain/result.js';
-import { amount, factor, measuredRatio, throughputRange } from '../../format/ratios.js';
+import { amount, factor, measuredRatio, throughputRange, timeRange } from '../../format/ratios.js';
 import { plural, rate, share } from '../../format/units.js';
 import { formatStatistic } from '../distribution.js';
 import { describePlan } from '../plan.js';
@@ -125,8 +125,12 @@ function formatHotFunctions({ hot }: Explanation, sheet: Sheet): string[] {
 
 function formatRemedy({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
   if (!remedy) return [];
-  const { change, predictedThroughput: predicted, nextLimit } = remedy;
-  const gain = predicted ? ` → ${throughputRange(predicted)} req/s` : '';
+  const { change, predictedThroughput: predicted, predictedP99Ms: p99, nextLimit } = remedy;
+  const promises = [
+    predicted ? `${throughputRange(predicted)} req/s` : '',
+    p99 ? `p99 ${timeRange(p99)}` : '',
+  ].filter(Boolean);
+  const gain = promises.length > 0 ? ` → ${promises.join(', ')}` : '';
   const next = nextLimit && nextLimit !== verdict.limit ? `; then ${nextLimit} is the limit` : '';
   return [
     sheet.paint('dim', 'to get more'),

@@ -56,14 +56,37 @@ export const detectEventLoopBlocked: Detector = (metrics) => {
       change: `move ${by && by.cause !== NOT_A_REQUEST ? by.cause : 'the work'} to a worker thread, or split it into short pieces`,
       predictedThroughput: saturated
         ? scale(predictWithoutStalls(metrics, part, by?.cause === NOT_A_REQUEST), throughput)
-        : {
-            low: throughput,
-            high: (throughput * responseMs) / Math.max(0.1, responseMs - stalls.residualMs),
-          },
+        : predictIdleLoopWithoutStalls(metrics, stalls),
+      ...(!saturated && { predictedP99Ms: predictP99(metrics, stalls) }),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
+
+type Stalls = NonNullable<Metrics['base']['inside']>['stalls'];
+
+/**
+ * Predicts throughput without stalls of a loop that is not busy otherwise. An open load stays at its rate. In a closed
+ * one the requests return sooner, by their mean wait for a stall; but they were all served in the time without stalls.
+ */
+function predictIdleLoopWithoutStalls(
+  { model, throughput, responseMs }: Metrics,
+  { share: blocked, residualMs }: Stalls,
+): Range {
+  if (model === 'open') return widen(throughput, 0.05);
+  const sooner = (throughput * responseMs) / Math.max(0.1, responseMs - residualMs);
+  return {
+    low: throughput,
+    high: Math.min(sooner, (1.1 * throughput) / Math.max(0.1, 1 - blocked)),
+  };
+}
+
+/** Predicts p99 without stalls: the slowest responses waited for one, the longest at most. */
+function predictP99({ base, responseMs }: Metrics, { longestMs }: Stalls): Range {
+  const p99 = base.load.latencyMs.p99 ?? responseMs;
+  const usual = Math.min(p99, base.load.latencyMs.p50 ?? responseMs);
+  return { low: usual, high: Math.max(2 * usual, p99 - longestMs) };
+}
 
 /** Predicts the gain of a busy loop without its stalls, whose garbage is collected with that of the requests. */
 function predictWithoutStalls(metrics: Metrics, part: number, isPeriodic: boolean): Range {

@@ -96,6 +96,8 @@ export const detectSlowDependency: Detector = (metrics) => {
     remedy: {
       change: `a time limit of ${time(deadline)} on calls to ${call.origin}, and a response for requests whose call times out`,
       predictedThroughput: { low: 0.85 * minThroughput, high: 1.15 * maxThroughput },
+      // The slowest requests wait for the time limit, and the rest of their time.
+      predictedP99Ms: { low: 0.85 * deadline, high: 1.3 * (deadline + usual) },
       nextLimit: minThroughput < waits ? 'event-loop-cpu' : 'too-few-connections',
       settings: { timeoutMs: deadline },
     },
@@ -164,6 +166,7 @@ function describeWaitingMemory(
     remedy: {
       change: `a time limit on calls to ${origin}, no longer than users wait, and less memory per waiting request`,
       predictedThroughput: widen(throughput, 0.05),
+      predictedP99Ms: { low: 0.85 * limitMs, high: 1.3 * limitMs },
       nextLimit: null,
     },
   };
