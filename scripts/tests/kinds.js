@@ -15,7 +15,7 @@ export const KINDS = {
   integration: { atOnce: 2, limitMs: 5 * MINUTE_MS },
   timing: { atOnce: 1, limitMs: 10 * MINUTE_MS },
   slow: {
-    ...{ atOnce: 1, limitMs: 60 * MINUTE_MS, isOptional: true },
+    ...{ atOnce: 1, limitMs: 75 * MINUTE_MS, isOptional: true },
     // At full size, which `test/fixtures/size.js` goes by.
     env: { MILLRACE_TEST_SIZE: 'full' },
     also: [

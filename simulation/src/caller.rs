@@ -79,7 +79,8 @@ impl World {
         }
     }
 
-    fn turn(&mut self) {
+    /// Takes a batch.
+    pub(crate) fn turn(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         let mut bytes = std::mem::take(&mut self.bytes);
         let now = network::now();

@@ -41,6 +41,9 @@ impl World {
             client.gone = true;
         }
         self.come_to_rest(true);
+        // What was told of in the last turn is freed in the next one.
+        self.turn();
+        self.come_to_rest(true);
         self.check_empty();
     }
 
