@@ -7,6 +7,7 @@
 //   env, node  the environment and the flags of the service's Node
 //   shell      a script that a shell runs before it becomes the service
 //   output     'file': the service's standard output is a file
+//   database   a database that runs meanwhile, see databases.js; the service finds it at DATABASE_PORT
 //   surroundings  restrictions of the machine, see surroundings.js
 //   expected   the limits each of which is a right verdict; 'no-limit' if nothing limits at this load
 //   partly     limits that are true as well, but are less specific or a consequence
@@ -17,6 +18,7 @@
 import { blind } from './cases/blind.js';
 import { connections } from './cases/connections.js';
 import { cpu } from './cases/cpu.js';
+import { everyday } from './cases/everyday.js';
 import { shape } from './cases/shape.js';
 import { waiting } from './cases/waiting.js';
 
@@ -32,10 +34,15 @@ const whole = (one) => ({
 /** Cases by authors who did not know how explain works. */
 export const blindCases = blind.map(whole);
 const seenCases = [...shape, ...cpu, ...waiting, ...connections].map(whole);
-export const cases = [...seenCases, ...blindCases];
+const everydayCases = everyday.map(whole);
+export const cases = [...seenCases, ...everydayCases, ...blindCases];
 
 /** The cases of each table of the suite's file, by title. */
-export const tables = { Services: seenCases, 'Blind services': blindCases };
+export const tables = {
+  Services: seenCases,
+  'Everyday services': everydayCases,
+  'Blind services': blindCases,
+};
 
 /** Limits without a service, with the reasons. */
 export const notMade = {

@@ -15,6 +15,7 @@ import { readPackageVersions } from '../stack/runtimes.js';
 import { exitWithUsageError } from '../usage.js';
 import { notMade, tables } from './cases.js';
 import { nameFolder, selectCases } from './choice.js';
+import { findMissingDatabase, withDatabase } from './databases.js';
 import { ownCli } from './millrace.js';
 import { formatCase, formatResultTable, formatSummary } from './summary.js';
 import { findMissing } from './surroundings.js';
@@ -90,12 +91,12 @@ function readEarlierRun(folder) {
 
 /** Runs the trials of a case; resolves with `{ bench, trials }` or `{ bench, skipped }`. */
 async function runCase(bench, context) {
-  const skipped = findMissing(bench.surroundings ?? {});
+  const skipped = findMissing(bench.surroundings ?? {}) ?? findMissingDatabase(bench.database);
   if (skipped) return { bench, skipped };
   const trials = context.earlier.flatMap(({ cases }) => cases[bench.name]?.trials ?? []);
   for (let number = 1; number <= context.repeat; number++) {
     context.progress(`${bench.name} ${number}/${context.repeat}`);
-    trials.push(await runTrial(bench, context));
+    trials.push(await withDatabase(bench, context.directory, (ready) => runTrial(ready, context)));
   }
   return trials.length > 0 ? { bench, trials } : { bench, skipped: NOT_RUN };
 }

@@ -4,7 +4,8 @@
 //   neighbours, burstMs        number of other processes that never sleep, or only after bursts of up to burstMs
 //   ports                      the first and last local port; each is in use for a minute after its connection
 //   rate                       the rate of the loopback interface, in the syntax of tc
-// The last two need a network namespace for the case.
+//   resolverMs                 the time that the resolver's name server takes for an answer
+// `ports` and `rate` need a network namespace for the case, `resolverMs` a mount namespace.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -15,10 +16,12 @@ import { end, start } from '../processes.js';
 
 export const allCores = `0-${availableParallelism() - 1}`;
 const neighbour = fileURLToPath(new URL('neighbour.js', import.meta.url));
+const nameServer = fileURLToPath(new URL('name-server.js', import.meta.url));
 const PERIOD_US = 100_000;
 
 /** Describes what this machine lacks for the surroundings; `null` if nothing. */
-export function findMissing({ quota, ports, rate, clientCores }) {
+export function findMissing({ quota, ports, rate, clientCores, resolverMs }) {
+  if (resolverMs && !succeeds(wrapInResolver(['true']))) return 'no mounts of its own can be made';
   if (quota && findGroupFolder() === null) return 'no control group can be made';
   const own = ports || rate;
   if (own && !succeeds(wrapInNetwork({ ports, rate }, ['true']))) {
@@ -40,15 +43,18 @@ export function createSurroundings({
   burstMs,
   ports,
   rate,
+  resolverMs,
 }) {
   const group = quota ? createGroup(quota) : null;
   const words = [process.execPath, neighbour, ...(burstMs ? [`${burstMs}`] : [])];
   const beside = Array.from({ length: neighbours }, () => start(words, allCores));
+  if (resolverMs) beside.push(start([process.execPath, nameServer, `${resolverMs}`], allCores));
   return {
     cores: clientCores ?? allCores,
     client: (argv) => (ports || rate ? wrapInNetwork({ ports, rate }, argv) : argv),
     server: (argv) => {
       const pinned = clientCores ? ['taskset', '-c', serverCores, ...argv] : argv;
+      if (resolverMs) return wrapInResolver(pinned);
       return group ? wrapInShell(`echo $$ > ${join(group, 'cgroup.procs')}`, pinned) : pinned;
     },
     async end() {
@@ -57,6 +63,13 @@ export function createSurroundings({
       if (group) await removeGroup(group);
     },
   };
+}
+
+/** Builds the command line that runs `argv` with the resolver set to the name server of `resolverMs`. */
+function wrapInResolver(argv) {
+  const settings =
+    'f=$(mktemp) && echo nameserver 127.0.0.9 > $f && mount --bind $f /etc/resolv.conf';
+  return ['unshare', '--mount', ...wrapInShell(`${settings} && rm $f`, argv)];
 }
 
 /** Builds the command line of a shell that runs `script` and then becomes `argv`. */

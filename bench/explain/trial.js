@@ -83,7 +83,7 @@ function computeDrift({ before, between, after }) {
 /** Measures the completed requests per second with the case's remedy; `null` if there is none. */
 async function measureRemedy({ remedy, ...bench }, explanation, context) {
   if (!remedy) return null;
-  const changed = { ...bench, ...remedy };
+  const changed = { ...bench, ...remedy, env: { ...bench.env, ...remedy.env } };
   const knee = remedy.connections === 'knee' && explanation?.capacity.knee;
   if (knee) changed.flags = replaceConnections(changed.flags, knee);
   const { throughput } = await measure(changed, context);
