@@ -7,9 +7,12 @@ cd "$(dirname "$0")"
 sudo=
 [ "$(id -u)" -eq 0 ] || sudo=sudo
 $sudo apt-get install --yes --no-install-recommends \
-  wrk apache2-utils nginx nghttp2-client time openssl util-linux
+  wrk apache2-utils nginx nghttp2-client time openssl util-linux \
+  postgresql redis-server mariadb-server
 # The distribution may start nginx at once; the benchmarks start their own.
-$sudo service nginx stop || true
+for service in nginx postgresql redis-server mariadb; do
+  $sudo service "$service" stop || true
+done
 
 command -v oha > /dev/null || cargo install oha --locked
 npm ci

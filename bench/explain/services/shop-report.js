@@ -2,7 +2,7 @@
 import express from 'express';
 import Handlebars from 'handlebars';
 
-const rows = Array.from({ length: 200 }, (_, id) => ({ id, isOdd: id % 2 === 1 }));
+const rows = Array.from({ length: 20 }, (_, id) => ({ id, isOdd: id % 2 === 1 }));
 const text = `<table>${rows.map(({ id }) => `<tr><td>{{rows.${id}.id}}</td>{{#if rows.${id}.isOdd}}<td>odd</td>{{/if}}</tr>`).join('\n')}</table>`;
 const once = Handlebars.compile(text);
 once({ rows });
