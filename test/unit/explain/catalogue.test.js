@@ -102,3 +102,12 @@ test('the reference page of the limits equals the catalogue', () => {
   const page = readFileSync(new URL('../../../docs/reference/limits.md', import.meta.url), 'utf8');
   assert.equal(page, limitsPage(), 'run: node scripts/reference.js');
 });
+
+test('the guide tells every limit apart from others', () => {
+  const page = new URL('../../../docs/guide/limits-apart.md', import.meta.url);
+  const guide = readFileSync(page, 'utf8');
+  const told = new Set(
+    [...guide.matchAll(/^\| `([a-z-]+)`[^|]*\| [^|]+ \| [^|]+ \|$/gm)].map(([, id]) => id),
+  );
+  assert.deepEqual([...told].sort(), [...LIMIT_IDS].sort());
+});
