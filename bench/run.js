@@ -61,8 +61,8 @@ function describeLines(lines) {
 
 /** Builds the section of a case in the suite's file: what was measured on each Node.js, with a heading if it is a server's. */
 function buildSection(bench, parts, suite) {
-  const headed = ({ node, lines }) => [`### Node ${node.version.slice(1)}`, '', ...lines, ''];
-  const measured = suite === 'load' ? parts[0].lines : parts.flatMap(headed);
+  const headed = ({ node, lines }) => ['', `### Node ${node.version.slice(1)}`, '', ...lines];
+  const measured = suite === 'load' ? ['', ...parts[0].lines] : parts.flatMap(headed);
   const note = bench.note ? [`- note: ${bench.note}`] : [];
   const rounds = Math.max(
     ...parts.map(({ result }) => new Set(result.runs.map(({ round }) => round)).size),
@@ -70,7 +70,7 @@ function buildSection(bench, parts, suite) {
   const tools = bench.tools.map((row) => toolOf(bench, row));
   return {
     name: bench.name,
-    lines: [bench.question, '', ...measured, ...note],
+    lines: [bench.question, ...measured, ...note],
     runs: rounds === 1 ? '1 round' : `${rounds} rounds`,
     used: [...tools, bench.server?.kind, ...(bench.packages ?? [])],
     figures: parts.flatMap(({ node, figures }) => (figures ? [{ node, figures }] : [])),
