@@ -150,7 +150,7 @@ impl World {
         if let Some(resource) = message.resource {
             body = format!("resource {resource} version {} ", versions.len()).into_bytes();
             if chance.u8(..8) > 0 {
-                let seconds = *chance.choice(&[0, 1, 10, 1000]).unwrap();
+                let seconds = *chance.choice(&[0, 1, 10, 1000, 1000]).unwrap();
                 text.push_str(&format!("Cache-Control: max-age={seconds}\r\n"));
                 fresh = (seconds > 0).then_some(Duration::from_secs(seconds));
             }

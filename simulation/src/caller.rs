@@ -7,6 +7,7 @@ use millrace_stack::batch::{Batch, EVENT_LENGTH, FallbackReason, Kind};
 
 use crate::client::{Client, Fate};
 use crate::plan::Act;
+use crate::sights::{Sight, see};
 use crate::told::{Event, Reading};
 use crate::world::World;
 
@@ -99,6 +100,7 @@ impl World {
     fn take(&mut self, event: &[i32; EVENT_LENGTH], memory: &[u8], now: Nanos) {
         let [kind, id, details @ ..] = *event;
         let event = Event { kind, details, memory };
+        Sight::of_event(kind).into_iter().for_each(see);
         trace!("    told {kind} of {id}: {details:?}");
         if event.is(Kind::AcceptFailed) {
             let expected = [libc::EMFILE, libc::ECONNABORTED];
@@ -124,6 +126,7 @@ impl World {
         {
             // It goes to whom its next request belongs to.
             let client = &mut self.clients[at];
+            see(Sight::SentAway);
             client.told.leaves -= 1;
             assert_eq!(
                 (client.id, client.told.in_flight),
@@ -153,6 +156,9 @@ impl World {
         self.notices
             .extend(notices.iter().filter(|(kind, _)| event.is(*kind)).map(|(_, it)| (id, *it)));
         if event.is(Kind::Closed) {
+            if details[0] == libc::ECONNRESET {
+                see(Sight::Reset);
+            }
             let may = client.gone || client.over || client.broken;
             assert!(may, "closed with {} for nothing: {}", details[0], client.summary());
         }

@@ -9,6 +9,7 @@
 //!
 //! - [`plan`]: what a run is like; [`script`]: what clients send
 //! - [`world`], [`caller`], [`answers`]: who does what
+//! - [`sights`]: what runs reach
 //! - [`router`], [`routing`]: a port that is shared
 //! - [`told`], [`replies`]: what has to be told and received; [`rest`], [`finish`]: what has to hold at rest and at the end
 
@@ -33,6 +34,7 @@ mod rest;
 mod router;
 mod routing;
 mod script;
+mod sights;
 mod told;
 mod world;
 
@@ -40,6 +42,8 @@ use std::env;
 use std::sync::OnceLock;
 
 use fastrand::Rng;
+
+pub use sights::Sight;
 
 fn traces() -> bool {
     static TRACES: OnceLock<bool> = OnceLock::new();

@@ -91,7 +91,8 @@ impl Plan {
         let caches = !routes && chance.u8(..3) > 0;
         let taste = Taste {
             head_limit,
-            cached: if caches { chance.u8(..9) } else { chance.u8(..3) },
+            cached: if caches { *chance.choice(&[3, 8, 10]).unwrap() } else { chance.u8(..3) },
+            resources: *chance.choice(&[1, 3]).unwrap(),
             unusual: *chance.choice(&[0, 1, 5, 20]).unwrap(),
             body: *chance.choice(&[0, 10, 1000, 20_000, 100_000]).unwrap(),
         };
@@ -105,7 +106,7 @@ impl Plan {
             cache: cache::Settings {
                 mode,
                 max_bytes: *chance.choice(&[2_000, 50_000, 64 << 20]).unwrap(),
-                max_waiters: *chance.choice(&[0, 1, 1000]).unwrap(),
+                max_waiters: *chance.choice(&[0, 1, 1000, 1000]).unwrap(),
                 ..cache::Settings::default()
             },
             tells_hits: chance.bool(),

@@ -3,6 +3,7 @@
 use millrace_net::Nanos;
 
 use crate::script::Script;
+use crate::sights::{Sight, see};
 use crate::told::{Habits, Reading, Told};
 
 /// A response that may be stored.
@@ -109,6 +110,7 @@ impl Received {
             let count = self.own.len().min(LATE.len());
             assert_eq!(self.own[..count], LATE[..count], "the answer to a late response");
             if count == LATE.len() {
+                see(Sight::LateAnswer);
                 self.last = Some("a late response");
                 self.own.clear();
                 return &bytes[count - before..];
@@ -138,14 +140,17 @@ impl Received {
         };
         match status {
             _ if is_decline => {
+                see(if status == 404 { Sight::NobodyHasIt } else { Sight::NobodyHasItAnyMore });
                 if message.expects && message.has_body {
                     self.last = Some("an answer to what waits for one");
                 }
             }
             200 => {
+                see(Sight::Hit);
                 self.check_hit(&self.own[body_start..end], length, message.resource, told, versions)
             }
             503 => {
+                see(Sight::Refusal);
                 assert!(habits.refuses, "refused for nothing");
                 self.last = Some("a refusal");
             }

@@ -8,6 +8,7 @@ use millrace_stack::batch::FallbackReason;
 use millrace_stack::reactor::{ObservedConnection, Waits};
 
 use crate::client::{Client, Fate};
+use crate::sights::{Sight, see};
 use crate::told::Reading;
 use crate::world::World;
 
@@ -62,9 +63,10 @@ impl World {
             self.check_writing(client, connection, standing, &name);
             self.check_waits(client, connection, &name);
             self.check_reading(client, connection, standing, &name);
-            let is_timed = self.plan.settings.keep_alive.is_none() || !connection.untimed;
-            // Settings that have changed hold from the next response on.
-            assert!(is_timed || self.chance.f64() < 2.0, "idle for ever, {}", name());
+            // Changed settings hold from the next response on.
+            let is_timed = !connection.untimed || client.told.is_idle || self.has_changed;
+            let keeps = self.plan.settings.keep_alive.is_none();
+            assert!(is_timed || keeps, "idle for ever, {}", name());
         }
         self.check_others(observed.lingering);
     }
@@ -106,6 +108,15 @@ impl World {
         name: &dyn Fn() -> String,
     ) {
         let in_flight = client.told.in_flight;
+        let sight = match connection.waits {
+            Waits::Pipeline => Some(Sight::WaitsForAnswers),
+            Waits::Turn => Some(Sight::WaitsForItsTurn),
+            Waits::Room => Some(Sight::WaitsForRoom),
+            Waits::Fill => Some(Sight::WaitsForTheCache),
+            Waits::Owner => Some(Sight::WaitsToLeave),
+            _ => None,
+        };
+        sight.into_iter().for_each(see);
         let holds = match connection.waits {
             Waits::No => true,
             Waits::Pipeline => in_flight > self.habits.max_pipelined / 2,
@@ -182,6 +193,9 @@ impl World {
     /// Connections that the caller does not have.
     fn check_others(&self, lingering: usize) {
         let (mut open, mut unknown) = (0, 0);
+        if lingering > 0 {
+            see(Sight::Lingers);
+        }
         for (at, client) in self.clients.iter().enumerate() {
             let standing = client.peer.standing();
             let closed = matches!(client.fate, Fate::Closed { .. }) && !client.told.closed;

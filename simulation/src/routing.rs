@@ -8,6 +8,7 @@ use millrace_stack::router::Route;
 
 use crate::client::Fate;
 use crate::router::SimulatedRouter;
+use crate::sights::{Sight, see};
 use crate::world::World;
 
 impl World {
@@ -33,6 +34,7 @@ impl World {
             told.leaves += u32::from(leaves);
         }
         for (_, connection) in &state.given {
+            see(Sight::Elsewhere);
             let peer = connection.peer.expect("it has an address");
             let client = &self.clients[usize::from(peer.port()) - 1024];
             let kept = connection.bytes.len();

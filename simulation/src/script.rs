@@ -11,8 +11,9 @@ use millrace_stack::batch::FallbackReason;
 pub(crate) struct Taste {
     /// Heads from here on are left to the host's parser.
     pub(crate) head_limit: usize,
-    /// Of ten messages, so many ask for what may be in the cache.
+    /// Of ten messages, so many ask for what may be in the cache: one of so many resources.
     pub(crate) cached: u8,
+    pub(crate) resources: u8,
     /// Of a hundred messages, so many are unusual.
     pub(crate) unusual: u8,
     /// Bytes of a body at most.
@@ -110,8 +111,10 @@ impl Script {
         match chance.u8(..10) {
             _ if is_unusual => self.add_unusual(chance, taste, number, &mut message),
             few if few < taste.cached => {
-                message.method = *chance.choice(&["GET", "GET", "GET", "HEAD", "DELETE"]).unwrap();
-                message.resource = Some(chance.u8(..3));
+                let delete = chance.u8(..10) == 0;
+                let safe = *chance.choice(&["GET", "GET", "GET", "HEAD"]).unwrap();
+                message.method = if delete { "DELETE" } else { safe };
+                message.resource = Some(chance.u8(..taste.resources));
                 self.add_head(chance, number, &mut message, "");
             }
             0..6 => {

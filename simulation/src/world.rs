@@ -50,6 +50,8 @@ pub(crate) struct World {
     /// When accepting has failed last: connections that linger are closed then.
     pub(crate) failed_to_accept: Nanos,
     pub(crate) has_shortage: bool,
+    /// The settings have changed.
+    pub(crate) has_changed: bool,
 }
 
 impl World {
@@ -88,6 +90,7 @@ impl World {
             armed: Nanos::NEVER,
             failed_to_accept: Nanos::default(),
             has_shortage: false,
+            has_changed: false,
         };
         world.listen();
         world
@@ -344,6 +347,7 @@ impl World {
     }
 
     fn configure(&mut self) {
+        self.has_changed = true;
         let settings = &mut self.plan.settings;
         settings.keep_alive =
             *self.chance.choice(&[None, Some(Duration::from_millis(80))]).unwrap();

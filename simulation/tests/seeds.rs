@@ -13,8 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use millrace_simulation::run;
+use millrace_simulation::{Sight, run};
 
+/// So many runs reach everything.
+const ENOUGH: u64 = 1000;
 /// A run is a second's work at most.
 const HANGS: Duration = Duration::from_secs(60);
 
@@ -93,5 +95,8 @@ fn whatever_the_seed() {
     let steps = seeds.steps.into_inner();
     let each_minute = steps as f64 / start.elapsed().as_secs_f64() * 60.0 / 1e6;
     println!("{runs} seeds from {first} on, {steps} steps, {each_minute:.1} million a minute");
+    println!("{:?}", Sight::ALL.map(|sight| (sight, sight.count())));
     assert!(!seeds.failed.into_inner());
+    let missing: Vec<_> = Sight::ALL.into_iter().filter(|sight| sight.count() == 0).collect();
+    assert!(missing.is_empty() || runs < ENOUGH, "runs no longer reach {missing:?}");
 }

@@ -1,0 +1,95 @@
+//! What was seen in all runs, so that a test can say what they no longer reach.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Something that runs are to reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// Kinds of events, in the order of their numbers.
+    Open,
+    Request,
+    Body,
+    End,
+    Eof,
+    Closed,
+    Drained,
+    Fallback,
+    Idle,
+    AcceptFailed,
+    Raw,
+    Answered,
+    /// What a connection waits for when all is at rest.
+    WaitsForAnswers,
+    WaitsForItsTurn,
+    WaitsForRoom,
+    WaitsForTheCache,
+    WaitsToLeave,
+    /// Answers of the reactor's own.
+    Hit,
+    Refusal,
+    LateAnswer,
+    NobodyHasIt,
+    NobodyHasItAnyMore,
+    /// A connection that was sent away, told or not, and one that somebody else has.
+    SentAway,
+    Elsewhere,
+    /// A connection that lingers.
+    Lingers,
+    /// A reset of which the caller was told.
+    Reset,
+}
+
+impl Sight {
+    /// All of them.
+    pub const ALL: [Self; 26] = [
+        Self::Open,
+        Self::Request,
+        Self::Body,
+        Self::End,
+        Self::Eof,
+        Self::Closed,
+        Self::Drained,
+        Self::Fallback,
+        Self::Idle,
+        Self::AcceptFailed,
+        Self::Raw,
+        Self::Answered,
+        Self::WaitsForAnswers,
+        Self::WaitsForItsTurn,
+        Self::WaitsForRoom,
+        Self::WaitsForTheCache,
+        Self::WaitsToLeave,
+        Self::Hit,
+        Self::Refusal,
+        Self::LateAnswer,
+        Self::NobodyHasIt,
+        Self::NobodyHasItAnyMore,
+        Self::SentAway,
+        Self::Elsewhere,
+        Self::Lingers,
+        Self::Reset,
+    ];
+
+    /// How often it was seen.
+    #[must_use]
+    pub fn count(self) -> u64 {
+        COUNTS[self as usize].load(Ordering::Relaxed)
+    }
+
+    /// The event of this kind, if it is one that plain connections have.
+    pub(crate) fn of_event(kind: i32) -> Option<Self> {
+        // Those of TLS come behind `Raw`.
+        let at = match kind {
+            15 => Self::Answered as usize,
+            1..=11 => usize::try_from(kind - 1).ok()?,
+            _ => return None,
+        };
+        Self::ALL.get(at).copied()
+    }
+}
+
+static COUNTS: [AtomicU64; Sight::ALL.len()] = [const { AtomicU64::new(0) }; Sight::ALL.len()];
+
+pub(crate) fn see(sight: Sight) {
+    COUNTS[sight as usize].fetch_add(1, Ordering::Relaxed);
+}
