@@ -346,15 +346,15 @@ export class ExperimentRunner {
   }
 
   #evaluate(): Evaluation {
-    if (!hasEnoughResponses(this.#metrics)) return { hypotheses: [], ruledOut: [] };
     const second = this.#experiments.find(({ name }) => name === 'second process');
-    return evaluateHypotheses(this.#metrics, {
+    const evaluation = evaluateHypotheses(this.#metrics, {
       retained: this.#retained,
       exhausted: this.#subject.hub?.heapExhaustions ?? [],
       costOverTime: this.#costHistory,
       secondProcess: second?.measured ?? null,
       afterRestart: this.#costAfterRestart,
     });
+    return hasEnoughResponses(this.#metrics) ? evaluation : selectSampled(evaluation);
   }
 
   #decide(): Finding {
@@ -439,6 +439,13 @@ export class ExperimentRunner {
       addPredictions({ ...result, otherwise: 1, measured }, this.#evaluation.hypotheses),
     );
   }
+}
+
+/** Limits that are located by samples of what requests wait for, so that few responses are enough. */
+const SAMPLED_LIMITS = new Set<LimitId>(['threadpool']);
+
+function selectSampled({ hypotheses }: Evaluation): Evaluation {
+  return { hypotheses: hypotheses.filter(({ limit }) => SAMPLED_LIMITS.has(limit)), ruledOut: [] };
 }
 
 /** Experiments that do not change the CPU cost of a request. */

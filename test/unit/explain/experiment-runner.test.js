@@ -195,3 +195,22 @@ describe('a remedy that gained much', () => {
     assert.equal(heard.at(-1), 'subscribe true');
   });
 });
+
+test('with few responses only what is sampled is a verdict: what the thread pool is occupied by', () => {
+  const build = (resources) => {
+    const metrics = structuredClone(buildHealthyMetrics());
+    // Two look-ups of 3 s each at a time.
+    Object.assign(metrics, {
+      throughput: 0.7,
+      inFlight: 20,
+      maxConcurrency: 20,
+      responseMs: 28_000,
+    });
+    Object.assign(metrics.base.load.requests, { ok: 4, statusErrors: 0 });
+    metrics.base.inside = { ...metrics.base.inside, resources };
+    return createRunner({ metrics }).runner.result().finding;
+  };
+  const found = build({ GetAddrInfoReqWrap: 19 });
+  assert.deepEqual([found.status, found.chosen?.limit], ['likely', 'threadpool']);
+  assert.equal(build({}).status, 'cannot-tell');
+});
