@@ -11,7 +11,7 @@ import {
 } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
-import { buildAsideEnvironment } from '../target/files-aside.js';
+import { buildAsideEnvironment, hasAsideFiles } from '../target/files-aside.js';
 import type { Change, ExperimentName, ExperimentSetting } from './types.js';
 
 /** One controlled change. */
@@ -296,6 +296,8 @@ export const EXPERIMENTS: Experiment[] = [
       requireRestart(setting) ??
       requireProbe(setting) ??
       (writtenFiles.length === 0 ? 'the server opened no file for synchronous writes' : null),
+    hasTakenPlace: hasAsideFiles,
+    whyNot: 'the server names its files differently at each start',
   },
   {
     ...defineRestart('fresh start', 'restarted, without other changes', () => ({})),

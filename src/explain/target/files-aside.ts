@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,6 +9,15 @@ const DIRECTORY = join(existsSync(MEMORY) ? MEMORY : tmpdir(), `millrace-files-$
 /** Returns the environment of a server that finds these files missing, and has them in memory instead. */
 export function buildAsideEnvironment(files: string[]): Record<string, string> {
   return { MILLRACE_PROBE_ASIDE: JSON.stringify({ files, directory: DIRECTORY }) };
+}
+
+/** Whether the last such server had any of its files there: it may name them differently at each start. */
+export function hasAsideFiles(): boolean {
+  if (!existsSync(DIRECTORY)) return false;
+  const folders = readdirSync(DIRECTORY).map((name) => join(DIRECTORY, name));
+  const changedMs = (folder: string) => statSync(folder).mtimeMs;
+  const [last] = folders.sort((a, b) => changedMs(b) - changedMs(a));
+  return last !== undefined && readdirSync(last).length > 0;
 }
 
 /** Removes what such servers wrote. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Files that a process finds missing, and a directory in whose subdirectory it has them instead. */
 export interface FilesAside {
+  /** Absolute paths, with `{pid}` for the id of the process. */
   files: string[];
   directory: string;
 }
@@ -32,7 +33,10 @@ export function setFilesAside({ files, directory }: FilesAside): void {
   fs.mkdirSync(directory, { recursive: true });
   const own = fs.mkdtempSync(join(directory, 'files-'));
   const places = new Map(
-    files.map((file, index) => [file, join(own, `${index}-${basename(file)}`)]),
+    files.map((file, index) => {
+      const path = unmaskProcessId(file);
+      return [path, join(own, `${index}-${basename(path)}`)];
+    }),
   );
   const redirect = (argument: unknown) => {
     const path = toPath(argument);
@@ -70,6 +74,17 @@ function redirectPaths(
     );
   }
   functions[name] = replaced;
+}
+
+const PROCESS_ID = '{pid}';
+
+/** Replaces this process's id in a path, which another process of the command has a different one for. */
+export function maskProcessId(path: string): string {
+  return path.replaceAll(String(process.pid), PROCESS_ID);
+}
+
+function unmaskProcessId(path: string): string {
+  return path.replaceAll(PROCESS_ID, String(process.pid));
 }
 
 /** Converts the path argument of a function of `node:fs` to an absolute path; `null` if it is none. */

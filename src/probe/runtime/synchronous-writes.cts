@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { nextTick, now } from './clock.cjs';
-import { toPath } from './files-aside.cjs';
+import { maskProcessId, toPath } from './files-aside.cjs';
 
 type Write = NodeJS.WriteStream['write'];
 type StreamName = 'stdout' | 'stderr';
@@ -37,7 +37,7 @@ export class SynchronousWrites {
     fileWriteMs: 0,
     flushes: 0,
   };
-  /** Absolute paths of the files that were opened for writing. */
+  /** Absolute paths of the files that were opened for writing, with `{pid}` in place of the process id. */
   readonly files = new Set<string>();
   isMuted = false;
   isObserving = false;
@@ -152,7 +152,7 @@ export class SynchronousWrites {
 
   #remember(file: unknown): void {
     const path = toPath(file);
-    if (path !== null && this.files.size < MAX_FILES) this.files.add(path);
+    if (path !== null && this.files.size < MAX_FILES) this.files.add(maskProcessId(path));
   }
 
   #countOutput(content: unknown): (ms: number) => void {

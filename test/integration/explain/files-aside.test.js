@@ -23,6 +23,7 @@ seen.push(await readFile(state, 'utf8'));
 fs.writeFileSync(next, 'four');
 await rename(next, state);
 seen.push(readFileSync(state, 'utf8'), existsSync(next));
+fs.writeFileSync(state + '-' + process.pid, 'five');
 console.log(JSON.stringify(seen));
 `;
 
@@ -35,7 +36,7 @@ test('reads, writes and renames of files that are set aside happen elsewhere', a
     writeFileSync(state, 'as it was');
     writeFileSync(settings, 'kept');
     const elsewhere = join(directory, 'elsewhere');
-    const aside = JSON.stringify({ files: [state, next], directory: elsewhere });
+    const aside = JSON.stringify({ files: [state, next, `${state}-{pid}`], directory: elsewhere });
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['--require', PRELOAD, '--input-type=module', '-e', APPLICATION, state, settings, next],
@@ -43,7 +44,9 @@ test('reads, writes and renames of files that are set aside happen elsewhere', a
     );
     assert.deepEqual(JSON.parse(stdout), [false, 'kept', 'one two three', 'four', false]);
     assert.equal(readFileSync(state, 'utf8'), 'as it was');
-    assert.equal(readdirSync(elsewhere).length, 1);
+    const [own] = readdirSync(elsewhere);
+    assert.equal(readdirSync(join(elsewhere, own)).length, 2);
+    assert.deepEqual(readdirSync(directory).sort(), ['elsewhere', 'settings', 'state']);
   } finally {
     rmSync(directory, { recursive: true });
   }

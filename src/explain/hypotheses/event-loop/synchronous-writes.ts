@@ -1,6 +1,7 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
 import type { Metrics } from '../../metrics/types.js';
 import { computeGain, type Detector, scale } from '../hypothesis.js';
+import { UNBOUNDED_GAIN } from '../machine/threadpool.js';
 import { predictBusyLoop } from './loop.js';
 import { buildLoopEvidence, SATURATED } from './loop-capacity.js';
 
@@ -45,8 +46,9 @@ export const detectSynchronousWrites: Detector = (metrics) => {
     ],
     predictions: {
       ...predictBusyLoop(metrics),
-      // Files in memory have no disk to wait for, and nothing written before; the call itself remains.
-      'files aside': { low: computeGain(part, 0.15, 1).low, high: computeGain(part, 1, 1.1).high },
+      // Files in memory have no disk to wait for; the call itself remains. Without what was written before there is also
+      // less to put together for each write, which is unknown.
+      'files aside': { low: computeGain(part, 0.15, 1).low, high: UNBOUNDED_GAIN },
       // A restart keeps the files, and with them the cost.
       'fresh start': { low: 0.75, high: 1.35 },
     },
