@@ -9,7 +9,7 @@ import {
   estimateMaxThroughput,
   SATURATED,
 } from '../hypotheses/event-loop/loop-capacity.js';
-import { describeBusyThread } from '../hypotheses/event-loop/queue.js';
+import { describeBusyThread, describeTakenCores } from '../hypotheses/event-loop/queue.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import { describeStarvedGenerator } from '../hypotheses/machine/generator.js';
 import { isStealHypothesis } from '../hypotheses/machine/machine.js';
@@ -112,6 +112,8 @@ function describeVerdict({ metrics, finding }: Findings): string {
   const seen = `${rate(metrics.throughput)} req/s in ${time(metrics.responseMs)} each`;
   const thread = describeBusyThread(metrics);
   if (thread) return `cannot tell: ${seen}; ${thread}, and its work is not observed.`;
+  const taken = describeTakenCores(metrics);
+  if (taken) return `cannot tell: ${seen}; ${taken}.`;
   const starving = describeStarvedGenerator(metrics);
   if (starving) return `cannot tell what the server can do: ${seen}; ${starving}.`;
   return `cannot tell: ${seen}, and no measurement explains it.`;

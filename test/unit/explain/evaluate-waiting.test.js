@@ -111,6 +111,17 @@ test("serialized: it is ruled out if the server's threads use all cores", () => 
   assert.match(computing(1.9).why, /^the server's threads use 1.9 of 2 cores/);
 });
 
+test('serialized: it is ruled out if other programs use all cores that the server leaves', () => {
+  const use = (others, idle) =>
+    evaluate('serialized', (metrics) => {
+      Object.assign(metrics, { throughput: 10, responseMs: 2000, unloadedLatencyMs: 100 });
+      metrics.base.inside = { ...metrics.base.inside, outbound: [] };
+      Object.assign(metrics.machine.cpu, { others, idle });
+    });
+  assert.match(use(3.2, 0.2).why, /only 0.20 of 4 cores are idle, and other programs use 3.2/);
+  assert.notEqual(use(0.4, 3).hypothesis, undefined);
+});
+
 describe('the next limit after a larger pool', () => {
   const next = (change) => {
     const { hypothesis } = evaluate('outbound-pool', (metrics) => {

@@ -51,6 +51,20 @@ export function describeBusyCores({ base }: Metrics): string | null {
   return `the server's threads use ${server.toFixed(1)} of ${plural(cores, 'core')}`;
 }
 
+/** Maximum share of the cores that may be idle if requests can queue for CPU time. */
+const MAX_IDLE_SHARE = 0.15;
+
+/**
+ * Describes that other programs use all cores that the server does not: among them may be what it asks, such as a
+ * database on the same machine; `null` if cores are idle.
+ */
+export function describeTakenCores({ machine }: Metrics): string | null {
+  if (!machine) return null;
+  const { idle, cores, others } = machine.cpu;
+  if (idle > MAX_IDLE_SHARE * cores || others < MAX_IDLE_SHARE * cores) return null;
+  return `only ${idle.toFixed(2)} of ${plural(cores, 'core')} are idle, and other programs use ${others.toFixed(1)}: requests queue for CPU time, here or in what the service asks`;
+}
+
 /** Minimum ratio of the response time under load to that of a single request at which requests queue. */
 export const MIN_QUEUEING_STRETCH = 1.5;
 

@@ -10,6 +10,7 @@ import {
   describeBusyCores,
   describeBusyLoop,
   describeBusyThread,
+  describeTakenCores,
   findBusyThreads,
   hasQueue,
   parsePort,
@@ -56,7 +57,8 @@ export const detectSerialized: Detector = (metrics) => {
   const busy =
     describeBusyLoop(metrics) ??
     (atThreads ? null : describeBusyThread(metrics)) ??
-    describeBusyCores(metrics);
+    describeBusyCores(metrics) ??
+    describeTakenCores(metrics);
   if (busy) return { limit, why: busy };
   if (!hasQueue(metrics)) {
     return {
