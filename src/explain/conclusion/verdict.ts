@@ -74,10 +74,26 @@ export function decideVerdict(
   );
   const isSupported = (hypothesis: Hypothesis) =>
     experiments.some((experiment) => isSupportedBy(experiment, hypothesis, noise));
+  // Other programs on the machine are not the limit where a change of the service gains more than their absence would.
+  const isOutdone = ({ limit, remedy }: Hypothesis) => {
+    const promised = (remedy?.predictedThroughput?.high ?? Infinity) / metrics.throughput;
+    return (
+      limit === 'noisy-machine' &&
+      hypotheses.some((other) =>
+        experiments.some(
+          (experiment) =>
+            experiment.metric === 'throughput' &&
+            experiment.measured.low >= promised &&
+            isSupportedBy(experiment, other, noise),
+        ),
+      )
+    );
+  };
   const rank = (hypothesis: Hypothesis) => {
     if (isFatal(hypothesis)) return 3;
     if (isSymptom(hypothesis, hypotheses)) return -1;
-    return isSevere(hypothesis) ? 2 : isSupported(hypothesis) ? 1 : 0;
+    if (isSevere(hypothesis) && !isOutdone(hypothesis)) return 2;
+    return isSupported(hypothesis) ? 1 : 0;
   };
   const left = assessed
     .filter(

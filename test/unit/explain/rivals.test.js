@@ -134,3 +134,22 @@ test('an experiment on a part of a cause leaves open how large the rest is', () 
   const signed = decide([loop, tls], [second, experiment('tls resumed', 3)]);
   assert.deepEqual([signed.status, signed.chosen], ['confirmed', tls]);
 });
+
+test('other programs on the machine are the limit, unless a change of the service gains more', () => {
+  const cause = { causeOf: LOOP, loopShare: 0.5 };
+  const files = hypothesis(
+    'synchronous-writes',
+    0.9,
+    { 'files aside': { low: 1.1, high: 1000 } },
+    cause,
+  );
+  const loop = hypothesis(LOOP, 1, {});
+  const remedy = { predictedThroughput: { low: 1200, high: 1800 } };
+  const noisy = hypothesis('noisy-machine', 0.85, {}, { remedy });
+  const metrics = { ...CLOSED, throughput: 1000 };
+  const found = (ratio) =>
+    decideVerdict(metrics, [loop, files, noisy], [experiment('files aside', ratio)], NOISE);
+  assert.equal(found(1.5).chosen, noisy);
+  const more = found(4.5);
+  assert.deepEqual([more.chosen, more.status, more.rivals], [files, 'likely', [noisy]]);
+});
