@@ -1,10 +1,11 @@
 // An audit log: each request appends a line and flushes the file, and waits for both.
-import { fsync, fsyncSync, mkdtempSync, openSync, rmSync, write, writeSync } from 'node:fs';
+import { fsync, fsyncSync, mkdirSync, openSync, rmSync, write, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const directory = mkdtempSync(join(tmpdir(), 'audit-'));
+const directory = join(tmpdir(), `audit-of-${process.ppid}`);
+mkdirSync(directory, { recursive: true });
 const log = openSync(join(directory, 'audit.log'), 'a');
 process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
 process.on('SIGTERM', () => process.exit());

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 const MEMORY = '/dev/shm';
 const DIRECTORY = join(existsSync(MEMORY) ? MEMORY : tmpdir(), `millrace-files-${process.pid}`);
 
+/** Name of the directory by which the probe shows that one of the files was used. */
+const USED = 'used';
+
 /** Returns the environment of a server that finds these files missing, and has them in memory instead. */
 export function buildAsideEnvironment(files: string[]): Record<string, string> {
   return { MILLRACE_PROBE_ASIDE: JSON.stringify({ files, directory: DIRECTORY }) };
@@ -17,7 +20,7 @@ export function hasAsideFiles(): boolean {
   const folders = readdirSync(DIRECTORY).map((name) => join(DIRECTORY, name));
   const changedMs = (folder: string) => statSync(folder).mtimeMs;
   const [last] = folders.sort((a, b) => changedMs(b) - changedMs(a));
-  return last !== undefined && readdirSync(last).length > 0;
+  return last !== undefined && existsSync(join(last, USED));
 }
 
 /** Removes what such servers wrote. */

@@ -9,6 +9,9 @@ export interface FilesAside {
   directory: string;
 }
 
+/** Name of the directory that shows that one of the files was used. */
+const USED = 'used';
+
 type FsFunction = (...args: unknown[]) => unknown;
 type FsFunctions = Record<string, FsFunction | undefined>;
 
@@ -38,9 +41,16 @@ export function setFilesAside({ files, directory }: FilesAside): void {
       return [path, join(own, `${index}-${basename(path)}`)];
     }),
   );
+  let isUsed = false;
   const redirect = (argument: unknown) => {
     const path = toPath(argument);
-    return (path !== null && places.get(path)) || argument;
+    const place = path === null ? undefined : places.get(path);
+    if (place !== undefined && !isUsed) {
+      isUsed = true;
+      // The process may remove its files at its end.
+      fs.mkdirSync(join(own, USED));
+    }
+    return place ?? argument;
   };
   const plain = fs as unknown as FsFunctions;
   const promises = fs.promises as unknown as FsFunctions;

@@ -45,7 +45,7 @@ test('reads, writes and renames of files that are set aside happen elsewhere', a
     assert.deepEqual(JSON.parse(stdout), [false, 'kept', 'one two three', 'four', false]);
     assert.equal(readFileSync(state, 'utf8'), 'as it was');
     const [own] = readdirSync(elsewhere);
-    assert.equal(readdirSync(join(elsewhere, own)).length, 2);
+    assert.equal(readdirSync(join(elsewhere, own)).length, 3);
     assert.deepEqual(readdirSync(directory).sort(), ['elsewhere', 'settings', 'state']);
   } finally {
     rmSync(directory, { recursive: true });
