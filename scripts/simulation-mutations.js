@@ -66,6 +66,12 @@ const MUTATIONS = [
     by: 'connection.unreported.opened = false;',
   },
   {
+    name: 'beside: all has left, and nobody hears of it',
+    file: 'reactor/standby.rs',
+    text: 'if untold.drained {',
+    by: 'if false {',
+  },
+  {
     name: 'a stale number: it is given anew while a batch still names it',
     file: 'connection/id.rs',
     text: 'false => self.vacated.push(id.index),',

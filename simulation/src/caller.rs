@@ -162,6 +162,9 @@ impl World {
             let may = client.gone || client.over || client.broken;
             assert!(may, "closed with {} for nothing: {}", details[0], client.summary());
         }
+        if event.is(Kind::Drained) {
+            client.waits = false;
+        }
         if event.is(Kind::Idle) {
             self.check_idle(at);
         }
@@ -192,10 +195,7 @@ impl World {
             Notice::Ended(_) if chance < 5 => self.end(at),
             Notice::Idle(_) if chance > 0 => self.end(at),
             Notice::Answered(_) => self.end(at),
-            Notice::Drained(_) => {
-                self.clients[at].waits = false;
-                self.close_if_written(at);
-            }
+            Notice::Drained(_) => drop(self.close_if_written(at)),
             _ => {}
         }
     }

@@ -93,6 +93,8 @@ impl World {
         assert!(!is_stuck, "nothing is written, {}", name());
         assert!(!connection.ending || connection.queued > 0, "the end waits, {}", name());
         assert!(standing.is_watched, "it is not watched, {}", name());
+        let hears = !client.waits || connection.queued > 0;
+        assert!(hears, "nobody has heard that all has left, {}", name());
         let most = client.received.missing(&client.told) + MOST_OWN;
         assert!(connection.queued <= most, "more waits than was sent, {}", name());
         if client.told.timed_out.is_none() {
