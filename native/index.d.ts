@@ -665,7 +665,7 @@ export interface NativeSettings {
   /** Each request has to be told, since they are counted. */
   countsRequests: boolean
   /** Each connection has to be told before anything is answered. */
-  screens: boolean
+  requiresAdmission: boolean
   /** 0: no limit. */
   maxInFlight: number
   /** Connections at once, as far as they are accepted while JavaScript is busy; missing: no limit. */
@@ -844,9 +844,6 @@ export declare function stackClose(connection: number, reset: boolean): number
 /** Accepts no more. */
 export declare function stackCloseListener(listener: number): void
 
-/** Starts or ends the thread that serves what needs no JavaScript while this thread is busy. */
-export declare function stackCompanion(on: boolean): void
-
 /** Changes a server's limits. */
 export declare function stackConfigure(server: number, settings: NativeSettings): void
 
@@ -954,6 +951,9 @@ export declare function stackShare(server: number, ticket: number, fd: number): 
 
 /** Connections that send, or take, fewer bytes per second than this; 0: no limit. */
 export declare function stackSlow(server: number, receive: number, send: number): NativeSlow
+
+/** Starts or ends the thread that serves what needs no JavaScript while this thread is busy. */
+export declare function stackStandbyThread(on: boolean): void
 
 /**
  * Starts the stack on this thread, once. `take` takes the number of events of a batch; none: what is left of the last one.

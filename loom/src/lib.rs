@@ -1,9 +1,9 @@
-//! The stack's own thread and its companion, in every order of their steps that the memory model allows.
+//! The stack's own thread and the standby thread, in every order of their steps that the memory model allows.
 
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
-#[path = "../../crates/stack/src/companion/handover.rs"]
+#[path = "../../crates/stack/src/standby/handover.rs"]
 mod handover;
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
         Arc::new(shared)
     }
 
-    /// Turns of a companion, until the own thread is back since `turns`; at most so many.
+    /// Turns of a standby thread, until the own thread is back since `turns`; at most so many.
     fn stand_in(shared: &Shared, turns: u64, most: u32) {
         for _ in 0..most {
             if shared.is_back(turns) {
@@ -42,24 +42,24 @@ mod tests {
             let mut value = shared.beside();
             value.beside += 1;
             let has_come = value.own > 0;
-            // The own thread may come while the companion has the value.
+            // The own thread may come while the standby thread has the value.
             let is_back = shared.is_back(turns);
-            assert!(!has_come || is_back, "the companion goes on beside the own thread");
+            assert!(!has_come || is_back, "the standby thread goes on beside the own thread");
         }
     }
 
     #[test]
-    fn only_one_has_the_value_and_the_companion_leaves_it_to_the_own_thread() {
+    fn only_one_has_the_value_and_the_standby_thread_leaves_it_to_the_own_thread() {
         model(|| {
             let shared = shared();
             let turns = shared.turns();
             let beside = Arc::clone(&shared);
-            let companion = thread::spawn(move || stand_in(&beside, turns, 2));
+            let standby = thread::spawn(move || stand_in(&beside, turns, 2));
             for _ in 0..2 {
                 shared.begin_turn();
                 shared.own().own += 1;
             }
-            companion.join().unwrap();
+            standby.join().unwrap();
             assert_eq!(shared.own().own, 2);
             assert!(shared.own().beside <= 2);
             assert!(!shared.is_back(shared.turns()), "nobody waits any more");
@@ -67,17 +67,17 @@ mod tests {
     }
 
     #[test]
-    fn a_companion_that_looks_in_holds_nobody_up() {
+    fn a_standby_thread_that_looks_in_holds_nobody_up() {
         model(|| {
             let shared = shared();
             let beside = Arc::clone(&shared);
-            let companion = thread::spawn(move || {
+            let standby = thread::spawn(move || {
                 let Some(mut value) = beside.try_beside() else { return false };
                 value.beside += 1;
                 true
             });
             shared.own().own += 1;
-            let has_looked = companion.join().unwrap();
+            let has_looked = standby.join().unwrap();
             let value = shared.own();
             assert_eq!((value.own, value.beside), (1, u32::from(has_looked)));
         });
@@ -88,7 +88,7 @@ mod tests {
         model(|| {
             let shared = shared();
             let beside = Arc::clone(&shared);
-            let companion = thread::spawn(move || {
+            let standby = thread::spawn(move || {
                 beside.fail(io::Error::other("refused"));
                 beside.beside().readable = true;
             });
@@ -101,16 +101,16 @@ mod tests {
             let told = before.into_iter().chain(after).map(|error| error.to_string());
             assert_eq!(told.collect::<Vec<_>>(), ["refused"]);
             assert!(shared.take_failure().is_none());
-            companion.join().unwrap();
+            standby.join().unwrap();
         });
     }
 
     #[test]
-    fn a_companion_that_waits_ends_when_it_is_to() {
+    fn a_standby_thread_that_waits_ends_when_it_is_to() {
         model(|| {
             let shared = shared();
             let beside = Arc::clone(&shared);
-            let companion = thread::spawn(move || {
+            let standby = thread::spawn(move || {
                 while beside.is_watched() {
                     thread::park();
                     if let Some(mut value) = beside.try_beside() {
@@ -121,8 +121,8 @@ mod tests {
             shared.begin_turn();
             shared.own().own += 1;
             shared.watch(false);
-            companion.thread().unpark();
-            companion.join().unwrap();
+            standby.thread().unpark();
+            standby.join().unwrap();
             assert_eq!(shared.own().own, 1);
         });
     }

@@ -110,7 +110,7 @@ impl Plan {
                 ..cache::Settings::default()
             },
             tells_hits: chance.bool(),
-            screens: chance.u8(..4) == 0,
+            requires_admission: chance.u8(..4) == 0,
             counts_requests: chance.u8(..16) == 0,
             max_in_flight: *chance.choice(&[None, None, Some(0), Some(2)]).unwrap(),
             response_limit: *chance.choice(&[None, Some(Duration::from_millis(20))]).unwrap(),

@@ -16,7 +16,7 @@ use std::time::Duration;
 use millrace_share::joining::{JoinError, Joined, join};
 use millrace_share::{SharedPorts, UrlPrefix};
 use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
-use millrace_stack::{Reactor, Settings, Shared};
+use millrace_stack::{Reactor, ReactorHandle, Settings};
 use proptest::prelude::*;
 
 /// Far more than it takes.
@@ -97,7 +97,7 @@ impl Member {
         reactor.listen(server, listener).unwrap();
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);
-        let shared = Shared::new(reactor);
+        let shared = ReactorHandle::new(reactor);
         let thread = thread::spawn(move || {
             while !ends.load(Ordering::Relaxed) {
                 answer(&shared, name);
@@ -135,7 +135,7 @@ fn share(reactor: &mut Reactor, server: usize, joined: Joined, listener: &OwnedF
         .unwrap();
 }
 
-fn answer(shared: &Shared, name: &str) {
+fn answer(shared: &ReactorHandle, name: &str) {
     let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
     let mut batch = Batch::new(&mut events, &mut bytes);
     shared.turn(&mut batch).unwrap();

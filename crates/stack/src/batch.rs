@@ -293,7 +293,7 @@ impl<'a> Batch<'a> {
         Self { events, bytes, count: 0, used: 0, silent: false, share: SHARE, reserved }
     }
 
-    /// One of a turn in which nobody can be told of anything: see [`crate::companion`].
+    /// One of a turn in which nobody can be told of anything: see [`crate::standby`].
     pub(crate) fn silent(bytes: &'a mut [u8]) -> Self {
         Self { silent: true, ..Self::new(&mut [], bytes) }
     }

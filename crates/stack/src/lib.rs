@@ -29,7 +29,7 @@
 //! ```
 //!
 //! An event is told if the batch has room for all that may happen at once. If not, because it is full or because nobody hears it
-//! ([`companion`]), the connection is blocked by its report, and goes on when that was told: the first to wait is the first told.
+//! ([`standby`]), the connection is blocked by its report, and goes on when that was told: the first to wait is the first told.
 //! What needs no caller goes on meanwhile.
 //!
 //! # Where things are
@@ -44,7 +44,7 @@
 //! - `keep_alive`: TCP's own probes
 //! - [`router`]: ports that are shared, with whom their requests are divided by something outside of this crate; `relay`: the
 //!   text of TLS sessions whose requests are answered elsewhere
-//! - [`companion`]: a second thread, for as long as the first is busy; `watchdog`: how it knows
+//! - [`standby`]: a second thread, for as long as the first is busy
 //!
 //! A reactor belongs to one thread at a time and never blocks: whoever drives it waits for its descriptor
 //! to be readable, or for [`Reactor::next_timer`].
@@ -52,7 +52,6 @@
 #![deny(unsafe_code)]
 
 pub mod batch;
-pub mod companion;
 mod connection;
 mod keep_alive;
 pub mod reactor;
@@ -61,15 +60,15 @@ mod response_tracker;
 pub mod router;
 mod server;
 pub mod settings;
+pub mod standby;
 mod started;
 mod transport;
-mod watchdog;
 
 pub use batch::Batch;
-pub use companion::{Companion, Shared};
 pub use connection::rates::Unacknowledged;
 pub use millrace_cache as cache;
 pub use millrace_net::{seed_random, tls};
 pub use reactor::{Exchange, Reactor};
 pub use server::ServerCounts;
 pub use settings::Settings;
+pub use standby::{ReactorHandle, StandbyThread};

@@ -29,7 +29,7 @@ pub struct Settings {
     /// The caller counts the requests of each connection, so it has to be told of all of them.
     pub counts_requests: bool,
     /// The caller decides about each connection when it has been accepted: before, nothing is answered.
-    pub screens: bool,
+    pub requires_admission: bool,
     /// Requests that are with the caller at once; while it is busy, those beyond are refused. `None`: no limit.
     pub max_in_flight: Option<u32>,
     /// Connections at once. While the caller is busy, those beyond are not accepted; otherwise it decides. `None`: no limit.
@@ -54,7 +54,7 @@ impl Default for Settings {
             cache: millrace_cache::Settings::default(),
             tells_hits: false,
             counts_requests: false,
-            screens: false,
+            requires_admission: false,
             max_in_flight: None,
             max_connections: None,
             response_limit: None,

@@ -30,7 +30,7 @@ export function setHelperThreadUse(owner: { server: http.Server }, hasUse: boole
   else wanting.delete(owner);
   if (before > 0 === wanting.size > 0) return;
   try {
-    native.stackCompanion(wanting.size > 0);
+    native.stackStandbyThread(wanting.size > 0);
   } catch {
     // If no thread can be created, everything waits for the loop.
   }

@@ -168,7 +168,7 @@ export class NativeServer {
         keepAliveSeconds: Math.floor(server.keepAliveTimeout / 1000),
       }),
       countsRequests: positive(server.maxRequestsPerSocket) > 0,
-      screens: this.requiresAdmission,
+      requiresAdmission: this.requiresAdmission,
       maxInFlight: Math.min(this.limits.maxRequestsInFlight, 0xffff_ffff),
       ...(this.maxConnections <= 0xffff_ffff && {
         maxConnections: Math.max(0, Math.ceil(this.maxConnections)),

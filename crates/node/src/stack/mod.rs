@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use millrace_stack::{Batch, Companion, Reactor, Shared as SharedReactor};
+use millrace_stack::{Batch, Reactor, ReactorHandle, StandbyThread};
 use napi::bindgen_prelude::{FnArgs, Function, Unknown};
 use napi::{Env, Error, Result};
 use napi_derive::napi;
@@ -32,8 +32,8 @@ const BESIDE: &str = "millrace: nothing is served any more while JavaScript is b
 
 /// The reactor of one JavaScript thread and what connects it with JavaScript.
 struct Stack {
-    reactor: Arc<SharedReactor>,
-    companion: RefCell<Option<Companion>>,
+    reactor: Arc<ReactorHandle>,
+    standby: RefCell<Option<StandbyThread>>,
     event_loop: RefCell<Option<EventLoop<Self>>>,
     caller: Caller,
     callbacks: Callbacks,
@@ -104,7 +104,7 @@ impl OnCleanup for Stack {
     fn on_cleanup(&self) {
         // It may be the thread's end already.
         STACK.try_with(|slot| slot.try_borrow_mut().map(|mut slot| slot.take())).ok();
-        self.companion.take();
+        self.standby.take();
         self.event_loop.take();
     }
 }
@@ -211,8 +211,8 @@ pub fn stack_start(
     let reactor = Reactor::new().map_err(system_error)?;
     let descriptor = reactor.descriptor();
     let stack = Rc::new(Stack {
-        reactor: SharedReactor::new(reactor),
-        companion: RefCell::new(None),
+        reactor: ReactorHandle::new(reactor),
+        standby: RefCell::new(None),
         event_loop: RefCell::new(None),
         caller: Caller::new(env, c"MILLRACE")?,
         callbacks: Callbacks { take: Callback::new(env, &take)?, hear: Callback::new(env, &hear)? },
@@ -233,15 +233,15 @@ pub fn stack_start(
 
 /// Starts or ends the thread that serves what needs no JavaScript while this thread is busy.
 #[napi]
-pub fn stack_companion(on: bool) -> Result<()> {
+pub fn stack_standby_thread(on: bool) -> Result<()> {
     STACK.with_borrow(|stack| {
         let Some(stack) = stack else { return Ok(()) };
-        let companion = &mut *stack.companion.borrow_mut();
-        match (on, companion.is_some()) {
+        let standby = &mut *stack.standby.borrow_mut();
+        match (on, standby.is_some()) {
             (true, false) => {
-                *companion = Some(Companion::start(&stack.reactor).map_err(system_error)?);
+                *standby = Some(StandbyThread::start(&stack.reactor).map_err(system_error)?);
             }
-            (false, true) => *companion = None,
+            (false, true) => *standby = None,
             _ => {}
         }
         Ok(())

@@ -31,7 +31,7 @@ pub struct NativeSettings {
     /// Each request has to be told, since they are counted.
     pub counts_requests: bool,
     /// Each connection has to be told before anything is answered.
-    pub screens: bool,
+    pub requires_admission: bool,
     /// 0: no limit.
     pub max_in_flight: u32,
     /// Connections at once, as far as they are accepted while JavaScript is busy; missing: no limit.
@@ -61,7 +61,7 @@ impl From<NativeSettings> for Settings {
             cache: native.cache.map(Into::into).unwrap_or_default(),
             tells_hits,
             counts_requests: native.counts_requests,
-            screens: native.screens,
+            requires_admission: native.requires_admission,
             max_in_flight: (native.max_in_flight > 0).then_some(native.max_in_flight),
             max_connections: native.max_connections.map(|most| most as usize),
             response_limit: positive(native.response_ms),

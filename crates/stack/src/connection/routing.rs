@@ -61,7 +61,7 @@ impl Connection {
         let behind = start + head.length;
         Some(match route {
             // The caller decides about it first.
-            Route::Here if self.unopened && cx.server.settings.screens => {
+            Route::Here if self.unopened && cx.server.settings.requires_admission => {
                 if !cx.batch.can_tell() {
                     return Some(Step::Stop(at, Flow::Report));
                 }

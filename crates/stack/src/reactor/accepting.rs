@@ -126,7 +126,7 @@ impl Reactor {
         connection.routing = address.map(|address| Box::new(Routing::new(address)));
         // Those of a shared address are told of, and screened, with their first request for this server.
         connection.unopened = address.is_some();
-        if registers_later && settings.screens && address.is_none() {
+        if registers_later && settings.requires_admission && address.is_none() {
             connection.blocked = Blocked::Admission;
         }
         if registers_later {

@@ -139,7 +139,7 @@ fn what_is_accepted_beside_waits_for_its_admission() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let mut reactor = Reactor::new().unwrap();
-    let server = reactor.add_server(Settings { screens: true, ..Settings::default() });
+    let server = reactor.add_server(Settings { requires_admission: true, ..Settings::default() });
     reactor.listen(server, listener.into()).unwrap();
     let mut bytes = vec![0; 256 * 1024];
     reactor.standby_turn(&mut bytes, &|| false).unwrap();

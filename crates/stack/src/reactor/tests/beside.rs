@@ -210,7 +210,8 @@ fn so_many_are_accepted_that_nobody_hears_of_and_the_rest_when_somebody_does() {
 
 #[test]
 fn no_more_are_accepted_than_a_server_may_have_before_its_caller_decides() {
-    let settings = Settings { max_connections: Some(3), screens: true, ..Settings::default() };
+    let settings =
+        Settings { max_connections: Some(3), requires_admission: true, ..Settings::default() };
     let (mut reactor, _, address) = serve(settings);
     let clients: Vec<_> = (0..10).map(|_| connect(address, OTHER)).collect();
     while beside(&mut reactor) {}

@@ -12,7 +12,7 @@ use std::time::Duration;
 use millrace_net::{Clock as _, Monotonic};
 use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
 use millrace_stack::cache::{self, Mode};
-use millrace_stack::{Companion, Reactor, Settings, Shared};
+use millrace_stack::{Reactor, ReactorHandle, Settings, StandbyThread};
 
 /// Far more than it takes.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -23,7 +23,7 @@ const OTHER: &[u8] = b"GET /other HTTP/1.1\r\nHost: a\r\n\r\n";
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 struct Own {
-    shared: Arc<Shared>,
+    shared: Arc<ReactorHandle>,
     listener: UnixListener,
     /// Of the server and its listener.
     ids: (usize, usize),
@@ -34,7 +34,7 @@ struct Own {
 impl Own {
     /// A server whose answer to the first request is stored.
     fn new(settings: Settings) -> Self {
-        let name = format!("millrace-companion-{}-{:p}", std::process::id(), &settings);
+        let name = format!("millrace-standby-{}-{:p}", std::process::id(), &settings);
         let address = SocketAddr::from_abstract_name(name).unwrap();
         let listener = UnixListener::bind_addr(&address).unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -44,7 +44,7 @@ impl Own {
         let server = reactor.add_server(Settings { cache, ..settings });
         let id = reactor.listen(server, listener.try_clone().unwrap().into()).unwrap();
         let ids = (server, id);
-        let mut own = Self { shared: Shared::new(reactor), listener, ids, first: None };
+        let mut own = Self { shared: ReactorHandle::new(reactor), listener, ids, first: None };
         let mut first = own.connect();
         first.write_all(STORED).unwrap();
         let mut told = own.turn();
@@ -88,7 +88,7 @@ fn read(stream: &mut UnixStream) -> String {
 #[test]
 fn hits_go_on_and_the_rest_waits() {
     let own = Own::new(Settings::default());
-    let companion = Companion::start(&own.shared).unwrap();
+    let standby = StandbyThread::start(&own.shared).unwrap();
     let mut client = own.connect();
     for _ in 0..3 {
         client.write_all(STORED).unwrap();
@@ -96,7 +96,7 @@ fn hits_go_on_and_the_rest_waits() {
     }
     client.write_all(&[STORED, OTHER, STORED].concat()).unwrap();
     assert_eq!(read(&mut client).matches("200 OK").count(), 1);
-    drop(companion);
+    drop(standby);
     let mut told = own.turn();
     while told.len() < 2 {
         told.extend(own.turn());
@@ -115,7 +115,7 @@ fn hits_go_on_and_the_rest_waits() {
 #[test]
 fn what_waits_is_told_in_the_order_in_which_it_came() {
     let own = Own::new(Settings::default());
-    let companion = Companion::start(&own.shared).unwrap();
+    let standby = StandbyThread::start(&own.shared).unwrap();
     let mut first = own.first.as_ref().unwrap().try_clone().unwrap();
     let mut clients: Vec<UnixStream> = Vec::new();
     // Far more than one batch has room for.
@@ -123,11 +123,11 @@ fn what_waits_is_told_in_the_order_in_which_it_came() {
         let mut client = own.connect();
         client.write_all(OTHER).unwrap();
         clients.push(client);
-        // Answered by the companion, which has seen the one before by then.
+        // Answered by the standby thread, which has seen the one before by then.
         first.write_all(STORED).unwrap();
         assert!(read(&mut first).ends_with("ok"));
     }
-    drop(companion);
+    drop(standby);
     let mut late = own.connect();
     late.write_all(OTHER).unwrap();
     let mut told = Vec::new();
@@ -139,13 +139,13 @@ fn what_waits_is_told_in_the_order_in_which_it_came() {
     assert!(told.is_sorted(), "{told:?}");
 }
 
-/// How often the companion's thread has gone to sleep.
+/// How often the standby thread has gone to sleep.
 fn sleeps() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let statuses =
         tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).ok());
-    let companions = statuses.filter(|status| status.starts_with("Name:\tmillrace\n"));
-    let counts = companions.filter_map(|status| {
+    let standbys = statuses.filter(|status| status.starts_with("Name:\tmillrace\n"));
+    let counts = standbys.filter_map(|status| {
         let (_, count) = status.split_once("\nvoluntary_ctxt_switches:")?;
         count.lines().next()?.trim().parse::<u64>().ok()
     });
@@ -163,13 +163,13 @@ fn nobody_is_woken_while_the_own_thread_comes() {
         return;
     }
     let own = Own::new(Settings::default());
-    let _companion = Companion::start(&own.shared).unwrap();
+    let _standby = StandbyThread::start(&own.shared).unwrap();
     let mut client = own.connect();
     own.turn();
     let clock = Monotonic::new();
     let began = clock.now();
     let (before, mut last) = (sleeps(), began);
-    // While it was away for long, as on a busy machine, the companion may have stood in for it: it sleeps now and then.
+    // While it was away for long, as on a busy machine, the standby thread may have stood in for it: it sleeps now and then.
     let mut excused = 0;
     while last.since(began) < Duration::from_millis(300) {
         client.write_all(STORED).unwrap();
@@ -189,7 +189,7 @@ fn nobody_is_woken_while_the_own_thread_comes() {
 #[test]
 fn hits_go_on_between_the_turns_of_a_thread_that_handles_each_for_long() {
     let own = Own::new(Settings::default());
-    let _companion = Companion::start(&own.shared).unwrap();
+    let _standby = StandbyThread::start(&own.shared).unwrap();
     let mut client = own.connect();
     let (hits, over) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -215,14 +215,14 @@ fn hits_go_on_between_the_turns_of_a_thread_that_handles_each_for_long() {
 
 #[test]
 fn a_connection_that_the_caller_screens_waits() {
-    let own = Own::new(Settings { screens: true, ..Settings::default() });
-    let companion = Companion::start(&own.shared).unwrap();
+    let own = Own::new(Settings { requires_admission: true, ..Settings::default() });
+    let standby = StandbyThread::start(&own.shared).unwrap();
     let mut client = own.connect();
     client.write_all(STORED).unwrap();
     client.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let early = client.read(&mut [0; 1]).unwrap_err();
     assert!(matches!(early.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut));
-    drop(companion);
+    drop(standby);
     client.set_read_timeout(Some(LIMIT)).unwrap();
     assert_eq!(own.turn().first().map(|&(kind, _)| kind), Some(Kind::Open as i32));
     assert!(own.turn().is_empty());
@@ -232,14 +232,14 @@ fn a_connection_that_the_caller_screens_waits() {
 #[test]
 fn more_connections_than_a_batch_holds_are_all_told() {
     let own = Own::new(Settings::default());
-    let companion = Companion::start(&own.shared).unwrap();
+    let standby = StandbyThread::start(&own.shared).unwrap();
     let mut clients: Vec<_> = (0..100).map(|_| own.connect()).collect();
     for client in &mut clients {
         client.write_all(STORED).unwrap();
         assert!(read(client).ends_with("ok"));
         client.write_all(OTHER).unwrap();
     }
-    drop(companion);
+    drop(standby);
     let (mut opened, mut asked) = (0, 0);
     // All but the first wait for its response.
     while opened < clients.len() || asked < 1 {
@@ -261,11 +261,11 @@ fn more_connections_than_a_batch_holds_are_all_told() {
 #[test]
 fn what_was_accepted_for_a_server_that_is_gone_is_told_nobody() {
     let own = Own::new(Settings::default());
-    let companion = Companion::start(&own.shared).unwrap();
+    let standby = StandbyThread::start(&own.shared).unwrap();
     let mut client = own.connect();
     client.write_all(STORED).unwrap();
     assert!(read(&mut client).ends_with("ok"));
-    drop(companion);
+    drop(standby);
     own.shared.with(|reactor| {
         reactor.close_listener(own.ids.1);
         reactor.remove_server(own.ids.0);
@@ -279,7 +279,7 @@ fn what_was_accepted_for_a_server_that_is_gone_is_told_nobody() {
 #[test]
 fn a_client_that_leaves_is_told_afterwards() {
     let own = Own::new(Settings::default());
-    let companion = Companion::start(&own.shared).unwrap();
+    let standby = StandbyThread::start(&own.shared).unwrap();
     let mut client = own.connect();
     client.write_all(STORED).unwrap();
     assert!(read(&mut client).ends_with("ok"));
@@ -287,7 +287,7 @@ fn a_client_that_leaves_is_told_afterwards() {
     let mut last = own.connect();
     last.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
     assert!(read(&mut last).contains("Connection: close"));
-    drop(companion);
+    drop(standby);
     let mut kinds = Vec::new();
     while kinds.len() < 4 {
         kinds.extend(own.turn().into_iter().map(|(kind, _)| kind));

@@ -1,4 +1,4 @@
-//! What the own thread and its companion share: a value, who of them uses it, whether a companion is to go on, and why one has
+//! What the own thread and its standby thread share: a value, who of them uses it, whether a standby thread is to go on, and why one has
 //! ended. `loom/` runs both threads in every order.
 
 use std::io;
@@ -18,7 +18,7 @@ mod sync {
     pub(super) use loom::sync::{Mutex, MutexGuard};
 }
 
-/// A value that the own thread uses whenever it wants to, and a companion while the own thread is away.
+/// A value that the own thread uses whenever it wants to, and a standby thread while the own thread is away.
 #[derive(Debug)]
 pub(crate) struct Handover<T> {
     value: Mutex<T>,
@@ -26,9 +26,9 @@ pub(crate) struct Handover<T> {
     turns: AtomicU64,
     /// The own thread waits for the value.
     wanted: AtomicBool,
-    /// There is a companion, and it is not to end.
+    /// There is a standby thread, and it is not to end.
     watched: AtomicBool,
-    /// A companion has ended by itself, and nobody has heard of it.
+    /// A standby thread has ended by itself, and nobody has heard of it.
     failed: AtomicBool,
     /// Why it has.
     failure: Mutex<Option<io::Error>>,
@@ -67,7 +67,7 @@ impl<T> Handover<T> {
         self.turns.load(Ordering::Relaxed)
     }
 
-    /// The own thread has begun a turn since there were so many, or waits for the value. A companion that has seen what the own
+    /// The own thread has begun a turn since there were so many, or waits for the value. A standby thread that has seen what the own
     /// thread did to the value in a turn is told of that turn: the value's lock orders them.
     pub(crate) fn is_back(&self, turns: u64) -> bool {
         self.turns() != turns || self.is_wanted()
@@ -78,34 +78,34 @@ impl<T> Handover<T> {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// The value, for a companion.
+    /// The value, for a standby thread.
     pub(crate) fn beside(&self) -> MutexGuard<'_, T> {
         locked(&self.value)
     }
 
-    /// The value, for a companion, if nobody uses it.
+    /// The value, for a standby thread, if nobody uses it.
     pub(crate) fn try_beside(&self) -> Option<MutexGuard<'_, T>> {
         self.value.try_lock().ok()
     }
 
-    /// Whether there is a companion that is to go on.
+    /// Whether there is a standby thread that is to go on.
     pub(crate) fn is_watched(&self) -> bool {
         self.watched.load(Ordering::Relaxed)
     }
 
-    /// A companion begins, or is to end; who waits has to be woken.
+    /// A standby thread begins, or is to end; who waits has to be woken.
     pub(crate) fn watch(&self, on: bool) {
         self.watched.store(on, Ordering::Relaxed);
     }
 
-    /// A companion ends by itself. The own thread has to be woken.
+    /// A standby thread ends by itself. The own thread has to be woken.
     pub(crate) fn fail(&self, error: io::Error) {
         *locked(&self.failure) = Some(error);
         self.failed.store(true, Ordering::Release);
         self.watch(false);
     }
 
-    /// Why a companion has ended by itself; told once.
+    /// Why a standby thread has ended by itself; told once.
     pub(crate) fn take_failure(&self) -> Option<io::Error> {
         if !self.failed.load(Ordering::Relaxed) || !self.failed.swap(false, Ordering::Acquire) {
             return None;

@@ -2,19 +2,20 @@
 //!
 //! ```text
 //!   own thread    turn ── caller ── turn ── caller ..................... turn: what is to be told ── caller
-//!   companion     .   .   .   .   .   .   .   . stands in: hits only ────┘
+//!   standby       .   .   .   .   .   .   .   . stands in: hits only ────┘
 //! ```
 //!
-//! Each turn of the own thread sets a timer (`watchdog.rs`). When it fires, the own thread is away: it waits for something to
-//! do, or it is busy. From then on until it is back the companion watches the reactor, and if there is something to do and
+//! Each turn of the own thread sets a timer (`standby/watchdog.rs`). When it fires, the own thread is away: it waits for something to
+//! do, or it is busy. From then on until it is back the standby thread watches the reactor, and if there is something to do and
 //! the own thread does not come, takes turns in which nothing is told (`reactor/standby.rs`). Each is of a few steps, and ends
-//! at once when the own thread waits for the reactor. Before the timer fires the companion is not woken.
+//! at once when the own thread waits for the reactor. Before the timer fires the standby thread is not woken.
 //!
 //! A panic on either thread ends the process: the reactor may be in the middle of a change, and what it would go on with may be
 //! another client's. On the own thread the panic meets the border to the caller's language, which it cannot cross; the
-//! companion's thread ends the process by itself. An error of the system ends the companion, and the own thread tells of it.
+//! standby thread ends the process by itself. An error of the system ends the standby thread, and the own thread tells of it.
 
 mod handover;
+mod watchdog;
 
 use std::io;
 use std::os::fd::RawFd;
@@ -28,44 +29,44 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 
 use self::handover::Handover;
+use self::watchdog::Watchdog;
 use crate::batch::Batch;
 use crate::reactor::Reactor;
-use crate::watchdog::{self, Watchdog};
 
 /// What has come is left so long to an own thread that was away: it may have waited for just that.
 const GRACE: Duration = Duration::from_millis(1);
-/// How long the companion waits for more to do while it stands in, before it looks whether the own thread is back.
+/// How long the standby thread waits for more to do while it stands in, before it looks whether the own thread is back.
 const PATIENCE: Duration = Duration::from_millis(2);
 /// How often it looks at deadlines.
 const DEADLINES: Duration = Duration::from_millis(20);
 /// Room for what a connection has kept and one read of it, through TLS as well.
 const SCRATCH: usize = 256 * 1024;
 
-/// A reactor for its own thread, and for a companion if there is one.
+/// A reactor for its own thread, and for a standby thread if there is one.
 #[derive(Debug)]
-pub struct Shared {
-    handover: Handover<CompanionState>,
+pub struct ReactorHandle {
+    handover: Handover<StandbyState>,
     descriptor: RawFd,
     /// There are responses that may have to be given up.
     deadlines: AtomicBool,
-    /// From the first companion on.
+    /// From the first standby on.
     watchdog: OnceLock<Watchdog>,
 }
 
 #[derive(Debug)]
-struct CompanionState {
+struct StandbyState {
     reactor: Reactor,
-    /// Scratch for the companion's turns, once there is one.
+    /// Scratch for the standby thread's turns, once there is one.
     bytes: Vec<u8>,
 }
 
-impl Shared {
-    /// Without a companion so far.
+impl ReactorHandle {
+    /// Without a standby thread so far.
     #[must_use]
     pub fn new(reactor: Reactor) -> Arc<Self> {
         let descriptor = reactor.descriptor();
         Arc::new(Self {
-            handover: Handover::new(CompanionState { reactor, bytes: Vec::new() }),
+            handover: Handover::new(StandbyState { reactor, bytes: Vec::new() }),
             descriptor,
             deadlines: AtomicBool::new(false),
             watchdog: OnceLock::new(),
@@ -91,12 +92,12 @@ impl Shared {
         self.with(|reactor| reactor.turn(batch))
     }
 
-    /// Why a companion has ended by itself; told once.
+    /// Why a standby thread has ended by itself; told once.
     pub fn take_failure(&self) -> Option<io::Error> {
         self.handover.take_failure()
     }
 
-    /// Watches until the companion is stopped, or the system refuses what it needs.
+    /// Watches until the standby thread is stopped, or the system refuses what it needs.
     fn watch(&self, watchdog: &Watchdog, mut readiness: Readiness) -> io::Result<()> {
         while self.handover.is_watched() {
             // It may have come for something else than a turn, which does not set it.
@@ -129,13 +130,13 @@ impl Shared {
         Ok(())
     }
 
-    /// The companion ends: the own thread is to tell of it.
+    /// The standby thread ends: the own thread is to tell of it.
     fn fail(&self, error: io::Error) {
         self.handover.fail(error);
         self.handover.beside().reactor.call_again();
     }
 
-    /// The own thread has not come since there were so many turns, and the companion is not to end.
+    /// The own thread has not come since there were so many turns, and the standby thread is not to end.
     fn is_away(&self, turns: u64) -> bool {
         !self.handover.is_back(turns) && self.handover.is_watched()
     }
@@ -166,7 +167,7 @@ impl Shared {
         {}
     }
 
-    /// A turn of the companion, of a few steps; `true`: there is more to do.
+    /// A turn of the standby thread, of a few steps; `true`: there is more to do.
     fn standby_turn(&self) -> io::Result<bool> {
         let state = &mut *self.handover.beside();
         state.bytes.resize(SCRATCH, 0);
@@ -230,24 +231,24 @@ impl Readiness {
     }
 }
 
-/// A companion of a shared reactor; it ends with this.
+/// A standby thread of a shared reactor; it ends with this.
 #[derive(Debug)]
-pub struct Companion {
-    shared: Arc<Shared>,
+pub struct StandbyThread {
+    shared: Arc<ReactorHandle>,
     waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a companion does.
-type Watch = fn(&Shared, &Watchdog, Readiness) -> io::Result<()>;
+/// What a standby thread does.
+type Watch = fn(&ReactorHandle, &Watchdog, Readiness) -> io::Result<()>;
 
-impl Companion {
+impl StandbyThread {
     /// Starts one. An error is the system's: there may be no more threads or descriptors.
-    pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
-        Self::spawn(shared, Shared::watch)
+    pub fn start(shared: &Arc<ReactorHandle>) -> io::Result<Self> {
+        Self::spawn(shared, ReactorHandle::watch)
     }
 
-    fn spawn(shared: &Arc<Shared>, watch: Watch) -> io::Result<Self> {
+    fn spawn(shared: &Arc<ReactorHandle>, watch: Watch) -> io::Result<Self> {
         let (shared, watched) = (Arc::clone(shared), Arc::clone(shared));
         let watchdog = Watchdog::new()?;
         let watchdog = shared.watchdog.get_or_init(|| watchdog);
@@ -269,7 +270,7 @@ impl Companion {
     }
 }
 
-impl Drop for Companion {
+impl Drop for StandbyThread {
     fn drop(&mut self) {
         self.shared.handover.watch(false);
         if let Some(thread) = self.thread.take() {
@@ -303,8 +304,8 @@ mod tests {
     const CHILD: &str = "MILLRACE_TEST_PANICS";
 
     fn panic_beside() {
-        let shared = Shared::new(Reactor::new().unwrap());
-        drop(Companion::spawn(&shared, |_, _, _| panic!("beside")).unwrap());
+        let shared = ReactorHandle::new(Reactor::new().unwrap());
+        drop(StandbyThread::spawn(&shared, |_, _, _| panic!("beside")).unwrap());
     }
 
     #[test]
@@ -312,7 +313,7 @@ mod tests {
         if env::var_os(CHILD).is_some() {
             return panic_beside();
         }
-        let name = "companion::tests::a_panic_beside_ends_the_process";
+        let name = "standby::tests::a_panic_beside_ends_the_process";
         let mut child = Command::new(env::current_exe().unwrap());
         let output = child.args(["--exact", name, "--nocapture"]).env(CHILD, "1").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -322,9 +323,9 @@ mod tests {
 
     #[test]
     fn an_error_beside_wakes_the_own_thread_and_is_told_once() {
-        let shared = Shared::new(Reactor::new().unwrap());
-        let refused = |_: &Shared, _: &Watchdog, _| Err(io::Error::other("refused"));
-        let companion = Companion::spawn(&shared, refused).unwrap();
+        let shared = ReactorHandle::new(Reactor::new().unwrap());
+        let refused = |_: &ReactorHandle, _: &Watchdog, _| Err(io::Error::other("refused"));
+        let standby = StandbyThread::spawn(&shared, refused).unwrap();
         let (mut poll, mut events) = (Poll::new().unwrap(), Events::with_capacity(1));
         let mut descriptor = SourceFd(&shared.descriptor);
         poll.registry().register(&mut descriptor, REACTOR, Interest::READABLE).unwrap();
@@ -334,6 +335,6 @@ mod tests {
             Some("refused")
         );
         assert!(shared.take_failure().is_none());
-        drop(companion);
+        drop(standby);
     }
 }
