@@ -65,3 +65,23 @@ test('a remedy that an experiment applied without effect promises the throughput
   assert.ok(low < 1000 && 1000 < high && high < 1400, `${low} to ${high}`);
   assert.ok(predict(3).low > 2000);
 });
+
+test('files in memory do not tell what a flush for many requests yields', () => {
+  const chosen = {
+    limit: 'synchronous-writes',
+    remedy: { change: '', predictedThroughput: { low: 1500, high: 2000 }, nextLimit: null },
+  };
+  const predict = (flushes) => {
+    const metrics = structuredClone(buildHealthyMetrics());
+    Object.assign(metrics.base.inside.files, { flushes });
+    const measured = { ratio: 18, low: 15, high: 20, pairs: 3 };
+    const tried = { name: 'files aside', metric: 'throughput', predicted: {}, otherwise: 1 };
+    return predictRemediedThroughput(chosen, {
+      ...{ metrics, experiments: [{ ...tried, measured }], hotFunctions: [], noise: 0.03 },
+      ...{ probeCost: null, repeatedRemedy: null, referenceThroughput: null },
+      ...{ baselineThroughput: 1000, finding: { chosen } },
+    });
+  };
+  assert.ok(predict(1000).high < 2500);
+  assert.ok(predict(0).high > 15_000);
+});
