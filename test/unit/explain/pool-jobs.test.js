@@ -25,6 +25,15 @@ describe('name look-ups that fill their half of the thread pool', () => {
     assert.ok(low > 100 && low < 128 && high > 128 && high < 160);
   });
 
+  test('are found though none of them ended, and promise nothing then', () => {
+    const { hypothesis } = evaluate('threadpool', (metrics) => {
+      lookUp(34)(metrics);
+      metrics.throughput = 0;
+    });
+    assert.match(hypothesis.sentence, /20\.0 of 20 requests in flight/);
+    assert.equal(hypothesis.remedy.predictedThroughput, null);
+  });
+
   test('are not the limit if fewer of them are pending than can run', () => {
     assert.equal(evaluate('threadpool', lookUp(2)).hypothesis, undefined);
     assert.equal(evaluate('threadpool', lookUp(19.5, '64')).hypothesis, undefined);

@@ -37,14 +37,20 @@ export function detectNameLookups(metrics: Metrics): ReturnType<Detector> {
   if (pending < MIN_QUEUE_RATIO * threads) return null;
   const larger = proposePoolSize(metrics);
   const gain = countLookupThreads(larger) / countLookupThreads(size);
-  const eachMs = (threads * 1000) / metrics.throughput;
+  // Few look-ups may end within a block.
+  const isMeasured = metrics.throughput > 0;
+  const eachMs = isMeasured ? (threads * 1000) / metrics.throughput : 0;
   const predicted = predictLargerPool(metrics, gain);
   return {
     limit: 'threadpool',
     weight: 0.95,
-    sentence: `name look-ups (dns.lookup) in the thread pool: ${pending.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for one, and ${plural(size, 'thread')} run at most ${count(countLookupThreads(size))} at a time.`,
+    sentence: `name look-ups (dns.lookup) in the thread pool: ${Math.min(pending, metrics.inFlight).toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for one, and ${plural(size, 'thread')} run at most ${count(countLookupThreads(size))} at a time.`,
     arithmetic: [
-      `${plural(threads, 'thread')} / ${rate(metrics.throughput)} req/s = ${time(eachMs)} of a thread per request`,
+      ...(isMeasured
+        ? [
+            `${plural(threads, 'thread')} / ${rate(metrics.throughput)} req/s = ${time(eachMs)} of a thread per request`,
+          ]
+        : []),
       `other jobs of the pool do not wait (${time(metrics.base.inside?.poolMs?.mean ?? 0)}): look-ups get only half of the threads`,
     ],
     evidence: [
@@ -54,17 +60,19 @@ export function detectNameLookups(metrics: Metrics): ReturnType<Detector> {
     unlisted: 'unchanged',
     predictions: {
       ...predictQueueing(metrics),
-      'thread pool x4': {
-        low: predicted.low / metrics.throughput,
-        high: predicted.high / metrics.throughput,
-      },
+      ...(isMeasured && {
+        'thread pool x4': {
+          low: predicted.low / metrics.throughput,
+          high: predicted.high / metrics.throughput,
+        },
+      }),
       'second process': { low: 0.85, high: 2.15 },
       // The probe counts the look-up as a part of the call.
       'dependency, connections x2': { low: 1.4, high: 2.8 },
     },
     remedy: {
       change: `UV_THREADPOOL_SIZE=${larger}, which runs ${count(countLookupThreads(larger))} look-ups at a time; fewer look-ups yield more: an agent with keepAlive, or addresses that are kept for a while (option lookup)${describeSlowName(metrics, eachMs)}`,
-      predictedThroughput: predicted,
+      predictedThroughput: isMeasured ? predicted : null,
       nextLimit: null,
       settings: { environment: { UV_THREADPOOL_SIZE: String(larger) } },
     },
