@@ -144,8 +144,9 @@ function findRemedyExperiment(
   { experiments, metrics }: Findings,
 ): RemedyExperiment | undefined {
   // A flush in memory takes no time; that of the remedy still takes the disk's, though once for many requests.
-  const flushes = metrics.base.inside?.files.flushes ?? 0;
-  if (limit === 'synchronous-writes' && flushes > 0) return undefined;
+  if (limit === 'synchronous-writes' && (metrics.base.inside?.files.flushes ?? 0) > 0) {
+    return undefined;
+  }
   const readGain = ({ experiment }: RemedyExperiment) =>
     experiments.find(({ name }) => name === experiment)?.measured.ratio ?? null;
   const made = [REMEDY_EXPERIMENTS[limit] ?? []].flat().filter((trial) => readGain(trial) !== null);
