@@ -48,6 +48,8 @@ struct Partial {
     first: Nanos,
     /// Whether an acknowledgement probe has been sent for it.
     is_probed: bool,
+    /// Whether its rest may have been there as well: the read took only the beginning.
+    is_cut: bool,
 }
 
 /// Minimum number of sent bytes to remove from the beginning of the write buffer: moving the rest has a cost.
@@ -359,6 +361,20 @@ impl<T: Transport> Connection<T> {
         self.partial.is_some()
     }
 
+    /// The last read took only the beginning of what may have arrived of a response.
+    pub(crate) fn cut_read(&mut self) {
+        if let Some(partial) = &mut self.partial {
+            partial.is_cut = true;
+        }
+    }
+
+    /// Nothing more has arrived: the rest of a partial response is another part.
+    pub(crate) fn await_rest(&mut self) {
+        if let Some(partial) = &mut self.partial {
+            partial.is_cut = false;
+        }
+    }
+
     /// Reads bytes that nobody looks at, at most [`Self::discardable`]; see [`Transport::discard`].
     pub(crate) fn discard(&mut self, scratch: &mut [u8]) -> io::Result<millrace_net::Read> {
         match &mut self.state {
@@ -438,7 +454,8 @@ impl<T: Transport> Connection<T> {
                     recorder.bytes_received_for(request, consumed);
                     self.keep_bytes(&bytes[at..at + consumed]);
                     at += consumed;
-                    self.partial.get_or_insert(Partial { first: now, is_probed: false });
+                    let (is_probed, is_cut) = (false, false);
+                    self.partial.get_or_insert(Partial { first: now, is_probed, is_cut });
                     break;
                 }
                 Ok(Decoded::Complete { consumed, status, persistent }) => {
@@ -520,7 +537,7 @@ impl<T: Transport> Connection<T> {
             recorder.keep(why, &request, [&self.begun, last]);
         }
         self.begun.clear();
-        if let Some(Partial { first, .. }) = self.partial.take() {
+        if let Some(Partial { first, is_cut: false, .. }) = self.partial.take() {
             recorder.came_in_parts(&request, first, now);
         }
     }

@@ -8,29 +8,36 @@
 //! # The life of a connection
 //!
 //! ```text
-//!   accepted                       reactor/accepting.rs     Event::Open
-//!      │   TLS: Handshake, Hello   connection/tls.rs        Hello, then Secure
-//!      v
+//!   accepted                       reactor/accepting.rs     Event::Open; at a shared address only with the first request for this
+//!      │                                                    server. With `requires_admission` the caller decides first (Admission)
+//!      │   TLS: Handshake, Hello   connection/tls.rs        Hello, Secure, Failed; without them, where the caller is busy and the
+//!      v                                                    server has a context. Secured, if requests wait for the caller's word
 //!   a head arrives                 connection/receiving.rs
-//!      ├── the cache answers ────> connection/cache.rs      no event; the next head
-//!      ├── another process's ────> connection/owner.rs      no event; the connection leaves
+//!      ├── answered at once ─────> connection/cache.rs      no event, the next head: a stored response; or a refusal (503) while
+//!      │                                                    the caller is busy. Answered, if it is the connection's last
+//!      ├── another's ────────────> connection/routing.rs    the connection leaves (Closed, if the caller knows it), or its TLS
+//!      │                                                    session stays and is relayed; nobody's is answered here (404, 503)
 //!      ├── unusual ──────────────> Fallback                 the caller's parser decides, and the connection goes on or is released
 //!      v
 //!   in flight + 1                  connection/lane.rs       Request, Body ..., End
-//!      │   the next head is read at once, unless something blocks it (connection/state.rs)
+//!      │   the next head is read at once, unless something blocks it (connection/state.rs) or the caller has paused it
 //!      v
-//!   send(bytes, done)              reactor/sending.rs       Drained, if the system did not take all
+//!   send(bytes, done)              reactor/sending.rs       Drained, if the system did not take all. While the caller is busy for
+//!      │                                                    too long, the response is given up (reactor/standby.rs)
 //!   in flight - done               what leaves is seen by the cache: response_tracker.rs
 //!      │   nothing in flight: idle, until the keep-alive time is over (reactor/timers.rs): Idle
 //!      v
-//!   end(), or the peer's: Eof      the last bytes and the end leave together
-//!   close()                        reactor/commands.rs      no event; or Closed, if the peer has broken it
+//!   the peer ends its side         connection/receiving.rs  Eof; requests before it are still answered
+//!   end()                          reactor/commands.rs      our last bytes and the end leave together
+//!   close(), or the peer breaks it                          no event, or Closed; the number stays taken until the batch is taken
 //!      └── what the peer still sends is discarded for a while (reactor/lingering.rs)
 //! ```
 //!
+//! A plain connection is registered with the poller after its first batch: one that is over by then costs no registration.
+//!
 //! An event is told if the batch has room for all that may happen at once. If not, because it is full or because nobody hears it
-//! ([`standby`]), the connection is blocked by its report, and goes on when that was told: the first to wait is the first told.
-//! What needs no caller goes on meanwhile.
+//! ([`standby`]), it is reported in a later batch: the first to wait is the first told. A connection that cannot go on without it
+//! is blocked by its report; what needs no caller goes on. Each connection has a share of a batch, so that none fills it.
 //!
 //! # Where things are
 //!

@@ -7,7 +7,7 @@ import { MAJOR } from '../node-version.js';
  * 64 MB, which is also when it begins to mark the whole heap; since Node.js 22 the second often comes first, what has arrived
  * meanwhile survives, and so on: a server that receives nothing but large bodies then spends a third of its time on that
  * (docs/decisions/0010-v8-and-node-internals.md). A collection of the young generation takes some tenths of a millisecond and gives
- * all of it back.
+ * back all that the application does not keep.
  */
 
 /** Number of bytes of bodies after which the young generation is collected. */
@@ -27,14 +27,28 @@ export function countBodyBytes(count: number): void {
   collect();
 }
 
-/** V8 offers it to contexts that are made while its flag is set. */
+type Collect = (options: { type: 'minor' }) => void;
+
+/** V8 offers it to contexts that are made while its flag is set; where that is not possible, nothing is collected. */
 function findCollector(): () => void {
-  const find = () => vm.runInNewContext('globalThis.gc') as ((options: object) => void) | undefined;
-  let gc = find();
-  if (!gc) {
-    v8.setFlagsFromString('--expose-gc');
-    gc = find();
+  try {
+    const gc = findInNewContext() ?? findWithFlag();
+    if (gc) return () => gc({ type: 'minor' });
+  } catch {
+    // The application forbids contexts or flags.
+  }
+  return () => {};
+}
+
+function findInNewContext(): Collect | undefined {
+  return vm.runInNewContext('globalThis.gc') as Collect | undefined;
+}
+
+function findWithFlag(): Collect | undefined {
+  v8.setFlagsFromString('--expose-gc');
+  try {
+    return findInNewContext();
+  } finally {
     v8.setFlagsFromString('--no-expose-gc');
   }
-  return gc ? () => gc({ type: 'minor' }) : () => {};
 }

@@ -90,7 +90,7 @@ impl Engine {
                 }
                 count => {
                     let bytes = &self.buffer[..count];
-                    slot.connection.receive(
+                    let received = slot.connection.receive(
                         bytes,
                         now,
                         &mut Receiving {
@@ -99,7 +99,11 @@ impl Engine {
                             recorder: &mut self.recorder,
                             peer_closed: self.peer_closed,
                         },
-                    )
+                    );
+                    if count == room && room < self.buffer.len() {
+                        slot.connection.cut_read();
+                    }
+                    received
                 }
             };
             completed += fed.completed;
@@ -121,6 +125,7 @@ impl Engine {
                 break;
             }
         }
+        self.slots[index].connection.await_rest();
         if completed > 0 {
             self.replenish(index, completed, now);
             match self.demand {

@@ -36,7 +36,7 @@ use timers::SlotTimer;
 
 /// Bytes of one read; larger than most responses, small enough to stay in the cache.
 const READ_BUFFER: usize = 64 * 1024;
-/// Maximum bytes that are discarded at once. They are not written to, so the memory is never the process's.
+/// Maximum bytes that are discarded at once. Linux writes nothing there for TCP, so the memory is not the process's.
 const MAX_DISCARDED: usize = 1024 * 1024;
 
 /// Number of connections that set-up opens before it waits: a listen queue holds some hundreds, and the system retries

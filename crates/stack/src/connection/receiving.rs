@@ -144,9 +144,10 @@ impl Connection {
         batch.bytes[start..end].copy_from_slice(&self.input);
         self.input.clear();
         let mut eof = false;
-        *packet = end;
+        *packet = start;
         // What is kept is a part of a head or trailer at most, unless the caller made us wait.
         if self.readable && kept < READ {
+            *packet = end;
             let room = self.transport.room();
             match self.transport.read(&mut batch.bytes[end..end + room]) {
                 Ok(read) => {
@@ -183,7 +184,7 @@ impl Connection {
             self.readable |= eof;
             return flow;
         }
-        if eof && cx.batch.is_share_over() {
+        if eof && cx.batch.is_share_over() && !self.input.is_empty() {
             // Found again behind what is left.
             self.readable = true;
             return Some(Flow::Again);
@@ -225,8 +226,10 @@ impl Connection {
 
     /// Takes what is in `start..end` of the batch's bytes.
     fn take(&mut self, cx: &mut Receiving<'_, '_>, start: usize, end: usize) -> io::Result<Step> {
-        let mut at = start;
-        while at < end && !self.is_blocked() && !cx.batch.is_share_over() {
+        let (mut at, mut is_behind_head) = (start, false);
+        // A head and the first of its body that has come with it are told side by side.
+        while at < end && !self.is_blocked() && (is_behind_head || !cx.batch.is_share_over()) {
+            let was_head = matches!(self.read_state, ReadState::Head);
             let step = match self.read_state {
                 ReadState::Head => self.take_head(cx, at, end)?,
                 _ if !cx.batch.can_tell() => Step::Stop(at, Flow::Report),
@@ -246,6 +249,7 @@ impl Connection {
                 | ReadState::Fallback
                 | ReadState::Ended => Step::Wait(at),
             };
+            is_behind_head = was_head && matches!(self.read_state, ReadState::Body(_));
             match step {
                 Step::Next(next) => at = next,
                 stop => return Ok(stop),

@@ -54,13 +54,13 @@ impl Reactor {
     ) -> io::Result<bool> {
         let (mut batch, mut steps) = (Batch::silent(bytes), Steps::new(is_wanted));
         self.settle(STEPS);
-        self.note_events(&mut batch)?;
+        let has_more = self.note_events(&mut batch)?;
         let gives_up = self.give_up_some(&mut steps);
         self.run_some(&mut batch, &mut steps);
         self.flush_router();
         // The caller may not come for what was only accepted.
         self.settle(STEPS);
-        let goes_on = self.has_ready() || !self.settling.is_empty() || gives_up;
+        let goes_on = has_more || self.has_ready() || !self.settling.is_empty() || gives_up;
         let is_left = !self.removed.is_empty() || !self.reports.is_empty();
         if self.timers_changed || goes_on || is_left || !self.crowded.is_empty() {
             self.call_again();
@@ -68,8 +68,9 @@ impl Reactor {
         Ok(goes_on)
     }
 
-    /// Takes events. Connections that have something to receive have their turns one by one.
-    fn note_events(&mut self, batch: &mut Batch<'_>) -> io::Result<()> {
+    /// Takes events. Connections that have something to receive have their turns one by one. Gives whether the system may have
+    /// more.
+    fn note_events(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
         let mut ready = Events::with_capacity(STEPS);
         match self.poll.poll(&mut ready, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
@@ -84,7 +85,7 @@ impl Reactor {
                 _ => self.on_event(event, batch),
             }
         }
-        Ok(())
+        Ok(ready.iter().count() >= STEPS)
     }
 
     fn note(&mut self, id: ConnId, event: &Event, batch: &mut Batch<'_>) {
@@ -170,6 +171,10 @@ impl Reactor {
             && server.settings.response_limit.is_some()
         {
             let since = connection.unanswered_since();
+            // Our side has ended: nothing can be sent in place of its response.
+            if since == Nanos::NEVER {
+                return;
+            }
             server.unanswered.push(since, id, is_unanswered(&self.connections));
         }
     }
