@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ const CHUNKED: &[u8] = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunke
 const MANY: usize = 8;
 /// Bytes of one that the reactor may wait for, in tests that count its turns.
 const PART: usize = 64 * 1024;
+/// Events of one connection before the others have their turn.
+const SHARE: usize = 64;
 
 struct Server {
     reactor: Reactor,
@@ -39,14 +41,33 @@ impl Server {
         (client, connection)
     }
 
-    /// Kinds and connections of what a turn tells.
-    fn turn(&mut self) -> Vec<(i32, usize)> {
+    /// One that listens, and that many clients keep busy with chunks of one byte.
+    fn busy(events: usize) -> (Self, SocketAddr, Endless) {
+        let mut server = Self::new(events, Settings::default());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        server.reactor.listen(server.id, listener.into()).unwrap();
+        let mut others = Endless::new(&mut server, MANY, CHUNKED, one_byte_chunks());
+        for _ in 0..10 {
+            others.send();
+            server.turn();
+        }
+        (server, address, others)
+    }
+
+    /// What a turn tells.
+    fn events(&mut self) -> Vec<Vec<i32>> {
         let mut batch = Batch::new(&mut self.events, &mut self.bytes);
         self.reactor.turn(&mut batch).unwrap();
         let count = batch.count();
         self.reactor.wake_again();
-        let told = self.events.chunks(EVENT_LENGTH).take(count);
-        told.map(|event| (event[0], usize::try_from(event[1]).unwrap())).collect()
+        self.events.chunks(EVENT_LENGTH).take(count).map(<[i32]>::to_vec).collect()
+    }
+
+    /// Kinds and connections of what a turn tells.
+    fn turn(&mut self) -> Vec<(i32, usize)> {
+        let events = self.events();
+        events.iter().map(|event| (event[0], usize::try_from(event[1]).unwrap())).collect()
     }
 }
 
@@ -83,15 +104,7 @@ fn one_byte_chunks() -> Vec<u8> {
 
 #[test]
 fn who_comes_is_told_soon_while_others_send_one_byte_chunks() {
-    let mut server = Server::new(4096, Settings::default());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    server.reactor.listen(server.id, listener.into()).unwrap();
-    let mut others = Endless::new(&mut server, MANY, CHUNKED, one_byte_chunks());
-    for _ in 0..10 {
-        others.send();
-        server.turn();
-    }
+    let (mut server, address, mut others) = Server::busy(4096);
     for _ in 0..10 {
         let mut client = TcpStream::connect(address).unwrap();
         client.write_all(REQUEST).unwrap();
@@ -135,15 +148,7 @@ fn more_connections_than_a_batch_has_room_for_have_their_turns_one_after_the_oth
 
 #[test]
 fn who_comes_is_accepted_while_batches_are_full() {
-    let mut server = Server::new(192, Settings::default());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    server.reactor.listen(server.id, listener.into()).unwrap();
-    let mut others = Endless::new(&mut server, MANY, CHUNKED, one_byte_chunks());
-    for _ in 0..10 {
-        others.send();
-        server.turn();
-    }
+    let (mut server, address, mut others) = Server::busy(192);
     let mut client = TcpStream::connect(address).unwrap();
     client.write_all(REQUEST).unwrap();
     let mut told = Vec::new();
@@ -209,4 +214,40 @@ fn who_takes_nothing_is_told_one_more_request_until_it_does() {
     }
     assert_eq!(told[0], (Kind::Drained as i32, id));
     assert!(told[1..].iter().all(|&event| event == request), "{told:?}");
+}
+
+/// What a turn tells of a client that has sent this, and of another that asks behind it.
+fn told(bytes: &[u8], ends: bool) -> (Vec<Vec<i32>>, i32) {
+    let mut server = Server::new(4096, Settings::default());
+    let ((mut client, id), (mut other, _)) = (server.adopt(), server.adopt());
+    client.write_all(bytes).unwrap();
+    other.write_all(REQUEST).unwrap();
+    if ends {
+        client.shutdown(Shutdown::Write).unwrap();
+    }
+    (server.events(), i32::try_from(id).unwrap())
+}
+
+#[test]
+fn a_head_and_the_first_of_its_body_are_told_side_by_side() {
+    let post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
+    let (events, id) = told(&[&REQUEST.repeat(SHARE - 1)[..], post].concat(), false);
+    let told: Vec<_> = events[SHARE - 1..=SHARE].iter().map(|event| (event[0], event[1])).collect();
+    assert_eq!(told, [(Kind::Request as i32, id), (Kind::Body as i32, id)]);
+}
+
+#[test]
+fn an_end_that_has_come_with_the_last_request_is_told_behind_it() {
+    let (events, id) = told(&REQUEST.repeat(SHARE), true);
+    assert_eq!(events[SHARE][..2], [Kind::Eof as i32, id]);
+}
+
+#[test]
+fn what_only_the_caller_s_parser_reads_has_its_packet_though_others_had_their_turn_before() {
+    let (events, id) = told(&[&REQUEST.repeat(SHARE)[..], b"no request\r\n\r\n"].concat(), false);
+    assert_ne!(events[SHARE][1], id, "the other's turn");
+    let event = events.iter().find(|event| event[0] == Kind::Fallback as i32).unwrap();
+    let (start, length, packet) = (event[2], event[3], event[6]);
+    assert_eq!(length, 14);
+    assert!(packet <= start, "{packet} is behind {start}");
 }

@@ -13,6 +13,7 @@ use crate::response_tracker::CacheAction;
 use crate::router::Router;
 use crate::server::Server;
 use crate::settings::HeadLimits;
+use crate::transport::Transport;
 
 /// Reads of one connection before the others have their turn.
 const READS: usize = 4;
@@ -92,7 +93,8 @@ impl Connection {
             if !cx.batch.can_tell() && !self.can_go_on_untold(cx.server) {
                 return Flow::Report;
             }
-            if cx.batch.is_share_over() || !self.fits(cx.batch) {
+            let is_share_over = cx.batch.is_share_over() && !self.has_only_end_left();
+            if is_share_over || !self.fits(cx.batch) {
                 return Flow::Again;
             }
             if self.routing.is_some()
@@ -114,6 +116,12 @@ impl Connection {
             }
         }
         Flow::Again
+    }
+
+    /// Of what has arrived, the peer's end alone was not told: it is told with the last request.
+    fn has_only_end_left(&self) -> bool {
+        let Transport::Plain(socket) = &self.transport else { return false };
+        self.peer_ended && self.input.is_empty() && socket.unread() == 0
     }
 
     /// There is memory for what it has kept and for what it reads.
@@ -184,9 +192,9 @@ impl Connection {
             self.readable |= eof;
             return flow;
         }
-        if eof && cx.batch.is_share_over() && !self.input.is_empty() {
-            // Found again behind what is left.
-            self.readable = true;
+        if cx.batch.is_share_over() && !self.input.is_empty() {
+            // An end is found again behind what is left.
+            self.readable |= eof;
             return Some(Flow::Again);
         }
         if eof {

@@ -90,6 +90,18 @@ fn hits_of_many_clients_are_answered_few_by_few() {
 }
 
 #[test]
+fn a_turn_goes_on_at_once_where_more_clients_have_come_than_it_takes() {
+    let (mut reactor, address) = serve_stored();
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| connect(address, b"")).collect();
+    take_all(&mut reactor);
+    for client in &mut clients {
+        client.write_all(STORED).unwrap();
+    }
+    while beside(&mut reactor) {}
+    assert_eq!(take_answered(&mut clients), CLIENTS);
+}
+
+#[test]
 fn hits_of_one_client_are_answered_few_by_few() {
     let (mut reactor, address) = serve_stored();
     let mut client = connect(address, &STORED.repeat(1000));
@@ -273,6 +285,19 @@ fn late_responses_are_given_up_few_by_few_whoever_else_is_there() {
         client.read_exact(&mut received).unwrap();
         assert_eq!(&received, b"HTTP/1.1 408", "client {number}");
     }
+}
+
+#[test]
+fn no_response_is_late_behind_the_end_of_our_side() {
+    let mut reactor = Reactor::new().unwrap();
+    let server = reactor.add_server(Settings { response_limit: Some(FAR), ..Settings::default() });
+    let (mut client, other) = UnixStream::pair().unwrap();
+    other.set_nonblocking(true).unwrap();
+    let id = reactor.adopt(server, other.into()).unwrap();
+    reactor.end(id);
+    client.write_all(STORED).unwrap();
+    assert_eq!(turn(&mut reactor), [Kind::Request as i32]);
+    assert_eq!(reactor.servers[server].unanswered.first(|_, _| true), None);
 }
 
 #[test]
