@@ -4,12 +4,17 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use millrace_http::KnownHead;
 use millrace_net::{ManualClock, Read};
 use proptest::prelude::*;
 
+use super::receiving::Received;
 use super::*;
+use crate::ErrorKind;
+use crate::metrics::recorder::Loss;
 use crate::metrics::window_stats::WindowStats;
 use crate::plan::Request;
+use crate::rendered::Rendered;
 
 /// What a transport does, in order; beyond that it blocks, takes every byte and has nothing to flush.
 #[derive(Debug, Default)]

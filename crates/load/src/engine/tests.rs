@@ -293,6 +293,75 @@ fn a_response_in_parts_is_probed_if_the_plan_says_so() {
     }
 }
 
+/// A response with a body of so many bytes.
+fn with_body(bytes: usize) -> Vec<u8> {
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
+    [head.as_bytes(), &vec![b'x'; bytes]].concat()
+}
+
+#[test]
+fn bodies_are_counted_to_the_byte_whether_they_are_read_or_discarded() {
+    const SIZES: [usize; 8] = [100, 40_000, 40_000, 10, 300_000, 300_000, 0, 100_000];
+    for pipelining in [1, 3] {
+        let mut scene = Scene::new(|plan| {
+            (plan.connections, plan.initial_connections) = (1, 1);
+            (plan.pipelining, plan.max_requests) = (pipelining, Some(SIZES.len() as u64));
+        });
+        let mut peer = scene.peers.remove(0);
+        let responses = SIZES.map(with_body).concat();
+        let total = responses.len() as u64;
+        scene.start();
+        let server = std::thread::spawn(move || {
+            let mut asked = 0;
+            for size in SIZES {
+                while asked < 1 {
+                    let mut bytes = [0; 1000];
+                    let count = peer.read(&mut bytes).unwrap();
+                    asked += bytes[..count].windows(4).filter(|it| it == b"GET ").count();
+                }
+                asked -= 1;
+                peer.write_all(&with_body(size)).unwrap();
+            }
+        });
+        scene.turn_until(Engine::is_exhausted);
+        server.join().unwrap();
+        let tally = scene.tally();
+        assert_eq!((tally.counts.ok, tally.counts.sent), (8, 8));
+        assert_eq!(tally.counts.bytes_received, total);
+        assert!(tally.adds_up());
+    }
+}
+
+#[test]
+fn a_large_response_that_has_come_whole_has_no_gap() {
+    let mut scene = Scene::new(|plan| (plan.connections, plan.initial_connections) = (1, 1));
+    let mut peer = scene.peers.remove(0);
+    let response = with_body(50_000);
+    let (begin, rest) = response.split_at(20_000);
+    scene.start();
+    answer(&mut peer, &response);
+    scene.turn_until(|engine| engine.slots[0].productive);
+    scene.tally();
+    // It is known now how large they are.
+    let gaps = |scene: &mut Scene| {
+        let limit = scene.now() + LATE;
+        loop {
+            scene.turn();
+            let tally = scene.tally();
+            if tally.counts.ok > 0 {
+                return tally.gap.count();
+            }
+            assert!(scene.now() < limit, "not within {LATE:?}");
+        }
+    };
+    answer(&mut peer, &response);
+    assert_eq!(gaps(&mut scene), 0, "whole");
+    answer(&mut peer, begin);
+    scene.turn_until(|engine| engine.slots[0].connection.is_within_response());
+    peer.write_all(rest).unwrap();
+    assert_eq!(gaps(&mut scene), 1, "in two parts");
+}
+
 #[test]
 fn the_end_of_a_socket_that_is_kept_is_not_the_present_connection_s() {
     let mut scene = Scene::new(|plan| {
