@@ -88,12 +88,3 @@ export function listOwnPredictions({ predictions }: Hypothesis): Map<string, Ran
   );
   return new Map(changes);
 }
-
-/** Whether one limit causes the other, or both cause the same broader one. */
-export function isSameCause(a: Hypothesis, b: Hypothesis): boolean {
-  return (
-    a.causeOf === b.limit ||
-    b.causeOf === a.limit ||
-    (a.causeOf !== undefined && a.causeOf === b.causeOf)
-  );
-}

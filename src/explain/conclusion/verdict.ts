@@ -56,53 +56,19 @@ export function decideVerdict(
   noise: number,
   unchanged: readonly number[] = [],
 ): Finding {
-  const assessed = hypotheses.map((hypothesis) => {
-    // A limit is excluded with the broader one that it causes. Where it makes its own prediction, only that one counts.
-    const wider = hypotheses.filter(({ limit }) => limit === hypothesis.causeOf);
-    const isBoundBy = (one: Hypothesis, { name }: ExperimentResult) =>
-      one === hypothesis || hypothesis.predictions[name as ExperimentName] === undefined;
-    const excludes = [hypothesis, ...wider].flatMap((one) => {
-      const against = experiments.find(
-        (experiment) => isBoundBy(one, experiment) && isContradicted(experiment, one, noise),
-      );
-      return against ? [describeContradiction(against, one)] : [];
-    });
-    return { hypothesis, excludes };
-  });
-  const excluded = assessed.flatMap(({ hypothesis: { limit }, excludes: [why] }) =>
-    why === undefined ? [] : [{ limit, why }],
+  const assessed = hypotheses.map((hypothesis) => ({
+    hypothesis,
+    why: findContradiction(hypothesis, hypotheses, experiments, noise),
+  }));
+  const excluded = assessed.flatMap(({ hypothesis: { limit }, why }) =>
+    why === null ? [] : [{ limit, why }],
   );
-  const isSupported = (hypothesis: Hypothesis) =>
-    experiments.some((experiment) => isSupportedBy(experiment, hypothesis, noise));
-  // Other programs on the machine are not the limit where a change of the service gains more than their absence would.
-  const isOutdone = ({ limit, remedy }: Hypothesis) => {
-    const promised = (remedy?.predictedThroughput?.high ?? Infinity) / metrics.throughput;
-    return (
-      limit === 'noisy-machine' &&
-      hypotheses.some((other) =>
-        experiments.some(
-          (experiment) =>
-            experiment.metric === 'throughput' &&
-            experiment.measured.low >= promised &&
-            isSupportedBy(experiment, other, noise),
-        ),
-      )
-    );
-  };
-  const rank = (hypothesis: Hypothesis) => {
-    if (isFatal(hypothesis)) return 3;
-    if (isSymptom(hypothesis, hypotheses)) return -1;
-    if (isSevere(hypothesis) && !isOutdone(hypothesis)) return 2;
-    return isSupported(hypothesis) ? 1 : 0;
-  };
+  const rank = (hypothesis: Hypothesis) =>
+    rankHypothesis(hypothesis, metrics, hypotheses, experiments, noise);
   const left = assessed
-    .filter(
-      ({ excludes, hypothesis }) =>
-        excludes.length === 0 && hypothesis.weight >= MIN_VERDICT_WEIGHT,
-    )
+    .filter(({ why, hypothesis }) => why === null && hypothesis.weight >= MIN_VERDICT_WEIGHT)
     .map(({ hypothesis }) => hypothesis)
     .sort((a, b) => rank(b) - rank(a) || b.weight - a.weight);
-
   const eligible = isKeepingUp(metrics)
     ? left.filter(({ limit }) => LIMITS_AT_SUSTAINED_RATE.has(limit))
     : left;
@@ -124,11 +90,56 @@ export function decideVerdict(
   }
   const rivals = findRivals(chosen, others, experiments, noise);
   const isClear = supporting.some(
-    ({ metric, ...one }) =>
-      metric !== 'throughput' || !hidesEffects(variation, [{ metric, ...one }]),
+    (experiment) => experiment.metric !== 'throughput' || !hidesEffects(variation, [experiment]),
   );
   const status = isClear && rivals.length === 0 ? 'confirmed' : 'likely';
   return { status, chosen, also: others.slice(0, 3), rivals, excluded, hiddenBy: null };
+}
+
+/** Describes an experiment that contradicts a hypothesis; `null` if none does. */
+function findContradiction(
+  hypothesis: Hypothesis,
+  hypotheses: Hypothesis[],
+  experiments: ExperimentResult[],
+  noise: number,
+): string | null {
+  // A limit is excluded with the broader one that it causes. Where it makes its own prediction, only that one counts.
+  const wider = hypotheses.filter(({ limit }) => limit === hypothesis.causeOf);
+  const isBoundBy = (one: Hypothesis, { name }: ExperimentResult) =>
+    one === hypothesis || hypothesis.predictions[name as ExperimentName] === undefined;
+  for (const one of [hypothesis, ...wider]) {
+    const against = experiments.find(
+      (experiment) => isBoundBy(one, experiment) && isContradicted(experiment, one, noise),
+    );
+    if (against) return describeContradiction(against, one);
+  }
+  return null;
+}
+
+/** Ranks a hypothesis among those that nothing contradicts: what makes others meaningless first, a symptom last. */
+function rankHypothesis(
+  hypothesis: Hypothesis,
+  metrics: Metrics,
+  hypotheses: Hypothesis[],
+  experiments: ExperimentResult[],
+  noise: number,
+): number {
+  if (isFatal(hypothesis)) return 3;
+  if (isSymptom(hypothesis, hypotheses)) return -1;
+  const isSupported = (one: Hypothesis, experiment: ExperimentResult) =>
+    isSupportedBy(experiment, one, noise);
+  // Other programs on the machine are not the limit where a change of the service gains more than their absence would.
+  const promised = (hypothesis.remedy?.predictedThroughput?.high ?? Infinity) / metrics.throughput;
+  const isOutdone =
+    hypothesis.limit === 'noisy-machine' &&
+    experiments.some(
+      (experiment) =>
+        experiment.metric === 'throughput' &&
+        experiment.measured.low >= promised &&
+        hypotheses.some((other) => isSupported(other, experiment)),
+    );
+  if (isSevere(hypothesis) && !isOutdone) return 2;
+  return experiments.some((experiment) => isSupported(hypothesis, experiment)) ? 1 : 0;
 }
 
 /** Whether a limit is inferred from how throughput responds to changes: its own place was not measured. */

@@ -7,10 +7,9 @@ export interface FilesAside {
   /** Absolute paths, with `{pid}` for the id of the process. */
   files: string[];
   directory: string;
+  /** Name of a directory that is made beside them when the first of them is used. */
+  marker: string;
 }
-
-/** Name of the directory that shows that one of the files was used. */
-const USED = 'used';
 
 type FsFunction = (...args: unknown[]) => unknown;
 type FsFunctions = Record<string, FsFunction | undefined>;
@@ -32,7 +31,7 @@ const FUNCTIONS = [
 const STREAMS = ['createReadStream', 'createWriteStream'];
 
 /** Makes the files missing for this process: what it does with their paths happens in the directory. */
-export function setFilesAside({ files, directory }: FilesAside): void {
+export function setFilesAside({ files, directory, marker }: FilesAside): void {
   fs.mkdirSync(directory, { recursive: true });
   const own = fs.mkdtempSync(join(directory, 'files-'));
   const places = new Map(
@@ -48,7 +47,7 @@ export function setFilesAside({ files, directory }: FilesAside): void {
     if (place !== undefined && !isUsed) {
       isUsed = true;
       // The process may remove its files at its end.
-      fs.mkdirSync(join(own, USED));
+      fs.mkdirSync(join(own, marker));
     }
     return place ?? argument;
   };

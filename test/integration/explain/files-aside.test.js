@@ -36,7 +36,8 @@ test('reads, writes and renames of files that are set aside happen elsewhere', a
     writeFileSync(state, 'as it was');
     writeFileSync(settings, 'kept');
     const elsewhere = join(directory, 'elsewhere');
-    const aside = JSON.stringify({ files: [state, next, `${state}-{pid}`], directory: elsewhere });
+    const files = [state, next, `${state}-{pid}`];
+    const aside = JSON.stringify({ files, directory: elsewhere, marker: 'used' });
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['--require', PRELOAD, '--input-type=module', '-e', APPLICATION, state, settings, next],
@@ -45,7 +46,9 @@ test('reads, writes and renames of files that are set aside happen elsewhere', a
     assert.deepEqual(JSON.parse(stdout), [false, 'kept', 'one two three', 'four', false]);
     assert.equal(readFileSync(state, 'utf8'), 'as it was');
     const [own] = readdirSync(elsewhere);
-    assert.equal(readdirSync(join(elsewhere, own)).length, 3);
+    const there = readdirSync(join(elsewhere, own));
+    assert.equal(there.length, 3);
+    assert.ok(there.includes('used'));
     assert.deepEqual(readdirSync(directory).sort(), ['elsewhere', 'settings', 'state']);
   } finally {
     rmSync(directory, { recursive: true });

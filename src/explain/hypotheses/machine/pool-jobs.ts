@@ -1,7 +1,6 @@
-import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { PoolJobs } from '../../observe/probe/pool-jobs.js';
-import { countPoolThreads, readPoolSize } from './pool-size.js';
+import { countPoolThreads, listPoolThreads, readPoolSize } from './pool-size.js';
 
 /** Counts the name look-ups (`dns.lookup`) that are pending on average: running in the thread pool or queued for it. */
 export function countPendingLookups({ base }: Metrics): number {
@@ -70,14 +69,12 @@ export function describeCheaperJobs(metrics: Metrics): string {
 }
 
 /** Minimum share of the cores or threads that jobs use if they compute. */
-export const MIN_COMPUTING_SHARE = 0.3;
+const MIN_COMPUTING_SHARE = 0.3;
 
 /** Whether the jobs of the pool compute, by the CPU time of its threads. */
-export function usesPoolCpu({ base, ...metrics }: Metrics): boolean {
-  const threads = countPoolThreads(base, readPoolSize({ base, ...metrics }));
-  const pool = listOtherThreads(base)
-    .sort((a, b) => b.run - a.run)
-    .slice(0, threads);
-  const run = pool.reduce((sum, thread) => sum + thread.run, 0);
+export function usesPoolCpu(metrics: Metrics): boolean {
+  const { base } = metrics;
+  const threads = countPoolThreads(base, readPoolSize(metrics));
+  const run = listPoolThreads(metrics).reduce((sum, thread) => sum + thread.run, 0);
   return run > MIN_COMPUTING_SHARE * Math.min(threads, base.outside?.cpu.cores ?? 1);
 }

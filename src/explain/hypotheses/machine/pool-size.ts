@@ -1,10 +1,19 @@
-import { findWorkingProcesses } from '../../metrics/derive.js';
+import { findWorkingProcesses, listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { Observation } from '../../observe/types.js';
 
 /** Counts the pool threads of all processes, each of which has its own pool. */
 export function countPoolThreads(base: Observation, size: number): number {
   return Math.max(1, findWorkingProcesses(base).length) * size;
+}
+
+/** Lists the busiest threads besides those of the event loops, as many as the pools have. */
+export function listPoolThreads(metrics: Metrics): ReturnType<typeof listOtherThreads> {
+  const { base } = metrics;
+  const threads = countPoolThreads(base, readPoolSize(metrics));
+  return listOtherThreads(base)
+    .sort((a, b) => b.run - a.run)
+    .slice(0, threads);
 }
 
 /** Default size of libuv's thread pool. */

@@ -1,12 +1,11 @@
 import { count, plural, rate, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { buildLoopEvidence, deriveLoopLimit, SATURATED } from '../event-loop/loop-capacity.js';
 import { describeBusyLoop, predictQueueing } from '../event-loop/queue.js';
 import { type Detector, widen } from '../hypothesis.js';
-import { describeCheaperJobs, describeJobs, MIN_COMPUTING_SHARE } from './pool-jobs.js';
-import { countPoolThreads, proposePoolSize, readPoolSize } from './pool-size.js';
+import { describeCheaperJobs, describeJobs, usesPoolCpu } from './pool-jobs.js';
+import { countPoolThreads, listPoolThreads, proposePoolSize, readPoolSize } from './pool-size.js';
 
 export const detectThreadpool: Detector = (metrics) => {
   const limit = 'threadpool';
@@ -16,9 +15,8 @@ export const detectThreadpool: Detector = (metrics) => {
   const before = single?.inside?.poolMs?.mean ?? 0;
   const waits = delay.mean - before;
   const size = readPoolSize(metrics);
-  const others = listOtherThreads(base);
   const threads = countPoolThreads(base, size);
-  const pool = others.sort((a, b) => b.run - a.run).slice(0, threads);
+  const pool = listPoolThreads(metrics);
   const run = pool.reduce((sum, thread) => sum + thread.run, 0);
   const cores = base.outside?.cpu.cores ?? 1;
   // Many short jobs in sequence, such as those of a compressed stream, wait only briefly each.
@@ -39,7 +37,7 @@ export const detectThreadpool: Detector = (metrics) => {
   const loopIsBusy = describeBusyLoop(metrics);
   if (loopIsBusy) return { limit, why: loopIsBusy };
   const spare = (base.outside?.cpu.idle ?? 0) + run;
-  const usesCpu = run > MIN_COMPUTING_SHARE * Math.min(threads, cores);
+  const usesCpu = usesPoolCpu(metrics);
   // Jobs that compute are bounded by the cores, jobs that wait only by the pool.
   const gain = usesCpu ? Math.max(1, Math.min(4, spare / Math.max(run, 0.1))) : 4;
   const predicted: Range = usesCpu
