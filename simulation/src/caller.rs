@@ -8,7 +8,7 @@ use millrace_stack::batch::{Batch, EVENT_LENGTH, FallbackReason, Kind};
 use crate::client::{Client, Fate};
 use crate::plan::Act;
 use crate::sights::{Sight, see};
-use crate::told::{Event, Reading};
+use crate::told::{Event, Known, Reading};
 use crate::world::World;
 
 /// What the caller does something about.
@@ -145,7 +145,7 @@ impl World {
             "kind {kind} while it is paused"
         );
         let Client { told, script, sent, .. } = client;
-        told.take(&event, script, *sent, habits, now);
+        told.take(&event, Known { script, sent: *sent, habits, now });
         let notices = [
             (Kind::Eof, Notice::Ended(at)),
             (Kind::Closed, Notice::Closed(at)),

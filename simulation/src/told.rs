@@ -94,6 +94,15 @@ pub(crate) struct Told {
     pub(crate) timed_out: Option<usize>,
 }
 
+/// What an event is judged by: what the client has to say, how much of it it has sent, what the server does, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) script: &'a Script,
+    pub(crate) sent: usize,
+    pub(crate) habits: Habits,
+    pub(crate) now: Nanos,
+}
+
 impl Told {
     pub(crate) fn new() -> Self {
         Self {
@@ -111,15 +120,8 @@ impl Told {
         }
     }
 
-    /// Takes an event; `sent`: so much of the script has been sent.
-    pub(crate) fn take(
-        &mut self,
-        event: &Event<'_>,
-        script: &Script,
-        sent: usize,
-        habits: Habits,
-        now: Nanos,
-    ) {
+    /// Takes an event.
+    pub(crate) fn take(&mut self, event: &Event<'_>, known: Known<'_>) {
         assert!(!self.closed, "kind {} after the connection was closed", event.kind);
         if event.is(Kind::Drained) {
             return;
@@ -143,22 +145,22 @@ impl Told {
         }
         assert!(!self.eof, "kind {} after the end", event.kind);
         if event.is(Kind::Request) {
-            self.request(event, script, sent, habits, now);
+            self.request(event, known);
         } else if event.is(Kind::Body) {
-            self.begin_declined_body(script, habits);
-            self.body(event.part(), script, sent);
+            self.begin_declined_body(known);
+            self.body(event.part(), known);
         } else if event.is(Kind::End) {
-            self.begin_declined_body(script, habits);
-            self.end(event.part(), script, sent);
+            self.begin_declined_body(known);
+            self.end(event.part(), known);
         } else if event.is(Kind::Fallback) {
             if event.details[2] == FallbackReason::Body as i32 {
-                self.begin_declined_body(script, habits);
+                self.begin_declined_body(known);
             }
-            self.unsure(event, script, sent, habits, now);
+            self.unsure(event, known);
         } else if event.is(Kind::Raw) {
-            self.raw(event.part(), script, sent);
+            self.raw(event.part(), known);
         } else if event.is(Kind::Eof) {
-            self.end_of_stream(event.details[0] == 1, script, sent, habits);
+            self.end_of_stream(event.details[0] == 1, known);
         } else {
             panic!("kind {} of a plain connection", event.kind);
         }
@@ -170,7 +172,7 @@ impl Told {
     }
 
     /// Messages up to this one were not told: the reactor has answered them.
-    fn skip_to(&mut self, message: usize, script: &Script, habits: Habits) {
+    fn skip_to(&mut self, message: usize, Known { script, habits, .. }: Known<'_>) {
         for at in self.next..message {
             let it = &script.messages[at];
             let simple = it.is_simple() || self.is_declined_upgrade(it);
@@ -184,19 +186,13 @@ impl Told {
         self.next = message;
     }
 
-    fn request(
-        &mut self,
-        event: &Event<'_>,
-        script: &Script,
-        sent: usize,
-        habits: Habits,
-        now: Nanos,
-    ) {
+    fn request(&mut self, event: &Event<'_>, known: Known<'_>) {
+        let Known { script, sent, habits, now } = known;
         assert!(matches!(self.reading, Reading::Heads), "a request, {:?}", self.reading);
         let head = event.part();
         let number = find_number(head).expect("each head has a number");
         assert!(number >= self.next, "message {number} again, or late");
-        self.skip_to(number, script, habits);
+        self.skip_to(number, known);
         let message = &script.messages[number];
         assert_eq!(head, &script.bytes[message.head.clone()], "the head of message {number}");
         assert!(sent >= message.head.end, "more than was sent");
@@ -238,18 +234,19 @@ impl Told {
     }
 
     /// The body of a request that the reactor has declined is told without that.
-    fn begin_declined_body(&mut self, script: &Script, habits: Habits) {
+    fn begin_declined_body(&mut self, known: Known<'_>) {
         let Reading::Heads = self.reading else { return };
-        let declined =
-            |at: &usize| self.replies[*at].declined.is_some() && script.messages[*at].has_body;
+        let declined = |at: &usize| {
+            self.replies[*at].declined.is_some() && known.script.messages[*at].has_body
+        };
         if let Some(at) = (self.next..self.replies.len()).find(declined) {
-            self.skip_to(at, script, habits);
+            self.skip_to(at, known);
             self.replies[at].own = true;
             (self.next, self.reading) = (at + 1, Reading::Body(0));
         }
     }
 
-    fn body(&mut self, bytes: &[u8], script: &Script, sent: usize) {
+    fn body(&mut self, bytes: &[u8], Known { script, sent, .. }: Known<'_>) {
         let Reading::Body(told) = self.reading else { panic!("a body, {:?}", self.reading) };
         let message = self.current(script);
         assert!(!bytes.is_empty(), "an empty part of a body");
@@ -259,7 +256,7 @@ impl Told {
         self.reading = Reading::Body(end);
     }
 
-    fn end(&mut self, trailers: &[u8], script: &Script, sent: usize) {
+    fn end(&mut self, trailers: &[u8], Known { script, sent, .. }: Known<'_>) {
         let Reading::Body(told) = self.reading else { panic!("an end, {:?}", self.reading) };
         let message = self.current(script);
         assert!(sent >= message.end && message.unusual.is_none(), "an end before the end");
@@ -270,14 +267,8 @@ impl Told {
         self.reading = behind(message);
     }
 
-    fn unsure(
-        &mut self,
-        event: &Event<'_>,
-        script: &Script,
-        sent: usize,
-        habits: Habits,
-        now: Nanos,
-    ) {
+    fn unsure(&mut self, event: &Event<'_>, known: Known<'_>) {
+        let Known { script, sent, now, .. } = known;
         let reason = event.details[2];
         let found = match self.reading {
             Reading::Heads => {
@@ -287,7 +278,7 @@ impl Told {
                 };
                 let at = (self.next..script.messages.len()).find(unusual);
                 let at = at.expect("an unusual message");
-                self.skip_to(at, script, habits);
+                self.skip_to(at, known);
                 assert!(self.replies[at].told.is_none(), "told before");
                 self.replies[at].told = Some(now);
                 self.next = at + 1;
@@ -318,7 +309,7 @@ impl Told {
         self.reading = Reading::Asked { reason: unusual.reason, from, to: from + part.len() };
     }
 
-    fn raw(&mut self, part: &[u8], script: &Script, sent: usize) {
+    fn raw(&mut self, part: &[u8], Known { script, sent, .. }: Known<'_>) {
         let (Reading::Raw(at) | Reading::Through(at)) = self.reading else {
             panic!("raw bytes, {:?}", self.reading)
         };
@@ -331,12 +322,13 @@ impl Told {
         };
     }
 
-    fn end_of_stream(&mut self, within: bool, script: &Script, sent: usize, habits: Habits) {
+    fn end_of_stream(&mut self, within: bool, known: Known<'_>) {
+        let Known { script, sent, .. } = known;
         let expected = match self.reading {
             Reading::Heads => {
                 let rest = &script.messages[self.next..];
                 let whole = rest.iter().take_while(|it| it.end <= sent).count();
-                self.skip_to(self.next + whole, script, habits);
+                self.skip_to(self.next + whole, known);
                 script.messages.get(self.next).is_some_and(|it| sent > it.head.start)
             }
             Reading::Body(told) => {
