@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { findFreePorts } from '../dist/process/discovery/free-port.js';
 import { listDescendants, readCpuNs } from './proc.js';
 import { end, start } from './processes.js';
 
@@ -133,17 +133,6 @@ http {
 ${servers}
 }
 `;
-}
-
-/** Finds free ports. */
-export async function findFreePorts(count) {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(
-    servers.map((server) => new Promise((resolve) => server.on('listening', resolve))),
-  );
-  const ports = servers.map((server) => server.address().port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
 
 function fetchText(options) {

@@ -7,6 +7,15 @@ export function formatTable(head, rows) {
   return [line(head), line(rule), ...rows.map(line)];
 }
 
+/** Formats a table with a row for each name: each column, `[title, cell]`, gets the runs of the row and its name. */
+export function formatRuns(what, columns, names, runs) {
+  const rows = names.map((row) => {
+    const own = runs.filter((one) => one.row === row);
+    return [row, ...columns.map(([, cell]) => cell(own, row))];
+  });
+  return formatTable([what, ...columns.map(([title]) => title)], rows);
+}
+
 /** Formats a whole number with narrow spaces between thousands. */
 export function formatCount(value) {
   return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ');

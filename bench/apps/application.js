@@ -6,7 +6,7 @@ import { formatFailures, runRounds, withServer } from '../rounds.js';
 import { readTreeKb } from '../stack/resident.js';
 import { formatFallbacks, formatNativeShare, refuseFailed } from '../stack/served.js';
 import { computeMedian } from '../statistics.js';
-import { formatCount, formatInterval, formatTable } from '../table.js';
+import { formatCount, formatInterval, formatRuns } from '../table.js';
 
 /** Requests before memory is read; they also warm up what is measured then. */
 const REQUESTS = 20_000;
@@ -65,12 +65,8 @@ export function summarize(bench, { runs, failures }) {
     ['native', (own) => formatNativeShare(own)],
     ['errors', (own) => formatCount(own.reduce((sum, one) => sum + one.errors, 0))],
   ];
-  const rows = names.map((row) => {
-    const own = runs.filter((one) => one.row === row);
-    return [row, ...columns.map(([, cell]) => cell(own, row))];
-  });
   return [
-    ...formatTable(['server', ...columns.map(([title]) => title)], rows),
+    ...formatRuns('server', columns, names, runs),
     '',
     ...formatFailures(failures),
     ...bench.bars.map((bar) => checkBar(bar, runs)),

@@ -2,10 +2,11 @@
 // for another host: it lives as long as the case, and restarts of the service find it as it was.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { findFreePort } from '../../dist/process/discovery/free-port.js';
 import { end, start } from '../processes.js';
 import { allCores } from './surroundings.js';
 
@@ -89,17 +90,6 @@ export async function withDatabase(bench, directory, use) {
 function findProgram(name, folders) {
   const folder = folders.find((one) => existsSync(join(one, name)));
   return folder === undefined ? null : join(folder, name);
-}
-
-function findFreePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 async function waitForPort(port) {

@@ -1,8 +1,8 @@
 // Runs millrace against the service of a case.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findFreePort } from '../../dist/process/discovery/free-port.js';
 import { findNativeBinary } from '../bare.js';
 import { collect, end, errorLine, start } from '../processes.js';
 import { createSurroundings, wrapInShell } from './surroundings.js';
@@ -80,15 +80,4 @@ function buildServiceCommand({ service, node, shell, output }, { port, folder, p
   const own = Object.entries(preload).map(([name, value]) => `${name}=${value}`);
   const command = own.length > 0 ? ['env', ...own, ...argv] : argv;
   return script.length > 0 ? wrapInShell(script.join(' && '), command) : command;
-}
-
-function findFreePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -4,7 +4,7 @@ import { formatDisturbance } from '../quiet.js';
 import { checkBar, describeBars, formatRatio } from '../ratios.js';
 import { formatFailures, runRounds, withServer } from '../rounds.js';
 import { computeMedian } from '../statistics.js';
-import { formatCount, formatShare, formatTable, formatThreeDigits } from '../table.js';
+import { formatCount, formatRuns, formatShare, formatThreeDigits } from '../table.js';
 import { formatFallbacks, formatNativeShare, refuseFailed } from './served.js';
 
 /** Load before each measurement, in which hot code is compiled. */
@@ -60,12 +60,8 @@ export function summarize(bench, { runs, failures, rate }) {
     ['native', formatNativeShare],
     ['errors', (own) => formatCount(own.reduce((sum, one) => sum + one.errors, 0))],
   ];
-  const rows = names.map((row) => {
-    const own = runs.filter((one) => one.row === row);
-    return [row, ...columns.map(([, cell]) => cell(own, row))];
-  });
   return [
-    ...formatTable(['server', ...columns.map(([title]) => title)], rows),
+    ...formatRuns('server', columns, names, runs),
     '',
     ...(rate ? [`- sent: ${formatCount(rate)} requests/s, Poisson arrivals`] : []),
     ...formatFailures(failures),
