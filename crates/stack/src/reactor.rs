@@ -246,7 +246,7 @@ impl Reactor {
 
     fn on_event(&mut self, event: &Event, batch: &mut Batch<'_>) {
         match Source::of(event.token()) {
-            Source::Connection(id) => self.on_connection(id, event, batch),
+            Source::Connection(id) => self.on_connection(id, event, batch, true),
             Source::Relay(id) => self.pump(id, batch),
             Source::Lingering(id) => {
                 if let Some(lingering) = self.lingering.get_mut(id) {
@@ -262,20 +262,6 @@ impl Reactor {
             }
             // The router has heard of its own.
             Source::Router(_) | Source::Waker => {}
-        }
-    }
-
-    fn on_connection(&mut self, id: ConnId, event: &Event, batch: &mut Batch<'_>) {
-        if event.is_writable() {
-            self.on_writable(id, batch);
-        }
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
-            connection.on_readable(event.is_read_closed());
-            self.receive(id, batch);
-        }
-        if event.is_error() {
-            self.on_error(id, batch);
         }
     }
 

@@ -55,6 +55,16 @@ impl Server {
         (server, address, others)
     }
 
+    /// What two turns tell, in which others go on sending.
+    fn two_turns(&mut self, others: &mut Endless) -> Vec<(i32, usize)> {
+        let mut told = Vec::new();
+        for _ in 0..2 {
+            others.send();
+            told.extend(self.turn());
+        }
+        told
+    }
+
     /// What a turn tells.
     fn events(&mut self) -> Vec<Vec<i32>> {
         let mut batch = Batch::new(&mut self.events, &mut self.bytes);
@@ -108,11 +118,7 @@ fn who_comes_is_told_soon_while_others_send_one_byte_chunks() {
     for _ in 0..10 {
         let mut client = TcpStream::connect(address).unwrap();
         client.write_all(REQUEST).unwrap();
-        let mut told = Vec::new();
-        for _ in 0..2 {
-            others.send();
-            told.extend(server.turn());
-        }
+        let told = server.two_turns(&mut others);
         let opened = told.iter().find(|event| event.0 == Kind::Open as i32).map(|event| event.1);
         let opened = opened.expect("accepted within two turns");
         assert!(told.contains(&(Kind::Request as i32, opened)), "asks within two turns");
@@ -151,11 +157,7 @@ fn who_comes_is_accepted_while_batches_are_full() {
     let (mut server, address, mut others) = Server::busy(192);
     let mut client = TcpStream::connect(address).unwrap();
     client.write_all(REQUEST).unwrap();
-    let mut told = Vec::new();
-    for _ in 0..2 {
-        others.send();
-        told.extend(server.turn());
-    }
+    let told = server.two_turns(&mut others);
     assert!(told.iter().any(|event| event.0 == Kind::Request as i32));
 }
 

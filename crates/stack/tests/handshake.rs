@@ -1,5 +1,8 @@
 //! What leaves when, while several TLS handshakes go on in the same turn.
 
+#[expect(dead_code, reason = "of the tests of the crate, of which this takes a part")]
+mod both_sides;
+
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
@@ -7,10 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millrace_stack::batch::{EVENT_LENGTH, Kind};
-use millrace_stack::tls::secure_context::{ContextOptions, Identity, SecureContext, TicketOptions};
+use millrace_stack::tls::secure_context::{SecureContext, TicketOptions};
 use millrace_stack::{Batch, Reactor, Settings};
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls::{ClientConfig, ClientConnection};
+
+use both_sides::{begin, configure};
 
 /// Longer than anything here takes.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -34,42 +38,20 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
-        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let identity =
-            Identity { chain: vec![own.cert.der().to_vec()], key: own.signing_key.serialize_der() };
-        let context = SecureContext::new(ContextOptions {
-            identities: vec![identity],
-            clients: None,
-            protocols: Vec::new(),
-            tls12: false,
-            tls13: true,
-            suites: Vec::new(),
-            client_order: false,
-            post_quantum: false,
-            tickets: Some(TicketOptions { keys: [1; 48], context: Vec::new(), lifetime: 300 }),
-        });
-        let mut roots = RootCertStore::empty();
-        roots.add(own.cert.der().clone()).unwrap();
-        let client = ClientConfig::builder_with_provider(
-            rustls::crypto::aws_lc_rs::default_provider().into(),
-        )
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        let tickets = TicketOptions { keys: [1; 48], context: Vec::new(), lifetime: 300 };
+        let (context, client) = configure(Some(tickets));
         let mut reactor = Reactor::new().unwrap();
         let server = reactor.add_server(Settings { tls: Some(LIMIT), ..Settings::default() });
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         reactor.listen(server, listener.as_fd().try_clone_to_owned().unwrap()).unwrap();
-        Self { reactor, listener, context: context.unwrap(), client: client.into() }
+        Self { reactor, listener, context, client }
     }
 
     /// A client whose connection the reactor has accepted; and that connection.
     fn connect(&mut self) -> (Client, usize) {
         let socket = TcpStream::connect(self.listener.local_addr().unwrap()).unwrap();
         socket.set_read_timeout(Some(LIMIT)).unwrap();
-        let name = ServerName::try_from("localhost").unwrap();
-        let session = ClientConnection::new(Arc::clone(&self.client), name).unwrap();
+        let session = begin(&self.client);
         let [id] = self.events(&[Kind::Open])[..] else { unreachable!("one event") };
         (Client { socket, session }, id)
     }

@@ -1,14 +1,40 @@
 //! What happens to a connection: it can be read or written, or it is gone.
 
+use millrace_net::Nanos;
+use millrace_net::readiness::Event as SocketEvent;
+
 use super::Reactor;
 use crate::batch::{Batch, Event};
 use crate::connection::id::ConnId;
 use crate::connection::state::{Blocked, Change, WriteState};
 use crate::connection::work::Work;
 use crate::connection::{Effects, Flow};
-use millrace_net::Nanos;
 
 impl Reactor {
+    /// Takes an event of a connection's socket. What has arrived is received `now`, or when the connection has its turn.
+    pub(super) fn on_connection(
+        &mut self,
+        id: ConnId,
+        event: &SocketEvent,
+        batch: &mut Batch<'_>,
+        now: bool,
+    ) {
+        if event.is_writable() {
+            self.on_writable(id, batch);
+        }
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            connection.on_readable(event.is_read_closed());
+            match now {
+                true => self.receive(id, batch),
+                false => self.run_queue.push(connection, Work::READ),
+            }
+        }
+        if event.is_error() {
+            self.on_error(id, batch);
+        }
+    }
+
     pub(super) fn receive(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.relay().is_some() {

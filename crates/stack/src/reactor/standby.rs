@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use millrace_net::readiness::{Event, Events};
+use millrace_net::readiness::Events;
 use millrace_net::tls::secure_context::SecureContext;
 use millrace_net::{Clock as _, Nanos};
 
@@ -80,26 +80,12 @@ impl Reactor {
         self.tell_router(&ready);
         for event in &ready {
             match Source::of(event.token()) {
-                Source::Connection(id) => self.note(id, event, batch),
+                Source::Connection(id) => self.on_connection(id, event, batch, false),
                 Source::Relay(id) => self.run_again(id),
                 _ => self.on_event(event, batch),
             }
         }
         Ok(ready.iter().count() >= STEPS)
-    }
-
-    fn note(&mut self, id: ConnId, event: &Event, batch: &mut Batch<'_>) {
-        if event.is_writable() {
-            self.on_writable(id, batch);
-        }
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
-            connection.on_readable(event.is_read_closed());
-            self.run_queue.push(connection, Work::READ);
-        }
-        if event.is_error() {
-            self.on_error(id, batch);
-        }
     }
 
     /// Lets connections go on, and accepts more.

@@ -3,13 +3,16 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use millrace_stack::tls::secure_context::{ContextOptions, Identity, SecureContext};
+use millrace_net::tls::secure_context::{ContextOptions, Identity, SecureContext, TicketOptions};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
-/// A server's context, and a client that trusts it.
-pub(crate) fn both_sides() -> (SecureContext, ClientConnection) {
-    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["a".to_owned()]).unwrap();
+/// The name that clients ask for.
+const NAME: &str = "a";
+
+/// A server's context, and what makes clients trust it.
+pub(crate) fn configure(tickets: Option<TicketOptions>) -> (SecureContext, Arc<ClientConfig>) {
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed([NAME.into()]).unwrap();
     let identity = Identity { chain: vec![cert.der().to_vec()], key: signing_key.serialize_der() };
     let context = SecureContext::new(ContextOptions {
         identities: vec![identity],
@@ -20,7 +23,7 @@ pub(crate) fn both_sides() -> (SecureContext, ClientConnection) {
         suites: Vec::new(),
         client_order: false,
         post_quantum: false,
-        tickets: None,
+        tickets,
     });
     let mut roots = RootCertStore::empty();
     roots.add(cert.der().clone()).unwrap();
@@ -30,8 +33,18 @@ pub(crate) fn both_sides() -> (SecureContext, ClientConnection) {
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let client = ClientConnection::new(Arc::new(config), "a".try_into().unwrap()).unwrap();
-    (context.unwrap(), client)
+    (context.unwrap(), Arc::new(config))
+}
+
+/// A client that begins a session.
+pub(crate) fn begin(config: &Arc<ClientConfig>) -> ClientConnection {
+    ClientConnection::new(Arc::clone(config), NAME.try_into().unwrap()).unwrap()
+}
+
+/// A server's context, and a client that trusts it.
+pub(crate) fn both_sides() -> (SecureContext, ClientConnection) {
+    let (context, config) = configure(None);
+    (context, begin(&config))
 }
 
 /// Takes all that has arrived; gives what of it is text.

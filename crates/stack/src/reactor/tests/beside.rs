@@ -3,21 +3,23 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::time::Duration;
 
 use millrace_cache::Mode;
 use millrace_net::Clock as _;
-use millrace_net::tls::secure_context::{ContextOptions, Identity, SecureContext};
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use socket2::{Domain, Socket, Type};
 
+use self::both_sides::{begin, configure};
 use super::turn;
 use crate::batch::{Batch, EVENT_LENGTH, Kind};
 use crate::reactor::Reactor;
 use crate::reactor::standby::STEPS;
 use crate::server::MOST_UNTOLD;
 use crate::settings::Settings;
+
+#[expect(dead_code, reason = "of the tests of the crate, of which this takes a part")]
+#[path = "../../../tests/both_sides/mod.rs"]
+mod both_sides;
 
 const STORED: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const OTHER: &[u8] = b"GET /other HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -118,34 +120,12 @@ fn hits_of_one_client_are_answered_few_by_few() {
 
 #[test]
 fn handshakes_of_many_clients_are_answered_few_by_few() {
-    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let identity =
-        Identity { chain: vec![own.cert.der().to_vec()], key: own.signing_key.serialize_der() };
-    let context = SecureContext::new(ContextOptions {
-        identities: vec![identity],
-        clients: None,
-        protocols: Vec::new(),
-        tls12: false,
-        tls13: true,
-        suites: Vec::new(),
-        client_order: false,
-        post_quantum: false,
-        tickets: None,
-    });
-    let provider = rustls::crypto::aws_lc_rs::default_provider();
-    let client = ClientConfig::builder_with_provider(provider.into())
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(RootCertStore::empty())
-        .with_no_client_auth();
-    let client = Arc::new(client);
+    let (context, client) = configure(None);
     let (mut reactor, server, address) = serve(Settings { tls: Some(FAR), ..Settings::default() });
-    reactor.set_context(server, Some(context.unwrap()));
+    reactor.set_context(server, Some(context));
     let hello = |_| {
-        let name = "localhost".try_into().unwrap();
-        let mut session = ClientConnection::new(Arc::clone(&client), name).unwrap();
         let mut hello = Vec::new();
-        session.write_tls(&mut hello).unwrap();
+        begin(&client).write_tls(&mut hello).unwrap();
         connect(address, &hello)
     };
     answer_few_by_few(&mut reactor, (0..CLIENTS).map(hello).collect());
