@@ -1,4 +1,4 @@
-// Builds everything: the native addon, the TypeScript, the report's assets. `npm ci` runs it.
+// Builds everything: the native addon, the TypeScript, the bundle of the stack, the report's assets. `npm ci` runs it.
 //
 //   node scripts/build.js [--dev] [flags of `napi build`]
 //
@@ -26,6 +26,7 @@ rmSync(join(root, 'dist'), { recursive: true, force: true });
 const built =
   (await step('native addon', tool('napi'), [...ADDON, ...profile, ...others])) &&
   (await step('TypeScript', tool('tsc'), ['-p', '.'])) &&
+  (await step('bundle of the stack', process.execPath, ['scripts/bundle-stack.js'])) &&
   (await step('report assets', process.execPath, ['scripts/vendor-charts.js']));
 if (!built) fail('the build failed');
 

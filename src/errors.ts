@@ -16,6 +16,9 @@ export type ErrorCode =
 /** Length from which on a message is cut: it may repeat a whole body. */
 const MAX_MESSAGE = 4000;
 
+/** Marks the errors of every copy of this module: the stack is in a bundle with its own. */
+const kIsMillraceError = Symbol.for('millrace.error');
+
 /** An error of millrace itself; match on `code`. Secrets in its message are masked, and a very long one is cut. */
 export class MillraceError extends Error {
   override readonly name = 'MillraceError';
@@ -26,6 +29,14 @@ export class MillraceError extends Error {
     this.code = code;
   }
 }
+Object.defineProperty(MillraceError.prototype, kIsMillraceError, { value: true });
+Object.defineProperty(MillraceError, Symbol.hasInstance, {
+  value(this: unknown, value: unknown): boolean {
+    // Of a class that extends it, too, this is the method.
+    if (this !== MillraceError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === 'object' && value !== null && kIsMillraceError in value;
+  },
+});
 
 /** An `ERR_MILLRACE_USAGE`: one line that names the option, what it must be, and what it was. */
 export function usageError(message: string): MillraceError {

@@ -5,12 +5,8 @@
  */
 import type http from 'node:http';
 import https from 'node:https';
-import { packageVersion } from '../version.js';
-import { isOff } from './install/disabled.js';
-import { install } from './install/install.js';
-import { installSecureStack } from './install/installation.js';
 import type { StackOptions } from './install/options.js';
-import { serverClass } from './install/server-class.js';
+import { install, installSecureStack, isOff, packageVersion, serverClass } from './stack.js';
 
 type Listener = http.RequestListener;
 type Options = https.ServerOptions & StackOptions;

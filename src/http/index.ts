@@ -4,7 +4,6 @@
  * @module millrace/http
  */
 import http from 'node:http';
-import { packageVersion } from '../version.js';
 import type {
   CacheEntry,
   CacheOptions,
@@ -12,13 +11,10 @@ import type {
   CacheStats,
   ServerCache,
 } from './cache/server-cache.js';
-import { isOff } from './install/disabled.js';
-import { install } from './install/install.js';
-import { installStack } from './install/installation.js';
 import type { StackOptions } from './install/options.js';
-import { serverClass } from './install/server-class.js';
 import type { StackLimits } from './server/limits.js';
 import type { StackStats } from './server/stats.js';
+import { install, installStack, isOff, packageVersion, serverClass } from './stack.js';
 
 type Listener = http.RequestListener;
 type Options = http.ServerOptions & StackOptions;

@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
-import { threadId } from 'node:worker_threads';
 import type { NativeServer } from '../server/native-server.js';
 import type { ControlAnswer, ControlledServer, ControlRequest } from './control-protocol.js';
 import { controlDirectory } from './control-protocol.js';
@@ -29,6 +27,8 @@ function listen(): void {
     const directory = controlDirectory();
     if (directory === null) return;
     // Containers may share the directory, and have processes of the same number.
+    const { randomBytes } = process.getBuiltinModule('node:crypto');
+    const { threadId } = process.getBuiltinModule('node:worker_threads');
     path = join(directory, `${process.pid}.${threadId}.${randomBytes(4).toString('hex')}`);
     control = net.createServer({ allowHalfOpen: true }, onConnection);
     control.on('error', () => {});

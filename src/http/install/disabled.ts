@@ -1,8 +1,8 @@
-import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { fromEnvironment } from '../../environment.js';
 import { MillraceError, usageError } from '../../errors.js';
 import { loadNative } from '../../native.js';
+import { nodeCluster } from './node-cluster.js';
 
 /** The process that has said so: in the environment, as threads and a cluster's workers inherit it. */
 const SAID_BY = 'MILLRACE_OFF_SAID_BY';
@@ -33,7 +33,8 @@ function lackOfAddon(): string | null {
 function sayOnce(line: string): void {
   const by = Number(process.env[SAID_BY]);
   process.env[SAID_BY] = String(process.pid);
-  if (by === process.pid || (cluster.isWorker && by === process.ppid)) return;
+  if (by === process.pid) return;
+  if (by === process.ppid && nodeCluster().isWorker) return;
   try {
     writeSync(2, line);
   } catch {

@@ -102,6 +102,9 @@ export function internalKey(object: object, description: string): symbol | undef
   return Object.getOwnPropertySymbols(object).find((key) => key.description === description);
 }
 
+/** Node's own module of outgoing messages. */
+const outgoingModule = process.getBuiltinModule('_http_outgoing') as { kUniqueHeaders?: symbol };
+
 /** No response, as channels would report one. */
 const probe = new nodeHttp.OutgoingMessage();
 
@@ -124,7 +127,6 @@ export const kEndCallbacks = outgoingKey('kEndCallbacks');
 /** Fields set with `setHeader`, by lower-case name; null if there are none. */
 export const kOutHeaders = outgoingKey('kOutHeaders');
 /** Header fields that are never repeated. */
-export const kUniqueHeaders =
-  internalKey(nodeHttp.createServer(), 'kUniqueHeaders') ?? Symbol('kUniqueHeaders');
+export const kUniqueHeaders: symbol = outgoingModule.kUniqueHeaders ?? Symbol('kUniqueHeaders');
 /** The native connection of a response. */
 export const kConnection = Symbol('millrace.connection');

@@ -1,4 +1,3 @@
-import cluster from 'node:cluster';
 import type http from 'node:http';
 import type net from 'node:net';
 import { installCacheDuration } from '../cache/cache-duration.js';
@@ -29,6 +28,7 @@ import { installSecureContext } from '../tls/secure-context.js';
 import { isSecure, nodeTlsConnection, SecureServer } from '../tls/secure-server.js';
 import { SecureSocket, Underlying } from '../tls/secure-socket.js';
 import { isOff } from './disabled.js';
+import { nodeCluster } from './node-cluster.js';
 import { nodeConnection } from './node-internals.js';
 import { socketsAreNodes } from './node-methods.js';
 
@@ -117,7 +117,7 @@ export function takeOver(server: HttpServer): void {
   const nativeServer = nativeServers.get(server) ?? attachNative(server);
   nativeServer.start();
   keepForStats(nativeServer);
-  const isOwn = cluster.isPrimary || membership !== undefined;
+  const isOwn = nodeCluster().isPrimary || membership !== undefined;
   if (isOwn && handle.constructor.name === 'TCP' && handle.fd >= 0) {
     server._handle = listenWith(nativeServer, handle, membership);
     if (server._unref) server.unref();

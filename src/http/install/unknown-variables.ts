@@ -1,7 +1,6 @@
-import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
-import { isMainThread } from 'node:worker_threads';
 import { findNearest } from '../../validation/nearest.js';
+import { nodeCluster } from './node-cluster.js';
 
 const PREFIX = 'MILLRACE_';
 
@@ -16,12 +15,12 @@ const NAMES = [
  * parts of the package and applications have variables with the same prefix: only a name that is nearly one of these is reported.
  */
 function warnOfMisspelledVariables(): void {
-  if (!isMainThread || cluster.isWorker) return;
   for (const variable of Object.keys(process.env)) {
     if (!variable.startsWith(PREFIX)) continue;
     const name = variable.slice(PREFIX.length);
     const near = NAMES.includes(name) ? undefined : findNearest(name, NAMES);
     if (near === undefined) continue;
+    if (!isFirst()) return;
     const line = `millrace: ${variable} is an unknown variable; did you mean ${PREFIX}${near}?\n`;
     try {
       writeSync(2, line);
@@ -29,6 +28,12 @@ function warnOfMisspelledVariables(): void {
       // The application goes on without the warning.
     }
   }
+}
+
+/** Whether this is neither another thread nor a worker of a cluster. */
+function isFirst(): boolean {
+  const { isMainThread } = process.getBuiltinModule('node:worker_threads');
+  return isMainThread && !nodeCluster().isWorker;
 }
 
 warnOfMisspelledVariables();

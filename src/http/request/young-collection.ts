@@ -1,5 +1,3 @@
-import v8 from 'node:v8';
-import vm from 'node:vm';
 import { MAJOR } from '../node-version.js';
 
 /*
@@ -41,10 +39,12 @@ function findCollector(): () => void {
 }
 
 function findInNewContext(): Collect | undefined {
+  const vm = process.getBuiltinModule('node:vm');
   return vm.runInNewContext('globalThis.gc') as Collect | undefined;
 }
 
 function findWithFlag(): Collect | undefined {
+  const v8 = process.getBuiltinModule('node:v8');
   v8.setFlagsFromString('--expose-gc');
   try {
     return findInNewContext();

@@ -1,4 +1,5 @@
 import type { ServerSocket } from '../connection/socket.js';
+import { now } from '../reactor/clock.js';
 import { batchEntries, ENTRY_LENGTH, functions, MAX_ENTRIES } from '../reactor/native.js';
 
 /** Maximum time for which a response waits for the handlers of requests that arrived together with its own. */
@@ -7,9 +8,6 @@ const MAX_DELAY_MS = 0.1;
 const BLOCKING_MS = 5;
 /** ...and for this time afterwards no response waits. */
 const BACKOFF_MS = 1000;
-
-// Applications replace it to set the clock.
-const now = performance.now.bind(performance);
 
 /*
  * The bytes that are about to be sent, in the order of the writes. The short responses of a turn are sent together: each

@@ -1,9 +1,9 @@
 import timers from 'node:timers';
 import type { Outgoing } from '../install/node-internals.js';
+import { now } from '../reactor/clock.js';
 
 /** Node's functions, kept in case the application replaces the global ones. */
 const { setTimeout, clearTimeout } = timers;
-const now = performance.now.bind(performance);
 
 /** Responses that have to end within a limit. All have the same, so the first one in is the first one late. */
 export class Deadlines {

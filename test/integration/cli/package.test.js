@@ -54,6 +54,7 @@ test('the main package contains the build of src and no addon', () => {
     'bin/millrace.js',
     'deadlines-register.cjs',
     'dist/cli/main.js',
+    'dist/http/stack.cjs',
     'dist/index.d.ts',
     'dist/probe/preload.cjs',
     'examples/studies/hello.mjs',
@@ -62,6 +63,12 @@ test('the main package contains the build of src and no addon', () => {
   ];
   for (const file of needed) assert.ok(main.files.includes(file), `${file} is missing`);
   assert.deepEqual(main.files.filter(isUnexpected), []);
+});
+
+test('the main package contains the stack as one file, which loads no module of the package', () => {
+  const stack = join(root, 'dist', 'http', 'stack.cjs');
+  const hint = 'tsc alone has compiled it; node scripts/bundle-stack.js';
+  assert.doesNotMatch(readFileSync(stack, 'utf8'), /require\("\.{1,2}\//, hint);
 });
 
 test('the package for this platform contains the addon', () => {
@@ -161,9 +168,7 @@ const WAYS = {
      const { default: http } = await import('node:http'); ${SERVE}`,
   ],
   'millrace/http': [`import http from 'millrace/http'; ${SERVE}`],
-  ...(REQUIRES_ESM && {
-    '--require millrace/register': [ON_NODE, ['--require', 'millrace/register']],
-  }),
+  '--require millrace/register': [ON_NODE, ['--require', 'millrace/register']],
 };
 
 describe('requests with the addon and without a compiler', () => {

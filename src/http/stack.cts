@@ -1,0 +1,2 @@
+/** The stack for `require`. */
+export * from './stack.js';

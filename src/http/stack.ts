@@ -1,0 +1,18 @@
+import { isOff } from './install/disabled.js';
+import { install } from './install/install.js';
+import { writeStatsAtExit } from './server/stats-file.js';
+
+/*
+ * What the package's entry points use of the stack. `scripts/bundle-stack.js` puts all of it into one file, which loads faster;
+ * there is only one copy of the stack, whichever way it is loaded.
+ */
+export { packageVersion } from '../version.js';
+export { installSecureStack, installStack } from './install/installation.js';
+export { serverClass } from './install/server-class.js';
+export { install, isOff };
+
+/** For `node --import millrace/register app.js`: the application is not changed. */
+export function register(): void {
+  install();
+  if (!isOff) writeStatsAtExit();
+}

@@ -1,0 +1,54 @@
+// Whichever way the stack is loaded, it is there once.
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import '../../../../dist/http/register.js';
+import * as ownHttps from '../../../../dist/http/https.js';
+import * as ownHttp from '../../../../dist/http/index.js';
+import { MillraceError } from '../../../../dist/index.js';
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+
+test('millrace/http and millrace/https are of the stack that millrace/register has installed', () => {
+  assert.equal(ownHttps.install, ownHttp.install);
+  assert.equal(ownHttps.millraceVersion, http.millraceVersion);
+});
+
+test('--require loads the stack that --import loads', { skip: major < 22 && minor < 19 }, () => {
+  const { install } = createRequire(import.meta.url)('../../../../dist/http/stack.cjs');
+  assert.equal(install, ownHttp.install);
+});
+
+test('an error of the stack is a MillraceError of the package', () => {
+  class Other extends MillraceError {}
+  const isOfTheStack = (error) => {
+    assert.ok(error instanceof MillraceError);
+    assert.ok(!(error instanceof Other));
+    assert.ok(error instanceof Error);
+    return error.code === 'ERR_MILLRACE_USAGE';
+  };
+  assert.throws(() => http.createServer({ responseTimeout: -1 }), isOfTheStack);
+  assert.ok(new Other('ERR_MILLRACE_USAGE', 'text') instanceof Other);
+  for (const value of [null, undefined, 'text', {}, new Error()]) {
+    assert.ok(!(value instanceof MillraceError));
+  }
+});
+
+test('stack traces name a file of dist/http below the frames of the application', async () => {
+  let stack = '';
+  const server = http.createServer((_, response) => {
+    ({ stack } = new Error());
+    response.end();
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const response = await fetch(`http://127.0.0.1:${server.address().port}`);
+  await response.text();
+  await new Promise((resolve) => server.close(resolve));
+  const [own, ...below] = stack.split('\n').slice(1);
+  assert.match(own, /entries\.test\.js/);
+  assert.ok(
+    below.some((line) => /at receive .*\/dist\/http\/[\w/]+\.c?js:\d+:\d+/.test(line)),
+    stack,
+  );
+});
