@@ -384,3 +384,97 @@ fn settings_that_cannot_be_used_say_why() {
         ClientTlsConfig::new(&TlsOptions::default()).unwrap().server("no name").err().unwrap();
     assert_eq!(name.to_string(), "\"no name\" is not a server name");
 }
+
+/// The records that a server's session has for its client.
+fn take_records(session: &mut ServerConnection) -> Vec<u8> {
+    let mut records = Vec::new();
+    while session.wants_write() {
+        session.write_tls(&mut records).unwrap();
+    }
+    records
+}
+
+#[test]
+fn what_came_before_a_bad_record_is_read_before_its_error() {
+    let certificate = certificate("localhost");
+    let config = server_config(&certificate, &TLS13, None);
+    let server = Server::start(move |socket| {
+        let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), socket);
+        stream.read_exact(&mut [0; 6])?;
+        stream.conn.writer().write_all(b"answer")?;
+        let mut records = take_records(&mut stream.conn);
+        records.extend_from_slice(&[23, 3, 3, 0, 20]);
+        records.extend_from_slice(&[0; 20]);
+        stream.sock.write_all(&records)?;
+        // The client says why it ends the session.
+        let error = stream.read_exact(&mut [0; 1]).unwrap_err();
+        assert!(error.to_string().contains("BadRecordMac"), "{error}");
+        Ok(())
+    });
+    let (mut client, _) =
+        Client::connect(&server.address, Some(&tls(&trusting(&certificate)))).unwrap();
+    client.write_all(b"hello.").unwrap();
+    let mut buffer = [0; 100];
+    let read = client.drive(|stream, _| stream.read(&mut buffer)).unwrap();
+    assert_eq!((read.count, read.drained), (6, false), "the error waits");
+    assert_eq!(buffer[..6], *b"answer");
+    let error = client.drive(|stream, _| stream.read(&mut buffer)).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}
+
+#[test]
+fn discarded_bytes_are_counted_and_those_behind_them_are_read() {
+    const LENGTH: usize = 300_000;
+    const DISCARDED: usize = 200_001;
+    let text: Vec<u8> = (0..LENGTH).map(|index| (index % 251) as u8).collect();
+    for version in [&TLS13, &TLS12] {
+        let certificate = certificate("localhost");
+        let config = server_config(&certificate, version, None);
+        let sent = text.clone();
+        let server = Server::start(move |socket| {
+            let session = ServerConnection::new(config.clone()).unwrap();
+            let mut stream = StreamOwned::new(session, socket);
+            stream.read_exact(&mut [0; 6])?;
+            stream.write_all(&sent)?;
+            stream.conn.send_close_notify();
+            stream.flush()
+        });
+        let (mut client, _) =
+            Client::connect(&server.address, Some(&tls(&trusting(&certificate)))).unwrap();
+        client.write_all(b"hello.").unwrap();
+        let (mut scratch, mut left) = (vec![0; LENGTH], DISCARDED);
+        client
+            .drive(|stream, _| {
+                while left > 0 {
+                    left -= stream.discard(&mut scratch[..left])?.count;
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert!(client.read_to_end().unwrap() == text[DISCARDED..], "the rest is another one");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_close_that_is_announced_in_the_handshake_is_an_early_end() {
+    let server = Server::start(|mut socket| {
+        read_hello(&mut socket)?;
+        socket.write_all(&[21, 3, 3, 0, 2, 1, 0])
+    });
+    let error = exchange(&server, &tls(&TlsOptions::default())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    server.stop();
+}
+
+#[test]
+fn an_alert_in_the_handshake_is_an_error_of_tls() {
+    let server = Server::start(|mut socket| {
+        read_hello(&mut socket)?;
+        socket.write_all(&[21, 3, 3, 0, 2, 2, 40])
+    });
+    let error = exchange(&server, &tls(&TlsOptions::default())).unwrap_err();
+    assert!(is_tls_error(&error), "{error:?}");
+    server.stop();
+}

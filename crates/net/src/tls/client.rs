@@ -1,7 +1,7 @@
-//! TLS for clients: configuration, tickets, and the stream that carries it.
+//! TLS for clients: configuration and tickets.
 
 use std::collections::VecDeque;
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::{
@@ -11,15 +11,13 @@ use rustls::client::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, HandshakeKind,
-    InvalidMessage, NamedGroup, OtherError, PeerIncompatible, RootCertStore,
+    AlertDescription, CertificateError, ClientConfig, InvalidMessage, NamedGroup, OtherError,
+    PeerIncompatible, RootCertStore,
 };
 
 use super::cipher_suites;
+use super::client_stream::Scratch;
 use super::server_verifier::{ServerVerifier, Trust};
-use super::socket_io::TlsSocket;
-use crate::socket::Socket;
-use crate::{Progress, Read};
 
 /// How many tickets are kept: more than any run has connections at once in a handshake.
 const MAX_TICKETS: usize = 16 * 1024;
@@ -63,11 +61,13 @@ impl std::fmt::Display for ConfigError {
     }
 }
 
-/// Everything that connections to one server share: configuration, tickets, the server's name.
+/// Everything that the connections of a thread to one server share: configuration, tickets, the server's name, and memory.
 #[derive(Clone, Debug)]
 pub struct TlsTarget {
-    config: Arc<ClientConfig>,
-    name: ServerName<'static>,
+    pub(super) config: Arc<ClientConfig>,
+    pub(super) name: ServerName<'static>,
+    /// The lock is never contended: they belong to one thread.
+    pub(super) scratch: Arc<Mutex<Scratch>>,
 }
 
 /// Trust and identity, read once and shared by all threads.
@@ -122,7 +122,7 @@ impl ClientTlsConfig {
         };
         let name = ServerName::try_from(name.to_owned())
             .map_err(|_| ConfigError::Name(name.to_owned()))?;
-        Ok(TlsTarget { config: Arc::new(config), name })
+        Ok(TlsTarget { config: Arc::new(config), name, scratch: Arc::default() })
     }
 }
 
@@ -204,99 +204,7 @@ impl ClientSessionStore for SessionStore {
     }
 }
 
-/// A client's TLS over a socket.
-#[derive(Debug)]
-pub struct ClientTlsStream {
-    socket: TlsSocket,
-    session: ClientConnection,
-    connected: bool,
-    /// Decrypted bytes that wait to be read.
-    pending: usize,
-}
-
-impl ClientTlsStream {
-    pub(crate) fn new(socket: Socket, tls: &TlsTarget) -> io::Result<Self> {
-        let session =
-            ClientConnection::new(Arc::clone(&tls.config), tls.name.clone()).map_err(tls_error)?;
-        Ok(Self { socket: TlsSocket::new(socket), session, connected: false, pending: 0 })
-    }
-
-    pub(crate) fn establish(&mut self) -> io::Result<Progress> {
-        if !self.connected {
-            if self.socket.socket.establish()? == Progress::Connecting {
-                return Ok(Progress::Connecting);
-            }
-            self.connected = true;
-        }
-        loop {
-            // The client's last message stays until something is sent after it: both in one segment.
-            if !self.session.is_handshaking() {
-                // What the socket gave to the handshake says nothing about what has come since.
-                self.socket.drained = false;
-                let resumed = self.session.handshake_kind() == Some(HandshakeKind::Resumed);
-                return Ok(Progress::Ready { resumed: Some(resumed) });
-            }
-            if !self.flush()? {
-                return Ok(Progress::Handshaking);
-            }
-            match self.fill() {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(Progress::Handshaking);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
-        loop {
-            match self.session.reader().read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
-                Ok(count) => {
-                    self.pending = self.pending.saturating_sub(count);
-                    let drained = self.socket.drained && self.pending == 0;
-                    self.socket.drained &= !drained;
-                    return Ok(Read { count, drained });
-                }
-            }
-            // No text: only the socket itself can say that there is no more, or that it has ended.
-            self.fill()?;
-        }
-    }
-
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.session.writer().write(bytes)?;
-        // The session has taken the bytes, and some may be out: an error is told by the next call.
-        let _ = self.flush();
-        Ok(count)
-    }
-
-    pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        self.socket.flush(&mut self.session)
-    }
-
-    /// Takes in what the socket has and decrypts it. An end of the stream is left to the reader, which
-    /// knows whether the peer announced it.
-    fn fill(&mut self) -> io::Result<()> {
-        let count = self.session.read_tls(&mut self.socket)?;
-        if count == 0 && self.session.is_handshaking() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let handshaking = self.session.is_handshaking();
-        let result = self.session.process_new_packets();
-        if self.session.wants_write() && (result.is_err() || !handshaking) {
-            // An alert, or a key update; if it cannot go out now it goes with the next bytes. Where nothing can go out any
-            // more, what the peer said before is still to be read: why it refuses a body, for one.
-            let _ = self.flush();
-        }
-        self.pending = result.map_err(tls_error)?.plaintext_bytes_to_read();
-        Ok(())
-    }
-}
-
-fn tls_error(error: rustls::Error) -> io::Error {
+pub(super) fn tls_error(error: rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 

@@ -2,6 +2,8 @@
 
 mod cipher_suites;
 mod client;
+mod client_session;
+mod client_stream;
 mod der;
 pub mod secure_context;
 #[cfg(unix)]
@@ -11,6 +13,5 @@ mod socket_io;
 pub mod tickets;
 
 pub use cipher_suites::seed_random;
-pub use client::{
-    ClientTlsConfig, ClientTlsStream, ConfigError, TlsOptions, TlsTarget, describe, is_tls_error,
-};
+pub use client::{ClientTlsConfig, ConfigError, TlsOptions, TlsTarget, describe, is_tls_error};
+pub use client_stream::ClientTlsStream;

@@ -1,4 +1,4 @@
-//! The socket below a TLS session, for clients and for servers.
+//! The socket below a server's TLS session.
 
 use std::io::{self, IoSlice};
 
