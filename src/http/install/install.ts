@@ -1,9 +1,15 @@
 import type http from 'node:http';
-import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../../version.js';
 import { isOff, isTurnedOff } from './disabled.js';
-import { applyOptions, installPrefixes, installSecureStack, installStack } from './installation.js';
+import { followHttps } from './https-use.js';
+import {
+  applyOptions,
+  installPrefixes,
+  installSecureContext,
+  installSecureStack,
+  installStack,
+} from './installation.js';
 import { nodeHttp } from './node-http.js';
 import './unknown-variables.js';
 
@@ -19,14 +25,26 @@ export function install(): void {
   isDone = true;
   if (isTurnedOff) {
     installPrefixes(nodeHttp.Server.prototype);
-    installPrefixes(https.Server.prototype);
+    followHttps({
+      tlsLoaded() {},
+      httpsLoaded: ({ Server }) => installPrefixes(Server.prototype),
+      serverCreated() {},
+    });
     return;
   }
   installStack(nodeHttp.Server.prototype);
-  installSecureStack(https.Server.prototype);
+  followHttps({
+    tlsLoaded: installSecureContext,
+    httpsLoaded(module, isLate) {
+      installSecureStack(module.Server.prototype);
+      if (isLate && !isOff) applyOptionsIn(module);
+    },
+    serverCreated(server, options) {
+      if (!isOff) applyOptions(server, options);
+    },
+  });
   if (isOff) return;
   applyOptionsIn(nodeHttp);
-  applyOptionsIn(https);
   // Who lists what is in the module finds Node's own.
   const value = packageVersion();
   Object.defineProperty(target, 'millraceVersion', { value, writable: true, configurable: true });

@@ -1,4 +1,5 @@
 import type http from 'node:http';
+import * as contexts from '../tls/secure-context.js';
 import { nodeHttp } from './node-http.js';
 import * as options from './options.js';
 import * as listen from './take-over.js';
@@ -8,6 +9,7 @@ interface Installation {
   installStack(prototype: object): void;
   installPrefixes(prototype: object): void;
   installSecureStack(prototype: object): void;
+  installSecureContext(): void;
   applyOptions(server: http.Server, options: unknown): void;
 }
 
@@ -25,10 +27,12 @@ function getInstallation(): Installation {
   let first = prototype[kInstallation];
   if (first === undefined) {
     const { installStack, installPrefixes, installSecureStack } = listen;
+    const { installSecureContext } = contexts;
     first = {
       installStack,
       installPrefixes,
       installSecureStack,
+      installSecureContext,
       applyOptions: options.applyOptions,
     };
     Object.defineProperty(prototype, kInstallation, { value: first });
@@ -44,6 +48,11 @@ export function installStack(prototype: object): void {
 /** The same for `https.Server`. */
 export function installSecureStack(prototype: object): void {
   getInstallation().installSecureStack(prototype);
+}
+
+/** Lets `tls.createSecureContext` remember what the stack needs of a context, once. */
+export function installSecureContext(): void {
+  getInstallation().installSecureContext();
 }
 
 /** Lets servers of this prototype listen to URL prefixes, or say why they cannot. */

@@ -25,7 +25,7 @@ import {
   listenToPrefix,
 } from '../sharing/listen-prefix.js';
 import { installSecureContext } from '../tls/secure-context.js';
-import { isSecure, nodeTlsConnection, SecureServer } from '../tls/secure-server.js';
+import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
 import { SecureSocket, Underlying } from '../tls/secure-socket.js';
 import { isOff } from './disabled.js';
 import { nodeCluster } from './node-cluster.js';
@@ -157,7 +157,7 @@ function attachNative(server: HttpServer): NativeServer {
   const secure = isSecure(server);
   const nativeServer = secure ? new SecureServer(server) : new NativeServer(server);
   nativeServers.set(server, nativeServer);
-  if (secure) nativeServer.standFor('connection', nodeTlsConnection, onTlsConnection);
+  if (secure) nativeServer.standFor('connection', getNodeTlsConnection(), onTlsConnection);
   nativeServer.standFor(secure ? 'secureConnection' : 'connection', nodeConnection, onConnection);
   return nativeServer;
 }
@@ -238,7 +238,7 @@ function onConnection(this: http.Server, socket: net.Socket): void {
 }
 
 function onTlsConnection(this: http.Server, socket: net.Socket): void {
-  if (!(socket instanceof Underlying)) nodeTlsConnection.call(this, socket);
+  if (!(socket instanceof Underlying)) getNodeTlsConnection().call(this, socket);
 }
 
 /** The server is closed and its last connection gone. */

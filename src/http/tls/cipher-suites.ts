@@ -1,4 +1,4 @@
-import { constants } from 'node:crypto';
+import { nodeCrypto } from './node-tls.js';
 
 /** Suites that the reactor has, by their numbers: OpenSSL's names and the standard ones. */
 export const SUITES = new Map([
@@ -25,7 +25,7 @@ const SUITE_NAME = /^[A-Z0-9]+(-[A-Z0-9]+)+$/;
  * than names.
  */
 export function suitesOf(text: string): number[] | null {
-  if (text === constants.defaultCoreCipherList) return [];
+  if (text === nodeCrypto().constants.defaultCoreCipherList) return [];
   const words = text.split(/[: ,]/).filter((word) => word !== '' && !OUTSIDE.test(word));
   if (words.some((word) => word !== 'HIGH' && !SUITE_NAME.test(word) && !/^TLS_\w+$/.test(word)))
     return null;

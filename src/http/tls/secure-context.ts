@@ -1,8 +1,10 @@
-import crypto, { type KeyObject, X509Certificate } from 'node:crypto';
+import type { KeyObject, X509Certificate } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import tls from 'node:tls';
+import type tls from 'node:tls';
+import { isOff } from '../install/disabled.js';
 import { native } from '../reactor/native.js';
 import { suitesOf } from './cipher-suites.js';
+import { nodeCrypto, nodeTls } from './node-tls.js';
 
 /** The options of a secure context that the reactor needs. */
 type ContextOptions = tls.SecureContextOptions & Record<string, unknown>;
@@ -45,8 +47,13 @@ const KEPT = [
 /** By the context's own object, which is what Node keeps in `server._contexts`. */
 const remembered = new WeakMap<object, ContextOptions>();
 
-/** Lets `tls.createSecureContext` remember its options: the contexts themselves give no certificate or key. */
+let isInstalled = false;
+
+/** Lets `tls.createSecureContext` remember its options, once: the contexts themselves give no certificate or key. */
 export function installSecureContext(): void {
+  if (isInstalled || isOff) return;
+  isInstalled = true;
+  const tls = nodeTls();
   const { createSecureContext } = tls;
   tls.createSecureContext = function (this: unknown, options) {
     const created = createSecureContext.call(this, options);
@@ -78,31 +85,41 @@ export function nativeContext(context: object, side: ServerSide): NativeContext 
   }
 }
 
-const { constants } = crypto;
-/** Options of OpenSSL that rustls keeps anyway. */
-const IMPLIED =
-  constants.SSL_OP_NO_SSLv2 |
-  constants.SSL_OP_NO_SSLv3 |
-  constants.SSL_OP_NO_TLSv1 |
-  constants.SSL_OP_NO_TLSv1_1 |
-  constants.SSL_OP_NO_COMPRESSION |
-  constants.SSL_OP_NO_RENEGOTIATION |
-  constants.SSL_OP_CIPHER_SERVER_PREFERENCE |
-  constants.SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION;
-const UNDERSTOOD =
-  IMPLIED | constants.SSL_OP_NO_TLSv1_2 | constants.SSL_OP_NO_TLSv1_3 | constants.SSL_OP_NO_TICKET;
+/** Whether rustls has a counterpart for all of OpenSSL's options that are set. */
+function areUnderstood(secureOptions: number): boolean {
+  const { constants } = nodeCrypto();
+  // Those that it keeps anyway.
+  const implied =
+    constants.SSL_OP_NO_SSLv2 |
+    constants.SSL_OP_NO_SSLv3 |
+    constants.SSL_OP_NO_TLSv1 |
+    constants.SSL_OP_NO_TLSv1_1 |
+    constants.SSL_OP_NO_COMPRESSION |
+    constants.SSL_OP_NO_RENEGOTIATION |
+    constants.SSL_OP_CIPHER_SERVER_PREFERENCE |
+    constants.SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION;
+  const understood =
+    implied |
+    constants.SSL_OP_NO_TLSv1_2 |
+    constants.SSL_OP_NO_TLSv1_3 |
+    constants.SSL_OP_NO_TICKET;
+  return (secureOptions & ~understood) === 0;
+}
 
 function foreignOption(options: ContextOptions): string | undefined {
+  const tls = nodeTls();
   const foreign = FOREIGN.find((name) => options[name]);
   if (foreign) return foreign;
   if (suitesOf(options.ciphers ?? tls.DEFAULT_CIPHERS) === null) return 'ciphers';
   if ((options.ecdhCurve ?? tls.DEFAULT_ECDH_CURVE) !== 'auto') return 'ecdhCurve';
-  if (((options.secureOptions ?? 0) & ~UNDERSTOOD) !== 0) return 'secureOptions';
-  if (crypto.getFips()) return 'FIPS';
+  if (!areUnderstood(options.secureOptions ?? 0)) return 'secureOptions';
+  if (nodeCrypto().getFips()) return 'FIPS';
   return undefined;
 }
 
 function convert(options: ContextOptions, side: ServerSide): NativeContext | string {
+  const tls = nodeTls();
+  const { constants } = nodeCrypto();
   const secureOptions = options.secureOptions ?? 0;
   const lowest = options.minVersion ?? tls.DEFAULT_MIN_VERSION;
   const highest = options.maxVersion ?? tls.DEFAULT_MAX_VERSION;
@@ -160,6 +177,7 @@ const PEM =
   /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 
 function certificatesOf(texts: Text | Text[]): X509Certificate[] {
+  const { X509Certificate } = nodeCrypto();
   return list(texts).flatMap((text) =>
     (String(text).match(PEM) ?? []).map((pem) => new X509Certificate(pem)),
   );
@@ -169,6 +187,7 @@ let trusted: X509Certificate[] | null = null;
 
 /** Returns the authorities that Node trusts by default. */
 function defaultAuthorities(): X509Certificate[] {
+  const tls = nodeTls();
   const modern = (tls as { getCACertificates?(type: string): string[] }).getCACertificates;
   trusted ??= certificatesOf([...(modern?.('default') ?? tls.rootCertificates)]);
   return trusted;
@@ -187,7 +206,7 @@ function pair(options: ContextOptions, authorities: X509Certificate[]): Identity
         typeof entry === 'string' || Buffer.isBuffer(entry) || ArrayBuffer.isView(entry);
       const pem = plain ? entry : entry.pem;
       const passphrase = (plain ? undefined : entry.passphrase) ?? options.passphrase;
-      return crypto.createPrivateKey({
+      return nodeCrypto().createPrivateKey({
         key: pem,
         format: 'pem',
         ...(passphrase && { passphrase }),

@@ -1,6 +1,4 @@
-import https from 'node:https';
 import net from 'node:net';
-import tls from 'node:tls';
 import { announce, connections } from '../connection/announce.js';
 import { ServerSocket } from '../connection/socket.js';
 import { attachParser, type Carried, carry } from '../fallback/carried-state.js';
@@ -21,8 +19,9 @@ import { input, native } from '../reactor/native.js';
 import { flushAll } from '../response/output-buffer.js';
 import { type HttpServer, NativeServer, sockets } from '../server/native-server.js';
 import { authorizationError } from './client-certificate.js';
+import { isLoaded, nodeHttps, nodeTls } from './node-tls.js';
 import { type NativeContext, nativeContext } from './secure-context.js';
-import { SecureSocket, Underlying } from './secure-socket.js';
+import { prepareSecureSockets, SecureSocket, Underlying } from './secure-socket.js';
 import { becomeStream, Carrier, type SecureStream, startRaw } from './secure-stream.js';
 import { TIMEOUT, tlsError } from './tls-error.js';
 import { Security } from './tls-state.js';
@@ -55,17 +54,25 @@ const NOT_ASKED = 0;
 const VALID = 2;
 const PROTOCOL_SHIFT = 8;
 
-/** Node's listener for 'connection' of a TLS server: it puts a `tls.TLSSocket` over the socket. */
-const probe = new tls.Server();
-export const nodeTlsConnection = probe.listeners('connection')[0] as (
-  this: net.Server,
-  socket: net.Socket,
-) => void;
+type TlsConnection = (this: net.Server, socket: net.Socket) => void;
+let nodeTlsConnection: TlsConnection | undefined;
 
-const kHandshakeTimeout = findInternalKey('handshake-timeout');
-const kSniCallback = findInternalKey('snicallback');
-const kPskCallback = findInternalKey('pskcallback');
-const kEnableTrace = findInternalKey('enableTrace');
+/** Node's listener for 'connection' of a TLS server: it puts a `tls.TLSSocket` over the socket. */
+export function getNodeTlsConnection(): TlsConnection {
+  nodeTlsConnection ??= new (nodeTls().Server)().listeners('connection')[0] as TlsConnection;
+  return nodeTlsConnection;
+}
+
+/** The keys of what Node keeps on a TLS server. */
+function findKeys(server: HttpServer) {
+  const find = (description: string) => internalKey(server, description) ?? Symbol(description);
+  return {
+    handshakeTimeout: find('handshake-timeout'),
+    sniCallback: find('snicallback'),
+    pskCallback: find('pskcallback'),
+    enableTrace: find('enableTrace'),
+  };
+}
 
 /** The native side of one `https.Server`. */
 export class SecureServer extends NativeServer {
@@ -74,11 +81,14 @@ export class SecureServer extends NativeServer {
   #contexts = new WeakMap<object, NativeContext | string>();
   readonly #carriers = new Set<ServerSocket>();
   readonly #protocols: Buffer[];
+  readonly #keys: ReturnType<typeof findKeys>;
   /** The context for handshakes while the event loop is busy. */
   #offered: NativeContext | null = null;
 
   constructor(server: SecureHttpServer) {
     super(server);
+    prepareSecureSockets();
+    this.#keys = findKeys(server);
     this.#protocols = parseProtocols(server.ALPNProtocols);
     native.stackSeedRandom();
   }
@@ -94,14 +104,17 @@ export class SecureServer extends NativeServer {
     const { server } = this;
     const needsJavaScript =
       this.#foreign() || this.#isWatched() || this.requiresAdmission || server.requestCert;
-    const chooses = server[kSniCallback] || server._contexts.length > 0;
+    const chooses = server[this.#keys.sniCallback] || server._contexts.length > 0;
     const context = needsJavaScript || chooses ? null : this.#native(server._sharedCreds.context);
     this.#offered = typeof context === 'string' ? null : context;
     native.stackSetContext(this.id, this.#offered?.context);
   }
 
   protected override settings() {
-    return { ...super.settings(), handshakeMs: Number(this.server[kHandshakeTimeout]) || 0 };
+    return {
+      ...super.settings(),
+      handshakeMs: Number(this.server[this.#keys.handshakeTimeout]) || 0,
+    };
   }
 
   protected override create(id: number): ServerSocket {
@@ -144,7 +157,7 @@ export class SecureServer extends NativeServer {
       this.#handOverTls(socket, reason);
       return;
     }
-    const callback = this.server[kSniCallback] as SniCallback | undefined;
+    const callback = this.server[this.#keys.sniCallback] as SniCallback | undefined;
     if (name && callback) this.#ask(socket, name, callback);
     else this.#choose(socket, name ? this.#contextFor(name) : undefined);
   }
@@ -154,8 +167,8 @@ export class SecureServer extends NativeServer {
     const event = FOREIGN_EVENTS.find((name) => server.listenerCount(name) > 0);
     if (event) return `TLS event ${event}`;
     if (server.ALPNCallback) return 'TLS option ALPNCallback';
-    if (server[kPskCallback]) return 'TLS option pskCallback';
-    if (server[kEnableTrace]) return 'TLS option enableTrace';
+    if (server[this.#keys.pskCallback]) return 'TLS option pskCallback';
+    if (server[this.#keys.enableTrace]) return 'TLS option enableTrace';
     if (server.pauseOnConnect) return 'TLS option pauseOnConnect';
     return undefined;
   }
@@ -335,7 +348,7 @@ export class SecureServer extends NativeServer {
     ordinary.server = server;
     ordinary._server = server;
     if (bytes.length > 0) ordinary.push(bytes);
-    if (known) nodeTlsConnection.call(server, ordinary);
+    if (known) getNodeTlsConnection().call(server, ordinary);
     else this.inListenContext(announce, server, ordinary);
   }
 
@@ -410,10 +423,6 @@ interface OrdinarySocket extends net.Socket {
   _server: net.Server;
 }
 
-function findInternalKey(description: string): symbol {
-  return internalKey(probe, description) ?? Symbol(description);
-}
-
 /** Out of the form that TLS has for them (RFC 7301). */
 function parseProtocols(encoded: Buffer | undefined): Buffer[] {
   const protocols: Buffer[] = [];
@@ -426,7 +435,7 @@ function parseProtocols(encoded: Buffer | undefined): Buffer[] {
 }
 
 export function isSecure(server: HttpServer): server is SecureHttpServer {
-  return server instanceof https.Server;
+  return isLoaded('https') && server instanceof nodeHttps().Server;
 }
 
 /** Dispatches the TLS events of the reactor. */

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
-import tls from 'node:tls';
 import { ServerSocket } from '../connection/socket.js';
 import type { Events } from '../fallback/node-listeners.js';
 import { native } from '../reactor/native.js';
+import { nodeTls } from './node-tls.js';
 import type { NativeContext } from './secure-context.js';
 import type { SecureServer } from './secure-server.js';
 import { legacy, type Security } from './tls-state.js';
@@ -65,17 +65,24 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
   }
 }
 
-// A `tls.TLSSocket` by its prototypes, with the methods of a `ServerSocket` before them.
-Object.setPrototypeOf(
-  SecureSocket.prototype,
-  Object.create(tls.TLSSocket.prototype, Object.getOwnPropertyDescriptors(ServerSocket.prototype)),
-);
+type Export = (length: number, label: string, context?: Buffer) => Buffer;
+/** Node's own `exportKeyingMaterial`. */
+let nodeExport: Export;
 
-const nodeExport = tls.TLSSocket.prototype.exportKeyingMaterial as (
-  length: number,
-  label: string,
-  context?: Buffer,
-) => Buffer;
+/** Makes a `SecureSocket` a `tls.TLSSocket` by its prototypes, with the methods of a `ServerSocket` before them; once. */
+export function prepareSecureSockets(): void {
+  if (nodeExport !== undefined) return;
+  const { TLSSocket } = nodeTls();
+  nodeExport = TLSSocket.prototype.exportKeyingMaterial as Export;
+  const between = Object.getOwnPropertyDescriptors(ServerSocket.prototype);
+  Object.setPrototypeOf(SecureSocket.prototype, Object.create(TLSSocket.prototype, between));
+  addSecureMethods(SecureSocket.prototype);
+  Object.defineProperty(SecureSocket.prototype, 'constructor', {
+    value: TLSSocket,
+    writable: true,
+    configurable: true,
+  });
+}
 
 /** The values of Node if there are none. */
 function unknownToRustls(this: SecureProperties) {
@@ -117,7 +124,7 @@ const methods: ThisType<SecureProperties> & Record<string, unknown> = {
     // Node's own judges arguments and state.
     const { nativeId: id } = this;
     const _handle = {
-      exportKeyingMaterial(...args: Parameters<typeof nodeExport>) {
+      exportKeyingMaterial(...args: Parameters<Export>) {
         const material = native.stackExport(id, ...args);
         if (material) return material;
         throw Object.assign(new Error(`exportKeyingMaterial: ${length} bytes are too many`), {
@@ -141,13 +148,6 @@ export function addSecureMethods(prototype: object): void {
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
 }
-
-addSecureMethods(SecureSocket.prototype);
-Object.defineProperty(SecureSocket.prototype, 'constructor', {
-  value: tls.TLSSocket,
-  writable: true,
-  configurable: true,
-});
 
 /** The socket that 'connection' listeners of a TLS server get: the connection below TLS. */
 export class Underlying extends ServerSocket {

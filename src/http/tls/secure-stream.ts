@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
-import tls from 'node:tls';
+import type tls from 'node:tls';
 import { ServerSocket } from '../connection/socket.js';
 import type { Carried } from '../fallback/carried-state.js';
 import type { Events } from '../fallback/node-listeners.js';
 import { native } from '../reactor/native.js';
+import { nodeTls } from './node-tls.js';
 import type { SecureServer } from './secure-server.js';
 import { addSecureMethods, type SecureSocket } from './secure-socket.js';
 
@@ -65,6 +66,7 @@ export function becomeStream(
 ): SecureStream {
   const { server } = socket;
   for (const key of REPLACED) delete (socket as unknown as Record<string, unknown>)[key];
+  prototype ??= createPrototype();
   Object.setPrototypeOf(socket, prototype);
   const stream = socket as unknown as SecureStream;
   (net.Socket as unknown as (this: net.Socket, options: object) => void).call(stream, {
@@ -159,27 +161,32 @@ function send(carrier: Carrier, chunks: Buffer[], done: Callback): void {
   carrier.afterWrite(done);
 }
 
-const prototype: object = Object.create(tls.TLSSocket.prototype);
-for (const [name, value] of Object.entries(own)) {
-  Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
+let prototype: object | undefined;
+
+function createPrototype(): object {
+  const created: object = Object.create(nodeTls().TLSSocket.prototype);
+  for (const [name, value] of Object.entries(own)) {
+    Object.defineProperty(created, name, { value, writable: true, configurable: true });
+  }
+  for (const [name, get] of Object.entries({
+    nativeId(this: SecureStream) {
+      return this.carrier.nativeId;
+    },
+    bytesRead(this: SecureStream) {
+      return this.carrier.bytesRead;
+    },
+    bytesWritten(this: SecureStream) {
+      return this.carrier.bytesWritten;
+    },
+    pending(this: SecureStream) {
+      return this.carrier.nativeId < 0;
+    },
+  })) {
+    Object.defineProperty(created, name, { get, configurable: true });
+  }
+  addSecureMethods(created);
+  return created;
 }
-for (const [name, get] of Object.entries({
-  nativeId(this: SecureStream) {
-    return this.carrier.nativeId;
-  },
-  bytesRead(this: SecureStream) {
-    return this.carrier.bytesRead;
-  },
-  bytesWritten(this: SecureStream) {
-    return this.carrier.bytesWritten;
-  },
-  pending(this: SecureStream) {
-    return this.carrier.nativeId < 0;
-  },
-})) {
-  Object.defineProperty(prototype, name, { get, configurable: true });
-}
-addSecureMethods(prototype);
 
 /** Lets the reactor hand the rest of a connection's text on as it comes. */
 export function startRaw(carrier: Carrier): void {

@@ -1,6 +1,7 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { native } from '../reactor/native.js';
 import { SUITES } from './cipher-suites.js';
+import { nodeCrypto } from './node-tls.js';
 import { isSelfSigned, issuerOf, type NativeContext } from './secure-context.js';
 
 const RESUMED = 1;
@@ -36,6 +37,7 @@ export class Security {
   }
   /** The client's certificates as it sent them; available only while the connection is open. */
   get chain(): X509Certificate[] {
+    const { X509Certificate } = nodeCrypto();
     this.#chain ??= native.stackCertificates(this.#id).map((der) => new X509Certificate(der));
     return this.#chain;
   }

@@ -1,0 +1,54 @@
+import type http from 'node:http';
+import type https from 'node:https';
+import { MAJOR } from '../node-version.js';
+import { isLoaded, nodeHttps } from '../tls/node-tls.js';
+
+/** What is done as an application begins to use `node:https`. */
+export interface HttpsUse {
+  /** `node:tls` is loaded, before it can have been used to serve. */
+  tlsLoaded(): void;
+  /** The first server is about to be created, or the module was there before: with `isLate`, servers are not announced. */
+  httpsLoaded(module: typeof https, isLate: boolean): void;
+  /** A server is being created. */
+  serverCreated(server: http.Server, options: unknown): void;
+}
+
+type StoreOptions = (this: http.Server, options: object) => void;
+
+/** Versions whose `node:https` takes this function from here when it is loaded, and calls it first in a server's constructor. */
+const TAKES_FUNCTION = MAJOR <= 26;
+const serverModule = process.getBuiltinModule('_http_server') as {
+  storeHTTPOptions?: StoreOptions;
+};
+
+/** Follows the use of `node:https`, without loading it. */
+export function followHttps({ tlsLoaded, httpsLoaded, serverCreated }: HttpsUse): void {
+  const { storeHTTPOptions } = serverModule;
+  if (isLoaded('https') || !TAKES_FUNCTION || typeof storeHTTPOptions !== 'function') {
+    httpsLoaded(nodeHttps(), true);
+    return;
+  }
+  if (isLoaded('tls')) tlsLoaded();
+  let isFirst = true;
+  const following: StoreOptions = function (options) {
+    storeHTTPOptions.call(this, options);
+    // HTTP/2 uses the function, too.
+    if (!isLoaded('https') || !(this instanceof nodeHttps().Server)) return;
+    if (isFirst) httpsLoaded(nodeHttps(), false);
+    isFirst = false;
+    serverCreated(this as unknown as http.Server, options);
+  };
+  Object.defineProperty(following, 'name', { value: 'storeHTTPOptions' });
+  Object.defineProperty(serverModule, 'storeHTTPOptions', {
+    configurable: true,
+    enumerable: true,
+    // `node:https` reads it when it has loaded `node:tls`.
+    get() {
+      if (isLoaded('tls')) tlsLoaded();
+      return following;
+    },
+    set(value: unknown) {
+      Object.defineProperty(serverModule, 'storeHTTPOptions', { value, writable: true });
+    },
+  });
+}

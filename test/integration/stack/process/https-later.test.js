@@ -1,0 +1,38 @@
+// `node:https` is not loaded by the stack, and has it when the application loads it, in whatever way.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { REGISTER } from '../../../fixtures/stack/pair.js';
+
+const FILE = fileURLToPath(new URL('../../../fixtures/stack/https-later.js', import.meta.url));
+const LIMIT = { timeout: 20_000 };
+
+async function run(...args) {
+  const all = ['--import', REGISTER, FILE, ...args];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, all, LIMIT);
+  assert.equal(stderr, '');
+  return JSON.parse(stdout);
+}
+
+test('a server of plain HTTP loads nothing of TLS', LIMIT, async () => {
+  assert.deepEqual(await run('http'), { loaded: [] });
+});
+
+for (const way of ['import', 'require', 'getBuiltinModule']) {
+  for (const create of ['createServer', 'Server', 'new Server', 'extends Server']) {
+    test(`https.${create} after ${way} is on the stack`, LIMIT, async () => {
+      assert.deepEqual(await run(way, create), {
+        loaded: [],
+        names: true,
+        limit: 7,
+        body: 'hello',
+        // With a context of its own, and with one that was created before the server.
+        requests: [1, 2],
+        reasons: {},
+        wrong: 'ERR_MILLRACE_USAGE',
+      });
+    });
+  }
+}
