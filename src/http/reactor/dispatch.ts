@@ -8,7 +8,7 @@ import { callBack } from '../request/contexts.js';
 import { complete } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
 import { parseTrailers } from '../request/request-head.js';
-import { countBodyBytes } from '../request/young-collection.js';
+import { countBodyBytes } from '../reactor/young-collection.js';
 import {
   collected,
   flush,

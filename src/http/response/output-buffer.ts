@@ -1,6 +1,7 @@
 import type { ServerSocket } from '../connection/socket.js';
 import { isObserved } from '../install/node-methods.js';
 import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
+import { countBodyBytes } from '../reactor/young-collection.js';
 import { callBack } from '../request/contexts.js';
 import { enqueue, flushBatch, isDue, isFull } from './write-batch.js';
 
@@ -100,6 +101,7 @@ export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
     const queued = functions.sendBytes(socket.nativeId, start, first, bytes, 0);
     length = start;
     socket.written(queued, first + bytes.length);
+    countBodyBytes(bytes.length);
   }
 }
 
