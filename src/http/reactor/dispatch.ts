@@ -8,7 +8,6 @@ import { callBack } from '../request/contexts.js';
 import { complete } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
 import { parseTrailers } from '../request/request-head.js';
-import { countBodyBytes } from '../reactor/young-collection.js';
 import {
   collected,
   flush,
@@ -41,6 +40,7 @@ import {
 } from './events.js';
 import { METHODS } from './methods.js';
 import { events, input, native, start } from './native.js';
+import { countBodyBytes } from './young-collection.js';
 
 /** Node's functions, kept in case the application replaces the global ones. */
 const { setImmediate } = timers;

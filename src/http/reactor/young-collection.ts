@@ -19,6 +19,8 @@ let bytes = 0;
 /** Fewest bytes outside since the last collection. */
 let least = Number.POSITIVE_INFINITY;
 let collect: (() => void) | undefined;
+/** Loaded with the first large body. */
+let v8: typeof import('node:v8') | undefined;
 
 /** Counts bytes of a body that the application was given, or has given. */
 export function countBodyBytes(count: number): void {
@@ -29,6 +31,7 @@ export function countBodyBytes(count: number): void {
 /** What is sent again and again is no garbage: the memory does not grow by it. */
 function checkGrowth(): void {
   bytes = 0;
+  v8 ??= process.getBuiltinModule('node:v8');
   const outside = v8.getHeapStatistics().external_memory;
   least = Math.min(least, outside);
   if (outside - least < MAX_GROWTH) return;
