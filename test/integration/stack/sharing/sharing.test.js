@@ -1,4 +1,4 @@
-// One port for several processes: whose a request is, and what nobody has.
+// One port for several processes: whose a request is, and what nobody has. One file, though long: all of it needs the same processes.
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
