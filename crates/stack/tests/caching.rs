@@ -1,6 +1,7 @@
 //! The output cache within the reactor: what a caller is not told, and what is stored of what it sends.
 
 use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -407,4 +408,40 @@ proptest! {
         world.rest();
         world.check();
     }
+}
+
+#[test]
+fn what_was_told_of_a_connection_stays_though_its_answer_fails() {
+    const BODY: &[u8] = b"the rest of a body";
+    let mut server = Server::new();
+    let (first, leaves, other) = (server.client(), server.client(), server.client());
+    assert_eq!(server.ask(&first, GET), [first.connection]);
+    let stored =
+        format!("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{}", "a".repeat(100_000));
+    server.answer(&first, stored.as_bytes());
+    let post = format!("POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", BODY.len());
+    assert_eq!(server.ask(&leaves, post.as_bytes()), [leaves.connection]);
+    // Answered before its body has arrived: the next one can be answered at once.
+    server.answer(&leaves, OK);
+    (&leaves.stream).write_all(&[BODY, GET].concat()).unwrap();
+    leaves.stream.shutdown(Shutdown::Read).unwrap();
+    (&other.stream).write_all(OTHER).unwrap();
+    let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
+    let mut batch = Batch::new(&mut events, &mut bytes);
+    server.reactor.turn(&mut batch).unwrap();
+    let count = batch.count();
+    let told: Vec<_> =
+        events.chunks(EVENT_LENGTH).take(count).map(|event| (event[0], event[1])).collect();
+    let of = |client: &Client| i32::try_from(client.connection).unwrap();
+    assert_eq!(
+        told,
+        [
+            (Kind::Body as i32, of(&leaves)),
+            (Kind::End as i32, of(&leaves)),
+            (Kind::Closed as i32, of(&leaves)),
+            (Kind::Request as i32, of(&other)),
+        ]
+    );
+    let start = usize::try_from(events[2]).unwrap();
+    assert_eq!(&bytes[start..start + BODY.len()], BODY);
 }

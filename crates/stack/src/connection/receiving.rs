@@ -179,7 +179,13 @@ impl Connection {
         let (taken, flow) = match self.take(cx, start, end) {
             Ok(Step::Next(at) | Step::Wait(at)) => (at, None),
             Ok(Step::Stop(at, flow)) => (at, Some(flow)),
-            Err(error) => return Some(self.broken(cx.batch, &error)),
+            Err(error) => {
+                // What was told before lies there.
+                if cx.batch.count() > before {
+                    cx.batch.used = cx.batch.used.max(end);
+                }
+                return Some(self.broken(cx.batch, &error));
+            }
         };
         self.keep(&cx.batch.bytes[taken..end]);
         // Where nothing was told, the memory is free for others.
