@@ -53,6 +53,8 @@ pub(crate) struct Effects {
     pub(crate) answered: bool,
     /// The caller has a request, and had none before.
     pub(crate) asked: bool,
+    /// A request is complete whose response was before.
+    pub(crate) completed: bool,
     /// A request has removed entries of the cache.
     pub(crate) invalidated: bool,
     /// The end of a handshake is to be sent, with the first response if there is one.

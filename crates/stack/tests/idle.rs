@@ -9,6 +9,7 @@ use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
 use millrace_stack::{Reactor, Settings};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const KEEP_ALIVE: Duration = Duration::from_millis(5);
 /// Far more than it takes.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -100,4 +101,22 @@ fn a_number_that_is_used_again_is_told_to_be_idle_once() {
     server.reactor.send(connection, b"x", 1, false).unwrap();
     assert_eq!(server.told(LIMIT, Some(Kind::Idle)), [Kind::Idle as i32]);
     assert_eq!(server.told(4 * KEEP_ALIVE, None), []);
+}
+
+#[test]
+fn a_connection_is_idle_after_a_body_that_ends_long_after_its_response() {
+    for part in [&b"12345"[..], b"1"] {
+        let mut server = Server::new();
+        let (client, connection) = server.request();
+        server.reactor.send(connection, OK, 1, false).unwrap();
+        (&client).write_all(b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n").unwrap();
+        (&client).write_all(part).unwrap();
+        server.told(LIMIT, Some(Kind::Body));
+        server.reactor.send(connection, OK, 1, false).unwrap();
+        let told = server.told(4 * KEEP_ALIVE, Some(Kind::Idle));
+        assert!(!told.contains(&(Kind::Idle as i32)), "a body arrives");
+        (&client).write_all(&b"123456"[part.len()..]).unwrap();
+        let told = server.told(LIMIT, Some(Kind::Idle));
+        assert_eq!(told.last(), Some(&(Kind::Idle as i32)));
+    }
 }

@@ -326,13 +326,13 @@ impl Connection {
                 if behind == end
                     && let BodyEvent::End { .. } = decoder.next(&[], &cx.limits)
                 {
-                    self.complete(cx.batch, Span::default());
+                    self.complete(cx, Span::default());
                 }
                 Step::Next(behind)
             }
             BodyEvent::More { consumed } => Step::Wait(at + consumed),
             BodyEvent::End { consumed, trailers: (start, end) } => {
-                self.complete(cx.batch, Span::new(at + start, at + end));
+                self.complete(cx, Span::new(at + start, at + end));
                 Step::Next(at + consumed)
             }
             BodyEvent::Unsure { at: offset } => {
@@ -429,8 +429,9 @@ impl Connection {
         self.read_state = ReadState::Body(BodyDecoder::new(framing));
     }
 
-    fn complete(&mut self, batch: &mut Batch<'_>, trailers: Span) {
-        batch.push(self.id, Event::End { trailers });
+    fn complete(&mut self, cx: &mut Receiving<'_, '_>, trailers: Span) {
+        cx.batch.push(self.id, Event::End { trailers });
+        cx.effects.completed |= self.lane.in_flight == 0;
         self.next_head();
     }
 

@@ -89,6 +89,9 @@ impl Reactor {
         if effects.answered {
             self.on_answered(id);
         }
+        if effects.completed {
+            self.rest(id, self.now);
+        }
     }
 
     pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>) {
