@@ -2,6 +2,7 @@
 //!
 //! - `MILLRACE_SEED`: runs this one alone
 //! - `MILLRACE_SECONDS`: for how long
+//! - `MILLRACE_FIRST_SEED`: from which on; by default anywhere
 
 #![expect(clippy::disallowed_methods, reason = "how long tests run is a matter of real time")]
 
@@ -64,7 +65,7 @@ fn whatever_the_seed() {
         return;
     }
     let limit = Duration::from_secs(number("MILLRACE_SECONDS").unwrap_or(20));
-    let first = fastrand::u64(..u64::MAX / 2);
+    let first = number("MILLRACE_FIRST_SEED").unwrap_or_else(|| fastrand::u64(..u64::MAX / 2));
     let seeds = Seeds {
         next: AtomicU64::new(first),
         steps: AtomicU64::new(0),
