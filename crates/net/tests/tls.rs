@@ -457,24 +457,24 @@ fn discarded_bytes_are_counted_and_those_behind_them_are_read() {
     }
 }
 
-#[test]
-fn a_close_that_is_announced_in_the_handshake_is_an_early_end() {
-    let server = Server::start(|mut socket| {
+/// The error of a client whose hello is answered by this alert.
+fn answered_by(alert: [u8; 2]) -> io::Error {
+    let server = Server::start(move |mut socket| {
         read_hello(&mut socket)?;
-        socket.write_all(&[21, 3, 3, 0, 2, 1, 0])
+        socket.write_all(&[21, 3, 3, 0, 2, alert[0], alert[1]])
     });
     let error = exchange(&server, &tls(&TlsOptions::default())).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
     server.stop();
+    error
+}
+
+#[test]
+fn a_close_that_is_announced_in_the_handshake_is_an_early_end() {
+    assert_eq!(answered_by([1, 0]).kind(), ErrorKind::UnexpectedEof);
 }
 
 #[test]
 fn an_alert_in_the_handshake_is_an_error_of_tls() {
-    let server = Server::start(|mut socket| {
-        read_hello(&mut socket)?;
-        socket.write_all(&[21, 3, 3, 0, 2, 2, 40])
-    });
-    let error = exchange(&server, &tls(&TlsOptions::default())).unwrap_err();
+    let error = answered_by([2, 40]);
     assert!(is_tls_error(&error), "{error:?}");
-    server.stop();
 }
