@@ -1,14 +1,17 @@
 import type http from 'node:http';
 import type https from 'node:https';
 import { MAJOR } from '../node-version.js';
-import { isLoaded, nodeHttps } from '../tls/node-tls.js';
+import { findHttpsPrototype, isLoaded, nodeHttps } from '../tls/node-tls.js';
 
 /** What is done as an application begins to use `node:https`. */
 export interface HttpsUse {
   /** `node:tls` is loaded, before it can have been used to serve. */
   tlsLoaded(): void;
-  /** The first server is about to be created, or the module was there before: with `isLate`, servers are not announced. */
-  httpsLoaded(module: typeof https, isLate: boolean): void;
+  /**
+   * The first server is about to be created, which has this prototype of Node's; or the module was there before, is given, and
+   * servers are not announced.
+   */
+  httpsLoaded(prototype: object, module?: typeof https): void;
   /** A server is being created. */
   serverCreated(server: http.Server, options: unknown): void;
 }
@@ -25,16 +28,18 @@ const serverModule = process.getBuiltinModule('_http_server') as {
 export function followHttps({ tlsLoaded, httpsLoaded, serverCreated }: HttpsUse): void {
   const { storeHTTPOptions } = serverModule;
   if (isLoaded('https') || !TAKES_FUNCTION || typeof storeHTTPOptions !== 'function') {
-    httpsLoaded(nodeHttps(), true);
+    const { prototype } = nodeHttps().Server;
+    httpsLoaded(findHttpsPrototype(prototype) ?? prototype, nodeHttps());
     return;
   }
   if (isLoaded('tls')) tlsLoaded();
   let isFirst = true;
   const following: StoreOptions = function (options) {
     storeHTTPOptions.call(this, options);
+    const prototype = findHttpsPrototype(Object.getPrototypeOf(this));
     // HTTP/2 uses the function, too.
-    if (!isLoaded('https') || !(this instanceof nodeHttps().Server)) return;
-    if (isFirst) httpsLoaded(nodeHttps(), false);
+    if (prototype === undefined) return;
+    if (isFirst) httpsLoaded(prototype);
     isFirst = false;
     serverCreated(this as unknown as http.Server, options);
   };

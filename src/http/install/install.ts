@@ -27,7 +27,7 @@ export function install(): void {
     installPrefixes(nodeHttp.Server.prototype);
     followHttps({
       tlsLoaded() {},
-      httpsLoaded: ({ Server }) => installPrefixes(Server.prototype),
+      httpsLoaded: installPrefixes,
       serverCreated() {},
     });
     return;
@@ -35,9 +35,9 @@ export function install(): void {
   installStack(nodeHttp.Server.prototype);
   followHttps({
     tlsLoaded: installSecureContext,
-    httpsLoaded(module, isLate) {
-      installSecureStack(module.Server.prototype);
-      if (isLate && !isOff) applyOptionsIn(module);
+    httpsLoaded(prototype, module) {
+      installSecureStack(prototype);
+      if (module && !isOff) applyOptionsIn(module);
     },
     serverCreated(server, options) {
       if (!isOff) applyOptions(server, options);

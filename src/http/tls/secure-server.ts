@@ -19,7 +19,7 @@ import { input, native } from '../reactor/native.js';
 import { flushAll } from '../response/output-buffer.js';
 import { type HttpServer, NativeServer, sockets } from '../server/native-server.js';
 import { authorizationError } from './client-certificate.js';
-import { isLoaded, nodeHttps, nodeTls } from './node-tls.js';
+import { findHttpsPrototype, nodeTls } from './node-tls.js';
 import { type NativeContext, nativeContext } from './secure-context.js';
 import { prepareSecureSockets, SecureSocket, Underlying } from './secure-socket.js';
 import { becomeStream, Carrier, type SecureStream, startRaw } from './secure-stream.js';
@@ -435,7 +435,7 @@ function parseProtocols(encoded: Buffer | undefined): Buffer[] {
 }
 
 export function isSecure(server: HttpServer): server is SecureHttpServer {
-  return isLoaded('https') && server instanceof nodeHttps().Server;
+  return findHttpsPrototype(Object.getPrototypeOf(server)) !== undefined;
 }
 
 /** Dispatches the TLS events of the reactor. */
