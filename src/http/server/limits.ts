@@ -127,9 +127,14 @@ function readResponseTimeoutStatus(): number {
 function readResponseTimeout(): number {
   const text = process.env.MILLRACE_RESPONSE_TIMEOUT;
   if (!text) return LIMITS.responseTimeout.fallback;
-  if (/^\d+$/.test(text)) return Number(text);
+  if (text === '0') return 0;
   if (hasDurationUnit(text)) return parseDuration(text, 'MILLRACE_RESPONSE_TIMEOUT');
+  if (/^\d+$/.test(text)) {
+    throw usageError(
+      `MILLRACE_RESPONSE_TIMEOUT needs a unit, such as ${text}ms or ${text}s (got '${text}')`,
+    );
+  }
   throw usageError(
-    `MILLRACE_RESPONSE_TIMEOUT must be milliseconds or a duration with a unit, such as 500ms, 3s or 1m30s (got '${text}')`,
+    `MILLRACE_RESPONSE_TIMEOUT must be a duration with a unit, such as 500ms, 3s or 1m30s (got '${text}')`,
   );
 }
