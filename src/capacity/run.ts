@@ -7,14 +7,13 @@ import { checkOptions } from '../validation/shape.js';
 import { packageVersion } from '../version.js';
 import { Budget } from './budget.js';
 import { CAPACITY_OPTIONS } from './option-schema.js';
-import type { CapacityOptions } from './options.js';
+import { type CapacityOptions, MIN_BUDGET_MS } from './options.js';
 import type { CapacityProgress, CapacityResult, Search, Sweep } from './result.js';
 import { searchRate } from './search.js';
 import { sweepConnections } from './sweep.js';
 import { CapacityTarget } from './target.js';
 
 const DEFAULT_BUDGET_MS = 60_000;
-const MIN_BUDGET_MS = 5000;
 
 /** Maximum connections of a sweep: beyond the knee of most services, and within the usual limit of descriptors. */
 const MAX_SWEEP_CONNECTIONS = 1024;

@@ -1,3 +1,4 @@
+import { MIN_BUDGET_MS } from '../../capacity/options.js';
 import type { CapacityOptions } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
 import type { CommandFlags } from './command-flags.js';
@@ -49,11 +50,16 @@ const OWN: Flag<CapacityInvocation>[] = [
       slo.push(value);
     },
   },
-  duration('budget', 'budget', {
-    fallback: '60s',
-    help: 'time for everything',
-    details: 'At least 5 s. More time makes intervals narrower.',
-  }),
+  duration(
+    'budget',
+    'budget',
+    {
+      fallback: '60s',
+      help: 'time for everything',
+      details: 'At least 5 s. More time makes intervals narrower.',
+    },
+    MIN_BUDGET_MS,
+  ),
   toggle('even', 'arrivals', 'constant', {
     help: 'space the arrivals of a rate evenly',
     details:

@@ -38,11 +38,16 @@ const { count, duration, toggle } = storeIn(({ own }: ExplainInvocation) => own)
 const invocation = storeIn((invocation: ExplainInvocation) => invocation);
 
 const OWN: Flag<ExplainInvocation>[] = [
-  duration('budget', 'budget', {
-    fallback: '60s',
-    help: 'time for everything',
-    details: 'At least 15 s. What was not tried for want of time is said.',
-  }),
+  duration(
+    'budget',
+    'budget',
+    {
+      fallback: '60s',
+      help: 'time for everything',
+      details: 'At least 15 s. What was not tried for want of time is said.',
+    },
+    MIN_BUDGET_MS,
+  ),
   reinterpret(
     {
       name: 'duration',

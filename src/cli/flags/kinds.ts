@@ -45,8 +45,13 @@ export interface FlagKinds<Into, Target> {
     choices: readonly (Target[Field] & string)[],
     description: Description,
   ): Flag<Into>;
-  /** A duration, stored in milliseconds. */
-  duration(name: string, field: FieldsFor<Target, number>, description: Description): Flag<Into>;
+  /** A duration of at least `minMs`, stored in milliseconds. */
+  duration(
+    name: string,
+    field: FieldsFor<Target, number>,
+    description: Description,
+    minMs?: number,
+  ): Flag<Into>;
   /** A whole number within a range. */
   count(
     name: string,
@@ -96,8 +101,12 @@ export function storeIn<Into, Target extends object>(
         }
         return value;
       }),
-    duration: (name, field, description) =>
-      store(name, field, { value: 'TIME', ...description }, parseFlagDuration),
+    duration: (name, field, description, minMs = 0) =>
+      store(name, field, { value: 'TIME', ...description }, (value, flag) => {
+        const ms = parseFlagDuration(value, flag);
+        if (ms < minMs) throw mustBe(flag, `at least ${minMs / 1000}s`, value);
+        return ms;
+      }),
     count: (name, field, range, description) =>
       store(name, field, { value: 'N', ...description }, (value, flag) =>
         parseCount(value, flag, range),

@@ -104,7 +104,7 @@ const BAD_INPUT = [
     ['--slo', 'throughput>5', 'h'],
     /slo must be about latency, errors or timeouts \(got 'throughput>5'\)/,
   ],
-  [['--budget', '1s', 'h'], /^millrace: budget must be at least 5s \(got 1000ms\)$/],
+  [['--budget', '1s', 'h'], /^millrace: --budget must be at least 5s \(got 1s\)$/],
   [['--budget', 'soon', 'h'], /^millrace: --budget must be a duration such as .* \(got soon\)/],
   [['-d', '5s', 'h'], /^millrace: -d is not supported: .* --budget 60s$/],
   [['-n', '5', 'h'], /^millrace: -n is not supported: .* --budget 60s$/],

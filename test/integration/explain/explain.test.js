@@ -82,7 +82,7 @@ describe('runs that are refused in one line', { concurrency: 3 }, () => {
 
   test('explain is refused without a server', limits, () => refused(2, /explain needs a server/));
   test('explain is refused with too small a budget', limits, () =>
-    refused(2, /budget must be at least 15s \(got 5s\)/, '--budget', '5s', 'http://127.0.0.1:9/'),
+    refused(2, /--budget must be at least 15s \(got 5s\)/, '--budget', '5s', 'http://127.0.0.1:9/'),
   );
   test('explain is refused with a pid that no process has', limits, () =>
     refused(2, /pid 4194300: there is no such process/, '--pid', '4194300', 'http://127.0.0.1:9/'),
