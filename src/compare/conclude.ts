@@ -4,7 +4,7 @@ import { readRun } from './figures.js';
 import { evaluateRatioCondition } from './ratio-condition.js';
 import type { ComparisonResult, Metric } from './result.js';
 import { compareRuns, DEFAULT_CONFIDENCE } from './rows.js';
-import type { CompareSettings } from './settings.js';
+import type { CompareSettings } from './servers/settings.js';
 import { describeFailureDifference, type SideResult, summarizeWarnings } from './warnings.js';
 
 /** What a comparison has measured. */

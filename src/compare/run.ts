@@ -3,10 +3,10 @@ import { checkOptions } from '../validation/shape.js';
 import { COMPARE_OPTIONS } from './option-schema.js';
 import type { CompareOptions } from './options.js';
 import type { CompareProgress, ComparisonResult } from './result.js';
-import { compareServers } from './servers.js';
-import { readSettings } from './settings.js';
-import { isStored } from './sides.js';
-import { compareStored } from './stored-comparison.js';
+import { compareServers } from './servers/servers.js';
+import { readSettings } from './servers/settings.js';
+import { isStored } from './servers/sides.js';
+import { compareStored } from './stored/stored-comparison.js';
 
 /** Checks the options, and compares what the two sides are. */
 export async function run(

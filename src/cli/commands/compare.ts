@@ -1,4 +1,4 @@
-import { expandPattern } from '../../compare/stored.js';
+import { expandPattern } from '../../compare/stored/stored.js';
 import { type ComparisonResult, compare } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare-flags.js';

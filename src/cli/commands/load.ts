@@ -41,7 +41,7 @@ async function runAndReport(invocation: Invocation): Promise<number> {
   const { options, strict, failOn, baseline } = invocation;
   checkOutputs(invocation);
   if (baseline !== undefined) {
-    await (await import('../../compare/baseline.js')).checkBaseline(baseline, options);
+    await (await import('../../compare/stored/baseline.js')).checkBaseline(baseline, options);
   }
   const conditions = failOn.map(({ text }) => text);
   const abortOnFail = invocation.abortOnFail ? conditions : [];

@@ -1,24 +1,24 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { MillraceError, usageError } from '../errors.js';
-import { count } from '../format/units.js';
-import { runLoad } from '../load/engine/run.js';
-import { buildPlan } from '../load/plan/plan.js';
-import type { LoadResult, Warning } from '../load/result.js';
-import { withTemporaryFolder } from '../process/temporary-folder.js';
+import { MillraceError, usageError } from '../../errors.js';
+import { count } from '../../format/units.js';
+import { runLoad } from '../../load/engine/run.js';
+import { buildPlan } from '../../load/plan/plan.js';
+import type { LoadResult, Warning } from '../../load/result.js';
+import { withTemporaryFolder } from '../../process/temporary-folder.js';
+import { chooseMetric, conclude } from '../conclude.js';
+import { readRun } from '../figures.js';
+import type { CompareOptions } from '../options.js';
+import { checkConditionNames } from '../ratio-condition.js';
+import type { CompareProgress, ComparisonResult } from '../result.js';
+import { measureVerdictRatio, wantsMoreRuns } from '../stopping.js';
+import type { SideResult } from '../warnings.js';
 import { MAX_ASKED } from './answers.js';
 import { checkAnswers } from './check-answers.js';
-import { chooseMetric, conclude } from './conclude.js';
-import { readRun } from './figures.js';
-import type { CompareOptions } from './options.js';
 import { ComparisonProgress } from './progress.js';
-import { checkConditionNames } from './ratio-condition.js';
-import type { CompareProgress, ComparisonResult } from './result.js';
 import { type CompareSettings, readSharedLoad } from './settings.js';
 import { type LiveSide, readLiveSide, runOnSide } from './sides.js';
 import { readStackShare } from './stack.js';
-import { measureVerdictRatio, wantsMoreRuns } from './stopping.js';
-import type { SideResult } from './warnings.js';
 
 /** Compares two servers by runs that alternate between them. */
 export async function compareServers(

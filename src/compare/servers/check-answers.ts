@@ -1,7 +1,7 @@
-import { usageError } from '../errors.js';
-import { describeAnswerDifference } from './answer-difference.js';
+import { usageError } from '../../errors.js';
+import { describeAnswerDifference } from '../differences/answer-difference.js';
+import type { SideName } from '../result.js';
 import { type RequestAnswers, takeAnswers } from './answers.js';
-import type { SideName } from './result.js';
 import { type LiveSide, runOnSide } from './sides.js';
 
 interface CheckOptions {

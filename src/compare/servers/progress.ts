@@ -1,5 +1,5 @@
-import { share } from '../format/units.js';
-import type { CompareProgress, Ratio, SideName } from './result.js';
+import { share } from '../../format/units.js';
+import type { CompareProgress, Ratio, SideName } from '../result.js';
 
 /** The time budget of a comparison, and the reporting of its progress. */
 export class ComparisonProgress {

@@ -1,6 +1,6 @@
-import { plural } from '../format/units.js';
-import type { PlanSummary } from '../load/result.js';
-import { describeValue } from '../validation/shape.js';
+import { plural } from '../../format/units.js';
+import type { PlanSummary } from '../../load/result.js';
+import { describeValue } from '../../validation/shape.js';
 
 /** What two runs of the same load need not share: where the servers are, and what is read elsewhere. */
 const NOT_COMPARED = new Set(['targets', 'addresses', 'command', 'seed']);

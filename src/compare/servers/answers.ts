@@ -1,12 +1,12 @@
-import { DEFAULTS } from '../load/defaults.js';
-import { measure } from '../load/engine/measure.js';
-import { withServer } from '../load/engine/run.js';
-import { Snapshots } from '../load/engine/snapshots.js';
-import type { LoadOptions } from '../load/options.js';
-import type { Plan } from '../load/plan/plan.js';
-import type { LoadResult } from '../load/result.js';
-import type { ResponseSummary } from './answer-difference.js';
-import { findPath } from './plan-difference.js';
+import { DEFAULTS } from '../../load/defaults.js';
+import { measure } from '../../load/engine/measure.js';
+import { withServer } from '../../load/engine/run.js';
+import { Snapshots } from '../../load/engine/snapshots.js';
+import type { LoadOptions } from '../../load/options.js';
+import type { Plan } from '../../load/plan/plan.js';
+import type { LoadResult } from '../../load/result.js';
+import type { ResponseSummary } from '../differences/answer-difference.js';
+import { findPath } from '../differences/plan-difference.js';
 import type { LiveSide } from './sides.js';
 
 /** The answers to one request of the mix. */

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { usageError } from '../errors.js';
-import type { LoadResult } from '../load/result.js';
-import { readResultFile, type UncheckedResult } from '../result-file.js';
-import { isObject } from '../validation/shape.js';
+import { usageError } from '../../errors.js';
+import type { LoadResult } from '../../load/result.js';
+import { readResultFile, type UncheckedResult } from '../../result-file.js';
+import { isObject } from '../../validation/shape.js';
 
 /** Reads the results of a load that files hold; each may be a pattern with `*` and `?` in its parts. */
 export function readStoredResults(files: readonly string[]): LoadResult[] {

@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { MillraceError, usageError } from '../errors.js';
-import type { LoadOptions } from '../load/options.js';
-import { maskArguments, maskText, maskUrl } from '../masking/text.js';
-import { shellQuote } from '../process/command/shell-quote.js';
-import type { CommandOptions } from '../process/command/spawn.js';
-import type { CompareOptions, CompareSide } from './options.js';
-import type { Side, SideName } from './result.js';
+import { MillraceError, usageError } from '../../errors.js';
+import type { LoadOptions } from '../../load/options.js';
+import { maskArguments, maskText, maskUrl } from '../../masking/text.js';
+import { shellQuote } from '../../process/command/shell-quote.js';
+import type { CommandOptions } from '../../process/command/spawn.js';
+import type { CompareOptions, CompareSide } from '../options.js';
+import type { Side, SideName } from '../result.js';
 import { buildStackEnvironment } from './stack.js';
 
 /** A side whose server is loaded. */

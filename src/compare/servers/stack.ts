@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { StackShare } from './result.js';
+import type { StackShare } from '../result.js';
 
-const REGISTER = new URL('../http/register.js', import.meta.url).href;
+const REGISTER = new URL('../../http/register.js', import.meta.url).href;
 
 /**
  * Builds the environment of a command that is to run on Millrace's HTTP stack and to write its statistics to `statsFile`,

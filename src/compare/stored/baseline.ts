@@ -1,7 +1,7 @@
-import { usageError } from '../errors.js';
-import type { LoadOptions } from '../load/options.js';
-import { buildPlan } from '../load/plan/plan.js';
-import { findPlanDifference } from './plan-difference.js';
+import { usageError } from '../../errors.js';
+import type { LoadOptions } from '../../load/options.js';
+import { buildPlan } from '../../load/plan/plan.js';
+import { findPlanDifference } from '../differences/plan-difference.js';
 import { readStoredResults } from './stored.js';
 
 /** Refuses, before a load, an earlier result that its result cannot be compared with. */

@@ -1,13 +1,13 @@
-import { usageError } from '../errors.js';
-import { conclude } from './conclude.js';
-import type { CompareOptions, CompareSide } from './options.js';
-import { findPlanDifference } from './plan-difference.js';
-import { checkConditionNames } from './ratio-condition.js';
-import type { ComparisonResult, SideName } from './result.js';
-import type { CompareSettings } from './settings.js';
-import { describeSide } from './sides.js';
+import { usageError } from '../../errors.js';
+import { conclude } from '../conclude.js';
+import { findPlanDifference } from '../differences/plan-difference.js';
+import type { CompareOptions, CompareSide } from '../options.js';
+import { checkConditionNames } from '../ratio-condition.js';
+import type { ComparisonResult, SideName } from '../result.js';
+import type { CompareSettings } from '../servers/settings.js';
+import { describeSide } from '../servers/sides.js';
+import type { SideResult } from '../warnings.js';
 import { readStoredResults } from './stored.js';
-import type { SideResult } from './warnings.js';
 
 /** Compares stored results; nothing is run. */
 export function compareStored(
