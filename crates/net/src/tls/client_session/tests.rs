@@ -92,6 +92,11 @@ impl Pair {
 
     /// Takes the server's bytes to the client, in parts.
     fn deliver_to_client(&mut self) {
+        self.deliver_to_client_and(|_| {});
+    }
+
+    /// The same; something is done after each part.
+    fn deliver_to_client_and(&mut self, mut after_part: impl FnMut(&mut Self)) {
         let incoming = std::mem::take(&mut self.incoming);
         let mut bytes = &incoming[..];
         while !bytes.is_empty() {
@@ -106,6 +111,7 @@ impl Pair {
             self.client.receive(received, &mut self.outgoing, |bytes| {
                 text.extend_from_slice(bytes);
             });
+            after_part(self);
         }
     }
 
@@ -180,6 +186,48 @@ proptest! {
         parts in prop::collection::vec(prop_oneof![1usize..40, 1usize..20_000], 1..20),
     ) {
         everything(if tls12 { &TLS12 } else { &TLS13 }, fragment, &parts);
+    }
+
+    /// The beginning of a record, or of a session ticket in several of them, is kept meanwhile.
+    #[test]
+    fn the_client_writes_between_any_parts(
+        tls12 in any::<bool>(),
+        fragment in 32usize..600,
+        parts in prop::collection::vec(prop_oneof![1usize..40, 1usize..2000], 1..20),
+    ) {
+        let version = if tls12 { &TLS12 } else { &TLS13 };
+        let mut pair = Pair::connected(version, Some(fragment), &parts);
+        let text = pattern(5000);
+        pair.server_writes(&text);
+        pair.deliver_to_client_and(|pair| assert_eq!(pair.client_writes(b"one"), b"one"));
+        prop_assert!(pair.text == text, "the text has changed");
+        prop_assert!(!pair.client.end().unwrap());
+    }
+
+    /// What is no TLS, in the place of the server's next record, is refused or waits, and is no text.
+    #[test]
+    fn any_bytes_are_refused_or_wait(
+        handshake in any::<bool>(),
+        header in prop_oneof![
+            Just(Vec::new()),
+            (20u8..25, 0u16..600).prop_map(|(kind, length)| [&[kind, 3, 3][..], &length.to_be_bytes()].concat()),
+        ],
+        bytes in prop::collection::vec(any::<u8>(), 0..2000),
+        parts in prop::collection::vec(1usize..2000, 1..20),
+    ) {
+        let mut pair = if handshake {
+            Pair::new(&TLS13, None, &parts)
+        } else {
+            let mut pair = Pair::connected(&TLS13, None, &parts);
+            pair.deliver_to_client();
+            pair
+        };
+        pair.incoming.extend_from_slice(&header);
+        pair.incoming.extend_from_slice(&bytes);
+        pair.deliver_to_client();
+        prop_assert!(pair.text.is_empty());
+        let waits = pair.client.end().is_ok();
+        prop_assert_eq!(pair.client.seal(b"text", &mut Vec::new(), 0).is_ok(), waits && !handshake);
     }
 
     /// Bytes that were changed give an error or an end, and no other text.
