@@ -32,7 +32,6 @@ export function followHttps({ tlsLoaded, httpsLoaded, serverCreated }: HttpsUse)
     httpsLoaded(findHttpsPrototype(prototype) ?? prototype, nodeHttps());
     return;
   }
-  if (isLoaded('tls')) tlsLoaded();
   let isFirst = true;
   const following: StoreOptions = function (options) {
     storeHTTPOptions.call(this, options);
@@ -44,16 +43,17 @@ export function followHttps({ tlsLoaded, httpsLoaded, serverCreated }: HttpsUse)
     serverCreated(this as unknown as http.Server, options);
   };
   Object.defineProperty(following, 'name', { value: 'storeHTTPOptions' });
-  Object.defineProperty(serverModule, 'storeHTTPOptions', {
-    configurable: true,
-    enumerable: true,
-    // `node:https` reads it when it has loaded `node:tls`.
-    get() {
-      if (isLoaded('tls')) tlsLoaded();
-      return following;
-    },
-    set(value: unknown) {
-      Object.defineProperty(serverModule, 'storeHTTPOptions', { value, writable: true });
-    },
-  });
+  const set = (value: unknown) => {
+    Object.defineProperty(serverModule, 'storeHTTPOptions', { value, writable: true });
+  };
+  // `node:https` reads it when it has loaded `node:tls`. From then on it is the property that it was.
+  const get = () => {
+    if (isLoaded('tls')) {
+      set(following);
+      tlsLoaded();
+    }
+    return following;
+  };
+  Object.defineProperty(serverModule, 'storeHTTPOptions', { get, set });
+  get();
 }

@@ -28,6 +28,7 @@ for (const way of ['import', 'require', 'getBuiltinModule']) {
     test(`https.${create} after ${way} is on the stack`, LIMIT, async () => {
       assert.deepEqual(await run(way, create), {
         loaded: [],
+        taken: ['function', { writable: true, enumerable: true, configurable: true }],
         names: true,
         limit: 7,
         body: 'hello',
