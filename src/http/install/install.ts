@@ -44,7 +44,10 @@ export function install(): void {
     },
   });
   if (isOff) return;
+  const { Server } = nodeHttp;
   applyOptionsIn(nodeHttp);
+  const origin = process.getBuiltinModule('_http_server') as { Server: unknown };
+  if (origin.Server === Server) origin.Server = nodeHttp.Server;
   // Who lists what is in the module finds Node's own.
   const value = packageVersion();
   Object.defineProperty(target, 'millraceVersion', { value, writable: true, configurable: true });

@@ -65,6 +65,7 @@ export function installSecureContext(): void {
     remembered.set(created.context, kept);
     return created;
   } as typeof createSecureContext;
+  Object.defineProperty(tls.createSecureContext, 'name', { value: 'createSecureContext' });
   syncBuiltinESMExports();
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import tls from 'node:tls';
 import '../../../../dist/http/register.js';
 import * as ownHttps from '../../../../dist/http/https.js';
 import * as ownHttp from '../../../../dist/http/index.js';
@@ -18,6 +19,20 @@ test('millrace/http and millrace/https are of the stack that millrace/register h
 test('--require loads the stack that --import loads', { skip: major < 22 && minor < 19 }, () => {
   const { install } = createRequire(import.meta.url)('../../../../dist/http/stack.cjs');
   assert.equal(install, ownHttp.install);
+});
+
+test("what the stack puts in the place of Node's is there wherever Node has it, by the same name", () => {
+  const origin = process.getBuiltinModule('_http_server');
+  assert.equal(origin.Server, http.Server);
+  assert.equal(http.Server.prototype.constructor, http.Server);
+  for (const [module, name] of [
+    [http, 'Server'],
+    [http, 'createServer'],
+    [ownHttps.default, 'createServer'],
+    [tls, 'createSecureContext'],
+  ]) {
+    assert.equal(module[name].name, name);
+  }
 });
 
 test('an error of the stack is a MillraceError of the package', () => {
