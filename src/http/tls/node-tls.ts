@@ -18,7 +18,10 @@ export function nodeHttps(): typeof https {
   return process.getBuiltinModule('node:https');
 }
 
-const { moduleLoadList } = process as unknown as { moduleLoadList?: string[] };
+// In the sandbox of a test runner `process` is a copy, as old as the sandbox.
+const { moduleLoadList } = process.getBuiltinModule('node:process') as {
+  moduleLoadList?: string[];
+};
 const loaded = new Set<string>();
 
 /** Whether a module of Node's is loaded, by whomever; `true` if Node does not tell. */

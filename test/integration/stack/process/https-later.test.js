@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { REGISTER } from '../../../fixtures/stack/pair.js';
 
 const FILE = fileURLToPath(new URL('../../../fixtures/stack/https-later.js', import.meta.url));
+const STACK = fileURLToPath(new URL('../../../../dist/http/stack.cjs', import.meta.url));
 const LIMIT = { timeout: 20_000 };
 
 const CLASSES = ['createServer', 'Server', 'new Server', 'extends Server'];
@@ -40,3 +41,25 @@ for (const way of ['import', 'require', 'getBuiltinModule']) {
     });
   }
 }
+
+// As the sandboxes of test runners have them.
+const SANDBOX = `
+const { readFileSync } = require('node:fs');
+const { dirname } = require('node:path');
+const file = process.argv[1];
+const copy = Object.create(process, { moduleLoadList: { value: [...process.moduleLoadList] } });
+const https = require('node:https');
+const stack = { exports: {} };
+new Function('module', 'exports', 'require', '__dirname', 'process', readFileSync(file, 'utf8'))
+  .call(stack, stack, stack.exports, require, dirname(file), copy);
+stack.exports.register();
+console.log(typeof https.createServer().stats);`;
+
+test(
+  'https that is loaded is seen from a sandbox whose process object is a copy',
+  LIMIT,
+  async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', SANDBOX, STACK], LIMIT);
+    assert.equal(stdout, 'function\n');
+  },
+);
