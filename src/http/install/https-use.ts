@@ -36,15 +36,16 @@ export function followHttps({ tlsLoaded, httpsLoaded, serverCreated }: HttpsUse)
   const following: StoreOptions = function (options) {
     storeHTTPOptions.call(this, options);
     const prototype = findHttpsPrototype(Object.getPrototypeOf(this));
-    // HTTP/2 uses the function, too.
-    if (prototype === undefined) return;
+    // HTTP/2 uses the function, too; and the application may have frozen the prototype.
+    if (prototype === undefined || !Object.isExtensible(prototype)) return;
     if (isFirst) httpsLoaded(prototype);
     isFirst = false;
     serverCreated(this as unknown as http.Server, options);
   };
   Object.defineProperty(following, 'name', { value: 'storeHTTPOptions' });
   const set = (value: unknown) => {
-    Object.defineProperty(serverModule, 'storeHTTPOptions', { value, writable: true });
+    // Does nothing where the application has frozen the module.
+    Reflect.defineProperty(serverModule, 'storeHTTPOptions', { value, writable: true });
   };
   // `node:https` reads it when it has loaded `node:tls`. From then on it is the property that it was.
   const get = () => {

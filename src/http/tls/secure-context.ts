@@ -54,6 +54,7 @@ export function installSecureContext(): void {
   if (isInstalled || isOff) return;
   isInstalled = true;
   const tls = nodeTls();
+  if (Object.isFrozen(tls)) return;
   const { createSecureContext } = tls;
   tls.createSecureContext = function (this: unknown, options) {
     const created = createSecureContext.call(this, options);

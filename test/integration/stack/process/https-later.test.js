@@ -63,3 +63,16 @@ test(
     assert.equal(stdout, 'function\n');
   },
 );
+
+const FROZEN = `
+Object.freeze(process.getBuiltinModule('_http_server'));
+const tls = Object.freeze(require('node:tls'));
+const https = require('node:https');
+Object.freeze(https.Server.prototype);
+console.log(typeof https.createServer().listen, typeof tls.createSecureContext().context);`;
+
+test('modules that the application has frozen are left as they are', LIMIT, async () => {
+  const all = ['--import', REGISTER, '-e', FROZEN];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, all, LIMIT);
+  assert.deepEqual([stdout, stderr], ['function object\n', '']);
+});
