@@ -6,13 +6,10 @@ import {
   buildKey,
   type CallFrame,
   type CallNode,
-  findPackage,
-  isApplication,
-  isProbeCode,
-  isStackCode,
   type ProfileNode,
   walkFrames,
 } from './call-tree.js';
+import { findPackage, isApplication, isProbeCode, isStackCode } from './code-origin.js';
 import {
   findOutputFunctions,
   isConsole,

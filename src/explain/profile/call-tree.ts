@@ -19,11 +19,6 @@ export interface CallNode {
   parent: CallNode | null;
 }
 
-const PROBE = '/dist/probe/';
-/** Folders of the native stack: installed as a package, and the one of this copy. */
-const STACK = ['/millrace/dist/http/', new URL('../../http/', import.meta.url).pathname];
-const PACKAGES = '/node_modules/';
-
 /** Builds the call tree: the nodes of a profile by id. */
 export function buildCallTree(nodes: ProfileNode[]): Map<number, CallNode> {
   const tree = new Map<number, CallNode>();
@@ -43,35 +38,7 @@ export function* walkFrames(called: CallNode | null): Generator<CallFrame> {
   for (let at = called; at; at = at.parent) yield at.frame;
 }
 
-/** Whether code belongs to the service itself: not to Node.js, a package, the probe or the native stack. */
-export function isApplication({ url }: CallFrame): boolean {
-  return isScript(url) && !url.includes(PACKAGES);
-}
-
-/** The package that code belongs to; `null` if none. */
-export function findPackage({ url }: CallFrame): string | null {
-  if (!isScript(url) || !url.includes(PACKAGES)) return null;
-  const [, name = null] =
-    /^((?:@[^/]+\/)?[^/]+)/.exec(url.slice(url.lastIndexOf(PACKAGES) + PACKAGES.length)) ?? [];
-  return name;
-}
-
 /** A key that is equal for all frames of a function. */
 export function buildKey({ url, lineNumber, columnNumber }: CallFrame): string {
   return `${url}:${lineNumber}:${columnNumber}`;
-}
-
-/** Whether a function belongs to the probe, optionally to its files whose path begins with `file`. */
-export function isProbeCode({ url }: CallFrame, file = ''): boolean {
-  return url.includes(PROBE + file);
-}
-
-/** Whether a function belongs to the native stack. */
-export function isStackCode({ url }: CallFrame): boolean {
-  return STACK.some((place) => url.includes(place));
-}
-
-function isScript(url: string): boolean {
-  const isOwn = url.includes(PROBE) || STACK.some((place) => url.includes(place));
-  return url !== '' && !url.startsWith('node:') && !isOwn;
 }

@@ -1,13 +1,5 @@
-import {
-  buildKey,
-  type CallFrame,
-  type CallNode,
-  findPackage,
-  isApplication,
-  isProbeCode,
-  isStackCode,
-  walkFrames,
-} from './call-tree.js';
+import { buildKey, type CallFrame, type CallNode, walkFrames } from './call-tree.js';
+import { findPackage, isApplication, isProbeCode, isStackCode } from './code-origin.js';
 
 /** Functions of Node.js that write a response, from the message to the socket, and their callbacks. */
 const RESPONSE_WRITES = [

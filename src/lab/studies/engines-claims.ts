@@ -2,14 +2,8 @@ import { cores, count } from '../../format/units.js';
 import { estimateRatio } from '../../statistics/ratio.js';
 import type { PeerFailure, PeerMeasurement } from '../peers/peer-measure.js';
 import type { Claim } from '../result.js';
-import {
-  CONNECTIONS,
-  formatScenario,
-  type Scenario,
-  summarizeRuns,
-  type ToolResult,
-  type ToolRun,
-} from './engines-run.js';
+import { CONNECTIONS, formatScenario, summarizeRuns } from './engines-run.js';
+import type { Scenario, ToolResult, ToolRun } from './engines-types.js';
 
 /** A tool's run against the server that sends heads before bodies. */
 export type HeadFirstRun = { tool: string } & (PeerMeasurement | PeerFailure);

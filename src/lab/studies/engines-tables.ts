@@ -1,12 +1,7 @@
 import type { LabFigure, LabTable } from '../result.js';
 import { createBars, createColumn } from '../tables.js';
-import {
-  formatScenario,
-  type Scenario,
-  summarizeRuns,
-  type ToolResult,
-  type ToolRun,
-} from './engines-run.js';
+import { formatScenario, summarizeRuns } from './engines-run.js';
+import type { Scenario, ToolResult, ToolRun } from './engines-types.js';
 
 /** The tools in the order of the study, followed by those that it did not include. */
 const ROWS = [

@@ -9,9 +9,10 @@ import { PEERS } from '../peers/peers.js';
 import { type CoreAssignment, chooseCores } from '../peers/pinning.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
 import { checkClaims, HEAD_FIRST_CONNECTIONS, type HeadFirstRun } from './engines-claims.js';
-import { CONNECTIONS, formatScenario, type Scenario, type ToolRun } from './engines-run.js';
+import { CONNECTIONS, formatScenario } from './engines-run.js';
 import { describeSetup } from './engines-setup.js';
 import { buildFigures, buildTable } from './engines-tables.js';
+import type { Scenario, ToolRun } from './engines-types.js';
 
 /** The tools of a quick run: those of the original study. */
 const QUICK = ['loadtest', 'loadtest --tcp', 'autocannon', 'ab', 'wrk', 'millrace'];

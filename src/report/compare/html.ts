@@ -13,7 +13,7 @@ import { renderRunChart } from './page/runs.js';
 import { renderSettingsTable } from './page/settings.js';
 import { renderRatioTable } from './page/table.js';
 import { renderChanges, renderVerdict } from './page/verdict.js';
-import { describeClientBound, describeConfidence, describeStack } from './sentences.js';
+import { describeClientBound, listGrounds } from './sentences.js';
 
 /** Renders a comparison as a self-contained HTML page. */
 export function renderComparisonPage(result: ComparisonResult): string {
@@ -51,12 +51,13 @@ function listDoubts(result: ComparisonResult): string[] {
 
 function renderOverall(result: ComparisonResult): (Markup | null)[] {
   const caption = 'Ratios of B to A with their intervals. The shaded band is the margin.';
-  const confidence = describeConfidence(result);
-  const stack = describeStack(result);
+  const notes = listGrounds(result).map(
+    ([label, sentence]) =>
+      html`<p class="note">${label.charAt(0).toUpperCase()}${label.slice(1)}: ${sentence}.</p>`,
+  );
   return [
     renderRatioTable(caption, result, [{ name: '', rows: listOverallRows(result) }]),
-    confidence === null ? null : html`<p class="note">Intervals: ${confidence}.</p>`,
-    stack === null ? null : html`<p class="note">Native stack: ${stack}.</p>`,
+    ...notes,
   ];
 }
 

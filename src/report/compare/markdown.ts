@@ -20,11 +20,10 @@ import {
 import { listOverallRows, selectNames } from './names.js';
 import {
   describeClientBound,
-  describeConfidence,
   describeRuns,
-  describeStack,
   describeVerdict,
   isShortLabel,
+  listGrounds,
 } from './sentences.js';
 
 /** Renders a comparison as Markdown for a pull request. */
@@ -47,7 +46,7 @@ export function renderComparisonMarkdown(result: ComparisonResult): string {
       ),
     ),
     rest === null ? '' : escapeMarkdown(rest),
-    formatItems(listGrounds(result).map(escapeMarkdown)),
+    formatItems(describeBasis(result).map(escapeMarkdown)),
     formatWarnings([
       ...(bound === null ? [] : [bound]),
       ...result.differences.map((difference) => `the sides differ: ${difference}`),
@@ -75,13 +74,10 @@ function formatRow(row: ComparisonRow, before: string[]): string[] {
   ];
 }
 
-function listGrounds(result: ComparisonResult): string[] {
-  const confidence = describeConfidence(result);
-  const stack = describeStack(result);
+function describeBasis(result: ComparisonResult): string[] {
   return [
     describePlan(result.plan),
     `runs: ${describeRuns(result)}`,
-    ...(confidence === null ? [] : [`intervals: ${confidence}`]),
-    ...(stack === null ? [] : [`native stack: ${stack}`]),
+    ...listGrounds(result).map(([label, sentence]) => `${label}: ${sentence}`),
   ];
 }

@@ -104,7 +104,7 @@ function computeWidth(ratio: Ratio | null): number | null {
 }
 
 /** Describes the confidence of the intervals; `null` if there are none. */
-export function describeConfidence(result: ComparisonResult): string | null {
+function describeConfidence(result: ComparisonResult): string | null {
   const verdictRow = findVerdictRow(result);
   const others = result.rows.filter((row) => row !== verdictRow && hasInterval(row));
   if (!verdictRow || !hasInterval(verdictRow)) return null;
@@ -123,7 +123,7 @@ export function hasInterval({ ratio }: ComparisonRow): boolean {
 }
 
 /** Describes the share of the requests that the native stack served; `null` if the stack is not compared. */
-export function describeStack({ stack }: ComparisonResult): string | null {
+function describeStack({ stack }: ComparisonResult): string | null {
   if (stack === undefined) return null;
   if (stack === null) return "unknown: the stack's statistics could not be read";
   const { native, fallback, fallbackReasons } = stack;
@@ -134,6 +134,16 @@ export function describeStack({ stack }: ComparisonResult): string | null {
     .map(([reason, connections]) => `${reason} (${plural(connections, 'connection')})`);
   const why = reasons.length > 0 ? `; to Node's own code: ${reasons.join(', ')}` : '';
   return `served ${share(native / total)} of B's requests natively (${count(native)} of ${count(total)})${why}`;
+}
+
+/** Lists the grounds of a verdict besides its runs, each as a label and a sentence. */
+export function listGrounds(result: ComparisonResult): [label: string, sentence: string][] {
+  const confidence = describeConfidence(result);
+  const stack = describeStack(result);
+  return [
+    ...(confidence === null ? [] : ([['intervals', confidence]] as [string, string][])),
+    ...(stack === null ? [] : ([['native stack', stack]] as [string, string][])),
+  ];
 }
 
 /** Describes the runs that the load generator limited; `null` if there are none. */

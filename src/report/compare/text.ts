@@ -25,11 +25,10 @@ import {
 import { listOverallRows, selectNames } from './names.js';
 import {
   describeClientBound,
-  describeConfidence,
   describeRuns,
-  describeStack,
   describeVerdict,
   isShortLabel,
+  listGrounds,
 } from './sentences.js';
 
 const INKS: Record<ComparisonVerdict, Ink> = {
@@ -114,12 +113,9 @@ function cutText(text: string, width: number): string {
 
 /** Formats what the verdict rests on: runs, confidence, the stack's share, differences of the sides. */
 function formatGrounds(result: ComparisonResult, sheet: Sheet): string[] {
-  const confidence = describeConfidence(result);
-  const stack = describeStack(result);
   return [
     ...formatField(sheet, 'runs', describeRuns(result)),
-    ...(confidence === null ? [] : formatField(sheet, 'intervals', confidence)),
-    ...(stack === null ? [] : formatField(sheet, 'native stack', stack)),
+    ...listGrounds(result).flatMap(([label, sentence]) => formatField(sheet, label, sentence)),
     ...result.differences.flatMap((difference, index) =>
       formatField(sheet, index === 0 ? 'difference' : '', difference, 'warning'),
     ),

@@ -1,0 +1,36 @@
+// Tells the code of the service from that of packages, Node.js, the probe and the native stack.
+
+import type { CallFrame } from './call-tree.js';
+
+const PROBE = '/dist/probe/';
+/** Folders of the native stack: installed as a package, and the one of this copy. */
+const STACK = ['/millrace/dist/http/', new URL('../../http/', import.meta.url).pathname];
+const PACKAGES = '/node_modules/';
+
+/** Whether code belongs to the service itself: not to Node.js, a package, the probe or the native stack. */
+export function isApplication({ url }: CallFrame): boolean {
+  return isScript(url) && !url.includes(PACKAGES);
+}
+
+/** The package that code belongs to; `null` if none. */
+export function findPackage({ url }: CallFrame): string | null {
+  if (!isScript(url) || !url.includes(PACKAGES)) return null;
+  const [, name = null] =
+    /^((?:@[^/]+\/)?[^/]+)/.exec(url.slice(url.lastIndexOf(PACKAGES) + PACKAGES.length)) ?? [];
+  return name;
+}
+
+/** Whether a function belongs to the probe, optionally to its files whose path begins with `file`. */
+export function isProbeCode({ url }: CallFrame, file = ''): boolean {
+  return url.includes(PROBE + file);
+}
+
+/** Whether a function belongs to the native stack. */
+export function isStackCode({ url }: CallFrame): boolean {
+  return STACK.some((place) => url.includes(place));
+}
+
+function isScript(url: string): boolean {
+  const isOwn = url.includes(PROBE) || STACK.some((place) => url.includes(place));
+  return url !== '' && !url.startsWith('node:') && !isOwn;
+}
