@@ -3,55 +3,18 @@
 mod markdown;
 mod received_stream;
 
-use std::fs;
-use std::path::Path;
-
 use millrace_http::{HeadLimits, HeadParser, Method, Parsed};
 
-use markdown::{Case, cases};
-
-/// Streams up to this length are split at every position.
-const SHORT: usize = 4096;
+use markdown::Case;
 
 const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, fields: 1000 };
 
 #[test]
 fn every_case_has_its_outcome_however_it_is_split() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/received-vectors");
-    let mut count = 0;
-    let mut failures = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.ends_with("README.md") {
-            continue;
-        }
-        for case in cases(&fs::read_to_string(&path).unwrap()) {
-            count += 1;
-            failures.extend(failure(&case).map(|why| format!("{}: {why}", path.display())));
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(count >= 100, "only {count} cases were found");
-}
-
-/// The first way of splitting that gives another outcome, in words.
-fn failure(case: &Case<'_>) -> Option<String> {
-    let (stream, expected, limits) = (case.http(), case.block("outcome"), limits(case));
-    let length = stream.len();
-    let in_two = if length <= SHORT { 1..length } else { 0..0 };
-    let ways = std::iter::once(Vec::new())
-        .chain(in_two.map(|at| vec![at]))
-        .chain([1, 2, 3, 7, 1000].map(|size| vec![size; length / size]));
-    for pieces in ways {
-        let events = received_stream::read(&stream, &pieces, &limits);
-        let found: Vec<String> = events.iter().map(ToString::to_string).collect();
-        let found = found.join("\n");
-        if found != expected {
-            let (name, first) = (case.name, pieces.first());
-            return Some(format!("{name}, split at {first:?}:\n{found}\nnot\n{expected}"));
-        }
-    }
-    None
+    markdown::run("tests/received-vectors", 100, |case, stream, pieces| {
+        let events = received_stream::read(stream, pieces, &limits(case));
+        events.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    });
 }
 
 /// A line `Limits: 100 bytes, 2 fields`.

@@ -19,7 +19,8 @@ use millrace_http::ResponseDecoder;
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::ErrorKind;
-use crate::metrics::recorder::{InFlight, Recorder};
+use crate::metrics::in_flight::InFlight;
+use crate::metrics::recorder::Recorder;
 use crate::redirect::RedirectFollower;
 pub(crate) use receiving::Receiving;
 

@@ -38,9 +38,8 @@ fn a_port_without_listener_refuses() {
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
 }
 
-#[test]
-fn bytes_go_both_ways_to_the_end_of_the_stream() {
-    let (mut client, mut peer) = connected();
+/// Sends a question and an answer, and ends the stream.
+fn exchange(mut client: Client, mut peer: impl io::Read + io::Write) {
     client.write_all(b"question").unwrap();
     let mut question = [0; 8];
     peer.read_exact(&mut question).unwrap();
@@ -48,6 +47,12 @@ fn bytes_go_both_ways_to_the_end_of_the_stream() {
     peer.write_all(b"answer").unwrap();
     drop(peer);
     assert_eq!(client.read_to_end().unwrap(), b"answer");
+}
+
+#[test]
+fn bytes_go_both_ways_to_the_end_of_the_stream() {
+    let (client, peer) = connected();
+    exchange(client, peer);
 }
 
 #[test]
@@ -133,15 +138,8 @@ mod unix {
     fn bytes_go_both_ways() {
         let path = SocketPath::new("both");
         let listener = UnixListener::bind(&path.0).unwrap();
-        let (mut client, _) = Client::connect(&path.address(), None).unwrap();
-        let (mut peer, _) = listener.accept().unwrap();
-        client.write_all(b"question").unwrap();
-        let mut question = [0; 8];
-        peer.read_exact(&mut question).unwrap();
-        assert_eq!(&question, b"question");
-        peer.write_all(b"answer").unwrap();
-        drop(peer);
-        assert_eq!(client.read_to_end().unwrap(), b"answer");
+        let (client, _) = Client::connect(&path.address(), None).unwrap();
+        exchange(client, listener.accept().unwrap().0);
     }
 
     #[test]

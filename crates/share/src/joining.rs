@@ -17,10 +17,10 @@ use millrace_net::{Clock as _, Monotonic, Nanos};
 use rustix::process::Pid;
 
 use crate::directory::{Directory, RendezvousSocket};
+use crate::limits::{MAX_LINKS, MAX_PREFIXES};
 use crate::link::Link;
 use crate::message::{Message, VERSION};
 use crate::orphans::{MAX_ORPHANS, OrphanedPrefix};
-use crate::peer::{MAX_LINKS, MAX_PREFIXES};
 use crate::prefix::UrlPrefix;
 use crate::trust::{is_listener_at, is_trusted, own_user, peer_of};
 

@@ -21,6 +21,7 @@
 
 mod directory;
 pub mod joining;
+mod limits;
 mod link;
 mod message;
 mod orphans;

@@ -18,15 +18,11 @@ use crate::message::Message;
 use crate::prefix::UrlPrefix;
 use crate::trust::{self, is_trusted};
 
-/// Connections that a process may be given without taking them: then it does not work.
+/// Maximum unacknowledged handoffs of a peer; beyond it the peer counts as unresponsive.
 const MAX_HANDOFFS: usize = 1024;
-/// Those of which not all answers have left: it may know some, and have given others since.
+/// Maximum handoffs of a peer whose acknowledgements are not all sent: it may have received some, and given others since.
 const MAX_UNANSWERED: usize = 2 * MAX_HANDOFFS;
-/// Prefixes of one process, and those of all processes of another user.
-pub(crate) const MAX_PREFIXES: usize = 1024;
-/// Links to processes of another user.
-pub(crate) const MAX_LINKS: usize = 128;
-/// How long the rest of what another user's process has begun to say may take.
+/// Time limit for the rest of a message that a process of another user has begun to send.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection that was given away: kept until the other has it.

@@ -16,8 +16,9 @@ use slab::Slab;
 
 use crate::MAX_HOPS;
 use crate::joining::{Joined, ReactorId};
+use crate::limits::MAX_PREFIXES;
 use crate::message::Message;
-use crate::peer::{MAX_PREFIXES, Peer};
+use crate::peer::Peer;
 use crate::prefix::{UrlPrefix, host_and_path};
 use crate::routes::Routes;
 use crate::shared_address::{Member, SharedAddress};

@@ -32,7 +32,7 @@ pub(crate) struct Server {
     pub(crate) has_handshake_timer: bool,
     /// Its connections, and those of them that were accepted since the caller has heard of all that there was to report.
     pub(crate) connections: usize,
-    pub(crate) accepted_untold: usize,
+    pub(crate) accepted_unreported: usize,
     /// When the timer comes for those who wait for another's response.
     pub(crate) timed: Nanos,
     pub(crate) counts: ServerCounts,
@@ -59,7 +59,7 @@ pub struct ServerCounts {
 
 /// Connections that are accepted while the caller is busy: as many as wait in the system's queue, by Node's default. Those
 /// beyond wait there.
-pub(crate) const MOST_UNTOLD: usize = 511;
+pub(crate) const MAX_UNREPORTED: usize = 511;
 
 /// The line of an answer behind which the connection ends (RFC 9112, section 9.6).
 const CLOSES: &[u8] = b"Connection: close\r\n";
@@ -76,7 +76,7 @@ impl Server {
             handshakes: Started::default(),
             has_handshake_timer: false,
             connections: 0,
-            accepted_untold: 0,
+            accepted_unreported: 0,
             timed: Nanos::NEVER,
             in_flight: 0,
             held: 0,
@@ -106,7 +106,7 @@ impl Server {
     /// No more connections are accepted before the caller is there.
     pub(crate) fn is_crowded(&self) -> bool {
         let most = self.settings.max_connections.unwrap_or(usize::MAX);
-        self.accepted_untold >= MOST_UNTOLD || self.connections >= most
+        self.accepted_unreported >= MAX_UNREPORTED || self.connections >= most
     }
 
     /// Whether anything may be answered from the cache.

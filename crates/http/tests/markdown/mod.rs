@@ -1,12 +1,60 @@
 //! Cases written in Markdown: a heading of the second level, lines `Key: value`, and blocks.
 
+use std::fs;
+use std::path::Path;
+
+/// Streams up to this length are split at every position.
+const SHORT: usize = 4096;
+
+/// Runs the cases of all files of a folder beside the tests, each split in many ways. `read` gives the outcome of a case
+/// in pieces of these lengths (the rest is one piece), one event a line. Panics where it is not that of the case, or if
+/// there are fewer than `min` cases.
+pub(crate) fn run(folder: &str, min: usize, read: impl Fn(&Case<'_>, &[u8], &[usize]) -> String) {
+    let mut count = 0;
+    let mut failures = Vec::new();
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
+        let path = entry.unwrap().path();
+        if path.ends_with("README.md") {
+            continue;
+        }
+        for case in cases(&fs::read_to_string(&path).unwrap()) {
+            count += 1;
+            let failure = find_failure(&case, &read);
+            failures.extend(failure.map(|why| format!("{}: {why}", path.display())));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(count >= min, "only {count} cases were found");
+}
+
+/// The first way of splitting that gives another outcome, in words.
+fn find_failure(
+    case: &Case<'_>,
+    read: impl Fn(&Case<'_>, &[u8], &[usize]) -> String,
+) -> Option<String> {
+    let (stream, expected) = (case.http(), case.block("outcome"));
+    let length = stream.len();
+    let in_two = if length <= SHORT { 1..length } else { 0..0 };
+    let ways = std::iter::once(Vec::new())
+        .chain(in_two.map(|at| vec![at]))
+        .chain([1, 2, 3, 7, 1000].map(|size| vec![size; length / size]));
+    for pieces in ways {
+        let found = read(case, &stream, &pieces);
+        if found != expected {
+            let (name, first) = (case.name, pieces.first());
+            return Some(format!("{name}, split at {first:?}:\n{found}\nnot\n{expected}"));
+        }
+    }
+    None
+}
+
 /// A case as its text.
 pub(crate) struct Case<'a> {
     pub(crate) name: &'a str,
     text: &'a str,
 }
 
-pub(crate) fn cases(text: &str) -> impl Iterator<Item = Case<'_>> {
+fn cases(text: &str) -> impl Iterator<Item = Case<'_>> {
     text.split("\n## ")
         .skip(1)
         .map(|text| Case { name: text.lines().next().unwrap_or_default(), text })
@@ -19,8 +67,11 @@ impl<'a> Case<'a> {
 
     pub(crate) fn block(&self, kind: &str) -> &'a str {
         let block = self.text.split_once(&format!("```{kind}\n"));
-        let end = block.and_then(|(_, rest)| rest.split_once("\n```"));
-        end.unwrap_or_else(|| panic!("{}: no {kind} block", self.name)).0
+        let text = block.and_then(|(_, rest)| match rest.starts_with("```") {
+            true => Some(""),
+            false => Some(rest.split_once("\n```")?.0),
+        });
+        text.unwrap_or_else(|| panic!("{}: no {kind} block", self.name))
     }
 
     /// The bytes of the `http` block: line breaks mean nothing; `\r \n \t \\`, `\xHH`, and `\*N(text)`

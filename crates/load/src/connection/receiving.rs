@@ -7,8 +7,9 @@ use millrace_net::{Nanos, Transport};
 
 use super::{Connection, End, Partial, State, write_all};
 use crate::ErrorKind;
+use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::kept::{self, KeepReason};
-use crate::metrics::recorder::{InFlight, Loss, Recorder};
+use crate::metrics::recorder::Recorder;
 use crate::protocol;
 use crate::redirect::{self, RedirectFollower, is_line_ends};
 use crate::rendered::Rendered;

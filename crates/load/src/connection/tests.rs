@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::receiving::Received;
 use super::*;
 use crate::ErrorKind;
-use crate::metrics::recorder::Loss;
+use crate::metrics::in_flight::Loss;
 use crate::metrics::window_stats::WindowStats;
 use crate::plan::Request;
 use crate::rendered::Rendered;

@@ -12,8 +12,8 @@ use crate::ErrorKind;
 use crate::connection::{End, Receiving};
 use crate::engine::target_server::SocketReuse;
 use crate::error::describe;
+use crate::metrics::in_flight::Loss;
 use crate::metrics::kept;
-use crate::metrics::recorder::Loss;
 
 /// Minimum number of bytes of a body that are discarded and not read.
 const MIN_DISCARDED: u64 = 16 * 1024;

@@ -26,7 +26,8 @@ use mio::Registry;
 use self::connection_pool::ConnectionPool;
 use self::target_server::{Resolved, TargetServer};
 use crate::RunError;
-use crate::metrics::recorder::{InFlight, Loss, Recorder};
+use crate::metrics::in_flight::{InFlight, Loss};
+use crate::metrics::recorder::Recorder;
 use crate::plan::Plan;
 use crate::rendered::Rendered;
 

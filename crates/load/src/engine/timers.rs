@@ -6,7 +6,7 @@ use millrace_net::{Clock, Nanos, Wake};
 
 use super::{Demand, Engine};
 use crate::ErrorKind;
-use crate::metrics::recorder::{InFlight, Loss};
+use crate::metrics::in_flight::{InFlight, Loss};
 
 /// What timers are set for, with the slot's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

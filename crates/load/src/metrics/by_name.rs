@@ -7,8 +7,8 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use crate::ErrorKind;
+use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::kept::KeptResponse;
-use crate::metrics::recorder::{InFlight, Loss};
 use crate::metrics::sparse_durations::SparseDurations;
 use crate::plan::{Bound, Plan};
 

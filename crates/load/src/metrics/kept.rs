@@ -2,7 +2,7 @@
 //! kind of error.
 
 use crate::ErrorKind;
-use crate::metrics::recorder::InFlight;
+use crate::metrics::in_flight::InFlight;
 use crate::metrics::statuses::StatusSet;
 
 /// Maximum bytes of a body that are kept: one more than the report shows, so that it can tell that there was more.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use crate::metrics::by_name::{NameCounts, NameRecorder, NameStats};
+use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::kept::{FirstResponses, KeepReason, KeptResponse};
 use crate::metrics::window_stats::WindowStats;
 use crate::plan::Plan;
@@ -12,28 +13,6 @@ use crate::{ErrorKind, StatusSet};
 
 /// Length of a window.
 pub(crate) const WINDOW: Duration = Duration::from_millis(100);
-
-/// A request that was sent and has not ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
-    /// When it was due.
-    pub(crate) intended: Nanos,
-    /// When its first byte was written.
-    pub(crate) sent: Nanos,
-    /// Index into the mix.
-    pub(crate) request: u32,
-}
-
-/// How a request ended without a complete response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loss {
-    /// The limit for the whole request has passed.
-    Timeout,
-    /// The connection failed.
-    Transport(ErrorKind),
-    /// The run ended first.
-    InFlightAtEnd,
-}
 
 /// Counts and times what happens to the requests of one worker. A request belongs to the measurement if
 /// it was due in it; the others (of the warm-up) are not recorded, whenever they end.

@@ -66,29 +66,17 @@ pub struct NativeNameHistograms {
 
 impl From<&NameCounts> for NativeNameCounts {
     fn from(counts: &NameCounts) -> Self {
-        let NameCounts {
-            sent,
-            ok,
-            status_errors,
-            transport_errors,
-            timeouts,
-            in_flight_at_end,
-            bytes_sent,
-            bytes_received,
-            latency,
-            above,
-        } = counts;
         Self {
-            sent: *sent as f64,
-            ok: *ok as f64,
-            status_errors: *status_errors as f64,
-            transport_errors: *transport_errors as f64,
-            timeouts: *timeouts as f64,
-            in_flight_at_end: *in_flight_at_end as f64,
-            bytes_sent: *bytes_sent as f64,
-            bytes_received: *bytes_received as f64,
-            latency_sum_ms: ms(*latency),
-            above: above.iter().map(|count| *count as f64).collect(),
+            sent: counts.sent as f64,
+            ok: counts.ok as f64,
+            status_errors: counts.status_errors as f64,
+            transport_errors: counts.transport_errors as f64,
+            timeouts: counts.timeouts as f64,
+            in_flight_at_end: counts.in_flight_at_end as f64,
+            bytes_sent: counts.bytes_sent as f64,
+            bytes_received: counts.bytes_received as f64,
+            latency_sum_ms: ms(counts.latency),
+            above: counts.above.iter().map(|count| *count as f64).collect(),
         }
     }
 }

@@ -121,7 +121,7 @@ fn bytes(arrays: List<Bytes>) -> Vec<Vec<u8>> {
 }
 
 /// Bytes of keying material at once: TLS 1.3 has no more than 16 KiB of them.
-const MOST_MATERIAL: u32 = 1024 * 1024;
+const MAX_MATERIAL: u32 = 1024 * 1024;
 
 /// Answers a client's first message. `false`: nothing was answered. `told_alone`: requests come after
 /// `stackStartRequests` only.
@@ -177,7 +177,7 @@ pub fn stack_export(
     #[napi(ts_arg_type = "Uint8Array | undefined | null")] context: Option<Bytes>,
 ) -> Result<Option<Buffer>> {
     let material = with(|reactor| {
-        let tls = reactor.tls(connection as usize).filter(|_| length <= MOST_MATERIAL)?;
+        let tls = reactor.tls(connection as usize).filter(|_| length <= MAX_MATERIAL)?;
         let context = context.as_ref().map(|context| context.0.as_slice());
         tls.export(length as usize, label.as_bytes(), context)
     })?;

@@ -10,10 +10,11 @@ use millrace_stack::router::{RouterContext, SessionInfo};
 
 use super::{SharedPorts, Timer, Watched};
 use crate::MAX_HOPS;
+use crate::limits::MAX_PREFIXES;
 use crate::link::is_transient;
 use crate::message::{Message, VERSION};
 use crate::orphans::OrphanedPrefix;
-use crate::peer::{IncomingHandoff, MAX_PREFIXES, Peer, Stage};
+use crate::peer::{IncomingHandoff, Peer, Stage};
 use crate::prefix::UrlPrefix;
 use crate::trust::{is_trusted, own_user};
 

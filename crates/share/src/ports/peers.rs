@@ -12,9 +12,10 @@ use mio::net::UnixStream;
 
 use super::{SharedPorts, Timer, Watched};
 use crate::joining::Joined;
+use crate::limits::MAX_LINKS;
 use crate::message::Message;
 use crate::orphans::{KEPT, OrphanedPrefix};
-use crate::peer::{MAX_LINKS, Peer, Stage};
+use crate::peer::{Peer, Stage};
 use crate::shared_address::SharedAddress;
 use crate::trust::is_trusted;
 

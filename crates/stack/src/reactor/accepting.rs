@@ -214,7 +214,7 @@ impl Reactor {
         if batch.silent
             && let Some(server) = self.servers.get_mut(connection.server)
         {
-            server.accepted_untold += 1;
+            server.accepted_unreported += 1;
         }
         if connection.unopened {
             // Told with the first of its requests that is for this server.

@@ -20,7 +20,7 @@ use crate::connection::Connection;
 const SILENCE: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(30);
 /// Bytes of one connection.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// Connections of one server. Those beyond are closed at once.
 const MOST: usize = 256;
 /// Reads of one connection before the others have their turn, and the room that a read wants.
@@ -91,7 +91,7 @@ impl Reactor {
         let now = self.clock.now();
         entry.insert(Lingering {
             socket,
-            room: MOST_BYTES,
+            room: MAX_BYTES,
             peer_ended: false,
             ends: now + LONGEST,
             heard: now,

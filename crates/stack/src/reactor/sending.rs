@@ -14,24 +14,53 @@ impl Reactor {
     /// Sends bytes of responses, of which `done` end with them; `last`: the connection's last bytes, behind which our
     /// side ends. Gives the bytes that have not left yet.
     pub fn send(&mut self, id: usize, bytes: &[u8], done: u32, last: bool) -> io::Result<usize> {
+        self.send_by(id, [bytes, &[]], done, |connection| {
+            if let Some(routing) = &mut connection.routing {
+                routing.final_bytes_sent |= last;
+            }
+            connection.lane.untouched &= bytes.is_empty();
+            Ok(!bytes.is_empty() && connection.send(bytes, last)?)
+        })
+    }
+
+    /// The same for bytes in two places, which leave together.
+    pub fn send_two(
+        &mut self,
+        id: usize,
+        first: &[u8],
+        second: &[u8],
+        done: u32,
+    ) -> io::Result<usize> {
+        self.send_by(id, [first, second], done, |connection| {
+            connection.lane.untouched = false;
+            connection.send_two(first, second)?;
+            Ok(false)
+        })
+    }
+
+    /// Sends by `send`, which reports whether the connection is corked, and follows the bytes in the response tracker.
+    /// Bytes for a request that has timed out are dropped.
+    #[inline]
+    fn send_by(
+        &mut self,
+        id: usize,
+        bytes: [&[u8]; 2],
+        done: u32,
+        send: impl FnOnce(&mut Connection) -> io::Result<bool>,
+    ) -> io::Result<usize> {
         let connection = self.own(id)?;
+        let id = connection.id;
         if connection.lane.timed_out {
-            let id = connection.id;
             self.complete(id, done);
             return Ok(0);
         }
-        let id = connection.id;
-        if let Some(routing) = &mut connection.routing {
-            routing.final_bytes_sent |= last;
-        }
-        connection.lane.untouched &= bytes.is_empty();
-        let held = !bytes.is_empty() && connection.send(bytes, last)?;
+        let corked = send(connection)?;
         let queued = connection.queued();
-        self.follow(id, [bytes, &[]]);
+        self.follow(id, bytes);
         if done > 0 {
             self.complete(id, done);
         }
-        if held {
+        if corked {
             self.cork(id);
         }
         Ok(queued)
@@ -48,31 +77,6 @@ impl Reactor {
     pub(super) fn own(&mut self, id: usize) -> io::Result<&mut Connection> {
         let connection = self.connections.at_mut(id).filter(|connection| !connection.is_moved());
         connection.ok_or_else(|| io::ErrorKind::NotConnected.into())
-    }
-
-    /// The same for bytes in two places, which leave together.
-    pub fn send_two(
-        &mut self,
-        id: usize,
-        first: &[u8],
-        second: &[u8],
-        done: u32,
-    ) -> io::Result<usize> {
-        let connection = self.own(id)?;
-        if connection.lane.timed_out {
-            let id = connection.id;
-            self.complete(id, done);
-            return Ok(0);
-        }
-        let id = connection.id;
-        connection.lane.untouched = false;
-        connection.send_two(first, second)?;
-        let queued = connection.queued();
-        self.follow(id, [first, second]);
-        if done > 0 {
-            self.complete(id, done);
-        }
-        Ok(queued)
     }
 
     /// `done` responses of a connection are complete.

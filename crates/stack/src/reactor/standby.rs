@@ -132,7 +132,7 @@ impl Reactor {
     /// The caller is there, and has heard of all that was accepted.
     pub(super) fn accept_again(&mut self) {
         for (_, server) in &mut self.servers {
-            server.accepted_untold = 0;
+            server.accepted_unreported = 0;
         }
         self.ready_sources.extend(self.crowded.drain(..).map(Source::Listener));
     }

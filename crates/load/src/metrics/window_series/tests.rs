@@ -1,7 +1,8 @@
 use millrace_net::Nanos;
 
 use super::*;
-use crate::metrics::recorder::{InFlight, Recorder};
+use crate::metrics::in_flight::InFlight;
+use crate::metrics::recorder::Recorder;
 
 /// A window's tally with this many responses, each after as many milliseconds.
 fn tally(completed: u64) -> WindowStats {

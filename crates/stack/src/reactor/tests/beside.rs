@@ -14,7 +14,7 @@ use super::turn;
 use crate::batch::{Batch, EVENT_LENGTH, Kind};
 use crate::reactor::Reactor;
 use crate::reactor::standby::STEPS;
-use crate::server::MOST_UNTOLD;
+use crate::server::MAX_UNREPORTED;
 use crate::settings::Settings;
 
 #[expect(dead_code, reason = "of the tests of the crate, of which this takes a part")]
@@ -180,7 +180,7 @@ fn so_many_are_accepted_that_nobody_hears_of_and_the_rest_when_somebody_does() {
     const MORE: usize = 50;
     let (mut reactor, _, address) = serve(Settings::default());
     // Those that are gone by then count as well.
-    for _ in 0..MOST_UNTOLD {
+    for _ in 0..MAX_UNREPORTED {
         connect(address, b"");
     }
     let clients: Vec<_> = (0..MORE).map(|_| connect(address, OTHER)).collect();
@@ -188,10 +188,10 @@ fn so_many_are_accepted_that_nobody_hears_of_and_the_rest_when_somebody_does() {
     // One that comes is no reason to look again and again.
     let last = connect(address, OTHER);
     assert!(!beside(&mut reactor));
-    assert_eq!(reactor.connections.iter().count(), MOST_UNTOLD);
+    assert_eq!(reactor.connections.iter().count(), MAX_UNREPORTED);
     // The first thread is called.
     assert!(reactor.woken);
-    assert_eq!(take_all(&mut reactor), (MOST_UNTOLD + MORE + 1, MORE + 1));
+    assert_eq!(take_all(&mut reactor), (MAX_UNREPORTED + MORE + 1, MORE + 1));
     // It has heard of all of them: there is room for more.
     let _more: Vec<_> = (0..MORE).map(|_| connect(address, OTHER)).collect();
     let before = reactor.connections.iter().count();
