@@ -1,30 +1,18 @@
 import { COMPARE_DEFAULTS, COMPARE_LIMITS } from '../../compare/defaults.js';
 import { parseRatioCondition } from '../../compare/ratio-condition.js';
 import { usageError } from '../../errors.js';
-import type { CompareOptions, CompareSide, SideName } from '../../index.js';
+import type { SideName } from '../../index.js';
 import { parseShare } from '../../units.js';
 import type { CommandFlags } from './command-flags.js';
+import type { CompareInvocation } from './compare-invocation.js';
 import { checkOperand, setSides } from './compare-sides.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
-import { type Invocation, newInvocation } from './load/invocation.js';
+import { newInvocation } from './load/invocation.js';
 import { LOAD_FLAGS } from './load/load-flags.js';
 import { shareLoadFlags } from './load/shared-flags.js';
 import { checkJunit } from './output-flags.js';
 import type { UnsupportedFlags } from './parse.js';
-
-/** What the flags and operands of `millrace compare` stand for. */
-export interface CompareInvocation extends Invocation {
-  own: Pick<CompareOptions, 'width' | 'budget' | 'margin' | 'allowDifference'>;
-  /** The two sides, complete once the operands are read. */
-  sides: Record<SideName, CompareSide>;
-  /** The values of `--a` and `--b`. */
-  given: Record<SideName, string[]>;
-  /** Whether A is Node's own HTTP stack and B is Millrace's. */
-  stack: boolean;
-  /** Conditions on ratios. */
-  ratios: string[];
-}
 
 /** Flags of the load that compare chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {

@@ -3,7 +3,7 @@ import { usageError } from '../../errors.js';
 import type { CompareSide, SideName } from '../../index.js';
 import { maskArguments } from '../../masking/text.js';
 import { shellQuote } from '../../process/command/shell-quote.js';
-import type { CompareInvocation } from './compare-flags.js';
+import type { CompareInvocation } from './compare-invocation.js';
 import { checkUrlOperand, setTarget } from './load/target.js';
 import type { Operands } from './parse.js';
 

@@ -3,7 +3,7 @@ import type { Plan } from '../plan/plan.js';
 import type { ErrorKind, NamedResult } from '../result.js';
 import { convertDistribution } from './distribution.js';
 import { buildFailingResponses } from './failing-responses.js';
-import type { Measured } from './outcome.js';
+import type { Measured } from './measured.js';
 
 /** Builds the results by request name, those with the largest share of the time first. */
 export function buildNamedResults(

@@ -15,6 +15,7 @@ import { buildNamedResults } from './by-name.js';
 import { findClientBoundReasons } from './client-bound.js';
 import { convertDistribution } from './distribution.js';
 import { buildFailingResponses } from './failing-responses.js';
+import type { Measured } from './measured.js';
 import { findRedirections } from './redirections.js';
 import { findWarnings } from './warnings.js';
 
@@ -92,26 +93,6 @@ function evaluateCondition(condition: Condition, result: LoadResult): ConditionR
   const holds = condition.failure(result) === null && text !== result.abortedBy;
   return { condition: text, value: condition.measured(result), holds };
 }
-
-type Added =
-  | 'schemaVersion'
-  | 'tool'
-  | 'plan'
-  | 'startedAt'
-  | 'startedAtMs'
-  | 'byName'
-  | 'interrupted'
-  | 'abortedBy'
-  | 'warmup'
-  | 'server'
-  | 'machine'
-  | 'warnings'
-  | 'failingResponses'
-  | 'generator';
-/** The part of a result that the engine measured. */
-export type Measured = Omit<LoadResult, Added> & {
-  generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
-};
 
 // Each field by name: a field that the addon adds or drops is a compile error until it is mapped.
 function convertOutcome(outcome: NativeOutcome): Measured {

@@ -1,0 +1,15 @@
+import type { CompareOptions, CompareSide, SideName } from '../../index.js';
+import type { Invocation } from './load/invocation.js';
+
+/** What the flags and operands of `millrace compare` stand for. */
+export interface CompareInvocation extends Invocation {
+  own: Pick<CompareOptions, 'width' | 'budget' | 'margin' | 'allowDifference'>;
+  /** The two sides, complete once the operands are read. */
+  sides: Record<SideName, CompareSide>;
+  /** The values of `--a` and `--b`. */
+  given: Record<SideName, string[]>;
+  /** Whether A is Node's own HTTP stack and B is Millrace's. */
+  stack: boolean;
+  /** Conditions on ratios. */
+  ratios: string[];
+}

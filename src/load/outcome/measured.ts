@@ -1,0 +1,22 @@
+import type { LoadResult } from '../result.js';
+
+/** Fields that the engine does not measure. */
+type Added =
+  | 'schemaVersion'
+  | 'tool'
+  | 'plan'
+  | 'startedAt'
+  | 'startedAtMs'
+  | 'byName'
+  | 'interrupted'
+  | 'abortedBy'
+  | 'warmup'
+  | 'server'
+  | 'machine'
+  | 'warnings'
+  | 'failingResponses'
+  | 'generator';
+/** The part of a result that the engine measured. */
+export type Measured = Omit<LoadResult, Added> & {
+  generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
+};
