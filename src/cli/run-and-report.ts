@@ -1,8 +1,8 @@
 import type { OutputOptions } from './flags/output-flags.js';
 import type { Formats } from './formats.js';
-import { runInterruptible } from './interrupt.js';
 import { checkOutputs, writeResult } from './output.js';
-import { type Step, showSteps } from './progress.js';
+import { runInterruptible } from './terminal/interrupt.js';
+import { type Step, showSteps } from './terminal/progress.js';
 
 /** A run in several steps, its formatters and its exit code. */
 interface ReportedRun<Progress, Result> extends Formats<Result> {

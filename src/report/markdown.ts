@@ -2,7 +2,7 @@ import { count, plural, rate, share } from '../format/units.js';
 import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult, NamedResult } from '../load/result.js';
 import { listLoadConditions } from './conditions.js';
-import { formatStatistic, hasResponse } from './distribution.js';
+import { formatStatistic, hasResponse } from './distributions/distribution.js';
 import { countFailed } from './failed.js';
 import { formatConditions, formatWarnings } from './markdown/conditions.js';
 import {

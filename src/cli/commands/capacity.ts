@@ -3,9 +3,9 @@ import { EXIT } from '../exit.js';
 import type { CapacityInvocation } from '../flags/capacity-flags.js';
 import { CAPACITY_FORMATS } from '../formats.js';
 import { printNotes } from '../output.js';
-import { askPassphrase } from '../passphrase.js';
 import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
+import { askPassphrase } from '../terminal/passphrase.js';
 
 /** Measures the capacity of the server that the command line names. */
 export async function capacityCommand(invocation: CapacityInvocation): Promise<number> {

@@ -4,8 +4,8 @@ import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare-invocation.js';
 import { COMPARISON_FORMATS } from '../formats.js';
 import { checkInputsKept, printNotes } from '../output.js';
-import { askPassphrase } from '../passphrase.js';
 import { runAndReport } from '../run-and-report.js';
+import { askPassphrase } from '../terminal/passphrase.js';
 
 /** Compares the two sides that the command line names. */
 export async function compareCommand(invocation: CompareInvocation): Promise<number> {

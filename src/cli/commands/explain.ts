@@ -3,9 +3,9 @@ import { EXIT } from '../exit.js';
 import type { ExplainInvocation } from '../flags/explain-flags.js';
 import { EXPLANATION_FORMATS } from '../formats.js';
 import { printNotes } from '../output.js';
-import { askPassphrase } from '../passphrase.js';
 import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
+import { askPassphrase } from '../terminal/passphrase.js';
 
 /** Explains the limit of the server that the command line names. */
 export async function explainCommand(invocation: ExplainInvocation): Promise<number> {

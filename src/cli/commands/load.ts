@@ -10,11 +10,11 @@ import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
 import type { Invocation } from '../flags/load/invocation.js';
 import { COMPARISON_FORMATS, LOAD_FORMATS } from '../formats.js';
-import { runInterruptible } from '../interrupt.js';
 import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
-import { askPassphrase } from '../passphrase.js';
-import { showProgress } from '../progress.js';
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
+import { runInterruptible } from '../terminal/interrupt.js';
+import { askPassphrase } from '../terminal/passphrase.js';
+import { showProgress } from '../terminal/progress.js';
 
 /** Loads the target of the command line, or the server of the demo, and reports. */
 export async function loadCommand(invocation: Invocation): Promise<number> {

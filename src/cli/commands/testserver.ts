@@ -1,6 +1,6 @@
 import { startTestServer, type TestServerOptions } from '../../index.js';
 import { EXIT } from '../exit.js';
-import { onInterrupt } from '../interrupt.js';
+import { onInterrupt } from '../terminal/interrupt.js';
 
 /** Serves until Ctrl-C or SIGTERM; prints one line, the URL. */
 export async function testServerCommand(options: TestServerOptions): Promise<number> {

@@ -1,6 +1,6 @@
 import type { CapacityLevel, CapacityResult, RateTrial } from '../../capacity/result.js';
 import { count, rate } from '../../format/units.js';
-import { formatStatistic } from '../distribution.js';
+import { formatStatistic } from '../distributions/distribution.js';
 import { formatWarnings } from '../markdown/conditions.js';
 import { escapeMarkdown, formatTable, joinParts } from '../markdown/markup.js';
 import { describeDoubt, describeOutcome, extractMetric, formatMeasured } from './measured.js';

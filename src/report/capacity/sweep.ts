@@ -1,6 +1,6 @@
 import type { CapacityLevel, Sweep } from '../../capacity/result.js';
 import { cores, count, rate } from '../../format/units.js';
-import { formatStatistic } from '../distribution.js';
+import { formatStatistic } from '../distributions/distribution.js';
 import { drawBar } from '../text/bars.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';
 import { describeDoubt } from './measured.js';

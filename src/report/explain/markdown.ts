@@ -1,7 +1,7 @@
 import type { Explanation } from '../../explain/result.js';
 import { measuredRatio, throughputRange, timeRange } from '../../format/ratios.js';
 import { rate, share } from '../../format/units.js';
-import { formatStatistic } from '../distribution.js';
+import { formatStatistic } from '../distributions/distribution.js';
 import { capitalize } from '../html/markup.js';
 import { formatWarnings } from '../markdown/conditions.js';
 import {

@@ -2,7 +2,7 @@ import type { LimitId } from '../../explain/limits/ids.js';
 import type { Explanation } from '../../explain/result.js';
 import { amount, factor, measuredRatio, throughputRange, timeRange } from '../../format/ratios.js';
 import { plural, rate, share } from '../../format/units.js';
-import { formatStatistic } from '../distribution.js';
+import { formatStatistic } from '../distributions/distribution.js';
 import { describePlan } from '../plan.js';
 import { drawBar } from '../text/bars.js';
 import { createSheet, formatList, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';

@@ -1,9 +1,9 @@
 import { count, rate, share } from '../../format/units.js';
 import type { LoadResult, NamedResult } from '../../load/result.js';
 import { type Durations, decodeDurations, estimateUncensored } from '../../statistics/durations.js';
-import { formatStatistic, hasResponse, isSameDistribution } from '../distribution.js';
+import { formatStatistic, hasResponse, isSameDistribution } from '../distributions/distribution.js';
+import { listPercentilePoints } from '../distributions/percentiles.js';
 import { countFailed } from '../failed.js';
-import { listPercentilePoints } from '../percentiles.js';
 import { html, type Markup } from './markup.js';
 import { renderSection } from './page.js';
 import { buildPercentilePlot, type PercentileLine } from './percentile-plot.js';

@@ -1,6 +1,10 @@
 import { bytes, cores, duration, rate } from '../../format/units.js';
 import type { LoadResult, ServerResult } from '../../load/result.js';
-import { computeUnknownShare, formatStatistic, isSameDistribution } from '../distribution.js';
+import {
+  computeUnknownShare,
+  formatStatistic,
+  isSameDistribution,
+} from '../distributions/distribution.js';
 import { countPerPoint, groupReadableWindows, thinPercentiles, thinSamples } from '../intervals.js';
 import { buildPercentilePlot, type PercentileLine } from './percentile-plot.js';
 import { needsLogScale, type Plot, type Series } from './plot.js';

@@ -1,7 +1,12 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
 import { isDefaultExpect } from '../../load/plan/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
-import { formatStatistic, hasResponse, isSameDistribution, STATISTICS } from '../distribution.js';
+import {
+  formatStatistic,
+  hasResponse,
+  isSameDistribution,
+  STATISTICS,
+} from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
 import { type Child, html, type Markup } from './markup.js';

@@ -84,7 +84,7 @@ ${content}
 /** Builds the script: the chart library with its licence, the functions that format numbers and place ticks, and plots.js. */
 function buildScript(): string {
   const licence = `/*\nuPlot\n${readAsset('uPlot.LICENSE')}\n*/`;
-  const modules = ['../../format/units.js', './scale.js'].map((path) =>
+  const modules = ['../../format/units.js', './charts/scale.js'].map((path) =>
     readFileSync(new URL(path, import.meta.url), 'utf8').replace(/^export /gm, ''),
   );
   const scripts = [licence, readAsset('uPlot.iife.min.js'), ...modules, readAsset('plots.js')];

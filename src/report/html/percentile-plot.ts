@@ -1,4 +1,4 @@
-import type { PercentilePoints } from '../percentiles.js';
+import type { PercentilePoints } from '../distributions/percentiles.js';
 import { needsLogScale, type Plot, type Series, toNines } from './plot.js';
 
 /** A distribution in a plot over percentiles. */

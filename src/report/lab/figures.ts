@@ -1,9 +1,8 @@
 import type { LabAxis, LabBars, LabFigure, LabPlot, LabSeries } from '../../lab/result.js';
-import { type Axis, renderChart, toPixels } from '../html/chart.js';
-import { drawPolyline } from '../html/curves.js';
-import { drawLineSign, type LegendEntry, renderLegend } from '../html/legend.js';
-import { drawDot } from '../html/markers.js';
-import { capitalize, html, type Markup } from '../html/markup.js';
+import { type Axis, renderChart, toPixels } from '../html/charts/chart.js';
+import { drawPolyline } from '../html/charts/curves.js';
+import { drawLineSign, type LegendEntry, renderLegend } from '../html/charts/legend.js';
+import { drawDot } from '../html/charts/markers.js';
 import {
   createLinearScale,
   createLogScaleAround,
@@ -11,7 +10,8 @@ import {
   listMultiples,
   listPowersOfTwo,
   type Scale,
-} from '../html/scale.js';
+} from '../html/charts/scale.js';
+import { capitalize, html, type Markup } from '../html/markup.js';
 import { formatValue } from './format-value.js';
 
 /** Margin of a logarithmic scale beyond the outermost values, as a ratio. */

@@ -1,6 +1,6 @@
 import { count, plural, rate, share } from '../../format/units.js';
 import type { LoadResult, NamedResult } from '../../load/result.js';
-import { formatStatistic, hasResponse } from '../distribution.js';
+import { formatStatistic, hasResponse } from '../distributions/distribution.js';
 import { countFailed } from '../failed.js';
 import type { Sheet } from './sheet.js';
 

@@ -1,6 +1,6 @@
 import { count, roundTime, share, time } from '../../format/units.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
-import { buildBuckets } from '../buckets.js';
+import { buildBuckets } from '../distributions/buckets.js';
 import {
   computeUnknownShare,
   explainMarks,
@@ -10,7 +10,7 @@ import {
   isCensoringVisible,
   isSameDistribution,
   STATISTICS,
-} from '../distribution.js';
+} from '../distributions/distribution.js';
 import { drawBar } from './bars.js';
 import { formatParagraph, joinColumns, type Sheet } from './sheet.js';
 

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { buildLogBins } from '../../../dist/report/histogram.js';
+import { buildLogBins } from '../../../dist/report/distributions/histogram.js';
 import {
   createLogScale,
   listDecades,
   listMultiples,
   listPowersOfTwo,
-} from '../../../dist/report/html/scale.js';
+} from '../../../dist/report/html/charts/scale.js';
 import { decodeDurations, estimateLatencies } from '../../../dist/statistics/durations.js';
 import { encodeHistogram } from '../../fixtures/explain/histogram.js';
 import { Random } from '../../fixtures/stack/random.js';

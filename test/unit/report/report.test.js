@@ -11,7 +11,7 @@ import {
   share,
   time,
 } from '../../../dist/format/units.js';
-import { buildBuckets } from '../../../dist/report/buckets.js';
+import { buildBuckets } from '../../../dist/report/distributions/buckets.js';
 import { renderLoadPage } from '../../../dist/report/html.js';
 import { groupWindows } from '../../../dist/report/intervals.js';
 import { formatLoadText } from '../../../dist/report/text.js';

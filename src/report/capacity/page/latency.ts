@@ -1,11 +1,11 @@
 import type { CapacityPoint } from '../../../explain/result.js';
 import { roundTime, time } from '../../../format/units.js';
-import { type Axis, type ChartMark, renderChart, toPixels } from '../../html/chart.js';
-import { type ChartPoint, drawPolyline } from '../../html/curves.js';
-import { drawLineSign, renderLegend } from '../../html/legend.js';
-import { drawDot, drawSquare } from '../../html/markers.js';
+import { type Axis, type ChartMark, renderChart, toPixels } from '../../html/charts/chart.js';
+import { type ChartPoint, drawPolyline } from '../../html/charts/curves.js';
+import { drawLineSign, renderLegend } from '../../html/charts/legend.js';
+import { drawDot, drawSquare } from '../../html/charts/markers.js';
+import { createLogScaleAround, listDecades, type Scale } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
-import { createLogScaleAround, listDecades, type Scale } from '../../html/scale.js';
 
 /** Margin of a scale beyond the outermost values, as a ratio. */
 const SCALE_MARGIN = 1.5;

@@ -1,7 +1,7 @@
 import type { RateTrial, Search } from '../../../capacity/result.js';
 import { rate, roundTime } from '../../../format/units.js';
 import { type Condition, parseCondition } from '../../../load/plan/condition.js';
-import { drawFlatBound, drawRisingBound } from '../../html/bounds.js';
+import { drawFlatBound, drawRisingBound } from '../../html/charts/bounds.js';
 import {
   AREA_BOTTOM,
   AREA_TOP,
@@ -9,19 +9,19 @@ import {
   type ChartMark,
   renderChart,
   toPixels,
-} from '../../html/chart.js';
-import { type ChartPoint, drawPolyline } from '../../html/curves.js';
-import { drawAreaSign, drawLineSign, renderLegend } from '../../html/legend.js';
-import { drawDot, drawSquare, type MarkerStyle } from '../../html/markers.js';
-import type { Markup } from '../../html/markup.js';
-import { drawRange } from '../../html/ranges.js';
+} from '../../html/charts/chart.js';
+import { type ChartPoint, drawPolyline } from '../../html/charts/curves.js';
+import { drawAreaSign, drawLineSign, renderLegend } from '../../html/charts/legend.js';
+import { drawDot, drawSquare, type MarkerStyle } from '../../html/charts/markers.js';
+import { drawRange } from '../../html/charts/ranges.js';
 import {
   createLinearScale,
   createLogScaleAround,
   listDecades,
   listMultiples,
   type Scale,
-} from '../../html/scale.js';
+} from '../../html/charts/scale.js';
+import type { Markup } from '../../html/markup.js';
 import { hasUpperEnd } from '../answer.js';
 import { extractMetric, formatMeasured } from '../measured.js';
 import { renderLatencyChart } from './latency.js';

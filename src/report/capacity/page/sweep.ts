@@ -1,18 +1,18 @@
 import { selectUsable } from '../../../capacity/levels.js';
 import type { CapacityCurve, CapacityLevel, Sweep } from '../../../capacity/result.js';
 import { count, plural, rate, time } from '../../../format/units.js';
-import { drawFlatBound, drawRisingBound } from '../../html/bounds.js';
-import { type Axis, type ChartMark, renderChart, toPixels } from '../../html/chart.js';
-import { type ChartPoint, drawArea, drawPolyline } from '../../html/curves.js';
-import { drawAreaSign, drawLineSign, renderLegend } from '../../html/legend.js';
-import { drawDot, drawMeasurement } from '../../html/markers.js';
-import { html, type Markup } from '../../html/markup.js';
+import { drawFlatBound, drawRisingBound } from '../../html/charts/bounds.js';
+import { type Axis, type ChartMark, renderChart, toPixels } from '../../html/charts/chart.js';
+import { type ChartPoint, drawArea, drawPolyline } from '../../html/charts/curves.js';
+import { drawAreaSign, drawLineSign, renderLegend } from '../../html/charts/legend.js';
+import { drawDot, drawMeasurement } from '../../html/charts/markers.js';
 import {
   createLogScaleAround,
   listDecades,
   listPowersOfTwo,
   type Scale,
-} from '../../html/scale.js';
+} from '../../html/charts/scale.js';
+import { html, type Markup } from '../../html/markup.js';
 import { hasUpperEnd } from '../answer.js';
 import { renderLatencyChart } from './latency.js';
 

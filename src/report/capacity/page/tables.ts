@@ -1,6 +1,6 @@
 import type { CapacityLevel, RateTrial, Search, Sweep } from '../../../capacity/result.js';
 import { cores, count, duration, rate } from '../../../format/units.js';
-import { formatStatistic } from '../../distribution.js';
+import { formatStatistic } from '../../distributions/distribution.js';
 import { html, type Markup } from '../../html/markup.js';
 import { renderTable, renderTextTable } from '../../html/tables.js';
 import { describeDoubt, describeOutcome, extractMetric, formatMeasured } from '../measured.js';

@@ -5,9 +5,9 @@ import {
   type Durations,
   estimateLatencies,
 } from '../../../statistics/durations.js';
+import { listPercentilePoints } from '../../distributions/percentiles.js';
 import { buildPercentilePlot, type PercentileLine } from '../../html/percentile-plot.js';
 import type { Plot } from '../../html/plot.js';
-import { listPercentilePoints } from '../../percentiles.js';
 
 /** Builds the plot of the latencies of both sides, all runs of a side together; none without a latency. */
 export function buildLatencyPlots({ runs }: ComparisonResult): Plot[] {

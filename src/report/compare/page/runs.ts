@@ -1,11 +1,11 @@
 import type { ComparedRun, ComparisonResult, Metric, SideName } from '../../../compare/result.js';
 import { roundTime } from '../../../format/units.js';
 import { median } from '../../../statistics/median.js';
-import { type Axis, renderChart, toPixels } from '../../html/chart.js';
-import { drawLineSign, renderLegend } from '../../html/legend.js';
-import { drawDot, drawSquare, type MarkerStyle } from '../../html/markers.js';
+import { type Axis, renderChart, toPixels } from '../../html/charts/chart.js';
+import { drawLineSign, renderLegend } from '../../html/charts/legend.js';
+import { drawDot, drawSquare, type MarkerStyle } from '../../html/charts/markers.js';
+import { createLinearScaleBetween, listMultiples, type Scale } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
-import { createLinearScaleBetween, listMultiples, type Scale } from '../../html/scale.js';
 import { formatFigure, METRICS } from '../metrics.js';
 
 const SIDES = ['a', 'b'] as const;

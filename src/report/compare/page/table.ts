@@ -1,9 +1,9 @@
 import type { ComparisonResult, ComparisonRow } from '../../../compare/result.js';
 import { toEqualRange } from '../../../compare/words.js';
-import { drawDot } from '../../html/markers.js';
+import { drawDot } from '../../html/charts/markers.js';
+import { drawRange } from '../../html/charts/ranges.js';
+import { createLinearScaleBetween, listMultiples, type Scale } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
-import { drawRange } from '../../html/ranges.js';
-import { createLinearScaleBetween, listMultiples, type Scale } from '../../html/scale.js';
 import {
   formatChange,
   formatFigure,

@@ -1,12 +1,12 @@
 import type { CapacityPoint, Explanation } from '../../../explain/result.js';
 import { count, rate, time } from '../../../format/units.js';
-import { formatStatistic } from '../../distribution.js';
-import { drawFlatBound, drawRisingBound } from '../../html/bounds.js';
-import { type ChartMark, renderChart, toPixels } from '../../html/chart.js';
-import { drawPolyline } from '../../html/curves.js';
-import { drawMeasurement } from '../../html/markers.js';
+import { formatStatistic } from '../../distributions/distribution.js';
+import { drawFlatBound, drawRisingBound } from '../../html/charts/bounds.js';
+import { type ChartMark, renderChart, toPixels } from '../../html/charts/chart.js';
+import { drawPolyline } from '../../html/charts/curves.js';
+import { drawMeasurement } from '../../html/charts/markers.js';
+import { createLogScaleAround, listDecades, type Scale } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
-import { createLogScaleAround, listDecades, type Scale } from '../../html/scale.js';
 import { renderTable } from '../../html/tables.js';
 
 /** Margin of a scale beyond the outermost points, as a ratio. */

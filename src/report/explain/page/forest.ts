@@ -3,10 +3,10 @@ import type { ExperimentResult, Explanation } from '../../../explain/result.js';
 import { factor, measuredRatio } from '../../../format/ratios.js';
 import { plural } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { drawDot } from '../../html/markers.js';
+import { drawDot } from '../../html/charts/markers.js';
+import { drawRange } from '../../html/charts/ranges.js';
+import { createLogScale, listPowersOfTwo, type Scale } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
-import { drawRange } from '../../html/ranges.js';
-import { createLogScale, listPowersOfTwo, type Scale } from '../../html/scale.js';
 
 /** Maximum ratio between predictions and measurements that the scale includes; other predictions end at its edge. */
 const MAX_DISTANCE = 4;

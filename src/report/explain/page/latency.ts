@@ -1,17 +1,17 @@
 import type { Explanation } from '../../../explain/result.js';
 import { roundTime, share, time } from '../../../format/units.js';
 import { estimateLatencies } from '../../../statistics/durations.js';
-import { formatStatistic } from '../../distribution.js';
-import { type Bin, buildLogBins } from '../../histogram.js';
-import { type ChartMark, renderChart, toPixels } from '../../html/chart.js';
-import { html, type Markup } from '../../html/markup.js';
+import { formatStatistic } from '../../distributions/distribution.js';
+import { type Bin, buildLogBins } from '../../distributions/histogram.js';
+import { type ChartMark, renderChart, toPixels } from '../../html/charts/chart.js';
 import {
   createLinearScale,
   createLogScale,
   listDecades,
   listMultiples,
   type Scale,
-} from '../../html/scale.js';
+} from '../../html/charts/scale.js';
+import { html, type Markup } from '../../html/markup.js';
 
 /** Times of TCP timers that appear as peaks. */
 const TIMER_MARKS: ChartMark[] = [

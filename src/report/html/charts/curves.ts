@@ -1,5 +1,5 @@
+import { html, type Markup } from '../markup.js';
 import { CHART_HEIGHT } from './chart.js';
-import { html, type Markup } from './markup.js';
 
 /** A position in a chart: percent from the left, pixels from the top. */
 export type ChartPoint = readonly [x: number, y: number];

@@ -1,4 +1,4 @@
-import { html, type Markup } from './markup.js';
+import { html, type Markup } from '../markup.js';
 import type { Scale } from './scale.js';
 
 /**

@@ -1,4 +1,4 @@
-import { html, type Markup } from './markup.js';
+import { html, type Markup } from '../markup.js';
 
 /** The style of a marker: a class of the style sheet, its tooltip, and its size. */
 export interface MarkerStyle {

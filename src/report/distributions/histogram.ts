@@ -1,4 +1,4 @@
-import type { Durations } from '../statistics/durations.js';
+import type { Durations } from '../../statistics/durations.js';
 
 /** A bin of a histogram: its bounds in milliseconds, and its share of all times. */
 export interface Bin {

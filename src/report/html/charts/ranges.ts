@@ -1,5 +1,5 @@
-import type { Range } from '../../statistics/types.js';
-import { html, type Markup } from './markup.js';
+import type { Range } from '../../../statistics/types.js';
+import { html, type Markup } from '../markup.js';
 import type { Scale } from './scale.js';
 
 /** Minimum width in percent, so that a range of a single number is visible. */

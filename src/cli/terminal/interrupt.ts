@@ -1,4 +1,4 @@
-import { EXIT } from './exit.js';
+import { EXIT } from '../exit.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

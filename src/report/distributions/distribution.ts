@@ -1,5 +1,5 @@
-import { time } from '../format/units.js';
-import type { Distribution, LoadResult, Statistic } from '../load/result.js';
+import { time } from '../../format/units.js';
+import type { Distribution, LoadResult, Statistic } from '../../load/result.js';
 
 /** Statistics of a distribution that reports print, in order. */
 export const STATISTICS: readonly { name: string; key: Statistic }[] = [

@@ -1,5 +1,5 @@
-import { count, duration, plural, rate, time } from '../format/units.js';
-import type { CapacityProgress, ExplainProgress, LoadRun, Snapshot } from '../index.js';
+import { count, duration, plural, rate, time } from '../../format/units.js';
+import type { CapacityProgress, ExplainProgress, LoadRun, Snapshot } from '../../index.js';
 
 const REDRAW_MS = 200;
 const CLEAR_LINE = '\r\x1b[K';

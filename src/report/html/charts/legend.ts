@@ -1,4 +1,4 @@
-import { html, type Markup } from './markup.js';
+import { html, type Markup } from '../markup.js';
 
 /** A sign of a chart, drawn around (12, 6), and its meaning. */
 export type LegendEntry = readonly [drawn: Markup, meaning: string];

@@ -1,4 +1,4 @@
-import type { Durations } from '../statistics/durations.js';
+import type { Durations } from '../../statistics/durations.js';
 
 /** Points of a distribution on the percentile axis: [percentile, ms], both increasing. */
 export type PercentilePoints = readonly (readonly [percentile: number, ms: number])[];

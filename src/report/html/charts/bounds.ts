@@ -1,5 +1,5 @@
+import { html, type Markup } from '../markup.js';
 import { toPixels } from './chart.js';
-import { html, type Markup } from './markup.js';
 import type { Scale } from './scale.js';
 
 /** Draws a dashed horizontal line, if its value is within the scale. */

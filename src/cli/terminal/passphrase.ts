@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
-import type { LoadOptions } from '../index.js';
+import type { LoadOptions } from '../../index.js';
 
 /** Asks at the terminal, if there is one, for the passphrase of an encrypted key that has none in the options. */
 export async function askPassphrase(options: LoadOptions): Promise<void> {
   const { cert, key, passphrase } = options;
   if (cert === undefined || passphrase !== undefined || !process.stderr.isTTY) return;
-  const { findEncryptedFile } = await import('../load/input/certificates.js');
+  const { findEncryptedFile } = await import('../../load/input/certificates.js');
   const file = findEncryptedFile({ cert, key });
   const typed = file === null ? null : readHidden(`Passphrase of ${file}: `);
   if (typed !== null) options.passphrase = typed;
