@@ -7,6 +7,7 @@ mod storing;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use crate::fields::vary::Vary;
 use crate::fill::Fills;
 use crate::hit_for_miss::HitForMissTable;
 use crate::key::KeyParts;
@@ -14,7 +15,6 @@ use crate::reason::{NotStored, Pass};
 use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::store::Store;
-use crate::vary::Vary;
 
 pub use invalidation::{Selection, Target};
 pub use lookup::Lookup;

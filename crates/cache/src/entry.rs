@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::condition::Validators;
+use crate::fields::condition::Validators;
+use crate::fields::vary::Vary;
 use crate::request::Credentials;
-use crate::vary::Vary;
 
 /// Memory in bytes that an entry needs beside its bytes: its struct, its key, its places in slabs, lists and tables that
 /// have grown to twice their need, and the allocator's share.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::date;
 use crate::entry::Entry;
+use crate::fields::date;
 use crate::policy::Decision;
 use crate::request::Credentials;
 use crate::response::ResponseFields;

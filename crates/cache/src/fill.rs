@@ -6,9 +6,9 @@ use std::time::Duration;
 use slab::Slab;
 
 use crate::entry_builder::EntryBuilder;
+use crate::fields::vary::Vary;
 use crate::reason::NotStored;
 use crate::request::Credentials;
-use crate::vary::Vary;
 
 /// A request that goes to the application, and whose response is to be stored. The holder must complete it with exactly
 /// one of [`finish`](crate::Cache::finish), [`abandon`](crate::Cache::abandon), or an error of `begin` or `append`.

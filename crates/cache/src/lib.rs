@@ -102,11 +102,9 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
-mod condition;
-pub mod control;
-pub mod date;
 pub mod entry;
 mod entry_builder;
+pub mod fields;
 mod fill;
 pub mod hit;
 mod hit_for_miss;
@@ -118,10 +116,10 @@ pub mod response;
 pub mod settings;
 pub mod statistics;
 mod store;
-pub mod vary;
 
 pub use cache::{Cache, Inspected, Lookup, Selection, Target, Then, Woken};
 pub use entry::Entry;
+pub use fields::vary::Vary;
 pub use fill::{Fill, FillWait};
 pub use hit::{Answer, Hit};
 pub use reason::{NotStored, Pass};
@@ -129,4 +127,3 @@ pub use request::{Credentials, Request};
 pub use response::{Response, ResponseFields};
 pub use settings::{Mode, Settings};
 pub use statistics::Statistics;
-pub use vary::Vary;

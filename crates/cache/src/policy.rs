@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
+use crate::fields::vary::Vary;
 use crate::reason::NotStored;
 use crate::request::Credentials;
 use crate::response::ResponseFields;
 use crate::settings::{Mode, Settings};
-use crate::vary::Vary;
 
 /// Maximum lifetime of an entry: none outlives a deployment.
 const MAX_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -3,9 +3,9 @@
 use millrace_http::syntax::parse_content_length;
 use millrace_http::{field_lines, parse_field_line, parse_status_line};
 
-use crate::control::{MAX_SECONDS, ResponseDirectives, parse_seconds};
-use crate::date;
-use crate::vary::Vary;
+use crate::fields::control::{MAX_SECONDS, ResponseDirectives, parse_seconds};
+use crate::fields::date;
+use crate::fields::vary::Vary;
 
 /// A response that the application has begun.
 #[derive(Clone, Copy, Debug)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use slab::Slab;
 
 use crate::entry::Entry;
+use crate::fields::vary::Vary;
 use crate::request::Credentials;
-use crate::vary::Vary;
 
 /// The end of the list.
 const NONE: usize = usize::MAX;

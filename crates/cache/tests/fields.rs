@@ -1,7 +1,8 @@
 //! Dates, `Vary` and `Cache-Control` by themselves.
 
-use millrace_cache::control::{RequestDirectives, ResponseDirectives};
-use millrace_cache::{Vary, date};
+use millrace_cache::Vary;
+use millrace_cache::fields::control::{RequestDirectives, ResponseDirectives};
+use millrace_cache::fields::date;
 use proptest::prelude::*;
 
 const NOW: i64 = 1_700_000_000;

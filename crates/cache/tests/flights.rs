@@ -164,7 +164,7 @@ fn what_the_application_took_counts_for_what_has_an_age() {
     for (target, fields, age) in [("/a", "Age: 4\r\n", 7), ("/b", "", 0)] {
         let lead = site.lead(target, "");
         site.advance(3.0);
-        let date = millrace_cache::date::render(site.wall);
+        let date = millrace_cache::fields::date::render(site.wall);
         site.answer(lead, &format!("{OK}Date: {date}\r\n{fields}"), "x").expect("stored");
         let Lookup::Hit(hit) = site.get(target, "") else { panic!("a hit") };
         assert_eq!(hit.age, age, "{target}");

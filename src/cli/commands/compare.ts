@@ -1,7 +1,7 @@
 import { expandPattern } from '../../compare/stored/stored.js';
 import { type ComparisonResult, compare } from '../../index.js';
 import { EXIT } from '../exit.js';
-import type { CompareInvocation } from '../flags/compare-invocation.js';
+import type { CompareInvocation } from '../flags/compare/invocation.js';
 import { COMPARISON_FORMATS } from '../formats.js';
 import { checkInputsKept, printNotes } from '../output.js';
 import { runAndReport } from '../run-and-report.js';

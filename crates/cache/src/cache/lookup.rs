@@ -6,9 +6,9 @@ use millrace_http::authority::split_port;
 use millrace_http::{Method, field_lines};
 
 use super::Cache;
-use crate::control::RequestDirectives;
 use crate::entry::Entry;
 use crate::entry_builder::EntryBuilder;
+use crate::fields::control::RequestDirectives;
 use crate::fill::{Fill, FillWait, PendingFill, Role};
 use crate::hit::{Answer, Hit};
 use crate::hit_for_miss::HitForMiss;

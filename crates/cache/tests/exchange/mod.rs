@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use millrace_cache::control::{RequestDirectives, ResponseDirectives};
-use millrace_cache::{
-    Answer, Cache, Hit, Lookup, Mode, Request, Response, Settings, Then, Vary, date,
-};
+use millrace_cache::fields::control::{RequestDirectives, ResponseDirectives};
+use millrace_cache::fields::date;
+use millrace_cache::{Answer, Cache, Hit, Lookup, Mode, Request, Response, Settings, Then, Vary};
 use millrace_http::{
     Decoded, HeadLimits, HeadParser, Method, Parsed, RequestFraming, ResponseDecoder, field_lines,
 };

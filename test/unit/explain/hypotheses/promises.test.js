@@ -1,9 +1,9 @@
 // What a remedy promises: throughput only where that is limited by it, else the slowest response times.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { predictRemediedThroughput } from '../../../dist/explain/conclusion/remedy-prediction.js';
-import { evaluate } from '../../fixtures/explain/evaluation.js';
-import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
+import { predictRemediedThroughput } from '../../../../dist/explain/conclusion/remedy-prediction.js';
+import { evaluate } from '../../../fixtures/explain/evaluation.js';
+import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 describe('a loop that is blocked now and then, and idle else', () => {
   /** A stall of 200 ms a second; a request takes 60 ms, of which it waits 50 ms for a stall. */

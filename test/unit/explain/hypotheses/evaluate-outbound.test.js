@@ -1,7 +1,7 @@
 // Detectors of limits of outbound connections, and of what the service waits for behind them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { evaluate } from '../../fixtures/explain/evaluation.js';
+import { evaluate } from '../../../fixtures/explain/evaluation.js';
 
 /** A busy loop whose requests each open a connection. */
 function opening(metrics, { origin = 'https://pay:443', opened = 1000, connecting } = {}) {

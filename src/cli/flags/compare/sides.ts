@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { usageError } from '../../errors.js';
-import type { CompareSide, SideName } from '../../index.js';
-import { maskArguments } from '../../masking/text.js';
-import { shellQuote } from '../../process/command/shell-quote.js';
-import type { CompareInvocation } from './compare-invocation.js';
-import { checkUrlOperand, setTarget } from './load/target.js';
-import type { Operands } from './parse.js';
+import { usageError } from '../../../errors.js';
+import type { CompareSide, SideName } from '../../../index.js';
+import { maskArguments } from '../../../masking/text.js';
+import { shellQuote } from '../../../process/command/shell-quote.js';
+import { checkUrlOperand, setTarget } from '../load/target.js';
+import type { Operands } from '../parse.js';
+import type { CompareInvocation } from './invocation.js';
 
 const FORMS =
   'compare needs two: -- COMMAND_A -- COMMAND_B, or URL_A URL_B, or OLD.json NEW.json, or one command and what differs: --stack, --env-a, --env-b, --cwd-a, --cwd-b';

@@ -3,7 +3,7 @@
 
 use millrace_http::field_lines;
 
-use crate::date;
+use crate::fields::date;
 
 /// What conditions are judged by.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideVerdict } from '../../../dist/explain/conclusion/verdict.js';
-import { rankExperiments } from '../../../dist/explain/experiments/selection.js';
-import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
+import { decideVerdict } from '../../../../dist/explain/conclusion/verdict.js';
+import { rankExperiments } from '../../../../dist/explain/experiments/selection.js';
+import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 const CLOSED = { model: 'closed' };
 const NOISE = 0.03;

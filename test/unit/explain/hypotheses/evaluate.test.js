@@ -1,11 +1,11 @@
 // Detectors of the other limits: metrics of a healthy server with one thing changed.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { evaluateHypotheses } from '../../../dist/explain/hypotheses/evaluate.js';
-import { createDegradesOverTimeDetector } from '../../../dist/explain/hypotheses/event-loop/cost-over-time.js';
-import { deriveMetrics } from '../../../dist/explain/metrics/derive.js';
-import { evaluate } from '../../fixtures/explain/evaluation.js';
-import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
+import { evaluateHypotheses } from '../../../../dist/explain/hypotheses/evaluate.js';
+import { createDegradesOverTimeDetector } from '../../../../dist/explain/hypotheses/event-loop/cost-over-time.js';
+import { deriveMetrics } from '../../../../dist/explain/metrics/derive.js';
+import { evaluate } from '../../../fixtures/explain/evaluation.js';
+import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 test('the only hypothesis for a healthy server is that it could serve more', () => {
   const { hypotheses } = evaluateHypotheses(buildHealthyMetrics(), {

@@ -1,8 +1,8 @@
 // The thread pool: what runs in it, and name look-ups, which get only half of its threads.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sumPoolJobs } from '../../../dist/explain/observe/probe/pool-jobs.js';
-import { evaluate } from '../../fixtures/explain/evaluation.js';
+import { sumPoolJobs } from '../../../../dist/explain/observe/probe/pool-jobs.js';
+import { evaluate } from '../../../fixtures/explain/evaluation.js';
 
 describe('name look-ups that fill their half of the thread pool', () => {
   /** 20 requests in flight, which call a service by name; 30 end per second. */

@@ -1,5 +1,5 @@
-import type { CompareOptions, CompareSide, SideName } from '../../index.js';
-import type { Invocation } from './load/invocation.js';
+import type { CompareOptions, CompareSide, SideName } from '../../../index.js';
+import type { Invocation } from '../load/invocation.js';
 
 /** What the flags and operands of `millrace compare` stand for. */
 export interface CompareInvocation extends Invocation {

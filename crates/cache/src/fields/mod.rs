@@ -1,0 +1,6 @@
+//! Fields of HTTP that caching depends on: how they are parsed and compared.
+
+pub(crate) mod condition;
+pub mod control;
+pub mod date;
+pub mod vary;
