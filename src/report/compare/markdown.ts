@@ -10,21 +10,9 @@ import {
 } from '../markdown/markup.js';
 import { describePlan } from '../plan.js';
 import { listComparisonConditions } from './conditions.js';
-import {
-  formatFigure,
-  formatRatio,
-  formatRatioInterval,
-  METRICS,
-  VERDICT_WORDS,
-} from './metrics.js';
-import { listOverallRows, selectNames } from './names.js';
-import {
-  describeClientBound,
-  describeRuns,
-  describeVerdict,
-  isShortLabel,
-  listGrounds,
-} from './sentences.js';
+import { formatCells, VERDICT_WORDS } from './metrics.js';
+import { isShortLabel, listOverallRows, selectNames } from './names.js';
+import { describeClientBound, describeRuns, describeVerdict, listGrounds } from './sentences.js';
 
 /** Renders a comparison as Markdown for a pull request. */
 export function renderComparisonMarkdown(result: ComparisonResult): string {
@@ -61,17 +49,9 @@ function formatSide({ sides }: ComparisonResult, side: SideName): string[] {
 }
 
 function formatRow(row: ComparisonRow, before: string[]): string[] {
-  const { metric, a, b, ratio, verdict } = row;
-  const word = VERDICT_WORDS[verdict];
-  return [
-    ...before,
-    METRICS[metric].name,
-    formatFigure(metric, a),
-    formatFigure(metric, b),
-    ratio ? formatRatio(ratio.estimate) : '–',
-    formatRatioInterval(ratio?.low ?? null, ratio?.high ?? null),
-    verdict === 'better' || verdict === 'worse' ? `**${word}**` : word,
-  ];
+  const { name, figures, ratio, interval, word } = formatCells(row);
+  const isDecided = row.verdict === 'better' || row.verdict === 'worse';
+  return [...before, name, ...figures, ratio, interval, isDecided ? `**${word}**` : word];
 }
 
 function describeBasis(result: ComparisonResult): string[] {

@@ -1,4 +1,4 @@
-import type { ComparisonVerdict, Metric } from '../../compare/result.js';
+import type { ComparisonRow, ComparisonVerdict, Metric } from '../../compare/result.js';
 import { bytes, rate, roundTime, significant, time } from '../../format/units.js';
 
 /** How reports show a metric of a comparison. */
@@ -84,6 +84,23 @@ export function formatRatio(ratio: number): string {
 /** Formats an interval of a ratio: `1.062 to 1.101`; `–` if it is unknown. */
 export function formatRatioInterval(low: number | null, high: number | null): string {
   return low === null || high === null ? '–' : `${formatEnd(low)} to ${formatEnd(high)}`;
+}
+
+/** The cells of a row, as text. */
+export function formatCells({ metric, a, b, ratio, verdict }: ComparisonRow): {
+  name: string;
+  figures: [a: string, b: string];
+  ratio: string;
+  interval: string;
+  word: string;
+} {
+  return {
+    name: METRICS[metric].name,
+    figures: [formatFigure(metric, a), formatFigure(metric, b)],
+    ratio: ratio ? formatRatio(ratio.estimate) : '–',
+    interval: formatRatioInterval(ratio?.low ?? null, ratio?.high ?? null),
+    word: VERDICT_WORDS[verdict],
+  };
 }
 
 /** Formats an end of an interval; of one that tells nothing only on which side of a bound it is. */

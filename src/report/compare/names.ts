@@ -1,6 +1,9 @@
 import type { ComparisonResult, ComparisonRow } from '../../compare/result.js';
 import { count, plural } from '../../format/units.js';
 
+/** Length up to which the label of a side is part of a sentence. */
+const MAX_SHORT_LABEL = 32;
+
 /** The rows of one request name. */
 export interface NamedRows {
   name: string;
@@ -70,4 +73,9 @@ function measureDifference({ rows }: NamedRows): number {
 
 function hasFigures({ a, b }: ComparisonRow): boolean {
   return a !== null || b !== null;
+}
+
+/** Whether a label is short enough for a sentence. */
+export function isShortLabel(label: string): boolean {
+  return label.length <= MAX_SHORT_LABEL;
 }

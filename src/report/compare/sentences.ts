@@ -1,9 +1,7 @@
 import type { ComparisonResult, ComparisonRow, Ratio, SideName } from '../../compare/result.js';
 import { count, duration, plural, share } from '../../format/units.js';
 import { formatChange, formatConfidence, formatFactor, formatSize, METRICS } from './metrics.js';
-
-/** Length up to which the label of a side is part of a sentence. */
-const MAX_SHORT_LABEL = 32;
+import { isShortLabel } from './names.js';
 
 /** Ratio from which on a change is told as a factor. */
 const MIN_FACTOR = 2;
@@ -37,11 +35,6 @@ function nameSide({ sides }: ComparisonResult, side: SideName): string {
   const { label } = sides[side];
   const letter = side.toUpperCase();
   return isShortLabel(label) ? `${letter} (${label})` : letter;
-}
-
-/** Whether a label is short enough for a sentence. */
-export function isShortLabel(label: string): boolean {
-  return label.length <= MAX_SHORT_LABEL;
 }
 
 /** Describes a ratio with its interval: `8.1 % more requests/s (95 % interval +6.2 % to +10 %)`. */

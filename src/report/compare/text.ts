@@ -15,21 +15,9 @@ import {
   type Sheet,
 } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
-import {
-  formatFigure,
-  formatRatio,
-  formatRatioInterval,
-  METRICS,
-  VERDICT_WORDS,
-} from './metrics.js';
-import { listOverallRows, selectNames } from './names.js';
-import {
-  describeClientBound,
-  describeRuns,
-  describeVerdict,
-  isShortLabel,
-  listGrounds,
-} from './sentences.js';
+import { formatCells } from './metrics.js';
+import { isShortLabel, listOverallRows, selectNames } from './names.js';
+import { describeClientBound, describeRuns, describeVerdict, listGrounds } from './sentences.js';
 
 const INKS: Record<ComparisonVerdict, Ink> = {
   better: 'good',
@@ -81,14 +69,12 @@ function formatTable(result: ComparisonResult, sheet: Sheet): string[] {
 }
 
 function formatRow(row: ComparisonRow, sheet: Sheet, indent: string): string {
-  const { metric, a, b, ratio, verdict } = row;
-  const name = sheet.paint('dim', `${indent}${METRICS[metric].name}`.padEnd(NAME_WIDTH));
-  const figures = [a, b].map((value) => formatFigure(metric, value).padStart(FIGURE_WIDTH));
-  const estimate = (ratio ? formatRatio(ratio.estimate) : '–').padStart(RATIO_WIDTH);
-  const interval = formatRatioInterval(ratio?.low ?? null, ratio?.high ?? null);
+  const { name, figures, ratio, interval, word } = formatCells(row);
+  const head = sheet.paint('dim', `${indent}${name}`.padEnd(NAME_WIDTH));
+  const sides = figures.map((figure) => figure.padStart(FIGURE_WIDTH)).join('');
   const range = hasIntervals(sheet) ? interval.padStart(INTERVAL_WIDTH) : '';
-  const ink = verdict === 'no-difference' ? 'dim' : INKS[verdict];
-  return `${name}${figures.join('')}${estimate}${range}  ${sheet.paint(ink, VERDICT_WORDS[verdict])}`;
+  const ink = row.verdict === 'no-difference' ? 'dim' : INKS[row.verdict];
+  return `${head}${sides}${ratio.padStart(RATIO_WIDTH)}${range}  ${sheet.paint(ink, word)}`;
 }
 
 /** Whether lines have space for the intervals. */
