@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use millrace_load::plan::{Endpoint, Model, Origin, Plan, Request};
+use millrace_load::plan::{Endpoint, Origin, Plan, Request};
 use millrace_load::{Run, RunError};
 
 fn main() -> Result<(), RunError> {
@@ -12,42 +12,25 @@ fn main() -> Result<(), RunError> {
     let mut number = |default: usize| args.next().and_then(|n| n.parse().ok()).unwrap_or(default);
     let (connections, seconds, pipelining) = (number(50), number(5), number(1));
     let (name, port) = host.rsplit_once(':').unwrap_or((&host, "80"));
+    let origin = Origin {
+        endpoint: Endpoint::Host(name.into(), port.parse().unwrap_or(80)),
+        server_name: None,
+    };
+    let request = Request {
+        origin: 0,
+        method: "GET".into(),
+        target: "/".into(),
+        fields: vec![("Host".into(), host.clone())],
+        body: None,
+        weight: 1.0,
+        name: 0,
+    };
     let plan = Plan {
-        origins: vec![Origin {
-            endpoint: Endpoint::Host(name.into(), port.parse().unwrap_or(80)),
-            server_name: None,
-        }],
-        requests: vec![Request {
-            origin: 0,
-            method: "GET".into(),
-            target: "/".into(),
-            fields: vec![("Host".into(), host.clone())],
-            body: None,
-            weight: 1.0,
-            name: 0,
-        }],
-        names: 1,
-        weighted: false,
-        placeholders: false,
-        tables: Vec::new(),
-        model: Model::Closed { think_time: Duration::ZERO },
-        threads: 1,
         connections,
         initial_connections: connections,
         pipelining,
-        close: false,
-        follow: 0,
         duration: Some(Duration::from_secs(seconds as u64)),
-        max_requests: None,
-        warmup: Duration::ZERO,
-        timeout: Duration::from_secs(10),
-        connect_timeout: Duration::from_secs(3),
-        tls: Default::default(),
-        expected: millrace_load::StatusSet::below_400(),
-        snapshots_by_name: false,
-        bounds: Vec::new(),
-        early_ack_probe: false,
-        seed: 1,
+        ..Plan::closed(vec![origin], vec![request])
     };
     let outcome = Run::new(plan).run(&mut |_| ())?;
     let counts = &outcome.total.counts;

@@ -162,6 +162,37 @@ pub struct Stage {
 }
 
 impl Plan {
+    /// A closed run over one connection for 10 s, with requests in turn.
+    #[must_use]
+    pub fn closed(origins: Vec<Origin>, requests: Vec<Request>) -> Self {
+        Self {
+            origins,
+            requests,
+            names: 1,
+            weighted: false,
+            placeholders: false,
+            tables: Vec::new(),
+            model: Model::Closed { think_time: Duration::ZERO },
+            threads: 1,
+            connections: 1,
+            initial_connections: 1,
+            pipelining: 1,
+            close: false,
+            follow: 0,
+            duration: Some(Duration::from_secs(10)),
+            max_requests: None,
+            warmup: Duration::ZERO,
+            timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(3),
+            tls: TlsOptions::default(),
+            expected: StatusSet::below_400(),
+            snapshots_by_name: false,
+            bounds: Vec::new(),
+            early_ack_probe: false,
+            seed: 1,
+        }
+    }
+
     /// What the types cannot rule out.
     pub fn check(&self) -> Result<(), RunError> {
         let usage = |message: String| Err(RunError::Usage(message));

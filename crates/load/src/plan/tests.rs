@@ -15,30 +15,13 @@ pub(crate) fn plan() -> Plan {
     };
     let endpoint = Endpoint::Host("127.0.0.1".into(), 80);
     Plan {
-        origins: vec![Origin { endpoint, server_name: None }],
-        requests: vec![request],
-        names: 1,
-        weighted: false,
-        placeholders: false,
-        tables: Vec::new(),
-        model: Model::Closed { think_time: Duration::ZERO },
         threads: 2,
         connections: 3,
         initial_connections: 3,
-        pipelining: 1,
-        close: false,
-        follow: 0,
         duration: Some(Duration::from_secs(1)),
-        max_requests: None,
-        warmup: Duration::ZERO,
         timeout: Duration::from_secs(1),
         connect_timeout: Duration::from_secs(1),
-        tls: TlsOptions::default(),
-        expected: StatusSet::below_400(),
-        snapshots_by_name: false,
-        bounds: Vec::new(),
-        early_ack_probe: false,
-        seed: 1,
+        ..Plan::closed(vec![Origin { endpoint, server_name: None }], vec![request])
     }
 }
 

@@ -130,30 +130,10 @@ impl Exchange {
 
 pub(crate) fn plan(endpoint: Endpoint) -> Plan {
     Plan {
-        origins: vec![Origin { endpoint, server_name: None }],
-        requests: vec![get("/")],
-        names: 1,
-        weighted: false,
         placeholders: true,
-        tables: Vec::new(),
-        model: Model::Closed { think_time: Duration::ZERO },
-        threads: 1,
-        connections: 1,
-        initial_connections: 1,
-        pipelining: 1,
-        close: false,
-        follow: 0,
         duration: Some(Duration::from_millis(200)),
-        max_requests: None,
-        warmup: Duration::ZERO,
-        timeout: Duration::from_secs(10),
         connect_timeout: Duration::from_secs(5),
-        tls: Default::default(),
-        expected: millrace_load::StatusSet::below_400(),
-        snapshots_by_name: false,
-        bounds: Vec::new(),
-        early_ack_probe: false,
-        seed: 1,
+        ..Plan::closed(vec![Origin { endpoint, server_name: None }], vec![get("/")])
     }
 }
 
