@@ -2,6 +2,7 @@ import type { SecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
 import { completeLimits } from '../outbound/limits.js';
 import { parseCount, parseDuration } from '../units.js';
+import { pathShape, pemShape } from '../validation/pem.js';
 import {
   checkOptions,
   count,
@@ -13,7 +14,7 @@ import {
 } from '../validation/shape.js';
 import { bodyShape, type RequestBody } from './body.js';
 import { headersShape, type RequestHeaders } from './headers.js';
-import { buildSecureContext, pathShape, pemShape, type TlsOptions } from './tls-options.js';
+import { buildSecureContext, type TlsOptions } from './tls-options.js';
 
 /** Limits of a call: milliseconds, or text with a unit such as `'3s'`. 0: no limit. */
 export interface ClientLimits {

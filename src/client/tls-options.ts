@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { usageError } from '../errors.js';
-import { describeValue, type Shape, shape } from '../validation/shape.js';
+import { type Pem, type PemOption, selectPem } from '../validation/pem.js';
+import { describeValue } from '../validation/shape.js';
 
 /** Trusted authorities, and the certificate of the client. */
 export interface TlsOptions {
@@ -20,28 +21,7 @@ export interface TlsOptions {
   keyFile?: string;
 }
 
-type PemOption = 'ca' | 'cert' | 'key';
-type Pem = SecureContextOptions[PemOption];
-
 const PEM_OPTIONS = ['ca', 'cert', 'key'] as const;
-
-/** Refuses a value that is not PEM, such as a path: Node would accept it as `ca`, and trust nobody. */
-export const pemShape: Shape = (value, name) => {
-  const list = Array.isArray(value) ? value : [value];
-  if (list.length > 0 && list.every(isPem)) return;
-  throw usageError(
-    `${name} must be PEM text or a Buffer, or a list of them; the option for a path is ${name}File`,
-  );
-};
-
-export const pathShape = shape('the path of a file', (value) => typeof value === 'string');
-
-function isPem(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('-----BEGIN ');
-  if (value instanceof Uint8Array) return Buffer.from(value).includes('-----BEGIN ');
-  // An object of a key and its passphrase.
-  return typeof value === 'object' && value !== null && 'pem' in value && isPem(value.pem);
-}
 
 /** Reads files, and checks certificates and key; returns `null` if no option is set. */
 export function buildSecureContext(options: TlsOptions): SecureContext | null {
@@ -60,17 +40,15 @@ export function buildSecureContext(options: TlsOptions): SecureContext | null {
   );
 }
 
-function readPem(name: PemOption, options: TlsOptions): Pem {
-  const file = `${name}File` as const;
-  const path = options[file];
-  if (path === undefined) return options[name];
-  if (options[name] !== undefined) {
-    throw usageError(`${name} and ${file} cannot be used together: remove one of them`);
-  }
+function readPem(name: PemOption, options: TlsOptions): Pem | undefined {
+  const source = selectPem(name, options);
+  if (source === null || 'contents' in source) return source?.contents;
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(source.path, 'utf8');
   } catch (error) {
-    throw usageError(`${file} cannot be read: ${toOneLine(error)} (got ${describeValue(path)})`);
+    throw usageError(
+      `${name}File cannot be read: ${toOneLine(error)} (got ${describeValue(source.path)})`,
+    );
   }
 }
 

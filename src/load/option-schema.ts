@@ -1,3 +1,4 @@
+import { certificateShape, pathShape } from '../validation/pem.js';
 import {
   count,
   duration,
@@ -68,9 +69,12 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   connection: oneOf('keep-alive', 'close'),
   tls: oneOf('keep-alive', 'resume', 'full'),
   insecure: flag,
-  ca: text,
-  cert: text,
-  key: text,
+  ca: certificateShape,
+  cert: certificateShape,
+  key: certificateShape,
+  caFile: pathShape,
+  certFile: pathShape,
+  keyFile: pathShape,
   passphrase: text,
   sni: text,
   timeout: duration,

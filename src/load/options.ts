@@ -1,3 +1,4 @@
+import type { SecureContextOptions } from 'node:tls';
 import type { Duration } from '../units.js';
 
 /** A stage of an open run's schedule: the rate changes linearly to `rate` within `duration`. */
@@ -79,13 +80,19 @@ export interface LoadOptions {
   tls?: 'keep-alive' | 'resume' | 'full';
   /** Accepts any certificate. Default `false`. */
   insecure?: boolean;
-  /** Certificate authorities (PEM or DER file) to trust instead of the system's. */
-  ca?: string;
-  /** Client certificate: a file in PEM, DER or PKCS #12. */
-  cert?: string;
-  /** The certificate's private key, unless the file of `cert` contains both. */
-  key?: string;
-  /** Passphrase of an encrypted key or PKCS #12 file. */
+  /** Certificates of authorities to trust instead of the system's: PEM text, or bytes (PEM, DER, PKCS #12), or a list of them. */
+  ca?: SecureContextOptions['ca'];
+  /** Client certificate, with its chain: PEM text, or bytes (PEM, DER, PKCS #12), or a list of them. */
+  cert?: SecureContextOptions['cert'];
+  /** The certificate's private key, unless `cert` contains both: PEM text, or bytes, or a list of them. */
+  key?: SecureContextOptions['key'];
+  /** Path of a file, in place of `ca`. */
+  caFile?: string;
+  /** Path of a file, in place of `cert`. */
+  certFile?: string;
+  /** Path of a file, in place of `key`. */
+  keyFile?: string;
+  /** Passphrase of an encrypted key or PKCS #12. */
   passphrase?: string;
   /** Server name for TLS, instead of the URL's host. */
   sni?: string;

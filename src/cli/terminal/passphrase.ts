@@ -4,11 +4,11 @@ import type { LoadOptions } from '../../index.js';
 
 /** Asks at the terminal, if there is one, for the passphrase of an encrypted key that has none in the options. */
 export async function askPassphrase(options: LoadOptions): Promise<void> {
-  const { cert, key, passphrase } = options;
-  if (cert === undefined || passphrase !== undefined || !process.stderr.isTTY) return;
-  const { findEncryptedFile } = await import('../../load/input/certificates.js');
-  const file = findEncryptedFile({ cert, key });
-  const typed = file === null ? null : readHidden(`Passphrase of ${file}: `);
+  if (options.certFile === undefined || options.passphrase !== undefined) return;
+  if (!process.stderr.isTTY) return;
+  const { isEncrypted } = await import('../../load/input/certificates.js');
+  const file = options.keyFile ?? options.certFile;
+  const typed = isEncrypted(file) ? readHidden(`Passphrase of ${file}: `) : null;
   if (typed !== null) options.passphrase = typed;
 }
 

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import type { LoadOptions } from '../../load/options.js';
 import { buildPlan } from '../../load/plan/plan.js';
-import type { NativeHeader } from '../../native.js';
+import type { NativeHeader, NativeTls } from '../../native.js';
 import { speaksTls } from '../../process/discovery/trial-request.js';
 
 /** A complete response, taken before the load. */
@@ -89,7 +88,7 @@ async function sendSample(
   const kept = first.headers.filter(({ name }) => !(name.toLowerCase() in added));
   const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const security = url.protocol === 'https:' ? buildTlsOptions(options) : {};
+  const security = url.protocol === 'https:' ? buildTlsOptions(native.tls, options) : {};
   return new Promise<SampleResponse | null>((resolve) => {
     const resolveNull = () => resolve(null);
     const clientRequest = request(
@@ -131,15 +130,15 @@ function groupFields(fields: NativeHeader[]): Record<string, string | string[]> 
 }
 
 /** Verifies certificates as the load does: the request may contain secrets for the right server only. */
-function buildTlsOptions({ insecure, ca, cert, key, sni }: LoadOptions): SecureContextOptions & {
-  rejectUnauthorized: boolean;
-  servername?: string;
-} {
+function buildTlsOptions(
+  { verify, ca, cert, key }: NativeTls,
+  { sni }: LoadOptions,
+): SecureContextOptions & { rejectUnauthorized: boolean; servername?: string } {
   return {
-    rejectUnauthorized: !insecure,
-    ...(ca !== undefined && { ca: readFileSync(ca) }),
-    ...(cert !== undefined && { cert: readFileSync(cert) }),
-    ...(key !== undefined && { key: readFileSync(key) }),
+    rejectUnauthorized: verify,
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
     ...(sni !== undefined && { servername: sni }),
   };
 }

@@ -1,15 +1,13 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import type { KeyObject as TlsKey } from 'node:tls';
 import { usageError } from '../../errors.js';
+import { type PemOption, type PemOptions, selectPem } from '../../validation/pem.js';
 import { readInput } from './file.js';
 import { isPkcs12, type Pkcs12, readPkcs12 } from './pkcs12.js';
 import { detectUtf16 } from './text.js';
 
-/** The files of a client's certificate and key, and their passphrase. */
-export interface IdentityFiles {
-  cert?: string | undefined;
-  key?: string | undefined;
-  passphrase?: string | undefined;
-}
+/** The certificates and keys of a client as its options give them, and their passphrase. */
+export type CertificateOptions = PemOptions & { passphrase?: string | undefined };
 
 /** A client's certificates, its own first, and its key; both PEM. */
 export interface Identity {
@@ -22,59 +20,114 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 
-/** Reads the certificates of authorities from PEM, DER or PKCS #12; returns PEM. */
-export function readAuthorities(path: string, passphrase?: string): Buffer {
-  const file = new CertificateFile(path, 'ca file');
-  const certificates = file.readCertificates(passphrase);
-  if (certificates.length === 0) throw file.refuse('contains no certificate');
+/** Reads the certificates of authorities from PEM, DER or PKCS #12; returns PEM, or `null` without the options. */
+export function readAuthorities(options: CertificateOptions): Buffer | null {
+  const ca = openOption('ca', options);
+  if (ca === null) return null;
+  const certificates = ca.parts.flatMap((part) => part.readCertificates());
+  if (certificates.length === 0) throw refuse(ca, 'contains no certificate');
   return toPem(certificates);
 }
 
-/** Reads the client's certificate and key from PEM, DER or PKCS #12. One file may contain both. */
-export function readIdentity({ cert, key, passphrase }: IdentityFiles): Identity | null {
-  if (cert === undefined && key === undefined) return null;
-  if (cert === undefined)
+/** Reads the client's certificate and key from PEM, DER or PKCS #12. One file, or `cert`, may contain both. */
+export function readIdentity(options: CertificateOptions): Identity | null {
+  const cert = openOption('cert', options);
+  if (cert === null) {
+    if (selectPem('key', options) === null) return null;
     throw usageError('key needs cert: the client certificate that it belongs to');
-  const certFile = new CertificateFile(cert, 'cert file');
-  const keyFile = key === undefined ? certFile : new CertificateFile(key, 'key file');
-  const privateKey = keyFile.readKey(passphrase);
-  if (!privateKey && key === undefined) {
+  }
+  const separate = openOption('key', options);
+  const source = separate ?? cert;
+  const keys = source.parts.flatMap((part) => part.readKey() ?? []);
+  if (keys.length === 0 && separate === null) {
     throw usageError(
-      'cert needs key: the private key of the certificate, unless the file of cert contains both',
+      'cert needs key: the private key of the certificate, unless cert contains both',
     );
   }
-  if (!privateKey) throw keyFile.refuse('contains no private key');
-  checkKeyType(privateKey, keyFile);
-  const certificates = certFile.readCertificates(passphrase);
-  const own = certificates.findIndex((certificate) => certificate.checkPrivateKey(privateKey));
-  if (certificates.length === 0) throw certFile.refuse('contains no certificate');
-  if (own < 0) throw keyFile.refuse(`does not belong to the certificate in '${cert}'`);
-  checkIdentityCertificate(certificates[own] as X509Certificate, certFile);
-  const chain = [...certificates.splice(own, 1), ...certificates];
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+  if (keys.length === 0) throw refuse(source, 'contains no private key');
+  const certificates = cert.parts.flatMap((part) => part.readCertificates());
+  if (certificates.length === 0) throw refuse(cert, 'contains no certificate');
+  const pair = findPair(certificates, keys);
+  if (pair === null) throw refuse(source, `does not belong to the certificate in ${cert.label}`);
+  checkKeyType(pair.key, source);
+  checkIdentityCertificate(pair.own, cert);
+  const chain = [pair.own, ...certificates.filter((certificate) => certificate !== pair.own)];
+  const pem = pair.key.export({ type: 'pkcs8', format: 'pem' });
   return { cert: toPem(chain), key: Buffer.from(pem) };
 }
 
-/** Finds the file that needs a passphrase if none was given; else `null`. */
-export function findEncryptedFile({ cert, key, passphrase }: IdentityFiles): string | null {
-  const path = key ?? cert;
-  if (path === undefined || passphrase !== undefined) return null;
-  return new CertificateFile(path, 'key file').isEncrypted() ? path : null;
+function findPair(
+  certificates: X509Certificate[],
+  keys: KeyObject[],
+): { own: X509Certificate; key: KeyObject } | null {
+  for (const key of keys) {
+    const own = certificates.find((certificate) => certificate.checkPrivateKey(key));
+    if (own) return { own, key };
+  }
+  return null;
 }
 
-/** A file with certificates, a key, or both. */
-class CertificateFile {
-  readonly #path: string;
-  readonly #what: string;
+/** Whether the key in a file needs a passphrase. */
+export function isEncrypted(path: string): boolean {
+  const [part] = openFile('key', path, undefined).parts;
+  return part?.isEncrypted() ?? false;
+}
+
+/** What an option gives: one part, or one for each item of a list. */
+interface Source {
+  /** Its name in messages. */
+  label: string;
+  parts: CertificateBytes[];
+}
+
+function refuse({ label }: { label: string }, why: string): Error {
+  return usageError(`${label} ${why}`);
+}
+
+function openOption(name: PemOption, options: CertificateOptions): Source | null {
+  const { passphrase } = options;
+  const source = selectPem(name, options);
+  if (source === null) return null;
+  if ('path' in source) return openFile(name, source.path, passphrase);
+  const { contents } = source;
+  const parts = Array.isArray(contents)
+    ? contents.map((item, index) => openContents(item, `${name}[${index}]`, passphrase))
+    : [openContents(contents, name, passphrase)];
+  return { label: name, parts };
+}
+
+/** Opens text or bytes, or a key with a passphrase of its own. */
+function openContents(
+  item: string | Buffer | TlsKey,
+  label: string,
+  passphrase: string | undefined,
+): CertificateBytes {
+  if (typeof item === 'string') return new CertificateBytes(Buffer.from(item), label, passphrase);
+  if ('pem' in item) return openContents(item.pem, label, item.passphrase ?? passphrase);
+  return new CertificateBytes(Buffer.from(item), label, passphrase);
+}
+
+function openFile(name: PemOption, path: string, passphrase: string | undefined): Source {
+  const label = `${name} file '${path}'`;
+  return {
+    label,
+    parts: [new CertificateBytes(readInput(path, `${name} file`), label, passphrase)],
+  };
+}
+
+/** Bytes with certificates, a key, or both. */
+class CertificateBytes {
+  readonly label: string;
   readonly #bytes: Buffer;
+  readonly #passphrase: string | undefined;
   /** The blocks of PEM. */
   readonly #blocks: [label: string, pem: string][];
   #container: Pkcs12 | null = null;
 
-  constructor(path: string, what: string) {
-    this.#path = path;
-    this.#what = what;
-    this.#bytes = readInput(path, what);
+  constructor(bytes: Buffer, label: string, passphrase: string | undefined) {
+    this.label = label;
+    this.#bytes = bytes;
+    this.#passphrase = passphrase;
     if (this.#bytes.length > MAX_BYTES) throw this.refuse('is too long for certificates and keys');
     const utf16 = detectUtf16(this.#bytes);
     const text = utf16
@@ -84,19 +137,19 @@ class CertificateFile {
   }
 
   refuse(why: string): Error {
-    return usageError(`${this.#what} '${this.#path}' ${why}`);
+    return refuse(this, why);
   }
 
   isEncrypted(): boolean {
     try {
-      this.readKey(undefined);
+      this.readKey();
       return false;
     } catch (error) {
       return /is encrypted/.test((error as Error).message);
     }
   }
 
-  readCertificates(passphrase: string | undefined): X509Certificate[] {
+  readCertificates(): X509Certificate[] {
     if (this.#blocks.some(([label]) => label === 'PKCS7' || label === 'CMS')) {
       throw this.refuse('is PKCS #7; convert it with openssl pkcs7 -print_certs');
     }
@@ -106,11 +159,11 @@ class CertificateFile {
         .map(([, pem]) => this.#parseCertificate(pem));
     }
     if (isPkcs12(this.#bytes))
-      return this.#openContainer(passphrase).certificates.map(this.#parseCertificate);
+      return this.#openContainer().certificates.map(this.#parseCertificate);
     return [this.#parseCertificate(this.#bytes)];
   }
 
-  readKey(passphrase: string | undefined): KeyObject | null {
+  readKey(): KeyObject | null {
     const [label, pem] = this.#blocks.find(([label]) => label.endsWith('PRIVATE KEY')) ?? [];
     if (pem !== undefined) {
       if (label === 'OPENSSH PRIVATE KEY') {
@@ -119,23 +172,23 @@ class CertificateFile {
         );
       }
       const isEncrypted = label === 'ENCRYPTED PRIVATE KEY' || pem.includes('ENCRYPTED');
-      return this.#decryptKey(isEncrypted, passphrase, { key: pem, format: 'pem' });
+      return this.#decryptKey(isEncrypted, { key: pem, format: 'pem' });
     }
     if (this.#blocks.length > 0) return null;
     if (isPkcs12(this.#bytes)) {
-      const { key } = this.#openContainer(passphrase);
+      const { key } = this.#openContainer();
       return key;
     }
-    return this.#readDerKey(passphrase);
+    return this.#readDerKey();
   }
 
-  #readDerKey(passphrase: string | undefined): KeyObject | null {
+  #readDerKey(): KeyObject | null {
     for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const) {
       try {
         return createPrivateKey({ key: this.#bytes, format: 'der', type });
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ERR_MISSING_PASSPHRASE') continue;
-        return this.#decryptKey(true, passphrase, {
+        return this.#decryptKey(true, {
           key: this.#bytes,
           format: 'der',
           type: 'pkcs8',
@@ -149,12 +202,14 @@ class CertificateFile {
 
   #decryptKey(
     isEncrypted: boolean,
-    passphrase: string | undefined,
     input: { key: string | Buffer; format: 'pem' | 'der'; type?: 'pkcs8' },
   ): KeyObject {
-    if (isEncrypted && passphrase === undefined) throw this.#requirePassphrase();
+    if (isEncrypted && this.#passphrase === undefined) throw this.#requirePassphrase();
     try {
-      return createPrivateKey({ ...input, ...(isEncrypted && { passphrase: passphrase ?? '' }) });
+      return createPrivateKey({
+        ...input,
+        ...(isEncrypted && { passphrase: this.#passphrase ?? '' }),
+      });
     } catch (error) {
       if (isEncrypted)
         throw this.refuse(
@@ -164,12 +219,12 @@ class CertificateFile {
     }
   }
 
-  #openContainer(passphrase: string | undefined): Pkcs12 {
+  #openContainer(): Pkcs12 {
     try {
-      this.#container ??= readPkcs12(this.#bytes, passphrase ?? '');
+      this.#container ??= readPkcs12(this.#bytes, this.#passphrase ?? '');
       return this.#container;
     } catch (error) {
-      if (passphrase === undefined && /passphrase/.test((error as Error).message)) {
+      if (this.#passphrase === undefined && /passphrase/.test((error as Error).message)) {
         throw this.#requirePassphrase();
       }
       throw this.refuse(`cannot be opened: ${(error as Error).message}`);
@@ -220,33 +275,35 @@ const MAX_RSA_BITS = 8192;
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /** Refuses keys that the engine cannot sign with. */
-function checkKeyType(key: KeyObject, file: CertificateFile): void {
+function checkKeyType(key: KeyObject, source: Source): void {
   const kind = key.asymmetricKeyType ?? 'unknown';
   const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   const accepted = 'use RSA from 2048 to 8192 bits, Ed25519, or EC on P-256, P-384 or P-521';
   if (kind === 'rsa' && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS) return;
   if (kind === 'rsa')
-    throw file.refuse(`contains an RSA key of ${modulusLength} bits; ${accepted}`);
+    throw refuse(source, `contains an RSA key of ${modulusLength} bits; ${accepted}`);
   if (kind === 'ed25519') return;
   if (kind === 'ec' && CURVES.includes(namedCurve ?? '')) return;
   const curve = namedCurve === undefined ? '' : ` on ${namedCurve}`;
-  throw file.refuse(`contains a key of kind ${kind}${curve}; ${accepted}`);
+  throw refuse(source, `contains a key of kind ${kind}${curve}; ${accepted}`);
 }
 
 /** The OID prime-field (1.2.840.10045.1.1), which only explicit curve parameters contain. */
 const PRIME_FIELD = Buffer.from('06072a8648ce3d0101', 'hex');
 
 /** Refuses client certificates that the engine and servers do not accept. */
-function checkIdentityCertificate(certificate: X509Certificate, file: CertificateFile): void {
+function checkIdentityCertificate(certificate: X509Certificate, source: Source): void {
   // RFC 5280, 4.1.2.1: version 1 has no extensions.
   if (!hasVersion(certificate.raw)) {
-    throw file.refuse(
+    throw refuse(
+      source,
       'contains a certificate of X.509 version 1; use version 3, as openssl req -x509 and openssl x509 -extfile write it',
     );
   }
   // RFC 5480, 2.1.1, forbids explicit curve parameters.
   if (certificate.raw.includes(PRIME_FIELD)) {
-    throw file.refuse(
+    throw refuse(
+      source,
       'contains a certificate whose EC key has explicit curve parameters; use a named curve (openssl ec -param_enc named_curve, and a new certificate)',
     );
   }

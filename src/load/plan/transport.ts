@@ -1,5 +1,6 @@
 import { usageError } from '../../errors.js';
 import type { NativeTls } from '../../native.js';
+import { selectPem } from '../../validation/pem.js';
 import { DEFAULTS } from '../defaults.js';
 import { readAuthorities, readIdentity } from '../input/certificates.js';
 import type { LoadOptions } from '../options.js';
@@ -42,20 +43,36 @@ function readConnection(options: LoadOptions, headersClose: boolean): PlanSummar
   return handshakes || headersClose ? 'close' : (connection ?? DEFAULTS.connection);
 }
 
+const TLS_OPTIONS = ['tls', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const;
+
 function refuseTlsWithoutHttps(options: LoadOptions, secure: boolean): void {
   if (secure) return;
-  for (const option of ['tls', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const) {
-    if (options[option] === undefined) continue;
-    const value = option === 'passphrase' ? '***' : options[option];
-    throw usageError(`${option} needs an https:// URL, and there is none (got '${value}')`);
+  for (const option of TLS_OPTIONS) {
+    const given = describeTlsOption(option, options);
+    if (given === null) continue;
+    throw usageError(`${option} needs an https:// URL, and there is none (got ${given})`);
   }
 }
 
+/** What the options give for one of them, without secrets; `null`: nothing. */
+function describeTlsOption(
+  option: (typeof TLS_OPTIONS)[number],
+  options: LoadOptions,
+): string | null {
+  if (option === 'ca' || option === 'cert' || option === 'key') {
+    const source = selectPem(option, options);
+    if (source === null) return null;
+    return 'path' in source ? `'${source.path}'` : 'its contents';
+  }
+  if (options[option] === undefined) return null;
+  return option === 'passphrase' ? "'***'" : `'${options[option]}'`;
+}
+
 function readCertificates(options: LoadOptions): Omit<NativeTls, 'mode'> {
-  const { insecure = false, ca, cert, key, passphrase } = options;
+  const ca = readAuthorities(options);
   return {
-    verify: !insecure,
-    ...(ca !== undefined && { ca: readAuthorities(ca, passphrase) }),
-    ...readIdentity({ cert, key, passphrase }),
+    verify: !(options.insecure ?? false),
+    ...(ca !== null && { ca }),
+    ...readIdentity(options),
   };
 }

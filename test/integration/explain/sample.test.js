@@ -1,10 +1,13 @@
 // The look at single responses before any load.
 import assert from 'node:assert/strict';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { takeRequestSample } from '../../../dist/explain/target/sample-request.js';
+import { selfSignedCertificate } from '../../../dist/native.js';
 
 /** Runs a server for the time of `use`. */
 async function serving(answer, use) {
@@ -67,9 +70,30 @@ test('a stream without an end is left after enough bytes', async () => {
 });
 
 test('an invalid certificate is refused in one line', async () => {
-  const cert = fileURLToPath(import.meta.url);
-  const load = { url: 'https://localhost:1/', cert, key: cert };
+  const certFile = fileURLToPath(import.meta.url);
+  const load = { url: 'https://localhost:1/', certFile, keyFile: certFile };
   await assert.rejects(takeRequestSample(load, never), {
     message: /is not a certificate or key in a known format/,
   });
+});
+
+test('the certificate and the key are read as the load reads them', async () => {
+  const { cert, key } = await selfSignedCertificate(['localhost']);
+  const secured = { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true };
+  const server = createTlsServer(secured, (_, response) => response.end('x')).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  const locked = { type: 'pkcs8', format: 'der', cipher: 'aes-256-cbc', passphrase: 'secret' };
+  const der = new X509Certificate(cert).raw;
+  const identity = { ca: der, cert: der, key: createPrivateKey(key).export(locked) };
+  const url = `https://localhost:${server.address().port}/`;
+  try {
+    const { sample } = await takeRequestSample({ url, ...identity, passphrase: 'secret' }, never);
+    assert.equal(sample?.status, 200);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });

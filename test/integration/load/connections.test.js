@@ -257,10 +257,10 @@ describe('connections over TLS', TIMEOUT, async () => {
     assert.equal(result.connections.tlsFull, result.connections.opened);
   });
 
-  test('a certificate of a private authority is accepted with --ca', async (t) => {
+  test('a certificate of a private authority is accepted', async (t) => {
     const server = await truthServer(t, ok(), { tls: identity });
-    const ca = file('ca.pem', identity.cert);
-    const result = await assertWorks(server, { ca });
+    const caFile = file('ca.pem', identity.cert);
+    const result = await assertWorks(server, { caFile });
     assert.equal(result.plan.verifyCertificate, true);
     assert.equal(server.sessions.length, 4);
   });
@@ -284,7 +284,7 @@ describe('connections over TLS', TIMEOUT, async () => {
 
   test('--sni names and verifies another host in the handshake', async (t) => {
     const other = await selfSignedCertificate(['mill.test']);
-    const ca = file('other.pem', other.cert);
+    const ca = other.cert;
     const server = await truthServer(t, ok(), { tls: other });
     await assertWorks(server, { ca, sni: 'mill.test', connections: 1 });
     assert.equal(server.sessions[0].serverName, 'mill.test');
@@ -298,8 +298,8 @@ describe('connections over TLS', TIMEOUT, async () => {
     const client = await selfSignedCertificate(['client.test']);
     const tls = { ...identity, requestCert: true, rejectUnauthorized: true, ca: client.cert };
     const server = await truthServer(t, ok(), { tls });
-    const files = { cert: file('client.pem', client.cert), key: file('client.key', client.key) };
-    await assertWorks(server, { ...secure, ...files });
+    const { cert, key } = client;
+    await assertWorks(server, { ...secure, cert, key });
     assert.ok(server.sessions.every((session) => session.client !== null));
   });
 

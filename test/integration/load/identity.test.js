@@ -112,15 +112,19 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     { cert: 'marked.pem', key: 'client.key' },
     { cert: 'wide.pem', key: 'client.key' },
   ]) {
-    test(`a client certificate is read from ${[cert, key].filter(Boolean).join(' and ')}`, async (t) => {
-      const files = {
-        cert: path(cert),
-        ...(key && { key: path(key) }),
-        ...(passphrase && { passphrase }),
-      };
-      const result = await load({ url: await serverFor(t), ca: path(ca), ...files, ...few });
-      assert.equal(result.requests.ok, 2);
-    });
+    const names = { ca, cert, ...(key && { key }) };
+    const options = {
+      files: (option, name) => [`${option}File`, path(name)],
+      bytes: (option, name) => [option, readFileSync(path(name))],
+    };
+    for (const source of ['files', 'bytes']) {
+      test(`a client certificate is read from ${source}: ${[cert, key].filter(Boolean).join(' and ')}`, async (t) => {
+        const entries = Object.entries(names).map((entry) => options[source](...entry));
+        const identity = { ...Object.fromEntries(entries), ...(passphrase && { passphrase }) };
+        const result = await load({ url: await serverFor(t), ...identity, ...few });
+        assert.equal(result.requests.ok, 2);
+      });
+    }
   }
 
   for (const [{ cert = 'client.pem', key = 'client.key', ...more }, message] of [
@@ -130,7 +134,7 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     [{ cert: 'new.p12', key: null }, /new.p12' is encrypted/],
     [{ cert: 'new.p12', key: null, passphrase: 'wrong' }, /the passphrase is wrong/],
     [{ key: 'server.key' }, /server.key' does not belong to the certificate in/],
-    [{ key: null }, /cert needs key: .*, unless the file of cert contains both/],
+    [{ key: null }, /cert needs key: .*, unless cert contains both/],
     [{ cert: 'client.key' }, /client.key' contains no certificate/],
     [{ key: 'openssh.key' }, /OpenSSH's own form; convert a copy with ssh-keygen/],
     [{ cert: 'store.jks' }, /Java key store; convert it with keytool/],
@@ -145,11 +149,18 @@ describe('a client certificate', { timeout: 60_000 }, () => {
       /version1.pem' contains a certificate of X.509 version 1; use version 3/,
     ],
     [{ cert: 'spelled.pem', key: 'spelled.key' }, /explicit curve parameters; use a named/],
-    [{ key: null, cert: null, ca: path('trust.p12') }, /trust.p12' is encrypted/],
-    [{ key: null, cert: null, ca: path('trust.p12'), passphrase: 'no' }, /the passphrase is wrong/],
+    [{ key: null, cert: null, caFile: path('trust.p12') }, /trust.p12' is encrypted/],
+    [
+      { key: null, cert: null, caFile: path('trust.p12'), passphrase: 'no' },
+      /the passphrase is wrong/,
+    ],
   ]) {
     test(`unusable files are refused: ${message.source}`, async () => {
-      const files = { ...(cert && { cert: path(cert) }), ...(key && { key: path(key) }), ...more };
+      const files = {
+        ...(cert && { certFile: path(cert) }),
+        ...(key && { keyFile: path(key) }),
+        ...more,
+      };
       const run = load({ url: 'https://127.0.0.1:1/', ...files });
       await assert.rejects(run, (error) => {
         assert.equal(error.code, 'ERR_MILLRACE_USAGE');
@@ -159,6 +170,53 @@ describe('a client certificate', { timeout: 60_000 }, () => {
       });
     });
   }
+
+  test('ca, cert and key are text or lists, and a key in a list has its own passphrase', async (t) => {
+    const [server, client, key, locked, stranger] = [
+      'server.pem',
+      'client.pem',
+      'client.key',
+      'locked.pem',
+      'weak-client.key',
+    ].map((name) => readFileSync(path(name), 'utf8'));
+    const url = await serverFor(t);
+    for (const identity of [
+      { ca: server, cert: client, key },
+      {
+        ca: [client, Buffer.from(server)],
+        cert: [server, Buffer.from(client)],
+        key: [stranger, key],
+      },
+      { ca: server, cert: [client, key] },
+      { ca: server, cert: client, key: [{ pem: locked, passphrase: 'secret' }] },
+    ]) {
+      assert.equal((await load({ url, ...identity, ...few })).requests.ok, 2);
+    }
+  });
+
+  test('unusable contents are refused in one line that names the option and contains no key', async () => {
+    const read = (name) => readFileSync(path(name), 'utf8');
+    const [cert, key] = [read('client.pem'), read('client.key')];
+    for (const [options, message] of [
+      [{ ca: key }, /^ca contains no certificate$/],
+      [
+        { ca: [cert, Buffer.from('x')] },
+        /^ca\[1\] is not a certificate or key in a known format; /,
+      ],
+      [{ cert }, /^cert needs key: .*, unless cert contains both$/],
+      [{ key }, /^key needs cert: /],
+      [{ cert, key: cert }, /^key contains no private key$/],
+      [{ cert, key: read('locked.pem') }, /^key is encrypted: /],
+      [{ cert, key: read('server.key') }, /^key does not belong to the certificate in cert$/],
+    ]) {
+      await assert.rejects(load({ url: 'https://127.0.0.1:1/', ...options }), (error) => {
+        assert.equal(error.code, 'ERR_MILLRACE_USAGE');
+        assert.match(error.message, message);
+        assert.doesNotMatch(error.message, /\n|PRIVATE KEY/);
+        return true;
+      });
+    }
+  });
 
   const noTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0;
   test('the passphrase is requested at a terminal and not shown', {
@@ -197,14 +255,14 @@ describe('a client certificate', { timeout: 60_000 }, () => {
   test('a key with explicit curve parameters fits a certificate that names the curve', async (t) => {
     const [key, cert] = ['server.key', 'server.pem'].map((name) => readFileSync(path(name)));
     const url = await serve(t, { key, cert, requestCert: true, rejectUnauthorized: false });
-    const files = { cert: path('named.pem'), key: path('spelled.key') };
+    const files = { certFile: path('named.pem'), keyFile: path('spelled.key') };
     assert.equal((await load({ url, insecure: true, ...files, ...few })).requests.ok, 2);
   });
 
   test('authorities are read from PKCS #12 with a passphrase', async (t) => {
     const [key, cert] = ['server.key', 'server.pem'].map((name) => readFileSync(path(name)));
     const url = await serve(t, { key, cert });
-    const trust = { ca: path('trust.p12'), passphrase: 'secret' };
+    const trust = { caFile: path('trust.p12'), passphrase: 'secret' };
     assert.equal((await load({ url, ...trust, ...few })).requests.ok, 2);
   });
 
@@ -214,7 +272,7 @@ describe('a client certificate', { timeout: 60_000 }, () => {
       cert: readFileSync(path('server.pem')),
     });
     writeFileSync(path('server.der'), new X509Certificate(readFileSync(path('server.pem'))).raw);
-    assert.equal((await load({ url, ca: path('server.der'), ...few })).requests.ok, 2);
+    assert.equal((await load({ url, caFile: path('server.der'), ...few })).requests.ok, 2);
   });
 });
 

@@ -460,10 +460,28 @@ const REFUSED = [
     { url: 'https://h', tls: 'keep-alive', connection: 'close' },
     /tls keep-alive cannot be combined with connection close/,
   ],
-  [{ url: 'https://h', cert: 'c.pem' }, /cert file 'c.pem' cannot be read/],
+  [{ url: 'https://h', certFile: 'c.pem' }, /cert file 'c.pem' cannot be read/],
+  ...['ca', 'cert', 'key'].flatMap((name) => [
+    ...[import.meta.filename, '', [], 1, [null]].map((value) => [
+      { url: 'https://h', [name]: value },
+      new RegExp(
+        `^${name} must be PEM text or a Buffer, or a list of them; the option for a path is ${name}File$`,
+      ),
+    ]),
+    [
+      { url: 'https://h', [name]: '-----BEGIN ', [`${name}File`]: 'a' },
+      new RegExp(`^${name} and ${name}File cannot be used together: remove one of them$`),
+    ],
+    [{ url: 'https://h', [`${name}File`]: 1 }, / must be the path of a file \(got 1\)$/],
+    [
+      { url, [`${name}File`]: 'a' },
+      new RegExp(`^${name} needs an https:// URL, .* \\(got 'a'\\)$`),
+    ],
+    [{ url, [name]: Buffer.from('secret') }, / needs an https:.* \(got its contents\)$/],
+  ]),
   [{ url, passphrase: 'x' }, /^passphrase needs an https:\/\/ URL/],
-  [{ url: 'https://h', key: 'k.pem' }, /key needs cert: /],
-  [{ url: 'https://h', ca: '/no/such/ca.pem' }, /ca file '.*' cannot be read: no such file/],
+  [{ url: 'https://h', keyFile: 'k.pem' }, /key needs cert: /],
+  [{ url: 'https://h', caFile: '/no/such/ca.pem' }, /ca file '.*' cannot be read: no such file/],
   [{ url, connection: 'often' }, /connection must be keep-alive or close \(got 'often'\)/],
   [{ url, body: 'a', bodyFile: 'b' }, /body cannot be combined with bodyFile/],
   [{ url, bodyFile: '/no/such/file' }, /body file '.*' cannot be read: no such file/],

@@ -20,17 +20,17 @@ export const TLS_FLAGS: readonly Flag<Invocation>[] = [
     help: 'accept any certificate',
     details: 'Without the flag the certificate is verified. The report says if it was not.',
   }),
-  text('ca', 'ca', {
+  text('ca', 'caFile', {
     aliases: ['cacert'],
     value: 'FILE',
     help: "trust these authorities instead of the system's (PEM, DER)",
   }),
-  text('cert', 'cert', {
+  text('cert', 'certFile', {
     value: 'FILE',
     help: 'client certificate (PEM, DER, PKCS #12)',
     details: 'With --key, unless the file also contains the key.',
   }),
-  text('key', 'key', {
+  text('key', 'keyFile', {
     value: 'FILE',
     help: "the client certificate's key (PEM, DER)",
   }),
