@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
-import { selfSignedCertificate } from '../native.js';
 import type { Duration } from '../units.js';
 import { parseBytes, parseCount, parseDuration } from '../units.js';
 import {
@@ -19,6 +17,7 @@ import {
   size,
   text,
 } from '../validation/shape.js';
+import { type PlannedTls, planTls, type TestServerTls, tlsShape } from './certificate.js';
 
 /**
  * The delay of responses: the same for all, uniformly random between two bounds, or for every n-th request only. The timer is
@@ -49,7 +48,7 @@ export interface TestServerOptions {
   /** Share of the requests, 0 to 1, that are answered with status 500: at 0.25 every fourth. Default 0. */
   errorRate?: number;
   /** `true`: TLS with a generated certificate for `localhost` and the host; or a certificate and its key, PEM. */
-  tls?: boolean | { cert: string; key: string };
+  tls?: boolean | TestServerTls;
 }
 
 /** The checked options with all defaults; sent as JSON to the processes that serve. */
@@ -64,7 +63,7 @@ export interface TestServerPlan {
   chunked: boolean;
   close: boolean;
   errorRate: number;
-  tls: { cert: string; key: string } | null;
+  tls: PlannedTls | null;
 }
 
 const delay: Shape = (value, name) => {
@@ -74,11 +73,6 @@ const delay: Shape = (value, name) => {
     objectOf(fields, { from: duration, to: duration }, ['from', 'to'])(value, name);
   else objectOf(fields, { ms: duration, every: count }, ['ms', 'every'])(value, name);
 };
-const certificate = objectOf('an object with cert and key', { cert: text, key: text }, [
-  'cert',
-  'key',
-]);
-
 const OPTIONS: Shapes<TestServerOptions> = {
   port: count,
   host: text,
@@ -90,7 +84,7 @@ const OPTIONS: Shapes<TestServerOptions> = {
   chunked: flag,
   close: flag,
   errorRate: number,
-  tls: (value, name) => (isObject(value) ? certificate : flag)(value, name),
+  tls: (value, name) => (isObject(value) ? tlsShape : flag)(value, name),
 };
 
 /**
@@ -181,20 +175,4 @@ function planDelay(delay: Delay): TestServerPlan['delay'] {
     );
   }
   return { fromMs, toMs, every: 1 };
-}
-
-async function planTls(
-  tls: NonNullable<TestServerOptions['tls']>,
-  host: string,
-): Promise<TestServerPlan['tls']> {
-  if (tls === false) return null;
-  const names = [...new Set(['localhost', '127.0.0.1', '::1', host])];
-  const { cert, key } = tls === true ? await selfSignedCertificate(names) : tls;
-  try {
-    createSecureContext({ cert, key });
-  } catch (error) {
-    const { message } = error as Error;
-    throw usageError(`tls: cert and key are not a PEM certificate and its key: ${message}`);
-  }
-  return { cert, key };
 }

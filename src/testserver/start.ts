@@ -43,7 +43,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...server,
       url: buildUrl(plan, server.port),
       pid,
-      cert: plan.tls?.cert ?? null,
+      cert: plan.tls?.cert.join('\n') ?? null,
     };
   } catch (error) {
     throw toStartError(plan, error as NodeJS.ErrnoException);

@@ -8,7 +8,7 @@ import { type Shape, shape } from './shape.js';
 export type PemOption = 'ca' | 'cert' | 'key';
 
 /** What these options accept: text or bytes, or a list of them; in a list of keys also a key with its passphrase. */
-export type Pem = NonNullable<SecureContextOptions[PemOption]>;
+export type Pem<Name extends PemOption = PemOption> = NonNullable<SecureContextOptions[Name]>;
 
 /** Each option may have its contents or its path, not both. */
 export type PemOptions = { [Name in PemOption]?: SecureContextOptions[Name] } & {
@@ -43,12 +43,12 @@ function contentsShape(acceptsBytes: (bytes: Uint8Array) => boolean): Shape {
 }
 
 /** Returns the path or the contents that the options give; `null` without either. Both are refused. */
-export function selectPem(
-  name: PemOption,
+export function selectPem<Name extends PemOption>(
+  name: Name,
   options: PemOptions,
-): { path: string } | { contents: Pem } | null {
-  const path = options[`${name}File`];
-  const contents = options[name];
+): { path: string } | { contents: Pem<Name> } | null {
+  const path: string | undefined = options[`${name}File`];
+  const contents: SecureContextOptions[Name] = options[name];
   if (path !== undefined && contents !== undefined) {
     throw usageError(`${name} and ${name}File cannot be used together: remove one of them`);
   }

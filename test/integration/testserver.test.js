@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import { connect } from 'node:net';
@@ -12,6 +13,7 @@ import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { startTestServer } from 'millrace';
+import { selfSignedCertificate } from '../../dist/native.js';
 
 const servers = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
@@ -207,13 +209,26 @@ describe('addresses of the test server', { timeout: 20_000 }, () => {
     assert.equal(local.status, 200);
   });
 
-  test('the test server uses a certificate of the user', async () => {
-    const { cert, key } = await import('../../dist/native.js').then(({ selfSignedCertificate }) =>
-      selfSignedCertificate(['127.0.0.1']),
-    );
-    const server = await start({ processes: 0, tls: { cert, key } });
-    assert.equal(server.cert, cert);
-    assert.equal((await get(server)).status, 200);
+  test('the test server uses a certificate of the user: text, Buffers, lists or paths', async (t) => {
+    const { cert, key } = await selfSignedCertificate(['127.0.0.1']);
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-testserver-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = (name, content) => {
+      writeFileSync(join(folder, name), content);
+      return join(folder, name);
+    };
+    const encryption = { cipher: 'aes-256-cbc', passphrase: 'secret' };
+    const locked = createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...encryption });
+    for (const [processes, own] of [
+      [0, { cert, key }],
+      [1, { cert: Buffer.from(cert), key: [{ pem: Buffer.from(locked), passphrase: 'secret' }] }],
+      [0, { cert: [cert], keyFile: file('key.pem', key) }],
+      [1, { certFile: file('cert.pem', cert), key: new Uint8Array(Buffer.from(key)) }],
+    ]) {
+      const server = await start({ processes, tls: own });
+      assert.equal(server.cert, cert);
+      assert.equal((await get(server)).status, 200);
+    }
   });
 
   for (const [version, close] of [
@@ -319,9 +334,18 @@ describe('options that the test server refuses', { timeout: 20_000 }, () => {
     [{ errorRate: 2 }, /^errorRate must be a number from 0 to 1 \(got 2\)/],
     [{ path: '/tmp/x', tls: true }, /^tls cannot be used on a Unix socket/],
     [
-      { tls: { cert: 'a', key: 'b' } },
+      { tls: { cert: '-----BEGIN ', key: '-----BEGIN ' } },
       /^tls: cert and key are not a PEM certificate and its key: /,
     ],
+    ...['cert', 'key'].map((name) => [
+      { tls: { [name]: import.meta.filename } },
+      new RegExp(`^tls.${name} must be PEM .*; the option for a path is tls.${name}File$`),
+    ]),
+    [
+      { tls: { certFile: 'a', cert: '-----BEGIN ' } },
+      /^cert and certFile cannot be used together: /,
+    ],
+    [{ tls: { certFile: '/no/such' } }, /^cert file '\/no\/such' cannot be read: no such file/],
     [{ prt: 5 }, /^unknown option 'prt'; did you mean 'port'\?$/],
     [{ port: {} }, /^port must be a number.* \(got \{\}\)/],
     [{ host: 5 }, /^host must be text \(got 5\)/],
@@ -331,7 +355,8 @@ describe('options that the test server refuses', { timeout: 20_000 }, () => {
       /^delay must be an object with from and to, or .* \(got \{ from: 1 \}\)/,
     ],
     [{ delay: { ms: 1, every: 2, x: 1 } }, /^delay: unknown field 'x'$/],
-    [{ tls: { cert: 'a' } }, /^tls must be an object with cert and key \(got \{ cert: 'a' \}\)/],
+    [{ tls: {} }, /^tls needs cert: set cert or certFile$/],
+    [{ tls: { cert: '-----BEGIN ' } }, /^tls needs key: set key or keyFile$/],
     [{ host: '192.0.2.1' }, /^cannot listen on 192\.0\.2\.1 port 0: this machine has no such addr/],
     [{ path: '/no/such/folder/x' }, /^cannot listen on \/no\/such\/folder\/x: no such folder$/],
     [{ path: `/tmp/${'x'.repeat(99)}` }, /^path must have 1 to 103 bytes \(got 104\)$/],
