@@ -11,7 +11,7 @@ import { spec, tap } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { joined } from './tests/events.js';
 import { fileEvents } from './tests/files.js';
-import { dependsOnVersion, KINDS, OF_VERSION_AT_ONCE, RUST, selectTests } from './tests/kinds.js';
+import { dependsOnVersion, KINDS, RUST, selectTests } from './tests/kinds.js';
 import { ownMajor } from './tests/node-binary.js';
 import { MAX_RETRIES, Retries } from './tests/retries.js';
 import { rustEvents } from './tests/rust.js';
@@ -58,7 +58,7 @@ function planParts() {
   const majors = ofVersion.length > 0 ? new Set([ownMajor, ...values.node]) : [];
   const onVersions = [...majors]
     .map((major) => ({ name: `integration on Node.js ${major}`, kind: 'integration', major }))
-    .map((part) => createPart({ ...part, files: ofVersion, atOnce: OF_VERSION_AT_ONCE }));
+    .map((part) => createPart({ ...part, files: ofVersion, atOnce: KINDS.integration.atOnce }));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
   const onRust = rust ? [{ name: RUST, events: rustEvents }] : [];
   return [...onRust, ...of('unit', 'integration'), ...onVersions, ...of('timing', 'slow')];

@@ -12,7 +12,8 @@ const MINUTE_MS = 60_000;
  */
 export const KINDS = {
   unit: { atOnce: availableParallelism(), limitMs: 5 * MINUTE_MS },
-  integration: { atOnce: 2, limitMs: 5 * MINUTE_MS },
+  // They wait more than they compute, and time nothing.
+  integration: { atOnce: availableParallelism() + 1, limitMs: 5 * MINUTE_MS },
   timing: { atOnce: 1, limitMs: 10 * MINUTE_MS },
   slow: {
     ...{ atOnce: 1, limitMs: 75 * MINUTE_MS, isOptional: true },
@@ -31,9 +32,6 @@ export const KINDS = {
     ].map((name) => stackTest(name)),
   },
 };
-
-/** How many of those run at once that depend on the version of Node.js: they wait more than they compute, and time nothing. */
-export const OF_VERSION_AT_ONCE = availableParallelism() + 1;
 
 /** The tests of the Rust crates, which `cargo` runs. */
 export const RUST = 'rust';

@@ -10,13 +10,12 @@ const WORKSPACES = [
   { name: 'cargo test of simulation/', args: ['--manifest-path', 'simulation/Cargo.toml'] },
 ];
 
-/** Runs them; yields events as `run()` of node:test does, totals included. */
+/** Runs them at once; yields events as `run()` of node:test does, totals included. */
 export async function* rustEvents() {
   const totals = { tests: 0, pass: 0, fail: 0, skipped: 0 };
-  for (const [index, { name, args }] of WORKSPACES.entries()) {
-    const start = performance.now();
-    const { code, output } = await run('cargo', ['test', '--quiet', ...args]);
-    const details = { duration_ms: performance.now() - start };
+  const runs = WORKSPACES.map(({ args }) => runTests(args));
+  for (const [index, { name }] of WORKSPACES.entries()) {
+    const { code, output, details } = await runs[index];
     const data = { name, nesting: 0, testNumber: index + 1 };
     if (code === 0) {
       yield { type: 'test:pass', data: { ...data, details } };
@@ -31,6 +30,13 @@ export async function* rustEvents() {
   for (const [name, count] of Object.entries(totals)) {
     yield { type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${count}` } };
   }
+}
+
+/** Resolves to how `cargo test` with these arguments ended, and how long it took. */
+async function runTests(args) {
+  const start = performance.now();
+  const result = await run('cargo', ['test', '--quiet', ...args]);
+  return { ...result, details: { duration_ms: performance.now() - start } };
 }
 
 /** Adds the tests that `cargo` reports; a failure that it does not count, such as of a build, counts as one. */

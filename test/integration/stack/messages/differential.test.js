@@ -13,7 +13,7 @@ import { Random } from '../../../fixtures/stack/random.js';
 import { seeds } from '../../../fixtures/stack/seeds.js';
 
 const SEED = Number(process.env.MILLRACE_FUZZ_SEED ?? 1);
-const CASES = Number(process.env.MILLRACE_FUZZ_CASES ?? (isFull ? 10_000 : 1_000));
+const CASES = Number(process.env.MILLRACE_FUZZ_CASES ?? (isFull ? 10_000 : 500));
 /** Connections at once. */
 const BATCH = 100;
 
@@ -55,7 +55,7 @@ describe('the position of an error', () => {
 describe('seeds in two pieces', () => {
   const brief = seeds.filter(([, bytes]) => bytes.length <= 120);
   // The one that tells most of what it saw has most of them.
-  const least = isFull ? 1 : 4;
+  const least = isFull ? 1 : 8;
   for (const [application, times] of Object.entries({ report: 1, bare: 3, upgrade: 3 })) {
     const each = times * least;
     test(`one of ${each} cuts of each seed has the same result as with Node in "${application}"`, () =>
