@@ -7,6 +7,23 @@ import { test } from 'node:test';
 import { explain } from 'millrace';
 import { assertConfirmed, explained, limits, service } from '../fixtures/explain/explained.js';
 
+test(
+  "a TCP timer is the limit with Nagle's algorithm and a delayed acknowledgement",
+  limits,
+  async () => {
+    const command = service(
+      'nagle',
+      "require('http').createServer({ noDelay: false }, (q, r) => q.pipe(r)).listen(0)",
+    );
+    const options = { command, connections: 4, body: '0123456789', budget: '20s' };
+    await explained(options, 'nagle-delayed-ack', (found) => {
+      assertConfirmed(found);
+      const { gapMs } = found.load;
+      assert.ok(gapMs.p50 > 30 && gapMs.p50 < 60, `${gapMs.p50} ms`);
+    });
+  },
+);
+
 test('an experiment that did not take place excludes nobody, and is named', limits, async () => {
   const dependency = createServer((_, response) => setTimeout(() => response.end('x'), 40));
   dependency.listen(0, '127.0.0.1');

@@ -14,7 +14,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('throughput over connections is found for a delay of 20 ms and 4 ms one after the other', async () => {
   const page = join(folder, 'page.html');
-  const flags = ['--json', '--html', page, '--budget', '16s', ...started];
+  const flags = ['--json', '--html', page, '--budget', '10s', ...started];
   const sweep = async () => {
     const { code, stdout, stderr } = await millrace(flags, { DELAY: '20', SERVICE: '4' }).ended;
     assert.equal(code, 0, stderr);

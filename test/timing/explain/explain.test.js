@@ -8,7 +8,6 @@ import {
   assertConfirmed,
   assertFits,
   cli,
-  explained,
   folder,
   limits,
   naming,
@@ -66,23 +65,6 @@ test(
       !found.cannotSee.some((line) => /requests failed/.test(line)),
       found.cannotSee.join(),
     );
-  },
-);
-
-test(
-  "a TCP timer is the limit with Nagle's algorithm and a delayed acknowledgement",
-  limits,
-  async () => {
-    const command = service(
-      'nagle',
-      "require('http').createServer({ noDelay: false }, (q, r) => q.pipe(r)).listen(0)",
-    );
-    const options = { command, connections: 4, body: '0123456789', budget: '20s' };
-    await explained(options, 'nagle-delayed-ack', (found) => {
-      assertConfirmed(found);
-      const { gapMs } = found.load;
-      assert.ok(gapMs.p50 > 30 && gapMs.p50 < 60, `${gapMs.p50} ms`);
-    });
   },
 );
 

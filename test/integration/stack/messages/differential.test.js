@@ -27,11 +27,12 @@ const whole = (bytes) => (bytes.length > 0 ? [bytes] : []);
 const short = seeds.filter(([, bytes]) => bytes.length < 2_000);
 
 describe('seeds in one piece', () => {
-  for (const application of Object.keys(applications)) {
-    test(`whole seeds have the same result as with Node in "${application}"`, () =>
+  const least = isFull ? 1 : 2;
+  for (const [turn, application] of Object.keys(applications).entries()) {
+    test(`one of ${least} whole seeds has the same result as with Node in "${application}"`, () =>
       same(
         application,
-        seeds.map(([, bytes]) => whole(bytes)),
+        seeds.filter((_, index) => (index + turn) % least === 0).map(([, bytes]) => whole(bytes)),
       ));
   }
 });
