@@ -14,7 +14,7 @@ import { fileEvents } from './tests/files.js';
 import { dependsOnVersion, KINDS, RUST, selectTests } from './tests/kinds.js';
 import { ownMajor } from './tests/node-binary.js';
 import { MAX_RETRIES, Retries } from './tests/retries.js';
-import { rustEvents } from './tests/rust.js';
+import { createRustParts } from './tests/rust.js';
 import { Slowest } from './tests/slowest.js';
 
 // A failure until all tests have passed, also if the output is no longer read.
@@ -60,8 +60,11 @@ function planParts() {
     .map((major) => ({ name: `integration on Node.js ${major}`, kind: 'integration', major }))
     .map((part) => createPart({ ...part, files: ofVersion, atOnce: KINDS.integration.atOnce }));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));
-  const onRust = rust ? [{ name: RUST, events: rustEvents }] : [];
-  return [...onRust, ...of('unit', 'integration'), ...onVersions, ...of('timing', 'slow')];
+  const { crates, models } = createRustParts();
+  const first = rust ? [{ name: RUST, events: crates }] : [];
+  const beside = rust ? [{ name: 'models', events: models }] : [];
+  const others = [...of('unit', 'integration'), ...onVersions];
+  return [...first, ...others, ...beside, ...of('timing', 'slow')];
 }
 
 function createPart({ name, kind, files, major, atOnce }) {

@@ -20,16 +20,17 @@ export const KINDS = {
     // At full size, which `test/fixtures/size.js` goes by.
     env: { MILLRACE_TEST_SIZE: 'full' },
     also: [
-      'process/soak',
-      'process/robust',
-      'process/servers',
-      'process/memory',
-      'process/wrapped',
-      'messages/differential',
-      'connection/shutdown',
-      'sharing/stopped',
-      'sharing/listen',
-    ].map((name) => stackTest(name)),
+      'scripts/build',
+      'stack/process/soak',
+      'stack/process/robust',
+      'stack/process/servers',
+      'stack/process/memory',
+      'stack/process/wrapped',
+      'stack/messages/differential',
+      'stack/connection/shutdown',
+      'stack/sharing/stopped',
+      'stack/sharing/listen',
+    ].map((name) => integrationTest(name)),
   },
 };
 
@@ -74,8 +75,8 @@ export function formatName(file) {
   return relative(tests, file).split(sep).join('/');
 }
 
-function stackTest(name) {
-  return join(root, 'test', 'integration', 'stack', `${name}.test.js`);
+function integrationTest(name) {
+  return join(root, 'test', 'integration', `${name}.test.js`);
 }
 
 function findKind(file) {

@@ -1,23 +1,50 @@
-// The tests of the Rust crates as one test of the run; those of what two threads share, and the simulation of the stack, as others.
+// The tests of the Rust crates, each workspace as one test of the run.
 import { profile } from '../cargo-profile.js';
 import { run } from '../step.js';
 
 const RESULT = /^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored;/gm;
 
-const WORKSPACES = [
-  { name: 'cargo test --workspace', args: [...profile, '--workspace'] },
+const CRATES = { name: 'cargo test --workspace', args: [...profile, '--workspace'] };
+
+/** What two threads share, and the simulation of the stack: no time of the machine's is in them. */
+const MODELS = [
   { name: 'cargo test of loom/', args: ['--manifest-path', 'loom/Cargo.toml'] },
   { name: 'cargo test of simulation/', args: ['--manifest-path', 'simulation/Cargo.toml'] },
 ];
 
-/** Runs them, yields events as `run()` of node:test does, totals included. Only the first has tests that depend on time. */
-export async function* rustEvents() {
+/**
+ * Creates two parts of a run, functions that yield events as `run()` of node:test does: the tests of the crates, and the
+ * models. The latter start when the former have ended, and take what the tests in between leave of the machine.
+ */
+export function createRustParts() {
+  let models;
+  return {
+    async *crates() {
+      const ended = await runTests(CRATES);
+      models = MODELS.map((workspace) => runTests(workspace, LOW_PRIORITY));
+      yield* reportTests([ended]);
+    },
+    async *models() {
+      yield* reportTests(await Promise.all(models));
+    },
+  };
+}
+
+/** The beginning of a command that only takes what others leave. */
+const LOW_PRIORITY = process.platform === 'win32' ? [] : ['nice', '-n', '19'];
+
+/** Resolves to how `cargo test` of a workspace ended, and how long it took. */
+async function runTests({ name, args }, before = []) {
+  const start = performance.now();
+  const [command, ...rest] = [...before, 'cargo', 'test', '--quiet', ...args];
+  const { code, output } = await run(command, rest);
+  return { name, code, output, details: { duration_ms: performance.now() - start } };
+}
+
+/** Yields the events of what has ended, totals included. */
+function* reportTests(ended) {
   const totals = { tests: 0, pass: 0, fail: 0, skipped: 0 };
-  const [first, ...others] = WORKSPACES;
-  const runs = [runTests(first)];
-  runs.push(...others.map((workspace) => runs[0].then(() => runTests(workspace))));
-  for (const [index, { name }] of WORKSPACES.entries()) {
-    const { code, output, details } = await runs[index];
+  for (const [index, { name, code, output, details }] of ended.entries()) {
     const data = { name, nesting: 0, testNumber: index + 1 };
     if (code === 0) {
       yield { type: 'test:pass', data: { ...data, details } };
@@ -28,17 +55,10 @@ export async function* rustEvents() {
     }
     addTotals(totals, output, code);
   }
-  yield { type: 'test:plan', data: { nesting: 0, count: WORKSPACES.length } };
+  yield { type: 'test:plan', data: { nesting: 0, count: ended.length } };
   for (const [name, count] of Object.entries(totals)) {
     yield { type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${count}` } };
   }
-}
-
-/** Resolves to how `cargo test` of a workspace ended, and how long it took. */
-async function runTests({ args }) {
-  const start = performance.now();
-  const result = await run('cargo', ['test', '--quiet', ...args]);
-  return { ...result, details: { duration_ms: performance.now() - start } };
 }
 
 /** Adds the tests that `cargo` reports; a failure that it does not count, such as of a build, counts as one. */

@@ -43,7 +43,7 @@ fn a_constant_rate_sends_rate_times_duration() {
         let due = (rate * 0.2).ceil() as u64;
         let sent = sent_of(due, &outcome, &requests);
         assert_eq!(outcome.total.counts.overflow, 0);
-        assert!(sent > due / 2, "{sent} of {due} at {rate}/s on {threads} threads");
+        assert!(sent > due / 4, "{sent} of {due} at {rate}/s on {threads} threads");
     }
 }
 

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { isFull } from '../../fixtures/size.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-source-'));
@@ -25,7 +26,7 @@ const checkout = join(folder, 'millrace');
 const bin = join(folder, 'bin');
 const BUILDS = /^(cargo|rust|cc$|gcc|clang|icc|wrapper)/;
 const commands = commandsBut(BUILDS);
-const git = { skip: commands.has('git') ? false : 'there is no git' };
+const git = { skip: whyNoGit() };
 
 const [, needed] = /^rust-version = "(.+)"/m.exec(readFileSync(join(root, 'Cargo.toml'), 'utf8'));
 const rust = (found) =>
@@ -33,6 +34,11 @@ const rust = (found) =>
 const compiler = (name) =>
   `a C compiler is needed, ${name} does not run: install gcc or clang (Debian: build-essential, macOS: xcode-select --install)`;
 const line = (...missing) => `millrace: ${missing.join('; ')}; then run this again`;
+
+function whyNoGit() {
+  if (!isFull) return 'it takes half a minute: npm run test:slow';
+  return commands.has('git') ? false : 'there is no git';
+}
 
 before(() => {
   mkdirSync(bin);
