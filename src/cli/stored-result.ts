@@ -15,13 +15,21 @@ interface ResultKind {
   /** The command that gives such results. */
   command: string;
   formats: Formats<never>;
-  /** Fields that only this kind has, and which a complete result has. */
+  /** Fields that tell this kind from the others, and fields without which its report would be wrong. */
   fields: readonly string[];
 }
 
 const KINDS: readonly ResultKind[] = [
-  { command: 'compare', formats: COMPARISON_FORMATS, fields: ['sides', 'runs', 'rows', 'verdict'] },
-  { command: 'explain', formats: EXPLANATION_FORMATS, fields: ['load', 'verdict', 'experiments'] },
+  {
+    command: 'compare',
+    formats: COMPARISON_FORMATS,
+    fields: ['sides', 'runs', 'rows', 'verdict', 'durationMs', 'margin', 'width'],
+  },
+  {
+    command: 'explain',
+    formats: EXPLANATION_FORMATS,
+    fields: ['load', 'verdict', 'experiments', 'noise'],
+  },
   { command: 'capacity', formats: CAPACITY_FORMATS, fields: ['sweep', 'search', 'budgetMs'] },
   { command: 'lab', formats: LAB_FORMATS, fields: ['studies', 'machine', 'failed'] },
   {

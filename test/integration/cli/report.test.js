@@ -226,6 +226,16 @@ describe('millrace report', { concurrency: 2 }, () => {
       { ...fixture('closed'), plan: 'x' },
       "'text.json' is not a complete result of millrace",
     ],
+    [
+      'no-width.json',
+      { ...faster(), width: undefined },
+      "'no-width.json' is not a complete result of millrace",
+    ],
+    [
+      'no-noise.json',
+      { ...nagle(), noise: undefined },
+      "'no-noise.json' is not a complete result of millrace",
+    ],
   ]) {
     test(`refuses ${name} in one line, and writes nothing`, async () => {
       store(name, content);
