@@ -128,6 +128,13 @@ describe('formats of a run', { concurrency: 2 }, () => {
   }
 });
 
+/** A file without a field that its report needs, and what is said of it. */
+function without(field, result) {
+  const name = `no-${field}.json`;
+  const message = `'${name}' is not a complete result of millrace`;
+  return [name, { ...result, [field]: undefined }, message];
+}
+
 describe('millrace report', { concurrency: 2 }, () => {
   test('prints any stored result as its command does', async () => {
     const heads = {
@@ -226,16 +233,8 @@ describe('millrace report', { concurrency: 2 }, () => {
       { ...fixture('closed'), plan: 'x' },
       "'text.json' is not a complete result of millrace",
     ],
-    [
-      'no-width.json',
-      { ...faster(), width: undefined },
-      "'no-width.json' is not a complete result of millrace",
-    ],
-    [
-      'no-noise.json',
-      { ...nagle(), noise: undefined },
-      "'no-noise.json' is not a complete result of millrace",
-    ],
+    ...['durationMs', 'margin', 'width'].map((field) => without(field, faster())),
+    without('noise', nagle()),
   ]) {
     test(`refuses ${name} in one line, and writes nothing`, async () => {
       store(name, content);

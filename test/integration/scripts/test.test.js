@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -24,7 +24,7 @@ const again = (times) => `
   });`;
 
 /** The exit code, totals and lines of a run over these files of `test/`. */
-function run(t, files, args = []) {
+function run(t, files, args = [], commands = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-tests-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   for (const name of COPIED) cpSync(join(root, name), join(folder, name), { recursive: true });
@@ -33,18 +33,32 @@ function run(t, files, args = []) {
     mkdirSync(dirname(join(folder, 'test', name)), { recursive: true });
     writeFileSync(join(folder, 'test', name), text);
   }
+  for (const [name, text] of Object.entries(commands)) {
+    writeFileSync(join(folder, name), text, { mode: 0o755 });
+  }
   // That of the tests that this one is among.
   const { NODE_TEST_CONTEXT: _, MILLRACE_TEST_RETRIES: __, ...env } = process.env;
   const kinds = args.length > 0 ? args : ['unit', 'timing'].filter((kind) => hasKind(files, kind));
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(folder, 'scripts', 'test.js'), ...kinds],
-    { env, cwd: folder, encoding: 'utf8' },
+    {
+      ...{ cwd: folder, encoding: 'utf8' },
+      env: { ...env, PATH: `${folder}${delimiter}${env.PATH}` },
+    },
   );
   const total = (name) => Number(stdout.match(new RegExp(`^# ${name} (\\d+)$`, 'm'))?.[1]);
   const plans = stdout.match(/^1\.\..*$/gm);
   return { status, stdout, stderr, totals: [total('tests'), total('pass')], plans };
 }
+
+/** Stands for cargo: the tests of one workspace fail. */
+const CARGO = `#!/bin/sh
+case "$*" in
+  *simulation*) echo "a seed fails"; exit 101 ;;
+  *) echo "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured" ;;
+esac
+`;
 
 function hasKind(files, kind) {
   return Object.keys(files).some((name) => name.startsWith(`${kind}/`));
@@ -63,6 +77,27 @@ describe('a run of tests', () => {
       /^# the slowest tests:\n(# +\d+\.\d s {2}(unit|timing)\/\S+: holds\n){3}/m,
     );
     assert.match(stdout, /^# measured again: 0 /m);
+  });
+
+  test('has the tests of Rust first, and those of models before what is timed', {
+    skip: process.platform === 'win32',
+  }, (t) => {
+    const files = { 'unit/a.test.js': good, 'timing/a.test.js': good };
+    const args = ['rust', 'unit', 'timing'];
+    const { status, totals, plans, stdout } = run(t, files, args, { cargo: CARGO });
+    assert.equal(status, 1);
+    assert.deepEqual(plans, ['1..5']);
+    // Ignored tests count, as does a failure that cargo does not count.
+    assert.deepEqual(totals, [9, 6]);
+    const names = stdout.match(/^(not )?ok \d+ - .*$/gm);
+    assert.deepEqual(names, [
+      'ok 1 - cargo test --workspace',
+      'ok 2 - holds',
+      'ok 3 - cargo test of loom/',
+      'not ok 4 - cargo test of simulation/',
+      'ok 5 - holds',
+    ]);
+    assert.match(stdout, /a seed fails/);
   });
 
   for (const failing of ['unit/a.test.js', 'timing/a.test.js']) {
