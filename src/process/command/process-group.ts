@@ -30,12 +30,22 @@ async function isGoneWithin(group: number, limitMs: number): Promise<boolean> {
   return true;
 }
 
-/** Whether a process of the group runs. For kill(2) a zombie still counts. */
+/**
+ * Whether a process of the group runs. For kill(2) a zombie still counts. A process whose first thread is a zombie has its
+ * descriptors, listening sockets among them, until its other threads have ended.
+ */
 function isAlive(group: number): boolean {
   if (!signalGroup(group, 0)) return false;
   if (!hasProcfs) return true;
   return readIds('/proc').some((pid) => {
     const stat = readStat(`/proc/${pid}`);
-    return stat !== null && stat.group === group && !'ZX'.includes(stat.state);
+    return stat !== null && stat.group === group && hasRunningThread(pid);
+  });
+}
+
+function hasRunningThread(pid: number): boolean {
+  return readIds(`/proc/${pid}/task`).some((thread) => {
+    const state = readStat(`/proc/${pid}/task/${thread}`)?.state ?? 'X';
+    return !'ZX'.includes(state);
   });
 }

@@ -1,5 +1,6 @@
 // Commands as people type them, and the servers that they start: which port is taken, and what is said of those that do not start.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { get as getSecurely } from 'node:https';
@@ -44,6 +45,20 @@ function fetched(url) {
 }
 
 const ECHO = `require('http').createServer((q, r) => r.end(process.env.GREETING || 'hello')).listen(0, '127.0.0.1');`;
+
+/** A server in a second thread; SIGTERM ends the first one only. `stat` then calls its process a zombie. */
+const SERVER_WITHOUT_FIRST_THREAD = `
+import ctypes, http.server, signal, threading
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(204)
+        self.end_headers()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+server = http.server.HTTPServer(('127.0.0.1', 0), Handler)
+threading.Thread(target=server.serve_forever).start()
+signal.sigwait([signal.SIGTERM])
+ctypes.CDLL(None).pthread_exit(None)
+`;
 
 describe('a command line', () => {
   for (const [given, words, environment] of [
@@ -167,6 +182,14 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
       require('child_process').spawn(process.execPath, ['-e', code], options);
       setInterval(() => {}, 1000);`);
     assert.equal(await fetched(server.origin), 'hello');
+    await server.stop();
+    await assert.rejects(fetched(server.origin), { code: 'ECONNREFUSED' });
+  });
+
+  test('a command of which SIGTERM ends only the first thread is killed', {
+    skip: spawnSync('python3', ['--version']).status !== 0 && 'needs python3',
+  }, async () => {
+    const server = await start('python3', '-c', SERVER_WITHOUT_FIRST_THREAD);
     await server.stop();
     await assert.rejects(fetched(server.origin), { code: 'ECONNREFUSED' });
   });
