@@ -1,7 +1,7 @@
 //! Requests: 8 bytes say how the others are split, and what the limits are.
 #![no_main]
 
-#[path = "../../crates/http/tests/received_stream/mod.rs"]
+#[path = "../../crates/http/tests/integration/received_stream.rs"]
 mod received_stream;
 
 use received_stream::read;

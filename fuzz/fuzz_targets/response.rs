@@ -1,7 +1,7 @@
 //! Responses: 8 bytes say how the others are split, and which requests were a HEAD.
 #![no_main]
 
-#[path = "../../crates/http/tests/stream/mod.rs"]
+#[path = "../../crates/http/tests/integration/stream.rs"]
 mod stream;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {

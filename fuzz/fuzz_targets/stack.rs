@@ -1,7 +1,7 @@
 //! The reactor: the bytes are a program of what clients send and its caller asks for.
 #![no_main]
 
-#[path = "../../crates/stack/tests/program/mod.rs"]
+#[path = "../../crates/stack/tests/integration/program/mod.rs"]
 mod program;
 
 use std::sync::Once;

@@ -1,6 +1,8 @@
-//! A hit allocates nothing, and memory stays within the bound. A file of its own, because an allocator is the whole
+//! A hit allocates nothing, and memory stays within the bound. A program of its own, because an allocator is the whole
 //! program's.
 
+#[expect(dead_code, reason = "of the tests of the crate, of which this takes a part")]
+#[path = "integration/origin.rs"]
 mod origin;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,4 +1,4 @@
-//! Rendering requests allocates nothing once the buffers have grown. A file of its own, because an
+//! Rendering requests allocates nothing once the buffers have grown. A program of its own, because an
 //! allocator is the whole program's.
 
 use std::alloc::{GlobalAlloc, Layout, System};

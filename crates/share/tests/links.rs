@@ -1,4 +1,5 @@
-//! The way between two processes: each message comes with its own descriptor, however much of it leaves at once.
+//! The way between two processes: each message comes with its own descriptor, however much of it leaves at once. A program of
+//! its own, because how many files can be opened is the whole process's.
 
 #[expect(dead_code, reason = "the crate's own, of which this takes a part")]
 #[path = "../src/link.rs"]

@@ -18,7 +18,7 @@ use crate::server::MAX_UNREPORTED;
 use crate::settings::Settings;
 
 #[expect(dead_code, reason = "of the tests of the crate, of which this takes a part")]
-#[path = "../../../tests/both_sides/mod.rs"]
+#[path = "../../../tests/integration/both_sides.rs"]
 mod both_sides;
 
 const STORED: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";

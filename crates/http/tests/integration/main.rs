@@ -1,0 +1,13 @@
+//! The tests of the public interface, one program: each file of its own would be linked anew.
+
+mod beside_httparse;
+mod known_head;
+mod markdown;
+mod properties;
+mod received;
+mod received_properties;
+mod received_speed;
+mod received_stream;
+mod request;
+mod stream;
+mod vectors;

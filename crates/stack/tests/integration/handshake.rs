@@ -1,0 +1,170 @@
+//! What leaves when, while several TLS handshakes go on in the same turn.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use millrace_stack::batch::{EVENT_LENGTH, Kind};
+use millrace_stack::tls::secure_context::{SecureContext, TicketOptions};
+use millrace_stack::{Batch, Reactor, Settings};
+use rustls::{ClientConfig, ClientConnection};
+
+use crate::both_sides::{begin, configure};
+
+/// Longer than anything here takes.
+const LIMIT: Duration = Duration::from_secs(10);
+/// What was written to a loopback socket is there at once; this is far more than enough.
+const TURNS: usize = 100_000;
+/// A record that no key has sealed.
+const UNSEALED: [u8; 25] = {
+    let mut record = [0; 25];
+    (record[0], record[1], record[2], record[4]) = (0x17, 3, 3, 20);
+    record
+};
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const RESPONSE: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
+
+struct Server {
+    reactor: Reactor,
+    listener: TcpListener,
+    context: SecureContext,
+    client: Arc<ClientConfig>,
+}
+
+impl Server {
+    fn new() -> Self {
+        let tickets = TicketOptions { keys: [1; 48], context: Vec::new(), lifetime: 300 };
+        let (context, client) = configure(Some(tickets));
+        let mut reactor = Reactor::new().unwrap();
+        let server = reactor.add_server(Settings { tls: Some(LIMIT), ..Settings::default() });
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        reactor.listen(server, listener.as_fd().try_clone_to_owned().unwrap()).unwrap();
+        Self { reactor, listener, context, client }
+    }
+
+    /// A client whose connection the reactor has accepted; and that connection.
+    fn connect(&mut self) -> (Client, usize) {
+        let socket = TcpStream::connect(self.listener.local_addr().unwrap()).unwrap();
+        socket.set_read_timeout(Some(LIMIT)).unwrap();
+        let session = begin(&self.client);
+        let [id] = self.events(&[Kind::Open])[..] else { unreachable!("one event") };
+        (Client { socket, session }, id)
+    }
+
+    /// Turns until events have come, which have to be these; gives their connections.
+    fn events(&mut self, expected: &[Kind]) -> Vec<usize> {
+        let (mut events, mut bytes) = (vec![0; 64 * EVENT_LENGTH], vec![0; 1 << 20]);
+        for _ in 0..TURNS {
+            let mut batch = Batch::new(&mut events, &mut bytes);
+            self.reactor.turn(&mut batch).unwrap();
+            let count = batch.count();
+            if count > 0 {
+                let told: Vec<_> = events.chunks(EVENT_LENGTH).take(count).collect();
+                let kinds: Vec<_> = told.iter().map(|event| event[0]).collect();
+                assert_eq!(kinds, expected.iter().map(|&kind| kind as i32).collect::<Vec<_>>());
+                return told.iter().map(|event| usize::try_from(event[1]).unwrap()).collect();
+            }
+        }
+        panic!("nothing happened instead of {expected:?}");
+    }
+}
+
+struct Client {
+    socket: TcpStream,
+    session: ClientConnection,
+}
+
+impl Client {
+    fn send(&mut self) {
+        self.send_with(b"");
+    }
+
+    /// What the session has, and more behind it.
+    fn send_with(&mut self, more: &[u8]) {
+        let mut flight = Vec::new();
+        while self.session.wants_write() {
+            self.session.write_tls(&mut flight).unwrap();
+        }
+        flight.extend_from_slice(more);
+        self.socket.write_all(&flight).unwrap();
+    }
+
+    /// One read of the socket; gives the text that came.
+    fn receive(&mut self) -> Vec<u8> {
+        self.session.read_tls(&mut self.socket).unwrap();
+        let state = self.session.process_new_packets().unwrap();
+        let mut text = vec![0; state.plaintext_bytes_to_read()];
+        self.session.reader().read_exact(&mut text).unwrap();
+        text
+    }
+
+    fn has_nothing_to_read(&self) -> bool {
+        self.socket.set_nonblocking(true).unwrap();
+        let seen = self.socket.peek(&mut [0]);
+        self.socket.set_nonblocking(false).unwrap();
+        matches!(seen, Err(error) if error.kind() == ErrorKind::WouldBlock)
+    }
+}
+
+#[test]
+fn what_came_with_a_hello_is_told_without_another_event() {
+    let mut server = Server::new();
+    let (mut client, id) = server.connect();
+    client.send_with(&UNSEALED);
+    server.events(&[Kind::Hello]);
+    assert!(server.reactor.choose(id, &server.context, false));
+    server.events(&[Kind::Failed]);
+
+    let (mut client, id) = server.connect();
+    client.send();
+    client.socket.shutdown(Shutdown::Write).unwrap();
+    server.events(&[Kind::Hello]);
+    assert!(server.reactor.choose(id, &server.context, false));
+    server.events(&[Kind::Eof]);
+}
+
+#[test]
+fn tickets_leave_with_the_first_response_though_another_handshake_goes_on() {
+    let mut server = Server::new();
+    let (mut first, one) = server.connect();
+    let (mut second, other) = server.connect();
+    first.send();
+    assert_eq!(server.events(&[Kind::Hello]), [one]);
+    assert!(server.reactor.choose(one, &server.context, false));
+    while first.session.is_handshaking() {
+        first.receive();
+    }
+    first.session.writer().write_all(REQUEST).unwrap();
+
+    // The server has to see to its connection once more, in this turn.
+    second.send_with(&UNSEALED);
+    first.send();
+    assert_eq!(server.events(&[Kind::Hello, Kind::Secure, Kind::Request]), [other, one, one]);
+    assert!(server.reactor.choose(other, &server.context, false));
+    assert!(!second.has_nothing_to_read(), "the other handshake goes on");
+    assert!(first.has_nothing_to_read(), "tickets left without the response");
+    server.reactor.send(one, RESPONSE, 1, false).unwrap();
+    assert_eq!(first.receive(), RESPONSE);
+    assert_eq!(first.session.tls13_tickets_received(), 2);
+}
+
+#[test]
+fn tickets_do_not_wait_for_a_response_that_is_late() {
+    let mut server = Server::new();
+    let (mut client, id) = server.connect();
+    client.send();
+    server.events(&[Kind::Hello]);
+    assert!(server.reactor.choose(id, &server.context, false));
+    while client.session.is_handshaking() {
+        client.receive();
+    }
+    client.session.writer().write_all(REQUEST).unwrap();
+    client.send();
+    server.events(&[Kind::Secure, Kind::Request]);
+    assert!(client.has_nothing_to_read());
+    server.reactor.wake_again();
+    assert_eq!(client.receive(), b"");
+    assert_eq!(client.session.tls13_tickets_received(), 2);
+}

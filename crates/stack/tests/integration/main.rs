@@ -1,0 +1,17 @@
+//! The tests of the public interface, one program: each file of its own would be linked anew.
+
+mod both_sides;
+mod caching;
+mod fair;
+mod followed;
+mod following;
+mod handshake;
+mod idle;
+#[cfg(target_os = "linux")]
+mod program;
+#[cfg(target_os = "linux")]
+mod programs;
+mod queue;
+mod router;
+#[cfg(target_os = "linux")]
+mod standby;
