@@ -1,4 +1,4 @@
-// What the stack makes requests and responses of, for applications that give them prototypes of their own.
+// The prototypes of requests and responses, for applications that set prototypes of their own.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import nodeHttp from 'node:http';
@@ -39,9 +39,7 @@ async function listening(...args) {
 }
 
 const NODE = [nodeHttp.IncomingMessage.prototype, nodeHttp.ServerResponse.prototype];
-/** From Node 24 on, objects are Node's own for an application, too. */
-const FITTED = Number.parseInt(process.versions.node, 10) < 24;
-const madeFor = (app) => (FITTED ? [app.request, app.response] : NODE);
+const madeFor = (app) => [app.request, app.response];
 const echo = (request, response) => response.send(request.path);
 
 test('an application of Express gets objects with its own prototypes', async () => {
