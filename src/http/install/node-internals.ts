@@ -102,6 +102,12 @@ export function internalKey(object: object, description: string): symbol | undef
   return Object.getOwnPropertySymbols(object).find((key) => key.description === description);
 }
 
+/** Node's own module of incoming messages. */
+const incomingModule = process.getBuiltinModule('_http_incoming') as { getRawHeader?: unknown };
+
+/** Whether Node creates `headers` of each request to look for Host. From 26.12 on it looks in `rawHeaders`. */
+export const readsHeaders = incomingModule.getRawHeader === undefined;
+
 /** Node's own module of outgoing messages. */
 const outgoingModule = process.getBuiltinModule('_http_outgoing') as { kUniqueHeaders?: symbol };
 

@@ -12,6 +12,7 @@ import {
   kUniqueHeaders,
   kWritableFinished,
   type Outgoing,
+  readsHeaders,
 } from '../install/node-internals.js';
 import {
   attachesAsNode,
@@ -136,8 +137,7 @@ function addFields(request: Incoming): void {
   const fields = request.rawHeaders;
   request.rawHeaders = [];
   request._addHeaderLines(fields, fields.length);
-  // Node itself looks for a Host.
-  void request.headers;
+  if (readsHeaders) void request.headers;
 }
 
 /** Begins the turn of a response. */
