@@ -3,7 +3,7 @@ import { computeMedian } from './statistics.js';
 import { formatTable } from './table.js';
 
 /** The cases that README.md shows, and their titles there. */
-const SHOWN = {
+export const SHOWN = {
   hello: 'hello',
   express: 'Express 5',
   fastify: 'Fastify 5',
@@ -88,11 +88,25 @@ export function formatShown(cases) {
 /** Formats the line of README.md that says what to expect of an application, on the newest Node.js. */
 export function formatExpectation(cases) {
   const [major] = listMajors(cases);
-  const saved = Object.values(cases).flatMap((one) => on(one, major)?.savedUs ?? []);
-  const [least, most] = [Math.min(...saved), Math.max(...saved)].map((us) => us.toFixed(0));
+  const saved = Object.entries(cases)
+    .flatMap(([name, one]) => (on(one, major) ? [{ name, us: on(one, major).savedUs }] : []))
+    .toSorted((one, other) => one.us - other.us);
+  const median = computeMedian(saved.map(({ us }) => us)).toFixed(0);
+  const [least, most] = [saved[0], saved.at(-1)].map(
+    ({ name, us }) => `\`${name}\` ${us.toFixed(0)}`,
+  );
   return [
-    `What to expect: on Node ${major} the stack takes about ${computeMedian(saved).toFixed(0)} µs of CPU time off each request,`,
-    `whatever the application costs (${least} to ${most} µs in ${saved.length} applications).`,
+    `What to expect: on Node ${major} the stack takes ${median} µs of CPU time off each request of an application, as the`,
+    `median of ${saved.length} (least: ${least}; most: ${most}). [Apps](BENCHMARKING.md#apps)`,
+  ];
+}
+
+/** Formats which cases of a suite a table does not have; no lines if it has all. */
+export function formatMissing(missing) {
+  if (missing.length === 0) return [];
+  return [
+    '',
+    `Not in this table, as not measured: ${missing.map((name) => `\`${name}\``).join(', ')}.`,
   ];
 }
 

@@ -6,34 +6,48 @@ import {
   formatApps,
   formatExpectation,
   formatLoad,
+  formatMissing,
   formatServers,
   formatShown,
   replaceBlock,
+  SHOWN,
 } from './overview.js';
 
-/** The blocks of the documents: what is in them, and the suite that it comes from. */
+/**
+ * The blocks of the documents: what is in them, the suite that it comes from, and the cases that they need. A block
+ * without `needs` shows what has been measured, and names the rest.
+ */
 const BLOCKS = [
-  { document: 'README.md', name: 'stack', suite: 'stack', format: formatShown },
-  { document: 'README.md', name: 'apps', suite: 'apps', format: formatExpectation },
+  {
+    ...{ document: 'README.md', name: 'stack', suite: 'stack', format: formatShown },
+    needs: Object.keys(SHOWN),
+  },
+  {
+    ...{ document: 'README.md', name: 'apps', suite: 'apps', format: formatExpectation },
+    needs: suites.apps.map(({ name }) => name),
+  },
   { document: 'BENCHMARKING.md', name: 'load', suite: 'load', format: formatLoad },
   { document: 'BENCHMARKING.md', name: 'stack', suite: 'stack', format: formatServers },
   { document: 'BENCHMARKING.md', name: 'apps', suite: 'apps', format: formatApps },
 ];
 
-/** Writes and prints the tables; a block stays as it is while a case of its suite has not been measured. */
+/** Writes and prints the tables. A block stays as it is while a case that it needs, or every case, is not measured. */
 export function writeTables() {
   const figures = new Figures();
-  for (const { document, name, suite, format } of BLOCKS) {
-    const names = suites[suite].map((one) => one.name);
+  for (const { document, name, suite, format, needs = [] } of BLOCKS) {
     const measured = figures.of(suite);
+    // In the order of the suite, without cases that no longer exist.
+    const names = suites[suite].map((one) => one.name);
+    const present = names.filter((one) => one in measured);
     const missing = names.filter((one) => !(one in measured));
-    if (missing.length > 0) {
-      const why = `of ${suite} not measured: ${missing.join(', ')}`;
+    const lacking = needs.filter((one) => !(one in measured));
+    if (lacking.length > 0 || present.length === 0) {
+      const why = `of ${suite} not measured: ${(lacking.length > 0 ? lacking : names).join(', ')}`;
       console.error(`${document}: the block "${name}" stays as it is; ${why}`);
       continue;
     }
-    // In the order of the suite, without cases that no longer exist.
-    const lines = format(Object.fromEntries(names.map((one) => [one, measured[one]])));
+    const lines = format(Object.fromEntries(present.map((one) => [one, measured[one]])));
+    if (needs.length === 0) lines.push(...formatMissing(missing));
     const path = new URL(`../${document}`, import.meta.url);
     writeFileSync(path, replaceBlock(readFileSync(path, 'utf8'), name, lines));
     console.log([`${document}, ${name}:`, '', ...lines, ''].join('\n'));

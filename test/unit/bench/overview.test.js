@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import {
   formatApps,
   formatExpectation,
+  formatMissing,
   formatServers,
   formatShown,
   replaceBlock,
@@ -34,6 +35,14 @@ test('figures of several commits name them all', () => {
   assert.match(formatServers(both).at(-1), /commit abc; def\.$/);
 });
 
+test('a table names the cases that it does not have', () => {
+  assert.deepEqual(formatMissing([]), []);
+  assert.deepEqual(formatMissing(['flood', 'idle']), [
+    '',
+    'Not in this table, as not measured: `flood`, `idle`.',
+  ]);
+});
+
 test('the short table has a row for each version, with medians alone', () => {
   assert.deepEqual(formatShown({ hello, upload, query: hello }).slice(0, 4), [
     '| requests/s, `node:http` = 1 | hello | upload of 1 MiB |',
@@ -54,7 +63,7 @@ test('applications have a table for each version, and a line with the time that 
   assert.equal(lines.at(-1), 'Measured 2026-11-26 on AMD EPYC, commit abc.');
   assert.equal(
     formatExpectation(cases).join(' '),
-    'What to expect: on Node 26 the stack takes about 18 µs of CPU time off each request, whatever the application costs (15 to 23 µs in 3 applications).',
+    'What to expect: on Node 26 the stack takes 18 µs of CPU time off each request of an application, as the median of 3 (least: `yoga` 15; most: `express` 23). [Apps](BENCHMARKING.md#apps)',
   );
 });
 
