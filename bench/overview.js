@@ -88,17 +88,23 @@ export function formatShown(cases) {
 /** Formats the line of README.md that says what to expect of an application, on the newest Node.js. */
 export function formatExpectation(cases) {
   const [major] = listMajors(cases);
-  const saved = Object.entries(cases)
-    .flatMap(([name, one]) => (on(one, major) ? [{ name, us: on(one, major).savedUs }] : []))
-    .toSorted((one, other) => one.us - other.us);
-  const median = computeMedian(saved.map(({ us }) => us)).toFixed(0);
-  const [least, most] = [saved[0], saved.at(-1)].map(
-    ({ name, us }) => `\`${name}\` ${us.toFixed(0)}`,
-  );
+  const saved = Object.values(cases).flatMap((one) => on(one, major)?.savedUs ?? []);
   return [
-    `What to expect: on Node ${major} the stack takes ${median} µs of CPU time off each request of an application, as the`,
-    `median of ${saved.length} (least: ${least}; most: ${most}). [Apps](BENCHMARKING.md#apps)`,
+    `What to expect: on Node ${major} the stack takes ${computeMedian(saved).toFixed(0)} µs of CPU time off each request of an application, as the`,
+    `median of ${saved.length} ([each of them](bench/results/apps.md), with its interval).`,
   ];
+}
+
+/**
+ * Selects the measured cases of a suite, in its order and without cases that no longer exist: `{ cases, missing }`.
+ * `cases` is `null` if one of `needs`, or every case, has not been measured.
+ */
+export function selectMeasured(names, measured, needs = []) {
+  const present = names.filter((name) => name in measured);
+  const missing = names.filter((name) => !(name in measured));
+  const isEnough = present.length > 0 && needs.every((name) => name in measured);
+  const cases = isEnough ? Object.fromEntries(present.map((name) => [name, measured[name]])) : null;
+  return { cases, missing };
 }
 
 /** Formats which cases of a suite a table does not have; no lines if it has all. */

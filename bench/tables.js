@@ -11,6 +11,7 @@ import {
   formatShown,
   replaceBlock,
   SHOWN,
+  selectMeasured,
 } from './overview.js';
 
 /**
@@ -34,20 +35,15 @@ const BLOCKS = [
 /** Writes and prints the tables. A block stays as it is while a case that it needs, or every case, is not measured. */
 export function writeTables() {
   const figures = new Figures();
-  for (const { document, name, suite, format, needs = [] } of BLOCKS) {
-    const measured = figures.of(suite);
-    // In the order of the suite, without cases that no longer exist.
+  for (const { document, name, suite, format, needs } of BLOCKS) {
     const names = suites[suite].map((one) => one.name);
-    const present = names.filter((one) => one in measured);
-    const missing = names.filter((one) => !(one in measured));
-    const lacking = needs.filter((one) => !(one in measured));
-    if (lacking.length > 0 || present.length === 0) {
-      const why = `of ${suite} not measured: ${(lacking.length > 0 ? lacking : names).join(', ')}`;
+    const { cases, missing } = selectMeasured(names, figures.of(suite), needs);
+    if (cases === null) {
+      const why = `of ${suite} not measured: ${missing.join(', ')}`;
       console.error(`${document}: the block "${name}" stays as it is; ${why}`);
       continue;
     }
-    const lines = format(Object.fromEntries(present.map((one) => [one, measured[one]])));
-    if (needs.length === 0) lines.push(...formatMissing(missing));
+    const lines = [...format(cases), ...(needs ? [] : formatMissing(missing))];
     const path = new URL(`../${document}`, import.meta.url);
     writeFileSync(path, replaceBlock(readFileSync(path, 'utf8'), name, lines));
     console.log([`${document}, ${name}:`, '', ...lines, ''].join('\n'));

@@ -7,6 +7,7 @@ import {
   formatServers,
   formatShown,
   replaceBlock,
+  selectMeasured,
 } from '../../../bench/overview.js';
 
 const measured = (commit, on) => ({ date: '2026-11-26', cpu: 'AMD EPYC', commit, on });
@@ -33,6 +34,15 @@ test('the versions of Node.js stand side by side, the newest first', () => {
 test('figures of several commits name them all', () => {
   const both = { hello, upload: { ...upload, commit: 'def' } };
   assert.match(formatServers(both).at(-1), /commit abc; def\.$/);
+});
+
+test('a table has the measured cases in order, unless one that it needs, or every one, is missing', () => {
+  const names = ['hello', 'flood', 'upload'];
+  const selected = selectMeasured(names, { upload, gone: upload, hello }, ['hello']);
+  assert.deepEqual(Object.keys(selected.cases), ['hello', 'upload']);
+  assert.deepEqual(selected.missing, ['flood']);
+  assert.equal(selectMeasured(names, { upload }, ['hello']).cases, null);
+  assert.equal(selectMeasured(names, { gone: upload }).cases, null);
 });
 
 test('a table names the cases that it does not have', () => {
@@ -63,7 +73,7 @@ test('applications have a table for each version, and a line with the time that 
   assert.equal(lines.at(-1), 'Measured 2026-11-26 on AMD EPYC, commit abc.');
   assert.equal(
     formatExpectation(cases).join(' '),
-    'What to expect: on Node 26 the stack takes 18 µs of CPU time off each request of an application, as the median of 3 (least: `yoga` 15; most: `express` 23). [Apps](BENCHMARKING.md#apps)',
+    'What to expect: on Node 26 the stack takes 18 µs of CPU time off each request of an application, as the median of 3 ([each of them](bench/results/apps.md), with its interval).',
   );
 });
 

@@ -1,5 +1,5 @@
-//! The tests of the public interface, one program: each file of its own would be linked anew. What sets or counts
-//! what is the whole process's is a file beside this folder.
+//! The tests of the public interface, as one program that is linked once. Tests that need a process of their own are
+//! files beside this folder.
 
 mod closed;
 mod error;

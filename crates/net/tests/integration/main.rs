@@ -1,4 +1,4 @@
-//! The tests of the public interface, one program: each file of its own would be linked anew.
+//! The tests of the public interface, as one program that is linked once.
 
 mod client;
 mod names;
