@@ -865,8 +865,11 @@ export declare function stackExport(connection: number, length: number, label: s
 /** Lets 'uncaughtException' decide about an error, as for errors of Node's own callbacks. */
 export declare function stackFatal(error: unknown): void
 
-/** The functions of the hot path: `send(count)` and `sendBytes(connection, start, length, bytes, done)`. */
-export declare function stackFunctions(): { send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number }
+/**
+ * The functions of the hot path: `send(count)`, `sendBytes(connection, start, length, bytes, done)` and
+ * `receiveBody(connection, buffer)`.
+ */
+export declare function stackFunctions(): { send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number; receiveBody(connection: number, buffer: Uint8Array): number }
 
 /**
  * Connections on which no request is arriving, each followed by how many of its requests were told; `unused`: those that

@@ -137,6 +137,9 @@ impl World {
             return;
         }
         let at = client.unwrap_or_else(|| panic!("kind {kind} of number {id}, which is nobody's"));
+        if event.is(Kind::BodyReadable) {
+            return self.receive_body(id, at, now);
+        }
         let habits = self.habits;
         let client = &mut self.clients[at];
         assert_eq!(client.id, Some(id), "kind {kind} of a connection that the caller has not");
@@ -168,6 +171,21 @@ impl World {
         if event.is(Kind::Idle) {
             self.check_idle(at);
         }
+    }
+
+    /// Receives what the socket has of a body.
+    fn receive_body(&mut self, id: usize, at: usize, now: Nanos) {
+        let mut memory = vec![0; self.chance.usize(1..=64 * 1024)];
+        let length = self.reactor.receive_body(id, &mut memory);
+        let Client { told, script, sent, paused, .. } = &mut self.clients[at];
+        if length == 0 {
+            return;
+        }
+        assert!(!*paused, "a body while it is paused");
+        let length = i32::try_from(length).expect("a part is small");
+        let details = [0, length, 0, 0, 0, 0];
+        let event = Event { kind: Kind::Body as i32, details, memory: &memory };
+        told.take(&event, Known { script, sent: *sent, habits: self.habits, now });
     }
 
     fn check_idle(&self, at: usize) {

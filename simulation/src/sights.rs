@@ -18,6 +18,7 @@ pub enum Sight {
     AcceptFailed,
     Raw,
     Answered,
+    BodyReadable,
     /// What a connection waits for when all is at rest.
     WaitsForAnswers,
     WaitsForItsTurn,
@@ -41,7 +42,7 @@ pub enum Sight {
 
 impl Sight {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Open,
         Self::Request,
         Self::Body,
@@ -54,6 +55,7 @@ impl Sight {
         Self::AcceptFailed,
         Self::Raw,
         Self::Answered,
+        Self::BodyReadable,
         Self::WaitsForAnswers,
         Self::WaitsForItsTurn,
         Self::WaitsForRoom,
@@ -81,6 +83,7 @@ impl Sight {
         // Those of TLS come behind `Raw`.
         let at = match kind {
             15 => Self::Answered as usize,
+            17 => Self::BodyReadable as usize,
             1..=11 => usize::try_from(kind - 1).ok()?,
             _ => return None,
         };

@@ -48,6 +48,8 @@ pub enum Kind {
     /// A connection is the text of a TLS session that another process has: offset and length of the server name, suite,
     /// [`secure`] flags, length of the protocol behind the name.
     Forwarded = 16,
+    /// The socket has more of a long body: [`crate::Reactor::receive_body`] gives it.
+    BodyReadable = 17,
 }
 
 /// A part of a batch's bytes.
@@ -88,6 +90,7 @@ pub(crate) enum Event {
         method: Method,
     },
     Body(Span),
+    BodyReadable,
     End {
         trailers: Span,
     },
@@ -155,6 +158,7 @@ impl Event {
                 (Kind::Request, [start, length, flags, target, end, method.id().into()])
             }
             Self::Body(bytes) => (Kind::Body, with_span(bytes, [0; 4])),
+            Self::BodyReadable => (Kind::BodyReadable, [0; 6]),
             Self::End { trailers } => (Kind::End, with_span(trailers, [0; 4])),
             Self::Eof { within_message } => (Kind::Eof, [within_message.into(), 0, 0, 0, 0, 0]),
             Self::Closed { error } => (Kind::Closed, [error, 0, 0, 0, 0, 0]),

@@ -19,7 +19,8 @@
 //!      │                                                    session stays and is relayed; nobody's is answered here (404, 503)
 //!      ├── unusual ──────────────> Fallback                 the caller's parser decides, and the connection goes on or is released
 //!      v
-//!   in flight + 1                  connection/lane.rs       Request, Body ..., End
+//!   in flight + 1                  connection/lane.rs       Request, Body ..., End. Of a long body the caller receives the parts itself
+//!      │                                                    (BodyReadable, receive_body), so that they are copied once
 //!      │   the next head is read at once, unless something blocks it (connection/state.rs) or the caller has paused it
 //!      v
 //!   send(bytes, done)              reactor/sending.rs       Drained, if the system did not take all. While the caller is busy for

@@ -25,6 +25,7 @@ import {
   ACCEPT_FAILED,
   ANSWERED,
   BODY,
+  BODY_READABLE,
   CLOSED,
   DRAINED,
   END,
@@ -39,7 +40,7 @@ import {
   REQUEST,
 } from './events.js';
 import { METHODS } from './methods.js';
-import { events, input, native, start } from './native.js';
+import { events, functions, input, native, start } from './native.js';
 import { countBodyBytes } from './young-collection.js';
 
 /** Node's functions, kept in case the application replaces the global ones. */
@@ -49,6 +50,9 @@ const { setImmediate } = timers;
 const MAX_COLLECTED = 64 * 1024;
 /** Number of bytes that wait for a client from which on a response behind them waits in JavaScript, with Node's own limits. */
 const MAX_QUEUED = 256 * 1024;
+
+/** Maximum number of bytes of a part of a body, as with Node. */
+const PART_BYTES = 64 * 1024;
 
 const { EMFILE, ENFILE, ENOBUFS, ENOMEM } = constants.errno;
 const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
@@ -115,7 +119,8 @@ function onBatch(count: number): void {
  */
 function onThrown(thrown: unknown, at: number): void {
   let error = thrown;
-  const socket = events[at] === BODY ? sockets[events[at + 1] as number] : null;
+  const isOfBody = events[at] === BODY || events[at] === BODY_READABLE;
+  const socket = isOfBody ? sockets[events[at + 1] as number] : null;
   for (;;) {
     native.stackFatal(error);
     if (socket) failParsing(socket, 'rest');
@@ -203,6 +208,9 @@ function take(kind: number, id: number, at: number): void {
     case BODY:
       if (!callBack(socket.requestsContext, onBody, socket, a, b)) failParsing(socket, 'rest');
       break;
+    case BODY_READABLE:
+      if (!callBack(socket.requestsContext, onBodyReadable, socket)) failParsing(socket, 'rest');
+      break;
     case END:
       callBack(socket.requestsContext, onEnd, socket, a, b);
       break;
@@ -274,11 +282,32 @@ function onRaw(socket: ServerSocket, bytes: Buffer): void {
 }
 
 function onBody(socket: ServerSocket, offset: number, length: number): void {
+  pushBody(socket, input, offset, length);
+}
+
+/** Memory for the next part of a body, which becomes the application's if the part fills it. */
+let part: Buffer | null = null;
+
+function onBodyReadable(socket: ServerSocket): void {
+  const buffer = part ?? Buffer.allocUnsafeSlow(PART_BYTES);
+  part = buffer;
+  const length = functions.receiveBody(socket.nativeId, buffer);
+  if (length > 0) pushBody(socket, buffer, 0, length);
+}
+
+/** Gives the application a part of a body. */
+function pushBody(socket: ServerSocket, bytes: Buffer, offset: number, length: number): void {
   if (socket.timeout > 0) socket._unrefTimer();
   const request = socket.receiving;
   if (request === null || request._dumped) return;
-  const chunk = Buffer.allocUnsafe(length);
-  chunk.set(input.subarray(offset, offset + length));
+  let chunk: Buffer;
+  if (bytes === part && length === PART_BYTES) {
+    chunk = bytes;
+    part = null;
+  } else {
+    chunk = Buffer.allocUnsafe(length);
+    chunk.set(bytes.subarray(offset, offset + length));
+  }
   countBodyBytes(length);
   if (!request.push(chunk)) socket.pause();
 }

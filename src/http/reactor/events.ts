@@ -15,6 +15,7 @@ export const IDLE = 9;
 export const ACCEPT_FAILED = 10;
 export const RAW = 11;
 export const ANSWERED = 15;
+export const BODY_READABLE = 17;
 
 /** Flags of a request. The number of its fields stands above them. */
 export const FLAG_KEEP_ALIVE = 1;

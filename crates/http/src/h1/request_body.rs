@@ -90,6 +90,22 @@ impl BodyDecoder {
         }
     }
 
+    /// Returns how many of the bytes that come next are data for certain, which [`Self::skip`] passes over.
+    #[must_use]
+    pub fn data_ahead(&self) -> u64 {
+        match &self.state {
+            BodyState::Length(left) => *left,
+            BodyState::Chunked(_) | BodyState::Trailers(_) => 0,
+        }
+    }
+
+    /// Continues behind so many bytes of data, at most [`Self::data_ahead`].
+    pub fn skip(&mut self, count: u64) {
+        if let BodyState::Length(left) = &mut self.state {
+            *left = left.saturating_sub(count);
+        }
+    }
+
     /// Returns bytes that bring another parser to the state of this one, after a head with
     /// `Transfer-Encoding: chunked`.
     #[must_use]

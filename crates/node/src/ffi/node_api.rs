@@ -9,7 +9,7 @@ use std::rc::Rc;
 use napi::bindgen_prelude::{Array, FromNapiValue, JsObjectValue as _, Object, Unknown};
 use napi::{Env, Error, JsValue, Result, Status, sys};
 
-use super::shared_memory::{is_lent, with_bytes};
+use super::shared_memory::{is_lent, with_bytes, with_bytes_mut};
 
 /// What Node-API says of a call.
 pub(super) fn check(status: sys::napi_status) -> Result<()> {
@@ -224,6 +224,16 @@ impl<const COUNT: usize> Arguments<COUNT> {
     pub(crate) fn with_bytes<R>(&self, index: usize, action: impl FnOnce(&[u8]) -> R) -> Option<R> {
         // SAFETY: as in `number`.
         unsafe { with_bytes(self.env, self.values[index], action) }
+    }
+
+    /// `None`: it is no `Uint8Array` of this thread's own memory.
+    pub(crate) fn with_bytes_mut<R>(
+        &self,
+        index: usize,
+        action: impl FnOnce(&mut [u8]) -> R,
+    ) -> Option<R> {
+        // SAFETY: as in `number`.
+        unsafe { with_bytes_mut(self.env, self.values[index], action) }
     }
 }
 

@@ -298,6 +298,26 @@ pub(super) unsafe fn with_bytes<R>(
     }))
 }
 
+/// Lends the bytes of a `Uint8Array` to be written to. `None`: the value is another one, or other threads may use its memory.
+///
+/// # Safety
+/// The environment is the present one, the value one of the present call.
+pub(super) unsafe fn with_bytes_mut<R>(
+    env: sys::napi_env,
+    value: sys::napi_value,
+    action: impl FnOnce(&mut [u8]) -> R,
+) -> Option<R> {
+    // SAFETY: by contract.
+    let view = unsafe { View::of(env, value) }?;
+    if view.is_shared || view.length == 0 {
+        return None;
+    }
+    Some(LENT.with_borrow_mut(|()| {
+        // SAFETY: memory of a buffer that is this thread's alone and stays as it is while JavaScript waits; lent alone.
+        action(unsafe { std::slice::from_raw_parts_mut(view.start, view.length) })
+    }))
+}
+
 /// Where the bytes of a `Uint8Array` are, until JavaScript runs again.
 struct View {
     start: *mut u8,

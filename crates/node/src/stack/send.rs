@@ -65,6 +65,25 @@ impl BareFunction<5> for SendBytes {
     }
 }
 
+/// `(connection, buffer)`: receives the next part of a body; gives how many bytes it has.
+struct ReceiveBody;
+
+impl BareFunction<2> for ReceiveBody {
+    const NAME: &CStr = c"receiveBody";
+
+    fn call(arguments: &Arguments<2>) -> Option<i32> {
+        let connection = arguments.number(0) as usize;
+        let receive = |buffer: &mut [u8]| {
+            STACK.with_borrow(|stack| {
+                let Some(stack) = stack else { return 0 };
+                stack.reactor.with(|reactor| reactor.receive_body(connection, buffer))
+            })
+        };
+        // In range: a part has 64 KiB at most.
+        Some(arguments.with_bytes_mut(1, receive).unwrap_or(0) as i32)
+    }
+}
+
 fn outcome(sent: io::Result<usize>) -> i32 {
     match sent {
         Ok(queued) => i32::try_from(queued).unwrap_or(i32::MAX),
@@ -72,13 +91,15 @@ fn outcome(sent: io::Result<usize>) -> i32 {
     }
 }
 
-/// The functions of the hot path: `send(count)` and `sendBytes(connection, start, length, bytes, done)`.
+/// The functions of the hot path: `send(count)`, `sendBytes(connection, start, length, bytes, done)` and
+/// `receiveBody(connection, buffer)`.
 #[napi(
-    ts_return_type = "{ send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number }"
+    ts_return_type = "{ send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number; receiveBody(connection: number, buffer: Uint8Array): number }"
 )]
 pub fn stack_functions(env: Env) -> Result<Object<'static>> {
     let mut object = Object::new(&env)?;
     add_function::<1, Send>(env, &mut object)?;
     add_function::<5, SendBytes>(env, &mut object)?;
+    add_function::<2, ReceiveBody>(env, &mut object)?;
     Ok(object)
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use millrace_http::{BodyDecoder, BodyEvent, Parsed, ReceivedHead, RequestFraming};
-use millrace_net::Nanos;
+use millrace_net::{Nanos, Read};
 
 use super::state::{Blocked, Change, ReadState};
 use super::{Connection, Effects, Flow, READ};
@@ -107,6 +107,10 @@ impl Connection {
             {
                 return flow;
             }
+            if self.leaves_body() {
+                cx.batch.push(self.id, Event::BodyReadable);
+                return Flow::Again;
+            }
             let received = match self.read(cx) {
                 Ok(received) => received,
                 Err(error) => return self.broken(cx.batch, &error),
@@ -161,15 +165,49 @@ impl Connection {
                 Ok(read) => {
                     eof = read.count == 0;
                     end += read.count;
-                    self.lane.incoming.arrived += read.count as u64;
-                    self.bytes_read += read.count as u64;
-                    self.readable = (!read.drained || self.peer_ended) && !eof;
+                    self.count_read(&read);
+                    self.readable &= !eof;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
                 Err(error) => return Err(error),
             }
         }
         Ok(Received { start, end, eof })
+    }
+
+    fn count_read(&mut self, read: &Read) {
+        self.lane.incoming.arrived += read.count as u64;
+        self.bytes_read += read.count as u64;
+        self.readable = !read.drained || self.peer_ended;
+    }
+
+    /// The caller receives what comes next into its own memory: so much of a body is left that this does not end it.
+    fn leaves_body(&self) -> bool {
+        let ReadState::Body(decoder) = &self.read_state else { return false };
+        let is_ready = self.readable && !self.peer_ended && self.input.is_empty();
+        let is_plain = !matches!(self.transport, Transport::Tls(_));
+        is_ready && is_plain && decoder.data_ahead() > READ as u64
+    }
+
+    /// Receives a part of a body, at most [`READ`] bytes; 0: there is none for now. That a peer has ended is found again when
+    /// its event comes.
+    pub(crate) fn receive_body(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.leaves_body() || self.is_blocked() {
+            return Ok(0);
+        }
+        let length = buffer.len().min(READ);
+        let read = match self.transport.read(&mut buffer[..length]) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.readable = false;
+                return Ok(0);
+            }
+            read => read?,
+        };
+        self.count_read(&read);
+        if let ReadState::Body(decoder) = &mut self.read_state {
+            decoder.skip(read.count as u64);
+        }
+        Ok(read.count)
     }
 
     /// Takes what was read; `None`: there may be more.

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use millrace_net::{Clock as _, Nanos};
 
 use super::Reactor;
+use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::connection::id::ConnId;
 use crate::keep_alive;
@@ -20,6 +21,21 @@ impl Reactor {
         if !paused && connection.can_go_on() {
             let id = connection.id;
             self.wake(id);
+        }
+    }
+
+    /// Receives the next part of a body after [`Kind::BodyReadable`](crate::batch::Kind::BodyReadable), at most 64 KiB; gives
+    /// its length, which is 0 if the connection is paused or broken, or its socket is empty.
+    pub fn receive_body(&mut self, id: usize, buffer: &mut [u8]) -> usize {
+        let Some(connection) = self.connections.at_mut(id) else { return 0 };
+        let id = connection.id;
+        match connection.receive_body(buffer) {
+            Ok(length) => length,
+            Err(error) => {
+                let number = error.raw_os_error().unwrap_or(0);
+                self.tell_closed(id, number, &mut Batch::silent(&mut []));
+                0
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The tests of the public interface, as one program that is linked once.
 
+mod bodies;
 mod both_sides;
 mod caching;
 mod fair;

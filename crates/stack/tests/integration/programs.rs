@@ -23,6 +23,7 @@ fn order() -> impl Strategy<Value = Vec<u8>> {
         "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
         "POST /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n",
         "5\r\nhello\r\n",
         "0\r\n\r\n",
         "0\r\nA: b\r\n\r\n",

@@ -314,6 +314,15 @@ impl World {
         more || count > 0
     }
 
+    fn receive_body(&mut self, id: usize, client: usize) {
+        let mut part = vec![0; 40_000];
+        let length = self.reactor.receive_body(id, &mut part);
+        if length > 0 {
+            let details = [0, length as i32, 0, 0, 0, 0];
+            self.clients[client].take(Kind::Body as i32, &details, &part, &self.settings);
+        }
+    }
+
     fn take(&mut self, event: &[i32; EVENT_LENGTH], bytes: &[u8]) {
         let [kind, id, details @ ..] = *event;
         let id = usize::try_from(id).unwrap();
@@ -325,6 +334,9 @@ impl World {
             return;
         }
         let client = *self.live.get(&id).unwrap_or_else(|| panic!("{kind} of no connection: {id}"));
+        if kind == Kind::BodyReadable as i32 {
+            return self.receive_body(id, client);
+        }
         let client = &mut self.clients[client];
         let told = client.take(kind, &details, bytes, &self.settings);
         if kind == Kind::Closed as i32 {
