@@ -1,5 +1,6 @@
 import { nodeHttp } from '../install/node-http.js';
 import { type Incoming, internalKey } from '../install/node-internals.js';
+import { sliceName } from './field-names.js';
 
 const kHead = Symbol('millrace.head');
 const kRaw = Symbol('millrace.rawHeaders');
@@ -32,7 +33,9 @@ export function installHead(): void {
     configurable: true,
     enumerable: true,
     get(this: Lazy): string[] | undefined {
-      if (this[kRaw] === undefined && this[kHead] !== undefined) this[kRaw] = fieldsOf(this[kHead]);
+      if (this[kRaw] === undefined && this[kHead] !== undefined) {
+        this[kRaw] = fieldsOf(this[kHead], this[kHeadersCount] as number);
+      }
       return this[kRaw];
     },
     set(this: Lazy, value: string[]) {
@@ -41,21 +44,25 @@ export function installHead(): void {
   });
 }
 
-/** Names and values in turn. The reactor has checked the head: each line is `name: value` with CRLF. */
-function fieldsOf(head: string): string[] {
-  const fields: string[] = [];
-  let at = head.indexOf('\r\n') + 2;
-  for (;;) {
-    const end = head.indexOf('\r\n', at);
-    if (end <= at) return fields;
+/**
+ * Names and values in turn, so many of them. The reactor has checked the head: each line is `name: value` with CRLF, and an empty line
+ * ends it.
+ */
+function fieldsOf(head: string, count: number): string[] {
+  const fields: string[] = new Array(count);
+  let at = head.indexOf('\n') + 1;
+  for (let index = 0; index < count; index += 2) {
+    const end = head.indexOf('\n', at);
     const colon = head.indexOf(':', at);
     let from = colon + 1;
-    let to = end;
+    let to = end - 1;
     while (from < to && isSpace(head.charCodeAt(from))) from++;
     while (to > from && isSpace(head.charCodeAt(to - 1))) to--;
-    fields.push(head.slice(at, colon), head.slice(from, to));
-    at = end + 2;
+    fields[index] = sliceName(head, at, colon);
+    fields[index + 1] = head.slice(from, to);
+    at = end + 1;
   }
+  return fields;
 }
 
 function isSpace(code: number): boolean {
@@ -64,5 +71,6 @@ function isSpace(code: number): boolean {
 
 /** Trailer lines, as `fieldsOf` gives fields. */
 export function parseTrailers(lines: string): string[] {
-  return fieldsOf(`\r\n${lines}\r\n`);
+  const count = lines.split('\n').length - 1;
+  return fieldsOf(`\n${lines}`, count * 2);
 }
