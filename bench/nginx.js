@@ -29,6 +29,7 @@ export async function startNginx({ cores, directory, tls, resume, cached }) {
   return {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/`,
     port,
+    pid: workers[0],
     cert: tls?.cert,
     /** Counts of the server so far, without its status requests, and the time of the reading. */
     async sample() {

@@ -42,7 +42,15 @@ export function readOptions() {
 function selectSuites(word) {
   if (word === 'all') return Object.keys(suites);
   if (word in suites) return [word];
-  const all = [...Object.keys(suites), 'all', 'tables', 'explain', 'deadlines', 'compare'];
+  const all = [
+    ...Object.keys(suites),
+    'all',
+    'tables',
+    'budget',
+    'explain',
+    'deadlines',
+    'compare',
+  ];
   return exitWithUsageError(`${word}: the suites are ${all.join(', ')}`);
 }
 

@@ -4,12 +4,13 @@
 //   npm run bench -- stack, apps [the same] [--node VERSION|BINARY]... [--register FILE]
 //   npm run bench -- all [--node VERSION]...: load, stack and apps, then the tables
 //   npm run bench -- tables: writes the tables of README.md and BENCHMARKING.md
-//   npm run bench -- explain, deadlines, compare: suites of their own, see explain/run.js, deadlines/run.js, compare/run.js
+//   npm run bench -- budget, explain, deadlines, compare: suites of their own, see run.js in their folders
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as application from './apps/application.js';
+import { main as budget } from './budget/run.js';
 import { suites } from './cases.js';
 import { main as compare } from './compare/run.js';
 import { main as deadlines } from './deadlines/run.js';
@@ -149,5 +150,5 @@ async function main() {
 }
 
 const [first, ...others] = process.argv.slice(2);
-const own = { explain, deadlines, compare, tables: writeTables };
+const own = { explain, deadlines, compare, budget, tables: writeTables };
 await (first in own ? own[first](others) : main());
