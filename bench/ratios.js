@@ -58,7 +58,7 @@ export function judgeBar(
   { row = 'millrace', saved, than, metric = 'requestsPerSecond', atLeast, atMost },
   runs,
 ) {
-  const limit = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
+  const limit = formatLimit({ atLeast, atMost });
   const demand = saved
     ? `CPU per request that ${saved[1]} saves ${limit} × what ${than[1]} saves`
     : `${metrics[metric]} of ${row} ${limit} × ${than}`;
@@ -72,6 +72,10 @@ export function judgeBar(
   return { demand, measured, verdict: judge(measured, atLeast, atMost) };
 }
 
+function formatLimit({ atLeast, atMost }) {
+  return atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
+}
+
 /** Checks whether a requirement is met, and formats the result. */
 export function checkBar(bar, runs) {
   const { demand, measured, verdict } = judgeBar(bar, runs);
@@ -83,18 +87,21 @@ export function checkBar(bar, runs) {
 
 /**
  * Describes a case for the tables: `{ main, peers, bars }`, texts: the ratio of the judged row to the baseline in a
- * metric, that of each other row, and the requirements.
+ * metric, that of each other row, and the requirements, which are short where they are about the first of these ratios.
  */
 export function describeBars({ bars, baseline }, runs, metric) {
   const names = new Set(runs.map(({ row }) => row));
   const main = bars[0]?.row ?? 'millrace';
   const base = names.has(baseline) ? baseline : runs[0].row;
   const others = [...names].filter((row) => row !== main && row !== base);
+  const isOfMain = ({ row = 'millrace', saved, than, metric: own = 'requestsPerSecond' }) =>
+    !saved && row === main && than === base && own === metric;
   return {
     main: names.has(main) ? formatRatio(runs, main, base, metric) : '-',
     peers: Object.fromEntries(others.map((row) => [row, formatRatio(runs, row, base, metric)])),
     bars: bars.map((bar) => {
       const { demand, measured, verdict } = judgeBar(bar, runs);
+      if (measured && isOfMain(bar)) return `${formatLimit(bar)} × ${base}: ${verdict}`;
       return `${demand}: ${measured ? `${formatInterval(measured)}, ` : ''}${verdict}`;
     }),
   };

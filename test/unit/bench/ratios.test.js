@@ -53,10 +53,14 @@ test('what a row saves is a difference per request, compared with what another p
 });
 
 test('a case is described by its judged row, the others and the verdicts', () => {
-  const bench = { baseline: 'node', bars: [{ than: 'nginx', atLeast: 0.95 }] };
+  const bars = [
+    { than: 'nginx', atLeast: 0.95 },
+    { than: 'node', atLeast: 1.5 },
+  ];
+  const bench = { baseline: 'node', bars };
   assert.deepEqual(describeBars(bench, rates, 'requestsPerSecond'), {
     main: '2.00 [2.00..2.50]',
     peers: { nginx: '3.00 [3.00..3.00]' },
-    bars: ['requests/s of millrace ≥ 0.95 × nginx: 0.67 [0.67..0.83], missed'],
+    bars: ['requests/s of millrace ≥ 0.95 × nginx: 0.67 [0.67..0.83], missed', '≥ 1.5 × node: met'],
   });
 });
