@@ -45,6 +45,7 @@ import { countBodyBytes } from './young-collection.js';
 
 /** Node's functions, kept in case the application replaces the global ones. */
 const { setImmediate } = timers;
+const { allocUnsafeSlow } = Buffer;
 
 /** Maximum number of bytes of pipelined responses that wait for later ones. */
 const MAX_COLLECTED = 64 * 1024;
@@ -209,7 +210,8 @@ function take(kind: number, id: number, at: number): void {
       if (!callBack(socket.requestsContext, onBody, socket, a, b)) failParsing(socket, 'rest');
       break;
     case BODY_READABLE:
-      if (!callBack(socket.requestsContext, onBodyReadable, socket)) failParsing(socket, 'rest');
+      if (!callBack(socket.requestsContext, onBodyReadable, socket, at))
+        failParsing(socket, 'rest');
       break;
     case END:
       callBack(socket.requestsContext, onEnd, socket, a, b);
@@ -288,10 +290,12 @@ function onBody(socket: ServerSocket, offset: number, length: number): void {
 /** Memory for the next part of a body, which becomes the application's if the part fills it. */
 let part: Buffer | null = null;
 
-function onBodyReadable(socket: ServerSocket): void {
-  const buffer = part ?? Buffer.allocUnsafeSlow(PART_BYTES);
+function onBodyReadable(socket: ServerSocket, at: number): void {
+  const buffer = part ?? allocUnsafeSlow(PART_BYTES);
   part = buffer;
   const length = functions.receiveBody(socket.nativeId, buffer);
+  // Where an event with bytes has their number: an error says how many were parsed.
+  events[at + 3] = length;
   if (length > 0) pushBody(socket, buffer, 0, length);
 }
 

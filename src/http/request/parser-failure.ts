@@ -2,6 +2,7 @@ import type { ServerSocket } from '../connection/socket.js';
 import { batch } from '../reactor/event-batch.js';
 import {
   BODY,
+  BODY_READABLE,
   END,
   EVENT_LENGTH,
   NEEDS_NODE_PARSER,
@@ -33,9 +34,13 @@ export function failParsing(socket: ServerSocket, where: 'head' | 'rest'): void 
   native.stackProceedRaw(id);
 }
 
-/** Bytes up to the end of the event that is being taken, counted from the first that this batch contains of the connection. */
+/**
+ * Bytes up to the end of the event that is being taken, counted from the first that this batch contains of the connection. What
+ * was received apart from the batch is a read of its own.
+ */
 function parsedBytes(id: number): number {
   const current = (batch.cursor - 1) * EVENT_LENGTH;
+  if (events[current] === BODY_READABLE) return events[current + 3] as number;
   for (let at = 0; at <= current; at += EVENT_LENGTH) {
     if (events[at + 1] !== id || !OF_PARSER.has(events[at] as number)) continue;
     const end = (events[current + 2] as number) + (events[current + 3] as number);

@@ -56,6 +56,19 @@ describe('long request bodies', LIMIT, () => {
     }
   });
 
+  test('an application that replaces Buffer.allocUnsafeSlow gets what was sent', async (t) => {
+    const { port } = await start(
+      t,
+      `Buffer.allocUnsafeSlow = (size) => Buffer.alloc(size + 16);
+      const parts = [];
+      request.on('data', (part) => parts.push(part));
+      request.on('end', () => response.end(JSON.stringify({ hash: sum(parts) })));`,
+    );
+    const body = randomBytes(MIB);
+    const answer = await upload(port, body);
+    assert.deepEqual(answer, { hash: createHash('sha1').update(body).digest('hex') });
+  });
+
   test('a request that is paused is given nothing until it is resumed', async (t) => {
     const { port } = await start(
       t,
