@@ -16,19 +16,19 @@ const FILES = {
   nginx: /^nginx$/,
 };
 
-/** The parts, in the order of the table. The first three are parts of the fourth. */
-export const PARTS = [...Object.keys(CALLS), ...Object.keys(FILES), 'other libraries'];
+/** The parts of the kernel's time that are listed. */
+export const KERNEL_PARTS = Object.keys(CALLS);
+/** All parts, in the order of the table. */
+export const PARTS = [...KERNEL_PARTS, ...Object.keys(FILES), 'other libraries'];
 
 /**
- * Reads the shares of the CPU time by part: `symbols` are lines `share%  [k] name` of functions with what they call, `files` are
- * lines `share%  name` of files by themselves.
+ * Reads the shares of the CPU time by part: `symbols` are lines `share%  own%  [k] name` of functions, where the share includes
+ * what they call; `files` are lines `share%  name`.
  */
 export function readShares({ symbols, files }) {
   const shares = Object.fromEntries(PARTS.map((part) => [part, 0]));
   for (const { share, name } of readLines(symbols)) {
-    const call = Object.keys(CALLS).find((part) =>
-      CALLS[part].includes(name.replace(/^\[k\] /, '')),
-    );
+    const call = KERNEL_PARTS.find((part) => CALLS[part].includes(name.replace(/^\[k\] /, '')));
     if (call) shares[call] += share;
   }
   for (const { share, name } of readLines(files)) {

@@ -17,7 +17,7 @@ import { computeMedian } from '../statistics.js';
 import { formatTable } from '../table.js';
 import { isOnPath } from '../tools.js';
 import { exitWithUsageError } from '../usage.js';
-import { PARTS, readShares } from './parts.js';
+import { KERNEL_PARTS, PARTS, readShares } from './parts.js';
 
 const ROWS = ['nginx', 'millrace', 'node'];
 const CORES = { server: '0', client: '1' };
@@ -71,21 +71,12 @@ async function measure(runtime, directory) {
     const load = { url: server.url, port: server.port, connections: CONNECTIONS };
     const context = { cores: CORES.client, server, directory, observe: false };
     await runClient('millrace', { ...load, seconds: WARM_UP_SECONDS }, context);
-    const file = join(directory, 'perf.data');
     const run = await runClient('millrace', { ...load, seconds: SECONDS }, context);
     const total = (run.serverCpuSeconds * 1e6) / run.said.requests;
     // In a run of its own, as it costs time.
-    const record = [
-      'perf',
-      'record',
-      '-g',
-      '-F',
-      `${FREQUENCY}`,
-      '-o',
-      file,
-      '-p',
-      `${server.pid}`,
-    ];
+    const file = join(directory, 'perf.data');
+    const sampling = ['-g', '-F', `${FREQUENCY}`, '-p', `${server.pid}`];
+    const record = ['perf', 'record', '-o', file, ...sampling];
     const recorder = start(record, CORES.client);
     await runClient('millrace', { ...load, seconds: SECONDS }, context);
     recorder.kill('SIGINT');
@@ -119,7 +110,7 @@ function write(runs, { node, rounds, versions }) {
   const median = (row, part) =>
     computeMedian(runs.filter((run) => run.row === row).map((run) => run[part]));
   const rows = [...PARTS, 'total'].map((part) => [
-    part in { receive: 1, send: 1, wait: 1 } ? `kernel: ${part}` : part,
+    KERNEL_PARTS.includes(part) ? `kernel: ${part}` : part,
     ...ROWS.map((row) => median(row, part).toFixed(2)),
   ]);
   const lines = [

@@ -82,6 +82,17 @@ impl Server {
             self.turn();
         }
     }
+
+    /// Receives the rest of a body of four parts.
+    fn finish(&mut self, upload: &mut Upload) {
+        self.waits = false;
+        self.turn_until(|server| {
+            upload.send();
+            server.told.len() >= 2
+        });
+        assert_eq!(self.told, [Kind::Request, Kind::End].map(|kind| kind as i32));
+        assert!(self.body == filling(4 * PART));
+    }
 }
 
 fn head(length: usize) -> Vec<u8> {
@@ -93,12 +104,22 @@ fn filling(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
 }
 
-/// Sends what the system takes of these bytes from `at` on.
-fn send(mut client: &TcpStream, bytes: &[u8], at: &mut usize) {
-    while *at < bytes.len()
-        && let Ok(count) = client.write(&bytes[*at..])
-    {
-        *at += count;
+/// A client and what it sends.
+struct Upload {
+    client: TcpStream,
+    bytes: Vec<u8>,
+    /// So much of it has left.
+    at: usize,
+}
+
+impl Upload {
+    /// Sends what the system takes.
+    fn send(&mut self) {
+        while self.at < self.bytes.len()
+            && let Ok(count) = self.client.write(&self.bytes[self.at..])
+        {
+            self.at += count;
+        }
     }
 }
 
@@ -108,9 +129,9 @@ fn bodies_arrive_whole_and_the_next_request_behind_them() {
         let (mut server, client, _) = Server::adopt();
         let next = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         let bytes = [head(length), filling(length), next.to_vec()].concat();
-        let mut at = 0;
+        let mut upload = Upload { client, bytes, at: 0 };
         server.turn_until(|server| {
-            send(&client, &bytes, &mut at);
+            upload.send();
             server.told.len() >= 3
         });
         assert_eq!(server.told, [Kind::Request, Kind::End, Kind::Request].map(|kind| kind as i32));
@@ -118,63 +139,47 @@ fn bodies_arrive_whole_and_the_next_request_behind_them() {
     }
 }
 
-#[test]
-fn what_is_not_received_is_told_again() {
-    let (mut server, client, _) = Server::adopt();
-    let bytes = [head(4 * PART), filling(4 * PART)].concat();
-    let mut at = 0;
+/// A body of four parts, of which the caller has received none, though it was told of them.
+fn readable() -> (Server, Upload, usize) {
+    let (mut server, client, connection) = Server::adopt();
+    let mut upload = Upload { client, bytes: [head(4 * PART), filling(4 * PART)].concat(), at: 0 };
     server.waits = true;
     server.turn_until(|server| {
-        send(&client, &bytes, &mut at);
-        server.turn() && server.turn() && !server.body.is_empty()
+        upload.send();
+        server.turn() && !server.body.is_empty()
     });
+    (server, upload, connection)
+}
+
+#[test]
+fn what_is_not_received_is_told_again() {
+    let (mut server, mut upload, _) = readable();
     let before = server.body.len();
-    server.turn();
+    assert!(server.turn() && server.turn());
     assert_eq!(server.body.len(), before);
-    server.waits = false;
-    server.turn_until(|server| {
-        send(&client, &bytes, &mut at);
-        server.told.len() >= 2
-    });
-    assert!(server.body == filling(4 * PART));
+    server.finish(&mut upload);
 }
 
 #[test]
 fn a_paused_connection_gives_nothing_until_it_is_resumed() {
-    let (mut server, client, connection) = Server::adopt();
-    let bytes = [head(4 * PART), filling(4 * PART)].concat();
-    let mut at = 0;
-    server.waits = true;
-    server.turn_until(|server| {
-        send(&client, &bytes, &mut at);
-        !server.body.is_empty() && server.turn()
-    });
-    // Told before, and paused since.
+    let (mut server, mut upload, connection) = readable();
     server.reactor.pause(connection, true);
     assert_eq!(server.reactor.receive_body(connection, &mut [0; PART]), 0);
-    server.waits = false;
-    let before = server.body.len();
     for _ in 0..10 {
         assert!(!server.turn(), "told while it is paused");
     }
-    assert_eq!(server.body.len(), before);
     server.reactor.pause(connection, false);
-    server.turn_until(|server| {
-        send(&client, &bytes, &mut at);
-        server.told.len() >= 2
-    });
-    assert!(server.body == filling(4 * PART));
+    server.finish(&mut upload);
 }
 
 #[test]
 fn the_end_of_a_peer_within_a_body_is_told_behind_what_has_come() {
     let (mut server, client, _) = Server::adopt();
-    let bytes = [head(40 * PART), filling(5 * PART)].concat();
-    let mut at = 0;
+    let mut upload = Upload { client, bytes: [head(40 * PART), filling(5 * PART)].concat(), at: 0 };
     server.turn_until(|server| {
-        send(&client, &bytes, &mut at);
-        if at == bytes.len() {
-            client.shutdown(Shutdown::Write).ok();
+        upload.send();
+        if upload.at == upload.bytes.len() {
+            upload.client.shutdown(Shutdown::Write).ok();
         }
         server.told.len() >= 2
     });
@@ -185,22 +190,20 @@ fn the_end_of_a_peer_within_a_body_is_told_behind_what_has_come() {
 #[test]
 fn a_peer_that_resets_within_a_body_is_told_to_be_gone() {
     let (mut server, client, connection) = Server::adopt();
-    let bytes = [head(40 * PART), filling(PART)].concat();
-    let mut at = 0;
+    let mut upload = Upload { client, bytes: [head(40 * PART), filling(PART)].concat(), at: 0 };
     server.turn_until(|server| {
-        send(&client, &bytes, &mut at);
+        upload.send();
         server.body.len() == PART
     });
     // Before the system has told of it, the caller has received once more.
     server.waits = true;
-    let more = filling(2 * PART);
-    let mut at = 0;
+    upload.bytes.extend(filling(2 * PART));
     server.turn_until(|server| {
-        send(&client, &more, &mut at);
+        upload.send();
         server.turn()
     });
-    SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap();
-    drop(client);
+    SockRef::from(&upload.client).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(upload);
     let clock = Monotonic::new();
     let began = clock.now();
     // Each of these fills its memory, so the last one meets the reset.
