@@ -18,6 +18,9 @@ const MIN_STOLEN_SHARE = 0.15;
 /** Whether an outcome is a confirmed false claim. */
 export const isConfident = (outcome) => outcome.startsWith('wrong-');
 
+/** The limits that the remedy of a case removes; none without a remedy. */
+export const removedLimits = ({ expected, remedy }) => (remedy ? (remedy.of ?? expected) : []);
+
 /**
  * Evaluates an explanation (`null` if there is none) of a case: `{ said, status, outcome, prediction }`.
  *
@@ -33,17 +36,13 @@ export const isConfident = (outcome) => outcome.startsWith('wrong-');
  * unchanged service at the time of the remedy, relative to its speed at the time of the explanation. `stolen`: the share of the
  * wanted CPU time that the machine's host took; from `MIN_STOLEN_SHARE` on the verdict `noisy-machine` is right.
  */
-export function evaluateTrial(
-  { expected, partly, remedy },
-  explanation,
-  { measured = null, drift = 1, stolen = 0 } = {},
-) {
+export function evaluateTrial(bench, explanation, { measured = null, drift = 1, stolen = 0 } = {}) {
   if (explanation === null)
     return { said: null, status: null, outcome: 'failed', prediction: null };
+  const { expected, partly } = bench;
   const { limit, status, alsoLimiting } = explanation.verdict;
   const said = status === 'no-limit' ? 'no-limit' : limit;
-  const removed = remedy?.of ?? expected;
-  const comparable = measured !== null && removed.includes(said);
+  const comparable = measured !== null && removedLimits(bench).includes(said);
   return {
     said,
     status,

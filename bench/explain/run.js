@@ -1,8 +1,8 @@
 // The suite `explain`: `millrace explain` on services whose limit is known; see BENCHMARKING.md.
 //
-//   npm run bench -- explain [--case NAME]... [--blind] [--repeat 3] [--budget 60s] [--add FOLDER]... [--list]
+//   npm run bench -- explain [--case NAME]... [--blind] [--repeat 3] [--budget 60s] [--add FOLDER]... [--no-doctor] [--list]
 //
-// --blind runs only the cases of cases/blind.js. ../results/explain.md has a table of these and one of all others; a run
+// --blind runs only the cases of cases/blind.js, --no-doctor leaves clinic doctor's rules out. ../results/explain.md has a table of these and one of all others; a run
 // replaces a table only if it contains all its cases.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,11 +33,12 @@ function readOptions(args) {
     repeat: { type: 'string', default: '3' },
     budget: { type: 'string', default: '60s' },
     add: { type: 'string', multiple: true, default: [] },
+    doctor: { type: 'boolean', default: true },
     list: { type: 'boolean', default: false },
   };
   let values;
   try {
-    ({ values } = parseArgs({ args, options: known }));
+    ({ values } = parseArgs({ args, options: known, allowNegative: true }));
   } catch (error) {
     exitWithUsageError(error.message);
   }
@@ -53,6 +54,7 @@ function readOptions(args) {
     repeat,
     budgetSeconds: Number(budget[1]),
     choice: { names: values.case, blind: values.blind },
+    doctor: values.doctor,
     list: values.list,
     earlier,
   };
@@ -131,7 +133,7 @@ function buildSections(results) {
 
 /** Runs the suite with the arguments after its name. */
 export async function main(args) {
-  const { repeat, budgetSeconds, choice, list: listed, earlier } = readOptions(args);
+  const { repeat, budgetSeconds, choice, doctor, list: listed, earlier } = readOptions(args);
   const benches = prepareCases(choice);
   if (listed) return list(benches);
   if (benches.some(({ service }) => service === 'bare')) buildNative();
@@ -139,7 +141,7 @@ export async function main(args) {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   const progress = (text) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`);
-  const context = { cli: ownCli, repeat, budgetSeconds, directory, progress, earlier };
+  const context = { cli: ownCli, repeat, budgetSeconds, directory, progress, doctor, earlier };
   const written = new Results(nameFolder(choice), describeRun(context), Object.keys(tables));
   const results = [];
   for (const bench of benches) {

@@ -33,7 +33,11 @@ function formatRow({ bench, trials, skipped }) {
     countTexts(trials.map(({ judged }) => judged.outcome)),
     ...formatPredictions(predictions),
     `${computeMedian(trials.map(({ seconds }) => seconds)).toFixed(0)} s`,
-    countTexts(trials.map(({ doctor }) => `${doctor.category}${doctor.fits ? ', right' : ''}`)),
+    countTexts(
+      trials
+        .filter(({ doctor }) => doctor)
+        .map(({ doctor }) => `${doctor.category}${doctor.fits ? ', right' : ''}`),
+    ),
   ];
 }
 
@@ -83,7 +87,7 @@ export function formatSummary(results) {
     formatPredictionSummary('predictions', predictions),
     ...formatDrift(predictions),
     ...formatUndisturbed(trials),
-    formatDoctor(trials),
+    ...formatDoctor(trials.filter(({ doctor }) => doctor)),
   ];
 }
 
@@ -131,10 +135,13 @@ function computeChange(ratio) {
 }
 
 function formatDoctor(trials) {
+  if (trials.length === 0) return [];
   const right = trials.filter(({ doctor }) => doctor.fits).length;
   const unknown = trials.filter(({ doctor }) => doctor.category === 'unknown').length;
   const of = (n) => formatShare(n / trials.length);
-  return `- clinic doctor's rules: right category ${of(right)}, unknown ${of(unknown)}, wrong category ${of(trials.length - right - unknown)}`;
+  return [
+    `- clinic doctor's rules: right category ${of(right)}, unknown ${of(unknown)}, wrong category ${of(trials.length - right - unknown)}`,
+  ];
 }
 
 /** Formats the lines of a case in the written result. */

@@ -2,7 +2,7 @@
 // service is measured in between, which shows how much faster or slower the machine has become.
 import { measureSteal } from '../proc.js';
 import { fits, watch } from './doctor/watch.js';
-import { evaluateTrial } from './judge.js';
+import { evaluateTrial, removedLimits } from './judge.js';
 import { runMillrace } from './millrace.js';
 
 /** Long enough for the slowest responses (3 s) to occur with their true frequency. */
@@ -14,28 +14,24 @@ const MAX_CONNECTIONS = 5000;
 
 /**
  * Runs a trial; resolves with `{ judged, explanation, failure, seconds, levels, stolen, doctor }`. `context` is
- * `{ cli, budgetSeconds, directory }`. The explanation is stored without its load result. `levels` is the throughput of the
- * unchanged service in requests per second: before and after the explanation and after the remedy, each `null` if no remedy is
- * compared. `stolen` is the share of the wanted CPU time that the machine's host took, during the explanation and until the
- * rules of doctor were applied.
+ * `{ cli, budgetSeconds, directory, doctor }`. The explanation is stored without its load result. `levels` is the throughput of
+ * the unchanged service in requests per second: before and after the explanation and after the remedy, each `null` if it is not
+ * compared with a prediction. `stolen` is the share of the wanted CPU time that the machine's host took, during the explanation
+ * and until the rules of doctor were applied. `doctor` is `null` if the context does not ask for these rules.
  */
 export async function runTrial(bench, context) {
   const inAll = measureSteal();
-  const before = await measureLevel(bench, context);
+  const comparable = removedLimits(bench).length > 0;
+  const before = comparable ? await measureLevel(bench, context) : null;
   const begin = performance.now();
   const inExplanation = measureSteal();
   const { explanation, failure } = await runExplain(bench, context);
   const seconds = (performance.now() - begin) / 1000;
   const explaining = inExplanation();
-  const between = await measureLevel(bench, context);
-  const measured = await measureRemedy(bench, explanation, context);
-  const after = await measureLevel(bench, context);
+  const { measured, between, after } = await measureAfterwards(bench, explanation, context);
   const levels = { before, between, after };
   const stolen = { explaining, inAll: inAll() };
-  const category = await watch(
-    (preload) => measure(bench, context, { preload }),
-    context.directory,
-  );
+  const doctor = context.doctor ? await applyDoctor(bench, context) : null;
   return {
     judged: evaluateTrial(bench, explanation, {
       measured,
@@ -47,8 +43,26 @@ export async function runTrial(bench, context) {
     seconds,
     levels,
     stolen,
-    doctor: { category, fits: fits(category, bench.expected) },
+    doctor,
   };
+}
+
+/** Measures the remedy, and the unchanged service before and after it; each `null` if the explanation predicts nothing of it. */
+async function measureAfterwards(bench, explanation, context) {
+  const predicts =
+    explanation?.remedy?.predictedThroughput &&
+    removedLimits(bench).includes(explanation.verdict.limit);
+  if (!predicts) return { measured: null, between: null, after: null };
+  const between = await measureLevel(bench, context);
+  const measured = await measureRemedy(bench, explanation, context);
+  return { measured, between, after: await measureLevel(bench, context) };
+}
+
+/** Determines the category that doctor's rules give the service under this load, and whether it fits an expected limit. */
+async function applyDoctor(bench, context) {
+  const load = (preload) => measure(bench, context, { preload });
+  const category = await watch(load, context.directory);
+  return { category, fits: fits(category, bench.expected) };
 }
 
 async function runExplain(bench, { cli, budgetSeconds, directory }) {
@@ -68,9 +82,8 @@ function measure(bench, { cli, directory }, { preload, measureS = MEASURE_S } = 
   return runMillrace(bench, words, { cli, seconds: measureS + WARMUP_S, directory, preload });
 }
 
-/** Measures the completed requests per second of the unchanged service; `null` if no remedy is compared. */
-async function measureLevel({ remedy, ...bench }, context) {
-  if (!remedy) return null;
+/** Measures the completed requests per second of the unchanged service. */
+async function measureLevel(bench, context) {
   const { throughput } = await measure(bench, context, { measureS: LEVEL_S });
   return throughput.mean;
 }
@@ -80,9 +93,8 @@ function computeDrift({ before, between, after }) {
   return before > 0 && between > 0 && after > 0 ? (between + after) / (before + between) : 1;
 }
 
-/** Measures the completed requests per second with the case's remedy; `null` if there is none. */
+/** Measures the completed requests per second with the case's remedy. */
 async function measureRemedy({ remedy, ...bench }, explanation, context) {
-  if (!remedy) return null;
   const changed = { ...bench, ...remedy, env: { ...bench.env, ...remedy.env } };
   const knee = remedy.connections === 'knee' && explanation?.capacity.knee;
   if (knee) changed.flags = replaceConnections(changed.flags, knee);

@@ -143,8 +143,8 @@ function rankHypothesis(
 }
 
 /** Whether a limit is inferred from how throughput responds to changes: its own place was not measured. */
-function isInferred({ unlisted }: Hypothesis): boolean {
-  return unlisted === 'unchanged';
+function isInferred({ unlisted, isLocated }: Hypothesis): boolean {
+  return unlisted === 'unchanged' && !isLocated;
 }
 
 /** Whether a limit is only a symptom: what each request leaves in memory is also what later requests go through. */

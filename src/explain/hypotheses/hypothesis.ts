@@ -20,6 +20,8 @@ export interface Hypothesis {
   predictions: Partial<Record<ExperimentName, Range>>;
   /** Whether experiments that `predictions` does not list are predicted to change nothing. Without it nothing is predicted. */
   unlisted?: 'unchanged';
+  /** Whether the place where requests queue was measured, not inferred from how throughput responds to changes. */
+  isLocated?: boolean;
   remedy: Remedy;
 }
 

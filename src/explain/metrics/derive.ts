@@ -80,6 +80,7 @@ export function deriveMachineUse(blocks: Observation[]): MachineUse | null {
       server: mean(({ cpu }) => cpu.server),
       self: mean(({ cpu }) => cpu.self),
       others: mean(({ cpu }) => cpu.others),
+      dependencies: mean(({ cpu }) => cpu.dependencies),
       idle: mean(({ cpu }) => cpu.idle),
       wanted: mean(({ cpu }) => cpu.wanted),
       steal: mean(({ cpu }) => cpu.steal),

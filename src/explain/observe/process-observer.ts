@@ -5,11 +5,12 @@ import { QuotaSampler } from '../../process/procfs/cgroup.js';
 import { hasProcfs } from '../../process/procfs/procfs.js';
 import { TcpCounters } from '../../process/procfs/tcp-counters.js';
 import { hasSchedstat } from '../../process/procfs/thread-times.js';
-import type { Counter } from '../../process/sampling/counter.js';
 import { MachineSampler } from '../../process/sampling/machine-sampler.js';
-import { ProcessSampler } from '../../process/sampling/process-sampler.js';
-import { ThreadSampler, type WatchedThread } from '../../process/sampling/thread-sampler.js';
-import type { OutsideView, ProcessUse, ThreadUse } from './types.js';
+import { ThreadSampler } from '../../process/sampling/thread-sampler.js';
+import { LocalDependencies, type Peer } from './local-dependencies.js';
+import { ObservedProcesses, sumRunShares } from './observed-processes.js';
+import { RateWindow } from './rate-window.js';
+import type { LocalDependency, OutsideView, ThreadUse } from './types.js';
 
 /** A running observation of a server from outside. */
 export interface ProcessObserver {
@@ -20,6 +21,12 @@ export interface ProcessObserver {
   between(fromMs: number, toMs: number): OutsideView | null;
   /** Takes a last reading and stops; `between` still answers. */
   stop(): void;
+}
+
+export interface ProcessObserverOptions {
+  intervalMs?: number;
+  /** Lists what the server has connections to; by default what it calls on this machine is not observed. */
+  listPeers?: () => Peer[];
 }
 
 /** Interval for finding new processes and counting descriptors, which cost more than the rest. */
@@ -38,10 +45,10 @@ const SLOW_INTERVAL_MS = 1000;
  */
 export function observeProcess(
   pid: number,
-  { intervalMs = 100 }: { intervalMs?: number } = {},
+  { intervalMs = 100, listPeers = () => [] }: ProcessObserverOptions = {},
 ): ProcessObserver {
   if (!hasProcfs) return { between: () => null, stop() {} };
-  const watch = new ProcessTreeObserver(pid);
+  const watch = new ProcessTreeObserver(pid, listPeers);
   const timer = setInterval(() => watch.read(), intervalMs).unref();
   return {
     between: (fromMs, toMs) => watch.between(fromMs, toMs),
@@ -54,8 +61,9 @@ export function observeProcess(
 
 class ProcessTreeObserver {
   readonly #pid: number;
-  readonly #processes: ProcessSampler[] = [];
-  readonly #alive = new Map<number, ProcessSampler>();
+  readonly #server = new ObservedProcesses();
+  readonly #dependencies = new LocalDependencies();
+  readonly #listPeers: () => Peer[];
   readonly #self = new ThreadSampler(process.pid, null);
   readonly #machine = new MachineSampler();
   readonly #tcp: TcpCounters;
@@ -67,8 +75,9 @@ class ProcessTreeObserver {
   #lastMs: number;
   #lastSlowMs: number | null = null;
 
-  constructor(pid: number) {
+  constructor(pid: number, listPeers: () => Peer[]) {
     this.#pid = pid;
+    this.#listPeers = listPeers;
     this.#cores = new Set(readAllowedCores(pid) ?? cpus().keys());
     this.#tcp = new TcpCounters(pid);
     this.#quota = new QuotaSampler(pid);
@@ -81,28 +90,23 @@ class ProcessTreeObserver {
     if (beginMs - (this.#lastSlowMs ?? Number.NEGATIVE_INFINITY) >= SLOW_INTERVAL_MS) {
       this.#readSlowCounters(beginMs);
     }
-    for (const [pid, watched] of this.#alive) {
-      if (!watched.read()) {
-        this.#alive.delete(pid);
-        watched.close();
-      }
-    }
-    this.#self.read();
+    for (const observed of this.#observed) observed.read();
     this.#machine.read(this.#cores);
     this.#tcp.read();
     this.#quota.read();
     this.#lastMs = performance.now();
   }
 
-  /** Reads what changes slowly. */
+  get #observed(): (ObservedProcesses | LocalDependencies | ThreadSampler)[] {
+    return [this.#server, this.#dependencies, this.#self];
+  }
+
+  /** Finds new processes, and reads what changes slowly. */
   #readSlowCounters(beginMs: number): void {
-    for (const pid of findProcessTree(this.#pid)) {
-      if (this.#alive.has(pid)) continue;
-      const watched = new ProcessSampler(pid, this.#lastSlowMs);
-      this.#alive.set(pid, watched);
-      this.#processes.push(watched);
-    }
-    for (const watched of this.#alive.values()) watched.readDescriptors();
+    const tree = findProcessTree(this.#pid);
+    this.#server.add(tree, this.#lastSlowMs);
+    this.#dependencies.update(this.#listPeers(), tree);
+    this.#server.readDescriptors();
     this.#lastSlowMs = beginMs;
   }
 
@@ -110,23 +114,17 @@ class ProcessTreeObserver {
     if (this.#stopped) return;
     this.read();
     this.#stopped = true;
-    for (const watch of [
-      ...this.#alive.values(),
-      this.#self,
-      this.#machine,
-      this.#tcp,
-      this.#quota,
-    ]) {
-      watch.close();
-    }
+    for (const observed of this.#observed) observed.close();
+    for (const sampler of [this.#machine, this.#tcp, this.#quota]) sampler.close();
   }
 
   between(fromMs: number, toMs: number): OutsideView | null {
     if (toMs > this.#lastMs && !this.#stopped) this.read();
     const window = new RateWindow(Math.max(fromMs, this.#firstMs), Math.min(toMs, this.#lastMs));
     if (!(window.seconds > 0)) return null;
-    const processes = this.#processes.flatMap((watched) => window.process(watched));
+    const processes = this.#server.use(window);
     if (processes.length === 0) return null;
+    const dependencies = this.#dependencies.use(window);
     const own = window.threads(process.pid, this.#self);
     const busiest = own.reduce<ThreadUse | null>(
       (best, thread) => (best && best.run >= thread.run ? best : thread),
@@ -135,7 +133,8 @@ class ProcessTreeObserver {
     return {
       seconds: window.seconds,
       processes,
-      cpu: this.#buildCpuView(window, processes, own),
+      cpu: this.#buildCpuView(window, own, dependencies),
+      dependencies,
       hasRunQueueTimes: hasSchedstat,
       selfQueued: busiest?.queued ?? 0,
       quota: this.#quota.use(window.fromMs, window.toMs),
@@ -147,97 +146,19 @@ class ProcessTreeObserver {
     };
   }
 
-  /**
-   * Cores used by ended children of the server, without what was counted while they were observed. Children that serve
-   * one request live too short to be observed.
-   */
-  #computeEndedChildrenCores(window: RateWindow): number {
-    const all = this.#processes.map(({ endedChildrenMs }) => window.rate(endedChildrenMs) / 1000);
-    const watched = this.#processes.filter(({ endedMs }) => window.contains(endedMs));
-    const known = watched.map(
-      ({ sinceMs, beforeMs }) => (sinceMs + beforeMs) / 1000 / window.seconds,
-    );
-    const sum = (cores: number[]) => cores.reduce((some, more) => some + more, 0);
-    return Math.max(0, sum(all) - sum(known));
-  }
-
-  #buildCpuView(window: RateWindow, processes: ProcessUse[], own: ThreadUse[]): OutsideView['cpu'] {
-    const running = sumRunShares(processes.flatMap(({ main, others }) => [main, ...others]));
-    const server = running + this.#computeEndedChildrenCores(window);
+  #buildCpuView(
+    window: RateWindow,
+    own: ThreadUse[],
+    called: LocalDependency[],
+  ): OutsideView['cpu'] {
+    const server = this.#server.computeCores(window);
     const self = sumRunShares(own);
     const { busy, idle, wanted, steal } = window.rates(this.#machine.cpu);
     const others = Math.max(0, busy - server - self);
-    return { cores: this.#cores.size, server, self, others, idle, wanted, steal };
-  }
-}
-
-function sumRunShares(threads: ThreadUse[]): number {
-  return threads.reduce((sum, { run }) => sum + run, 0);
-}
-
-/** A range of time; converts growth of counters into rates. */
-class RateWindow {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly seconds: number;
-
-  constructor(fromMs: number, toMs: number) {
-    this.fromMs = fromMs;
-    this.toMs = toMs;
-    this.seconds = (toMs - fromMs) / 1000;
-  }
-
-  contains(atMs: number | null): boolean {
-    return atMs !== null && this.fromMs <= atMs && atMs <= this.toMs;
-  }
-
-  /** Growth per second. */
-  rate(counter: Counter): number {
-    return counter.growth(this.fromMs, this.toMs) / this.seconds;
-  }
-
-  rates<Name extends string>(counters: Record<Name, Counter>): Record<Name, number> {
-    const entries = Object.entries<Counter>(counters);
-    return Object.fromEntries(
-      entries.map(([name, counter]) => [name, this.rate(counter)]),
-    ) as Record<Name, number>;
-  }
-
-  /** The threads that existed in that time. */
-  threads(pid: number, { threads }: ThreadSampler): ThreadUse[] {
-    return threads
-      .filter(({ runNs }) => runNs.covers(this.fromMs, this.toMs))
-      .map((thread) => this.#thread(pid, thread));
-  }
-
-  #thread(pid: number, { tid, name, runNs, queuedNs }: WatchedThread): ThreadUse {
-    // The readings are not exactly simultaneous, so a share may exceed 1.
-    const share = (counter: Counter) => Math.min(1, this.rate(counter) / 1e9);
-    return { pid, tid, name, run: share(runNs), queued: share(queuedNs) };
-  }
-
-  /** The process as a list; empty if it did not exist in that time. */
-  process(watched: ProcessSampler): ProcessUse[] {
-    const { pid, calls, majorFaults, rssBytes, openFiles, fileLimit } = watched;
-    const threads = this.threads(pid, watched.threads);
-    const main = threads.find(({ tid }) => tid === pid);
-    if (main === undefined) return [];
-    return [
-      {
-        pid,
-        main,
-        others: threads.filter((thread) => thread !== main),
-        calls: calls && {
-          reads: this.rate(calls.syscr),
-          writes: this.rate(calls.syscw),
-          writtenBytes: this.rate(calls.wchar),
-          readBytes: this.rate(calls.rchar),
-        },
-        majorFaults: this.rate(majorFaults),
-        rssMb: (rssBytes.at(this.toMs) ?? 0) / 1e6,
-        openFiles: openFiles.at(this.toMs),
-        fileLimit,
-      },
-    ];
+    const dependencies = Math.min(
+      others,
+      called.reduce((sum, { cores }) => sum + cores, 0),
+    );
+    return { cores: this.#cores.size, server, self, others, dependencies, idle, wanted, steal };
   }
 }

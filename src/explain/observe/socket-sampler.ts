@@ -13,6 +13,7 @@ import {
   type TcpSocket,
 } from '../../process/procfs/tcp-table.js';
 import { readOwnCpuMs } from '../../process/procfs/thread-times.js';
+import type { Peer } from './local-dependencies.js';
 import { SocketOwners } from './socket-owners.js';
 import type { SocketGroup, SocketStats } from './types.js';
 
@@ -31,6 +32,8 @@ export interface SocketWatchTarget {
 export interface SocketWatch {
   /** Summarises the samples between two times on the clock of `performance.now()`; `null` without `/proc`. */
   between(fromMs: number, toMs: number): SocketStats | null;
+  /** Lists the other ends of the connections that the server had opened by the last sample; none in another namespace. */
+  listPeers(): Peer[];
   stop(): void;
 }
 
@@ -79,7 +82,7 @@ export function watchSockets(
   target: SocketWatchTarget,
   { intervalMs = 250 }: { intervalMs?: number } = {},
 ): SocketWatch {
-  if (!hasProcfs) return { between: () => null, stop() {} };
+  if (!hasProcfs) return { between: () => null, listPeers: () => [], stop() {} };
   const reader = new SocketTableReader(target);
   const samples: SocketSample[] = [];
   const timeWaits: TimeWaitSample[] = [];
@@ -110,6 +113,7 @@ export function watchSockets(
         selectBetween(timeWaits, fromMs, toMs),
         backlog,
       ),
+    listPeers: () => (reader.isHere ? [...(samples.at(-1)?.outbound.keys() ?? [])] : []),
     stop: () => ending.abort(),
   };
 }

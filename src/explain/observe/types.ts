@@ -28,6 +28,17 @@ export interface ProcessUse {
   fileLimit: number | null;
 }
 
+/** A program on this machine to which the server has connections, such as a database, in a block. */
+export interface LocalDependency {
+  /** Where it listens: `host:port`. */
+  peer: string;
+  /** Name of its first process. */
+  program: string;
+  /** Cores that it used. */
+  cores: number;
+  busiestThread: Pick<ThreadUse, 'run' | 'queued'>;
+}
+
 /** The server and its machine, observed from outside in a block. */
 export interface OutsideView {
   seconds: number;
@@ -44,12 +55,16 @@ export interface OutsideView {
      * this may be too small by their share.
      */
     others: number;
+    /** The part of `others` that is used by programs to which the server has connections, such as a database. */
+    dependencies: number;
     /** Idle time of the server's cores. */
     idle: number;
     /** Demand for those cores by all programs, and the part of it that the host of the virtual machine withheld. */
     wanted: number;
     steal: number;
   };
+  /** What the server calls on this machine, as far as its processes are known. */
+  dependencies: LocalDependency[];
   /** Whether the kernel reports how long threads wait for a core. */
   hasRunQueueTimes: boolean;
   /** Share of time that the busiest thread of this process waited for a core. */

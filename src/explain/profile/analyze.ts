@@ -205,14 +205,14 @@ class FunctionNames {
    */
   nameSelf(node: CallNode): FunctionKey {
     const { frame } = node;
-    if (isProbeCode(frame) || isStackCode(frame)) return MILLRACE;
+    if (isMillraceCode(frame)) return MILLRACE;
     if (!isNodeCode(frame)) return this.nameFrame(frame);
     const name = frame.functionName || '(anonymous)';
     if (frame.url === '' && isPseudoFunction(name)) return `${name}\n`;
     if (isWritingResponse(node)) return WRITING_RESPONSES;
     const frames = [...walkFrames(node)].filter((it) => !isProfilerFrame(it));
-    const outside = frames.findIndex((it) => !isNodeCode(it));
-    const called = frames[outside - 1];
+    const outside = frames.findIndex((it) => !isNodeCode(it) && !isMillraceCode(it));
+    const called = frames.slice(0, Math.max(0, outside)).findLast(isNodeCode);
     const caller = frames.find(isApplication) ?? frames[outside];
     if (!called || !caller) return frame.url === '' ? `${name}\n` : this.nameFrame(frame);
     const [callerName = '', place = ''] = this.nameFrame(caller).split('\n');
@@ -255,6 +255,11 @@ function isWritingResponse(called: CallNode): boolean {
 /** Whether a function is built into V8 or part of Node.js. */
 function isNodeCode({ url }: CallFrame): boolean {
   return url === '' || url.startsWith('node:');
+}
+
+/** Whether a function belongs to the probe or to the native stack, which call on behalf of the application. */
+function isMillraceCode(frame: CallFrame): boolean {
+  return isProbeCode(frame) || isStackCode(frame);
 }
 
 /** Whether a name is one of V8's pseudo functions, such as `(garbage collector)` or `(program)`. */

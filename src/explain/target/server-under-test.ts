@@ -169,8 +169,10 @@ export class ServerUnderTest {
     this.#processObserver?.stop();
     this.#socketWatch?.stop();
     this.#pid = pid;
-    this.#processObserver = pid === null ? null : observeProcess(pid);
-    this.#socketWatch = watchSockets({ pid, endpoint: this.#endpoint });
+    const socketWatch = watchSockets({ pid, endpoint: this.#endpoint });
+    this.#socketWatch = socketWatch;
+    this.#processObserver =
+      pid === null ? null : observeProcess(pid, { listPeers: () => socketWatch.listPeers() });
     this.responseCount = 0;
     this.#updatePortFilter();
   }

@@ -9,6 +9,8 @@ export interface Listener {
    */
   host: string;
   port: number;
+  /** The user that created it. */
+  uid: number;
 }
 
 /** Reads every listening TCP socket of this network namespace, over IPv4 and IPv6. */
@@ -21,8 +23,8 @@ function readTable(path: string): Listener[] {
   for (const socket of readTcpSockets(path)) {
     // Listening sockets come first; reading on would cost time.
     if (socket.state !== LISTEN) break;
-    const { inode, localPort } = socket;
-    listeners.push({ inode, host: socket.localHost(), port: localPort });
+    const { inode, uid, localPort } = socket;
+    listeners.push({ inode, uid, host: socket.localHost(), port: localPort });
   }
   return listeners;
 }

@@ -13,15 +13,28 @@ import { findAncestors, findProcessTree } from './process-tree.js';
  * @param host an address, or `localhost`
  */
 export function findPortOwner(port: number, host: string): number | null {
-  if (!hasProcfs) return null;
+  const sockets = findReachedListeners(port, host);
+  return sockets.length > 0 ? findCommonAncestor(findOwners(sockets)) : null;
+}
+
+/**
+ * Finds the user whose process answers on a port of this machine, also if this user may not see that process; `null` if
+ * that is unknown.
+ *
+ * @param host an address, or `localhost`
+ */
+export function findPortUser(port: number, host: string): number | null {
+  return findReachedListeners(port, host)[0]?.uid ?? null;
+}
+
+/** Finds the sockets of this machine that a connection reaches; none if it is another machine. */
+function findReachedListeners(port: number, host: string): Listener[] {
+  if (!hasProcfs) return [];
   const addresses = findLocalAddresses(host);
-  if (addresses.length === 0) return null;
+  if (addresses.length === 0) return [];
   const listeners = readListeners().filter((listener) => listener.port === port);
-  for (const address of addresses) {
-    const sockets = selectReached(listeners, address);
-    if (sockets.length > 0) return findCommonAncestor(findOwners(sockets));
-  }
-  return null;
+  const reached = addresses.map((address) => selectReached(listeners, address));
+  return reached.find((sockets) => sockets.length > 0) ?? [];
 }
 
 /** A socket on which one of a command's processes listens. */

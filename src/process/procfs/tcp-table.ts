@@ -11,6 +11,8 @@ export interface TcpSocket {
   unsent: number;
   /** Bytes that the program has not read; for a listening socket the length of its accept queue. */
   unread: number;
+  /** The user that created it. */
+  uid: number;
   /** Identifies the socket under `/proc/P/fd`; 0 if no program owns it, as before it is accepted. */
   inode: number;
   /**
@@ -59,7 +61,7 @@ const MAX_LINE_LENGTH = 256;
 const TIME_WAIT = ' 06 ';
 
 // `sl: local remote state tx:rx timer:when retransmits uid timeout inode ...`, hexadecimal except for the last four.
-const LINE = /^ *\d+: (\w+):(\w+) (\w+):(\w+) (\w\w) (\w+):(\w+) \w+:\w+ \w+ +\d+ +\d+ (\d+)/;
+const LINE = /^ *\d+: (\w+):(\w+) (\w+):(\w+) (\w\w) (\w+):(\w+) \w+:\w+ \w+ +(\d+) +\d+ (\d+)/;
 
 function parseSocket(line: string): TcpSocket | null {
   const fields = LINE.exec(line);
@@ -71,7 +73,8 @@ function parseSocket(line: string): TcpSocket | null {
     remotePort: hexadecimal(4),
     unsent: hexadecimal(6),
     unread: hexadecimal(7),
-    inode: Number(fields[8]),
+    uid: Number(fields[8]),
+    inode: Number(fields[9]),
     localHost: () => parseAddress(fields[1] ?? ''),
     remoteHost: () => parseAddress(fields[3] ?? ''),
   };

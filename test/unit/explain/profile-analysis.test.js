@@ -106,6 +106,27 @@ describe('the analysis of the data of a probe', () => {
     ]);
   });
 
+  test('a function of Node.js is named after its caller outside the probe', () => {
+    const wrapper = 'file:///m/node_modules/millrace/dist/probe/outbound/tcp-exchanges.cjs';
+    const nodes = [
+      { id: 1, callFrame: frame('(root)'), children: [2, 3] },
+      { id: 2, callFrame: frame('(idle)') },
+      { id: 3, callFrame: frame('sendQuery', 'file:///app/query.js'), children: [4] },
+      {
+        id: 4,
+        callFrame: frame('Writable.write', 'node:internal/streams/writable'),
+        children: [5],
+      },
+      { id: 5, callFrame: frame('observedWrite', wrapper), children: [6] },
+      { id: 6, callFrame: frame('Socket._writeGeneric', 'node:net') },
+    ];
+    const { self } = analyseProfile({ nodes, samples: [6, 6, 2], timeDeltas: [0, 1000, 1000] });
+    assert.deepEqual(
+      self.map(({ name }) => name),
+      ['Writable.write called from sendQuery'],
+    );
+  });
+
   test('a profile counts time in calls of node:fs, whoever makes them', () => {
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2, 3] },

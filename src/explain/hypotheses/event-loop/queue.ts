@@ -1,6 +1,6 @@
 import { plural, share } from '../../../format/units.js';
 import { computeHalvedShare, listOtherThreads } from '../../metrics/derive.js';
-import type { Metrics } from '../../metrics/types.js';
+import type { MachineUse, Metrics } from '../../metrics/types.js';
 import type { OutboundView, ThreadUse } from '../../observe/types.js';
 import type { Hypothesis } from '../hypothesis.js';
 import { predictAbsorbedDelay } from '../outbound/calls.js';
@@ -60,9 +60,15 @@ const MAX_IDLE_SHARE = 0.15;
  */
 export function describeTakenCores({ machine }: Metrics): string | null {
   if (!machine) return null;
-  const { idle, cores, others } = machine.cpu;
-  if (idle > MAX_IDLE_SHARE * cores || others < MAX_IDLE_SHARE * cores) return null;
-  return `only ${idle.toFixed(2)} of ${plural(cores, 'core')} are idle, and other programs use ${others.toFixed(1)}: requests queue for CPU time, here or in what the service asks`;
+  const { idle, cores, others, dependencies } = machine.cpu;
+  if (!hasNoIdleCore(machine) || others < MAX_IDLE_SHARE * cores) return null;
+  const called = dependencies > others / 2 ? 'the programs that it calls' : 'other programs';
+  return `only ${idle.toFixed(2)} of ${plural(cores, 'core')} are idle, and ${called} use ${others.toFixed(1)}: requests queue for CPU time, here or in what the service asks`;
+}
+
+/** Whether threads that want to run have to wait for a core. */
+export function hasNoIdleCore({ cpu }: MachineUse): boolean {
+  return cpu.idle <= MAX_IDLE_SHARE * cpu.cores;
 }
 
 /** Minimum ratio of the response time under load to that of a single request at which requests queue. */

@@ -4,7 +4,8 @@ import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Detector } from '../hypothesis.js';
 import { predictSerializedDelay } from '../outbound/calls.js';
-import { findCommonDependency } from '../outbound/dependency.js';
+import { findCommonDependency, findLockingDependency } from '../outbound/dependency.js';
+import { findSaturatedProgram } from '../outbound/saturated-program.js';
 import { buildLoopEvidence } from './loop-capacity.js';
 import {
   describeBusyCores,
@@ -58,6 +59,7 @@ export const detectSerialized: Detector = (metrics) => {
     describeBusyLoop(metrics) ??
     (atThreads ? null : describeBusyThread(metrics)) ??
     describeBusyCores(metrics) ??
+    findSaturatedProgram(metrics)?.why ??
     describeTakenCores(metrics);
   if (busy) return { limit, why: busy };
   if (!hasQueue(metrics)) {
@@ -71,13 +73,14 @@ export const detectSerialized: Detector = (metrics) => {
     const why = `${asked.answering.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for ${asked.origin}`;
     return { limit, why: `${why}: they queue there` };
   }
+  const locking = findLockingDependency(metrics)?.call.origin;
   return {
     limit,
     // Found by elimination: a limit that locates the queue has more weight.
     weight: permits < 2.5 ? 0.7 : 0.55,
     sentence: atThreads
       ? `${describeBusyThread(metrics)}: it serves requests ${threads === 1 ? 'one at a time' : `with ${threads - 1} other such ${threads === 2 ? 'thread' : 'threads'}`} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`
-      : `requests are serialized: something in the service or behind it admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
+      : `requests are serialized: ${locking ? `a lock at ${locking}, which a request keeps while it does other things,` : 'something in the service or behind it'} admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
     arithmetic: [
       `${rate(throughput)} req/s x ${time(unloadedLatencyMs)} for a single request = ${permits.toFixed(2)} at a time`,
       `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)}, measured ${time(metrics.latencyMs)}`,
@@ -93,7 +96,9 @@ export const detectSerialized: Detector = (metrics) => {
     remedy: {
       change: atThreads
         ? 'more such threads, as far as there are cores (a pool of worker threads), or less work in each: a profile shows what they do (node --cpu-prof for worker threads, else perf)'
-        : `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database`,
+        : locking
+          ? `release the lock earlier: what is locked at ${locking} (a row, a table) is locked last, and nothing else is awaited before the transaction ends`
+          : `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database`,
       predictedThroughput: null,
       nextLimit: null,
     },

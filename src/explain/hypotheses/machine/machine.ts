@@ -87,10 +87,14 @@ export const detectNoisyMachine: Detector = (metrics) => {
   // Programs that come and go leave cores idle when they are gone.
   const free = describeFreeCores(metrics, machine.minIdle);
   if (free) return { limit, why: free };
-  if (cpu.others <= 0.3 || cpu.others <= cpu.self || !isStarved(loop)) {
+  // What the service calls on this machine is no noise: it is there because of the load.
+  const foreign = cpu.others - cpu.dependencies;
+  const isMinor = foreign <= 0.3 || foreign <= cpu.self || foreign <= cpu.dependencies;
+  if (isMinor || !isStarved(loop)) {
+    const called = cpu.dependencies > 0.05 ? 'that the service does not call ' : '';
     return {
       limit,
-      why: `other processes use ${cpu.others.toFixed(2)} cores, the host takes ${share(computeStealShare(cpu))} of the wanted CPU time`,
+      why: `other processes ${called}use ${foreign.toFixed(2)} cores, the host takes ${share(computeStealShare(cpu))} of the wanted CPU time`,
     };
   }
   const stretch = (loop.run + loop.queued) / Math.max(0.01, loop.run);
@@ -98,19 +102,18 @@ export const detectNoisyMachine: Detector = (metrics) => {
     limit,
     // Severe only where they take a good part of the loop's core: otherwise the rest is the larger share.
     weight: Math.min(1, 0.45 + loop.queued),
-    sentence: `other processes use ${cpu.others.toFixed(2)} of ${cpu.cores} cores: the server's thread waits for a core ${share(loop.queued)} of the time.`,
+    sentence: `other processes use ${foreign.toFixed(2)} of ${cpu.cores} cores: the server's thread waits for a core ${share(loop.queued)} of the time.`,
     arithmetic: [
       `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}`,
     ],
     evidence: [
-      { what: 'other processes', value: cpu.others, unit: 'cores', source: 'proc' },
+      { what: 'other processes', value: foreign, unit: 'cores', source: 'proc' },
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
     ],
     // Threads share cores equally: two processes get up to twice the share of one.
     predictions: { ...NO_CORE_PREDICTIONS, 'second process': { low: 0.5, high: 2.1 } },
     remedy: {
-      change:
-        'measure on a quiet machine, or stop the other programs; give those that belong to the service (a database) cores of their own',
+      change: 'measure on a quiet machine, or stop the other programs',
       predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.6, high: stretch * 1.1 }, throughput),
       nextLimit: 'event-loop-cpu',
     },

@@ -19,6 +19,7 @@ import {
 import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
 import { describeLookups } from '../machine/name-lookups.js';
 import { predictSlowedByDelay } from './calls.js';
+import { findSaturatedProgram, type SaturatedProgram } from './saturated-program.js';
 
 /** Minimum E[t^2] / E[t]^2 at which a few slow responses occupy most of the requests in flight. */
 const HEAVY_TAIL = 3;
@@ -181,6 +182,8 @@ export const detectSaturatedDependency: Detector = (metrics) => {
   const busy = describeBusyLoop(metrics);
   if (busy) return { limit, why: busy };
   const call = findMainDependency(metrics);
+  const saturated = findSaturatedProgram(metrics);
+  if (saturated) return describeSaturatedProgram(metrics, saturated);
   if (!call)
     return metrics.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
   const lookups = describeLookups(metrics, call.answering);
@@ -196,6 +199,8 @@ export const detectSaturatedDependency: Detector = (metrics) => {
       why: `${call.origin} responds in ${time(now)}, to a single request in ${time(before)}`,
     };
   }
+  const locking = findLockingDependency(metrics);
+  if (locking) return { limit, why: describeLockingDependency(locking) };
   const maxRate = call.rate;
   return {
     limit,
@@ -234,6 +239,80 @@ export const detectSaturatedDependency: Detector = (metrics) => {
   };
 };
 
+function describeSaturatedProgram(
+  metrics: Metrics,
+  { program, why }: SaturatedProgram,
+): Hypothesis {
+  const { peer, cores } = program;
+  const { throughput, unloadedLatencyMs, responseMs, maxConcurrency } = metrics;
+  const alone = unloadedLatencyMs === null ? '' : `, ${time(unloadedLatencyMs)} alone`;
+  return {
+    limit: 'saturated-dependency',
+    weight: 0.96,
+    sentence: `a saturated dependency, not this service: ${program.program} (${peer}) has no CPU time left; ${why}.`,
+    arithmetic: [
+      `${cores.toFixed(2)} cores / ${rate(throughput)} req/s = ${time((cores * 1000) / Math.max(1e-6, throughput))} of its CPU time per request`,
+      `a request takes ${time(responseMs)} with ${count(Math.max(0, maxConcurrency - 1))} others in flight${alone}`,
+    ],
+    evidence: [
+      { what: `CPU of ${program.program}`, value: cores, unit: 'cores', source: 'proc' },
+      {
+        what: `busiest thread of ${program.program} on a core`,
+        value: program.busiestThread.run,
+        unit: '1',
+        source: 'proc',
+      },
+      ...buildLoopEvidence(metrics),
+    ],
+    isLocated: true,
+    unlisted: 'unchanged',
+    // A second process of the server calls the same program.
+    predictions: { ...predictQueueing(metrics), 'second process': { low: 0.85, high: 1.2 } },
+    remedy: {
+      change: `less work for ${program.program} per request (an index, a smaller query, a cache, calls in batches), or more cores for it; no other change to this service helps`,
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+}
+
+/** A dependency at which calls wait for what other requests hold, such as a locked row. */
+export interface LockingDependency {
+  call: OutboundView;
+  /** Calls that it would serve at a time if each took as long as a single one. */
+  ownCalls: number;
+}
+
+/** Maximum of the calls that a dependency serves at a time if it is idle in between. */
+const MAX_OWN_CALLS = 0.6;
+/** Minimum and maximum of the requests served at a time if a lock admits one. */
+const [MIN_LOCKED_REQUESTS, MAX_LOCKED_REQUESTS] = [0.7, 1.5];
+/** Minimum ratio of the mean response time of calls to that of a single call, where they wait for a lock. */
+const MIN_LOCK_STRETCH = 4;
+
+/**
+ * Finds the dependency at which calls wait for what other requests hold: it would be idle most of the time with the
+ * work of these calls alone, while one whole request is served at a time. `null` if there is none.
+ */
+export function findLockingDependency(metrics: Metrics): LockingDependency | null {
+  const { throughput, unloadedLatencyMs, single } = metrics;
+  const call = findMainDependency(metrics);
+  const alone = single?.inside?.outbound.find(({ origin }) => origin === call?.origin);
+  if (!call || !alone || !unloadedLatencyMs || alone.rate === 0 || call.rate === 0) return null;
+  // By Little's law, as the times of protocols other than HTTP are medians.
+  const [now, before] = [call, alone].map(({ answering, rate }) => answering / rate);
+  if (!now || !before || now < MIN_LOCK_STRETCH * before) return null;
+  const ownCalls = call.rate * before;
+  const requests = (throughput * unloadedLatencyMs) / 1000;
+  const isLocked = MIN_LOCKED_REQUESTS <= requests && requests <= MAX_LOCKED_REQUESTS;
+  return isLocked && ownCalls <= MAX_OWN_CALLS ? { call, ownCalls } : null;
+}
+
+/** Describes why a dependency at which calls wait is not saturated. */
+function describeLockingDependency({ call, ownCalls }: LockingDependency): string {
+  return `${rate(call.rate)} calls per second occupy ${call.origin} ${share(ownCalls)} of the time if each takes as long as a single one: they wait for what other requests hold`;
+}
+
 /** Reads the typical response time: the median, as a few slow responses move the mean. */
 function readTypicalMs(call: OutboundView | undefined): number {
   return call?.answerP50Ms ?? call?.answerMs ?? 0;
@@ -260,6 +339,7 @@ export function findCommonDependency(metrics: Metrics): OutboundView | null {
   const call = findMainDependency(metrics);
   if (
     !call ||
+    findLockingDependency(metrics) ||
     call.answering < MIN_COMMON_SHARE * metrics.inFlight ||
     !isSlowerUnderLoad(metrics, call)
   )

@@ -118,6 +118,7 @@ describe('noisy-machine', () => {
     server: 0.6,
     self: 0.1,
     others: 1.2,
+    dependencies: 0,
     idle: 0.1,
     wanted: 1.9,
     steal: 0,
@@ -140,6 +141,21 @@ describe('noisy-machine', () => {
     assert.match(hypothesis.sentence, /other processes use 0.9/);
   });
 
+  test('what the service calls on this machine is no noise', () => {
+    const crowd = (dependencies) =>
+      evaluate('noisy-machine', (metrics) => {
+        const [{ main, ...process }] = metrics.base.outside.processes;
+        metrics.base.outside = {
+          ...metrics.base.outside,
+          cpu: { ...crowded, dependencies },
+          processes: [{ ...process, main: { ...main, run: 0.55, queued: 0.45 } }],
+        };
+        return deriveMetrics(metrics);
+      });
+    assert.match(crowd(0.1).hypothesis.sentence, /other processes use 1.10/);
+    assert.match(crowd(1.1).why, /that the service does not call use 0.10 cores/);
+  });
+
   /** Metrics of a loop whose host takes `steal` of the `wanted` cores, and whose thread had `run`. */
   const withSteal = (steal, { run = 0.45, utilisation = 0.99, wanted = 1.4 } = {}) => {
     const metrics = buildHealthyMetrics();
@@ -149,7 +165,10 @@ describe('noisy-machine', () => {
     metrics.base.inside = { ...inside, utilisation };
     metrics.base.outside = {
       ...outside,
-      cpu: { cores: 2, server: run, self: 0.1, others: 0, idle: 2 - wanted, wanted, steal },
+      cpu: {
+        ...{ cores: 2, server: run, self: 0.1, others: 0, dependencies: 0 },
+        ...{ idle: 2 - wanted, wanted, steal },
+      },
       processes: [{ ...process, main }],
     };
     return deriveMetrics(metrics);

@@ -398,3 +398,91 @@ describe('saturated-dependency', () => {
     assert.equal(hypothesis.predictions['dependency, connections x2'], undefined);
   });
 });
+
+/** A database on the machine of the server: `run` is the time of its busiest thread on a core. */
+const buildDatabase = ({ cores, run }) => ({
+  peer: '127.0.0.1:5432',
+  program: 'postgres',
+  cores,
+  busiestThread: { run, queued: 0 },
+});
+
+/** Metrics of requests that queue, while a program on the same machine computes for them. */
+function queueBehind(metrics, program, idle) {
+  metrics.unloadedLatencyMs = 5;
+  metrics.base.outside = { ...metrics.base.outside, dependencies: [buildDatabase(program)] };
+  const cpu = { cores: 2, server: 0.2, self: 0.05, others: program.cores + 0.05, idle };
+  metrics.machine.cpu = { ...metrics.machine.cpu, ...cpu, dependencies: program.cores };
+}
+
+describe('a program that the server calls on its machine', () => {
+  const oneThread = { cores: 0.97, run: 0.96 };
+  const allCores = { cores: 1.7, run: 0.2 };
+
+  test('is saturated if one of its threads is always busy, though its calls are not seen', () => {
+    const { hypothesis } = evaluate('saturated-dependency', (metrics) => {
+      queueBehind(metrics, oneThread, 0.8);
+      metrics.base.inside = { ...metrics.base.inside, outbound: [] };
+    });
+    assert.match(hypothesis.sentence, /postgres \(127.0.0.1:5432\) .* on a core 96 %/);
+    assert.ok(hypothesis.isLocated);
+    assert.ok(hypothesis.predictions['second process'].high < 1.5);
+  });
+
+  test('is saturated if it uses the cores, of which none is idle', () => {
+    const { hypothesis } = evaluate('saturated-dependency', (metrics) =>
+      queueBehind(metrics, allCores, 0.02),
+    );
+    assert.match(hypothesis.sentence, /postgres uses 1.70 of 2 cores/);
+  });
+
+  test('rules out a pool of connections and what admits one request at a time', () => {
+    for (const limit of ['serialized', 'outbound-pool']) {
+      const { why } = evaluate(limit, (metrics) => {
+        queueBehind(metrics, oneThread, 0.8);
+        Object.assign(metrics.base.inside.outbound[0], { answering: 3, waiting: 40 });
+      });
+      assert.match(why, /a thread of postgres is on a core 96 %/, limit);
+    }
+  });
+
+  test('is not saturated with idle cores and no busy thread, or if requests do not queue', () => {
+    const withRoom = evaluate('saturated-dependency', (metrics) =>
+      queueBehind(metrics, allCores, 1),
+    );
+    assert.equal(withRoom.hypothesis, undefined);
+    const alone = evaluate('saturated-dependency', (metrics) => {
+      queueBehind(metrics, oneThread, 0.8);
+      metrics.unloadedLatencyMs = metrics.responseMs;
+    });
+    assert.equal(alone.hypothesis, undefined);
+  });
+});
+
+describe('a lock in a dependency', () => {
+  /** Requests of `aloneMs` with calls of 0.3 ms, which take 28 ms under load. */
+  const lock = (limit, aloneMs) =>
+    evaluate(limit, (metrics) => {
+      const call = { ...metrics.base.inside.outbound[0], rate: 540, answering: 15, answerMs: 28 };
+      const single = { ...call, rate: 500, answering: 0.15, answerMs: 0.3, answerP50Ms: 0.25 };
+      metrics.base.inside = {
+        ...metrics.base.inside,
+        outbound: [{ ...call, answerP50Ms: 0.9 }],
+      };
+      metrics.single.inside = { ...metrics.single.inside, outbound: [single] };
+      Object.assign(metrics, { throughput: 180, unloadedLatencyMs: aloneMs });
+      Object.assign(metrics, { inFlight: 20, maxConcurrency: 20, responseMs: 109 });
+    });
+
+  test('serializes the requests that keep it while they do other things', () => {
+    const { hypothesis } = lock('serialized', 5.6);
+    assert.match(hypothesis.sentence, /a lock at http:\/\/127.0.0.1:9000.* one request/);
+    assert.match(hypothesis.remedy.change, /release the lock earlier/);
+    assert.match(lock('saturated-dependency', 5.6).why, /wait for what other requests hold/);
+  });
+
+  test('is not assumed where fewer than one request is served at a time: the dependency limits its rate', () => {
+    assert.ok(lock('saturated-dependency', 0.6).hypothesis);
+    assert.doesNotMatch(lock('serialized', 0.6).hypothesis?.sentence ?? '', /a lock at/);
+  });
+});

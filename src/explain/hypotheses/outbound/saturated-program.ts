@@ -1,0 +1,48 @@
+import { plural, share } from '../../../format/units.js';
+import type { Metrics } from '../../metrics/types.js';
+import type { LocalDependency } from '../../observe/types.js';
+import { SATURATED } from '../event-loop/loop-capacity.js';
+import { hasNoIdleCore, hasQueue } from '../event-loop/queue.js';
+
+/** A program that the server calls on this machine, and that has no CPU time left for more calls. */
+export interface SaturatedProgram {
+  program: LocalDependency;
+  /** What it lacks. */
+  why: string;
+}
+
+/** Minimum share of the machine's cores that a program uses if it is what takes them. */
+const MIN_CORES_SHARE = 0.3;
+/** Minimum time on a core of a thread that is saturated where it also waits for its core. */
+const MIN_THREAD_RUN = 0.6;
+
+/**
+ * Finds a program that the server calls on this machine, such as a database, whose CPU time is used up: one of its
+ * threads is always busy, or it uses most of the machine's cores, of which none is idle. `null` if there is none, or
+ * requests do not queue.
+ */
+export function findSaturatedProgram(metrics: Metrics): SaturatedProgram | null {
+  const programs = [...(metrics.base.outside?.dependencies ?? [])];
+  const [program] = programs.sort((a, b) => b.cores - a.cores);
+  if (!program || !hasQueue(metrics)) return null;
+  const why = describeUsedCores(program, metrics) ?? describeBusiestThread(program);
+  return why === null ? null : { program, why };
+}
+
+function describeUsedCores(
+  { program, cores }: LocalDependency,
+  { machine }: Metrics,
+): string | null {
+  if (!machine || !hasNoIdleCore(machine)) return null;
+  const { cpu } = machine;
+  const rest = cpu.others - cpu.dependencies;
+  if (cores < Math.max(cpu.server, cpu.self, rest, MIN_CORES_SHARE * cpu.cores)) return null;
+  return `${program} uses ${cores.toFixed(2)} of ${plural(cpu.cores, 'core')}, and ${cpu.idle.toFixed(2)} are idle`;
+}
+
+function describeBusiestThread({ program, busiestThread }: LocalDependency): string | null {
+  const { run, queued } = busiestThread;
+  if (run < MIN_THREAD_RUN || run + queued < SATURATED) return null;
+  const waits = queued >= 0.1 ? `, and waits for one ${share(queued)}` : '';
+  return `a thread of ${program} is on a core ${share(run)} of the time${waits}`;
+}

@@ -1,0 +1,93 @@
+import { findPortOwner, findPortUser } from '../../process/discovery/listening.js';
+import { findProcessTree } from '../../process/discovery/process-tree.js';
+import { findUserProcesses } from '../../process/discovery/user-processes.js';
+import { readText } from '../../process/procfs/procfs.js';
+import { ObservedProcesses } from './observed-processes.js';
+import type { RateWindow } from './rate-window.js';
+import type { LocalDependency } from './types.js';
+
+/** The other end of a connection that the server opened: `host:port`, an IPv6 address in brackets. */
+export type Peer = string;
+
+/**
+ * Observes the processes on this machine that a server has connections to, such as those of a database. Looking a peer
+ * up reads the descriptors of all processes, so each is looked up once.
+ */
+export class LocalDependencies {
+  readonly #known = new Set<Peer>();
+  /** By the process that all others of the dependency descend from, or its user. */
+  readonly #programs = new Map<string, ObservedProgram>();
+
+  /**
+   * Adds the processes of all peers, except for those of the server itself.
+   *
+   * @param peers those that the server is connected to now
+   * @param serverPids the processes of the server
+   */
+  update(peers: Peer[], serverPids: number[]): void {
+    for (const peer of peers) if (!this.#known.has(peer)) this.#lookUp(peer);
+    for (const program of this.#programs.values()) program.update(serverPids);
+  }
+
+  read(): void {
+    for (const { processes } of this.#programs.values()) processes.read();
+  }
+
+  close(): void {
+    for (const { processes } of this.#programs.values()) processes.close();
+  }
+
+  /** What each program used in a time; those that used nothing are left out. */
+  use(window: RateWindow): LocalDependency[] {
+    return [...this.#programs.values()].flatMap((program) => program.use(window));
+  }
+
+  #lookUp(peer: Peer): void {
+    this.#known.add(peer);
+    const colon = peer.lastIndexOf(':');
+    const [host, port] = [
+      peer.slice(0, colon).replace(/^\[|\]$/g, ''),
+      Number(peer.slice(colon + 1)),
+    ];
+    const owner = findPortOwner(port, host);
+    const user = owner === null ? findPortUser(port, host) : null;
+    if (owner === null && user === null) return;
+    const key = owner === null ? `user ${user}` : `process ${owner}`;
+    const list = () => (owner === null ? findUserProcesses(user ?? 0) : findProcessTree(owner));
+    if (!this.#programs.has(key)) this.#programs.set(key, new ObservedProgram(peer, list));
+  }
+}
+
+/** The processes of one dependency. */
+class ObservedProgram {
+  readonly processes = new ObservedProcesses();
+  readonly #peer: Peer;
+  readonly #list: () => number[];
+  #name: string | null = null;
+
+  constructor(peer: Peer, list: () => number[]) {
+    this.#peer = peer;
+    this.#list = list;
+  }
+
+  update(serverPids: number[]): void {
+    const pids = this.#list().filter((pid) => pid !== process.pid && !serverPids.includes(pid));
+    // A dependency is found some time after its start.
+    this.processes.add(pids, null);
+    this.#name ??= readText(`/proc/${pids[0]}/comm`)?.trim() ?? null;
+  }
+
+  use(window: RateWindow): LocalDependency[] {
+    const threads = this.processes.use(window).flatMap(({ main, others }) => [main, ...others]);
+    if (threads.length === 0) return [];
+    const busiest = threads.reduce((most, thread) => (thread.run > most.run ? thread : most));
+    return [
+      {
+        peer: this.#peer,
+        program: this.#name ?? 'a program',
+        cores: this.processes.computeCores(window),
+        busiestThread: { run: busiest.run, queued: busiest.queued },
+      },
+    ];
+  }
+}
