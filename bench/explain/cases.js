@@ -13,6 +13,7 @@
 //   partly     limits that are true as well, but are less specific or a consequence
 //   because    the arithmetic of the limit
 //   remedy     the changes of the case; `change` in words; `of`: the limits that it removes (default: the expected ones).
+//              `promise`: a word of the alternative that is compared, if explain predicts several changes.
 //              Only for these the predicted throughput is compared with the measured one. `connections: 'knee'` uses the
 //              number of connections that explain recommends. Absent if throughput does not show the effect
 import { blind } from './cases/blind.js';

@@ -51,9 +51,17 @@ export function evaluateTrial(bench, explanation, { measured = null, drift = 1, 
         ? 'right'
         : classify({ said, status, alsoLimiting }, expected, partly),
     prediction: comparable
-      ? comparePrediction(explanation.remedy?.predictedThroughput, measured, drift)
+      ? comparePrediction(findPrediction(bench, explanation), measured, drift)
       : null,
   };
+}
+
+/** Finds the predicted throughput of the change that the case makes. */
+export function findPrediction({ remedy }, explanation) {
+  const { alternatives = [], predictedThroughput } = explanation?.remedy ?? {};
+  const named =
+    remedy?.promise && alternatives.find(({ change }) => change.includes(remedy.promise));
+  return (named || { predictedThroughput }).predictedThroughput;
 }
 
 function classify({ said, status, alsoLimiting }, expected, partly) {

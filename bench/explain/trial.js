@@ -2,7 +2,7 @@
 // service is measured in between, which shows how much faster or slower the machine has become.
 import { measureSteal } from '../proc.js';
 import { fits, watch } from './doctor/watch.js';
-import { evaluateTrial, removedLimits } from './judge.js';
+import { evaluateTrial, findPrediction, removedLimits } from './judge.js';
 import { runMillrace } from './millrace.js';
 
 /** Long enough for the slowest responses (3 s) to occur with their true frequency. */
@@ -50,8 +50,7 @@ export async function runTrial(bench, context) {
 /** Measures the remedy, and the unchanged service before and after it; each `null` if the explanation predicts nothing of it. */
 async function measureAfterwards(bench, explanation, context) {
   const predicts =
-    explanation?.remedy?.predictedThroughput &&
-    removedLimits(bench).includes(explanation.verdict.limit);
+    findPrediction(bench, explanation) && removedLimits(bench).includes(explanation.verdict.limit);
   if (!predicts) return { measured: null, between: null, after: null };
   const between = await measureLevel(bench, context);
   const measured = await measureRemedy(bench, explanation, context);

@@ -28,6 +28,8 @@ export interface Findings extends Evaluation {
   noise: number;
   probeCost: MeasuredRatio | null;
   hotFunctions: HotFunction[];
+  /** The most expensive call of the application, callees included; `null` if unknown. */
+  dominantCall: HotFunction | null;
   /** The function that causes the limit, if there is one. */
   rootCauseFunction: HotFunction | null;
   capacityCurve: CapacityPoint[];

@@ -61,6 +61,8 @@ export interface Remedy {
   /** p99 of the response times after the change in ms, if the change is one for the slowest responses. */
   predictedP99Ms?: Range;
   nextLimit: LimitId | null;
+  /** Other changes for the same limit, each with the throughput that was predicted for it; absent without any. */
+  alternatives?: { change: string; predictedThroughput: Range }[];
   /** The change as settings, if it is a setting of the load or of the process. */
   settings?: {
     connections?: number;

@@ -9,7 +9,12 @@ const onCpu = (name, because) => ({
   flags: ['-c', '20'],
   expected: busyLoop,
   because: `${because}; ${oneCore}`,
-  remedy: { change: 'two processes', service: 'two-processes', env: { SERVICE: name } },
+  remedy: {
+    change: 'two processes',
+    promise: 'more processes',
+    service: 'two-processes',
+    env: { SERVICE: name },
+  },
 });
 
 const gzip = {
@@ -40,7 +45,7 @@ export const cpu = [
     expected: ['single-core', 'event-loop-cpu'],
     because:
       'CPU near 1 ms for each request, spread over signing, sorting, rendering; a core stays idle',
-    remedy: { change: 'two processes', env: { WORKERS: '2' } },
+    remedy: { change: 'two processes', promise: 'more processes', env: { WORKERS: '2' } },
   },
   {
     name: 'report',

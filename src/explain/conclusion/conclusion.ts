@@ -16,12 +16,15 @@ import { isStealHypothesis } from '../hypotheses/machine/machine.js';
 import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
-import type { Evidence, ExperimentResult, Explanation, HotFunction } from '../result.js';
+import type { Evidence, ExperimentResult, Explanation, HotFunction, Remedy } from '../result.js';
 import { hasOverlap } from './agreement.js';
+import { hasSlowLevel } from './compression-level.js';
+import { coverVariation } from './prediction-range.js';
 import {
   computeWithoutFunction,
   findHotFunction,
   isLimitedByLoad,
+  predictMoreProcesses,
   predictRemediedThroughput,
 } from './remedy-prediction.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
@@ -165,15 +168,46 @@ function buildRemedy(
   const next = isLimitedByLoad(chosen, found)
     ? 'too-few-connections'
     : (remedy.nextLimit ?? also[0]?.limit ?? null);
+  const alternatives = listAlternatives(chosen, found);
   const hot = findHotFunction(chosen, found);
+  // What has a prediction of its own is told there.
+  const change = alternatives.length > 0 && hot ? SAVING : remedy.change;
+  const second = alternatives.length > 0 ? '' : describeSecondProcess(chosen, found);
   return {
-    change: `${addFunction(remedy.change, found, hot)}${describeSecondProcess(chosen, found)}`,
+    change: `${addFunction(change, found, hot)}${second}`,
     predictedThroughput,
+    ...(alternatives.length > 0 && { alternatives }),
     // A limit that an experiment has excluded is not the next one.
     nextLimit: excluded.some(({ limit }) => limit === next) ? null : next,
     ...(remedy.predictedP99Ms && { predictedP99Ms: remedy.predictedP99Ms }),
     ...(remedy.settings && { settings: remedy.settings }),
   };
+}
+
+/** How the time of a function or of a call is saved. */
+const SAVING = 'do that less often, keep its result, or do it elsewhere (a worker thread)';
+
+/** Lists further changes for the same limit that have predictions of their own. */
+function listAlternatives(
+  chosen: Hypothesis,
+  found: Findings,
+): NonNullable<Remedy['alternatives']> {
+  const processes = predictMoreProcesses(chosen, found);
+  if (processes) {
+    const change = `more processes${describeSecondProcess(chosen, found).replace('; ', ': ')}`;
+    return [{ change, predictedThroughput: processes }];
+  }
+  const uncompressed = hasSlowLevel(chosen.limit, found.metrics)
+    ? found.experiments.find(({ name }) => name === 'identity encoding')
+    : undefined;
+  if (!uncompressed) return [];
+  const { low, high } = uncompressed.measured;
+  const { throughput } = found.metrics;
+  const predictedThroughput = coverVariation(
+    { low: low * throughput, high: high * throughput },
+    found.noise,
+  );
+  return [{ change: 'compress once and cache the result', predictedThroughput }];
 }
 
 /** Adds the function that the remedy applies to. */
@@ -187,7 +221,8 @@ function addFunction(change: string, found: Findings, hot: HotFunction | null): 
   const without = isLimitedByLoad(chosen, found)
     ? ''
     : ` (without it: ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s)`;
-  const part = `${share(hot.share)}${larger ? '' : " of the loop's time"}`;
+  const all = hot === found.dominantCall ? ', with all that it calls' : '';
+  const part = `${share(hot.share)}${larger ? '' : " of the loop's time"}${all}`;
   const own = `${formatFunction(hot)} takes ${part}${without}; ${change}`;
   return larger ? `${larger}; ${own}` : own;
 }

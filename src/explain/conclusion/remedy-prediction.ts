@@ -7,6 +7,7 @@ import type { LimitId } from '../limits/ids.js';
 import { findWorkingProcesses } from '../metrics/derive.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
+import { hasSlowLevel, predictLowerLevel } from './compression-level.js';
 import { coverVariation, limitInterval } from './prediction-range.js';
 import { isKeepingUp } from './verdict.js';
 
@@ -147,6 +148,7 @@ function findRemedyExperiment(
   if (limit === 'synchronous-writes' && (metrics.base.inside?.files.flushes ?? 0) > 0) {
     return undefined;
   }
+  if (hasSlowLevel(limit, metrics)) return undefined;
   const readGain = ({ experiment }: RemedyExperiment) =>
     experiments.find(({ name }) => name === experiment)?.measured.ratio ?? null;
   const made = [REMEDY_EXPERIMENTS[limit] ?? []].flat().filter((trial) => readGain(trial) !== null);
@@ -185,6 +187,12 @@ function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
 
 function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
   const { predictedThroughput } = chosen.remedy;
+  if (isHotFunctionRemedy(chosen, found)) {
+    const hot = findHotFunction(chosen, found);
+    if (hot) return predictWithoutFunction(hot, found);
+  }
+  const level = predictLowerLevel(chosen, found);
+  if (level) return level;
   const tried = predictFromExperiment(chosen.limit, found);
   if (tried && isPartialRemedy(chosen.limit) && predictedThroughput) {
     return {
@@ -195,10 +203,20 @@ function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
   if (tried) return tried;
   const without = predictFromUselessRemedy(chosen.limit, found);
   if (without) return without;
-  const hot = isHotFunctionRemedy(chosen, found) ? findHotFunction(chosen, found) : null;
-  return hot
-    ? widen(computeWithoutFunction(hot, found.metrics.throughput), 0.15)
-    : predictedThroughput;
+  return predictedThroughput;
+}
+
+/** Minimum part of a call's time that is saved without it: its result still has to come from somewhere. */
+const MIN_SAVED_PART = 0.85;
+
+/** Predicts throughput without a function, or without a call and all that it calls, which makes garbage too. */
+function predictWithoutFunction(hot: HotFunction, { metrics, dominantCall }: Findings): Range {
+  const { throughput, loopTime } = metrics;
+  const without = (share: number) => computeWithoutFunction({ ...hot, share }, throughput);
+  if (hot !== dominantCall) return widen(without(hot.share), 0.15);
+  const gc = loopTime?.gc ?? 0;
+  const withGarbage = hot.share + (gc * hot.share) / Math.max(0.05, 1 - gc);
+  return { low: without(MIN_SAVED_PART * hot.share), high: without(withGarbage) };
 }
 
 /** Predicts throughput without the bound of the reference server, at the level of all blocks, without the probe. */
@@ -207,21 +225,31 @@ function predictUncapped(chosen: Hypothesis, found: Findings): Range | null {
   return removeProbeCost(scaleToLevel(range, found), chosen, found);
 }
 
-/** Whether the prediction is that of the same loop without its most expensive function. */
-function isHotFunctionRemedy(chosen: Hypothesis, found: Findings): boolean {
-  const { limit } = chosen;
-  return (
-    limit === 'event-loop-cpu' &&
-    !findTriedRemedy(limit, found) &&
-    findHotFunction(chosen, found) !== null
-  );
+/**
+ * Whether the remedy is the same loop without its most expensive function: unless a second process, if it was tried,
+ * yielded more.
+ */
+export function isHotFunctionRemedy(chosen: Hypothesis, found: Findings): boolean {
+  const hot = chosen.limit === 'event-loop-cpu' ? findHotFunction(chosen, found) : null;
+  if (!hot) return false;
+  const tried = findTriedRemedy(chosen.limit, found);
+  return !tried || computeWithoutFunction(hot, 1) >= tried.measured.ratio;
+}
+
+/** Predicts throughput with more processes, where they were tried and are not the remedy. */
+export function predictMoreProcesses(chosen: Hypothesis, found: Findings): Range | null {
+  if (!isHotFunctionRemedy(chosen, found) || !findTriedRemedy(chosen.limit, found)) return null;
+  // One idle server does not bound what several serve.
+  const alone = { ...found, hotFunctions: [], dominantCall: null, referenceThroughput: null };
+  return predictRemediedThroughput(chosen, alone);
 }
 
 /** Whether the prediction is large or wide enough to be compared with a server that does nothing. */
 export function exceedsReference(chosen: Hypothesis, found: Findings): boolean {
   const range = predictUncapped(chosen, found);
   const { metrics } = found;
-  if (!range || MORE_CAPACITY_LIMITS.has(chosen.limit) || metrics.model === 'open') return false;
+  const isMore = MORE_CAPACITY_LIMITS.has(chosen.limit) && !isHotFunctionRemedy(chosen, found);
+  if (!range || isMore || metrics.model === 'open') return false;
   if (found.repeatedRemedy !== null && !isPartialRemedy(chosen.limit)) return false;
   if (!metrics.loop || metrics.loop.busy < SATURATED) return false;
   return (
@@ -229,14 +257,22 @@ export function exceedsReference(chosen: Hypothesis, found: Findings): boolean {
   );
 }
 
-/** Finds the function that takes most of a busy loop's time, outside Node.js itself. */
+/** Minimum ratio of a call's time to that of the most expensive function at which the call says more. */
+const MIN_CALL_RATIO = 1.25;
+
+/**
+ * Finds what takes most of a busy loop's time: a function outside Node.js itself, or a call of the application where
+ * the time is that of many functions below it.
+ */
 export function findHotFunction(
   { limit, causeOf }: Hypothesis,
-  { hotFunctions }: Findings,
+  { hotFunctions, dominantCall }: Findings,
 ): HotFunction | null {
-  const isLoop = limit === 'event-loop-cpu' || causeOf === 'event-loop-cpu';
+  if (limit !== 'event-loop-cpu' && causeOf !== 'event-loop-cpu') return null;
   const top = findTopOutsideNode(hotFunctions);
-  return isLoop && top && top.share >= 0.1 ? top : null;
+  const isCall = dominantCall && dominantCall.share >= MIN_CALL_RATIO * (top?.share ?? 0);
+  const hot = isCall ? dominantCall : top;
+  return hot && hot.share >= 0.1 ? hot : null;
 }
 
 /** Computes the throughput of a busy loop without a function. */

@@ -26,13 +26,18 @@ export function findRivals(
   const supporting = experiments.filter((experiment) => isSupportedBy(experiment, chosen, noise));
   return others.filter((rival) => {
     // What the chosen limit causes is true as well, only less specific.
-    if (rival.limit === chosen.causeOf) return false;
+    if (rival.limit === chosen.causeOf || isSymptomOf(rival, chosen)) return false;
     if (rival.causeOf === chosen.limit) return isOpenCause(rival, experiments);
     if (rival.causeOf === undefined || rival.causeOf !== chosen.causeOf) return true;
     return supporting.every((experiment) =>
       hasOverlap(experiment.measured, predictAsSibling(rival, experiment), noise),
     );
   });
+}
+
+/** Whether a limit only shows another one: what each request leaves in memory is what later requests go through. */
+export function isSymptomOf(one: Hypothesis, other: Hypothesis): boolean {
+  return one.limit === 'memory-growth' && other.limit === 'degrades-over-time';
 }
 
 /** Whether a cause has an experiment of its own that was not made, and may take a good part of the loop's time. */

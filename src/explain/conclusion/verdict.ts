@@ -11,7 +11,7 @@ import {
   isSupportedBy,
   listOwnPredictions,
 } from './agreement.js';
-import { findRivals } from './rivals.js';
+import { findRivals, isSymptomOf } from './rivals.js';
 import { hidesEffects, measureVariation, type Variation } from './variation.js';
 
 /** The verdict before it is put into words. */
@@ -125,7 +125,7 @@ function rankHypothesis(
   noise: number,
 ): number {
   if (isFatal(hypothesis)) return 3;
-  if (isSymptom(hypothesis, hypotheses)) return -1;
+  if (hypotheses.some((other) => isSymptomOf(hypothesis, other))) return -1;
   const isSupported = (one: Hypothesis, experiment: ExperimentResult) =>
     isSupportedBy(experiment, one, noise);
   // Other programs on the machine are not the limit where a change of the service gains more than their absence would.
@@ -145,13 +145,6 @@ function rankHypothesis(
 /** Whether a limit is inferred from how throughput responds to changes: its own place was not measured. */
 function isInferred({ unlisted, isLocated }: Hypothesis): boolean {
   return unlisted === 'unchanged' && !isLocated;
-}
-
-/** Whether a limit is only a symptom: what each request leaves in memory is also what later requests go through. */
-function isSymptom({ limit }: Hypothesis, hypotheses: Hypothesis[]): boolean {
-  return (
-    limit === 'memory-growth' && hypotheses.some((other) => other.limit === 'degrades-over-time')
-  );
 }
 
 /** Finds the cause of a busy loop, which is a better verdict than the busy loop itself. */

@@ -65,6 +65,7 @@ export class ExperimentRunner {
   /** Result of the repeated remedy, and the limit that the remedy addresses. */
   #repeatedRemedy: (RepeatedRemedy & { of: LimitId }) | null = null;
   #hotFunctions: HotFunction[] = [];
+  #dominantCall: HotFunction | null = null;
   /** The function that causes a limit, and that limit. */
   #rootCause: { of: LimitId; is: HotFunction } | null = null;
 
@@ -269,8 +270,12 @@ export class ExperimentRunner {
     const { chosen } = this.#decide();
     if (!this.#subject.hub || this.#computeProfileMs() === 0 || !chosen) return;
     this.#onStep('taking a CPU profile');
-    const { hotFunctions, loopTime, rootCause } = await takeProfiles(this.#subject, chosen.limit);
+    const { hotFunctions, dominantCall, loopTime, rootCause } = await takeProfiles(
+      this.#subject,
+      chosen.limit,
+    );
     this.#hotFunctions = hotFunctions;
+    this.#dominantCall = dominantCall;
     this.#rootCause = rootCause && { of: chosen.limit, is: rootCause };
     this.#metrics = { ...this.#metrics, loopTime };
     this.#evaluation = this.#evaluate();
@@ -332,6 +337,7 @@ export class ExperimentRunner {
       noise: this.#computeNoise(),
       probeCost: this.#probeCost,
       hotFunctions: this.#hotFunctions,
+      dominantCall: this.#dominantCall,
       rootCauseFunction:
         this.#rootCause?.of === finding.chosen?.limit ? (this.#rootCause?.is ?? null) : null,
       capacityCurve: buildCapacityCurve(this.#metrics, this.#blocks, this.#rampBlocks),

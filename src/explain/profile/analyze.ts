@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HotFunction } from '../result.js';
+import { CallTimes, type TimedCall } from './call-times.js';
 import {
   buildCallTree,
   buildKey,
@@ -9,7 +10,7 @@ import {
   type ProfileNode,
   walkFrames,
 } from './call-tree.js';
-import { findPackage, isApplication, isProbeCode, isStackCode } from './code-origin.js';
+import { findPackage, isApplication, isMillraceCode } from './code-origin.js';
 import {
   findOutputFunctions,
   isConsole,
@@ -42,6 +43,8 @@ export interface ProfileView {
    * caller.
    */
   self: HotFunction[];
+  /** The call of the application that takes most of the time, callees included; `null` if it makes none. */
+  dominantCall: HotFunction | null;
   /** The application's functions by total time, callees included. */
   inclusive: HotFunction[];
   /** Share of time in calls of `node:fs`: synchronous calls that would use the thread pool otherwise. */
@@ -68,6 +71,7 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
   const names = new FunctionNames();
   const self = new FunctionTimes();
   const inclusive = new FunctionTimes();
+  const calls = new CallTimes();
   const tasks: { ms: number; functions: FunctionTimes }[] = [];
   let task: { ms: number; functions: FunctionTimes } | null = null;
   let idleMs = 0;
@@ -83,6 +87,8 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
     }
     if (isProfilerFrame(node.frame)) continue;
     self.add(names.nameSelf(node), ms);
+    // What writes responses is no call that a service could do without.
+    if (!isWritingResponse(node)) calls.add(node, ms);
     for (const activity of findActivities(node, writers)) activityMs[activity] += ms;
     if (!task) {
       task = { ms: 0, functions: new FunctionTimes() };
@@ -98,11 +104,16 @@ export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
     }
   }
   const share = (ms: number) => ms / Math.max(1, self.total);
+  const dominant = calls.findDominant();
   const longest = tasks.sort((a, b) => b.ms - a.ms).slice(0, MAX_LONG_TASKS);
   return {
     busyMs: self.total,
     idleMs,
     self: self.top(self.total),
+    dominantCall: dominant && {
+      ...parseKey(names.nameCall(dominant)),
+      share: share(dominant.ms),
+    },
     inclusive: inclusive.all(self.total),
     files: share(activityMs.files),
     printing: share(activityMs.printing),
@@ -171,6 +182,11 @@ function findApplicationFrames(called: CallNode): CallFrame[] {
 /** Name and place of a function, in one string. */
 type FunctionKey = string;
 
+function parseKey(key: FunctionKey): Pick<HotFunction, 'name' | 'place'> {
+  const [name = '', place = ''] = key.split('\n');
+  return { name, place };
+}
+
 class FunctionTimes {
   total = 0;
   readonly #ms = new Map<FunctionKey, number>();
@@ -184,10 +200,7 @@ class FunctionTimes {
   all(ofMs: number): HotFunction[] {
     return [...this.#ms]
       .sort(([, a], [, b]) => b - a)
-      .map(([key, ms]) => {
-        const [name = '', place = ''] = key.split('\n');
-        return { name, place, share: ofMs > 0 ? ms / ofMs : 0 };
-      });
+      .map(([key, ms]) => ({ ...parseKey(key), share: ofMs > 0 ? ms / ofMs : 0 }));
   }
 
   top(ofMs: number): HotFunction[] {
@@ -215,8 +228,20 @@ class FunctionNames {
     const called = frames.slice(0, Math.max(0, outside)).findLast(isNodeCode);
     const caller = frames.find(isApplication) ?? frames[outside];
     if (!called || !caller) return frame.url === '' ? `${name}\n` : this.nameFrame(frame);
-    const [callerName = '', place = ''] = this.nameFrame(caller).split('\n');
-    return `${called.functionName || '(anonymous)'} called from ${callerName}\n${place}`;
+    return this.#nameCalled(called.functionName, caller);
+  }
+
+  /** Names a call: a function of the application by its own place, any other by its caller. */
+  nameCall({ called, caller }: TimedCall): FunctionKey {
+    if (isApplication(called)) return this.nameFrame(called);
+    const of = findPackage(called);
+    const name = called.functionName || '(anonymous)';
+    return this.#nameCalled(of === null ? name : `${name} of ${of}`, caller);
+  }
+
+  #nameCalled(name: string, caller: CallFrame): FunctionKey {
+    const { name: callerName, place } = parseKey(this.nameFrame(caller));
+    return `${name || '(anonymous)'} called from ${callerName}\n${place}`;
   }
 
   nameFrame(frame: CallFrame): FunctionKey {
@@ -255,11 +280,6 @@ function isWritingResponse(called: CallNode): boolean {
 /** Whether a function is built into V8 or part of Node.js. */
 function isNodeCode({ url }: CallFrame): boolean {
   return url === '' || url.startsWith('node:');
-}
-
-/** Whether a function belongs to the probe or to the native stack, which call on behalf of the application. */
-function isMillraceCode(frame: CallFrame): boolean {
-  return isProbeCode(frame) || isStackCode(frame);
 }
 
 /** Whether a name is one of V8's pseudo functions, such as `(garbage collector)` or `(program)`. */

@@ -22,6 +22,8 @@ const MIN_ROOT_CAUSE_SHARE = 0.3;
 export interface Profiles {
   /** The most expensive functions under the configured load. */
   hotFunctions: HotFunction[];
+  /** The most expensive call of the application, callees included; `null` if there is none. */
+  dominantCall: HotFunction | null;
   /** `null` without a profile. */
   loopTime: LoopTimeBreakdown | null;
   /** The function that causes the limit, if there is one. */
@@ -31,13 +33,14 @@ export interface Profiles {
 /** Takes a profile under load, and a second one under less load if that shows the limit better. */
 export async function takeProfiles(subject: ServerUnderTest, limit: LimitId): Promise<Profiles> {
   const underLoad = await profileWhile(subject, () => subject.runBlock(PROFILE_LENGTH));
-  if (!underLoad) return { hotFunctions: [], loopTime: null, rootCause: null };
+  if (!underLoad) return { hotFunctions: [], dominantCall: null, loopTime: null, rootCause: null };
   const { self: hotFunctions, files, printing, printingAtMost, writing, connecting } = underLoad;
   const gc = hotFunctions.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
   const { rootCause, background } = await findRootCause(subject, limit, underLoad);
   const logs = { logging: printing, maxLogging: printingAtMost };
   return {
     hotFunctions,
+    dominantCall: underLoad.dominantCall,
     loopTime: { gc, files, ...logs, writing, connecting, background },
     rootCause,
   };

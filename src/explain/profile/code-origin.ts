@@ -30,6 +30,11 @@ export function isStackCode({ url }: CallFrame): boolean {
   return STACK.some((place) => url.includes(place));
 }
 
+/** Whether a function belongs to the probe or to the native stack, which call on behalf of the application. */
+export function isMillraceCode(frame: CallFrame): boolean {
+  return isProbeCode(frame) || isStackCode(frame);
+}
+
 function isScript(url: string): boolean {
   const isOwn = url.includes(PROBE) || STACK.some((place) => url.includes(place));
   return url !== '' && !url.startsWith('node:') && !isOwn;

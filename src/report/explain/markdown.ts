@@ -46,5 +46,9 @@ function formatRemedy({ remedy }: Explanation): string {
     predictedP99Ms ? `p99 ${timeRange(predictedP99Ms)}` : '',
   ].filter(Boolean);
   const gain = promises.length > 0 ? ` (predicted: ${promises.join(', ')})` : '';
-  return `To get more: ${escapeMarkdown(`${remedy.change}${gain}`)}`;
+  const others = (remedy.alternatives ?? []).map(
+    (other) =>
+      `; or: ${other.change} (predicted: ${throughputRange(other.predictedThroughput)} req/s)`,
+  );
+  return `To get more: ${escapeMarkdown(`${remedy.change}${gain}${others.join('')}`)}`;
 }

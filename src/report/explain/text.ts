@@ -126,6 +126,7 @@ function formatHotFunctions({ hot }: Explanation, sheet: Sheet): string[] {
 function formatRemedy({ remedy, verdict }: Explanation, sheet: Sheet): string[] {
   if (!remedy) return [];
   const { change, predictedThroughput: predicted, predictedP99Ms: p99, nextLimit } = remedy;
+  const alternatives = remedy.alternatives ?? [];
   const promises = [
     predicted ? `${throughputRange(predicted)} req/s` : '',
     p99 ? `p99 ${timeRange(p99)}` : '',
@@ -135,6 +136,13 @@ function formatRemedy({ remedy, verdict }: Explanation, sheet: Sheet): string[] 
   return [
     sheet.paint('dim', 'to get more'),
     ...formatParagraph(sheet, `  ${change}${gain}${next}`, 4),
+    ...alternatives.flatMap((other) =>
+      formatParagraph(
+        sheet,
+        `  or: ${other.change} → ${throughputRange(other.predictedThroughput)} req/s`,
+        4,
+      ),
+    ),
   ];
 }
 

@@ -127,6 +127,59 @@ describe('the analysis of the data of a probe', () => {
     );
   });
 
+  describe('the call that takes most of the time', () => {
+    const APP = 'file:///app/routes.js';
+    const LIBRARY = 'file:///app/node_modules/templates/index.js';
+    const at = (line, name, url) => ({ ...frame(name, url), lineNumber: line });
+    const page = at(10, 'page', APP);
+    const compile = at(20, 'compile', LIBRARY);
+
+    /** Profiles nested calls, outermost first, each with its time in ms; returns the dominant call. */
+    const find = (...stacks) => {
+      const nodes = [{ id: 1, callFrame: frame('(root)'), children: [] }];
+      const samples = [];
+      const timeDeltas = [0];
+      for (const [ms, ...frames] of stacks) {
+        let parent = nodes[0];
+        for (const callFrame of frames) {
+          const node = { id: nodes.length + 1, callFrame, children: [] };
+          parent.children.push(node.id);
+          nodes.push(node);
+          parent = node;
+        }
+        samples.push(parent.id);
+        timeDeltas.push(ms * 1000);
+      }
+      const { dominantCall } = analyseProfile({ nodes, samples: [...samples, 1], timeDeltas });
+      return dominantCall && [dominantCall.name, Math.round(dominantCall.share * 100)];
+    };
+
+    test('is the call of a package, where the time is that of its functions', () => {
+      const within = ['parse', 'walk', 'add'].map((name, line) => at(line, name, LIBRARY));
+      const stacks = within.map((one) => [30, frame('emit', 'node:events'), page, compile, one]);
+      assert.deepEqual(find(...stacks, [10, page]), ['compile of templates called from page', 90]);
+    });
+
+    test('is the most expensive function below a handler that calls several', () => {
+      const [render, load] = [at(30, 'render', APP), at(40, 'load', APP)];
+      const called = find([60, page, render], [40, page, load]);
+      assert.deepEqual(called, ['render', 60]);
+    });
+
+    test('is found below middleware of a framework, and once for a recursive function', () => {
+      const next = at(5, 'next', 'file:///app/node_modules/express/router.js');
+      const log = at(1, 'log', APP);
+      const walk = at(50, 'walk', APP);
+      const called = find([90, log, next, page, walk, walk, walk], [10, log, next, page]);
+      assert.deepEqual(called, ['walk', 90]);
+    });
+
+    test('is none without a function of the application, or without its calls', () => {
+      assert.equal(find([50, compile], [50, frame('(garbage collector)')]), null);
+      assert.equal(find([50, page]), null);
+    });
+  });
+
   test('a profile counts time in calls of node:fs, whoever makes them', () => {
     const nodes = [
       { id: 1, callFrame: frame('(root)'), children: [2, 3] },

@@ -24,8 +24,11 @@ const MIN_CONCORDANCE = 2.5;
 const MAX_PARALLEL_GAIN = 2.1;
 /** Minimum growth where a second process gained more than that: an old server changes little from block to block. */
 const MIN_RESIDUAL_GROWTH = 1.1;
-/** Minimum cost of a request at age 0, as a share of that after the restart: a bound for the extrapolation. */
-const MIN_INITIAL_COST_SHARE = 0.25;
+/**
+ * Minimum cost of a request at age 0, as a share of that after the restart: a bound for the extrapolation, which may
+ * pass zero. What a server that does nothing can serve bounds the prediction too.
+ */
+const MIN_INITIAL_COST_SHARE = 0.02;
 /** Maximum cost ratio after a restart if age is the cause. */
 const MAX_RESTART_RATIO = 0.85;
 

@@ -4,6 +4,7 @@ import { canHostWithholdCores, findWorkingProcesses } from '../../metrics/derive
 import type { Loop, Metrics } from '../../metrics/types.js';
 import { computeGain, type Detector, type Hypothesis, scale } from '../hypothesis.js';
 import { predictAbsorbedDelay } from '../outbound/calls.js';
+import { describeSaturatedProgram } from '../outbound/saturated-program.js';
 import {
   buildLoopEvidence,
   computeGarbageShare,
@@ -85,6 +86,8 @@ export const detectEventLoopCpu: Detector = (metrics) => {
   if (running < SATURATED) {
     return { limit, why: `the main thread is on a core ${share(loop.run)} of the time` };
   }
+  const taken = loop.queued > loop.run ? describeSaturatedProgram(metrics) : null;
+  if (taken) return { limit, why: `the main thread waits for a core, as ${taken}` };
   const loops = findWorkingProcesses(metrics.base).length;
   const maxThroughput = deriveLoopLimit(metrics);
   const cores = metrics.base.outside?.cpu;

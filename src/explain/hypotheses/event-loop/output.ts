@@ -156,7 +156,10 @@ export const detectCompression: Detector = (metrics) => {
       ...(metrics.identityBytes !== null && { 'identity encoding': gain }),
     },
     remedy: {
-      change: `compress once and cache the result, use a lower level${encoding === 'br' ? ' (BROTLI_PARAM_QUALITY 4 or 5; the default of zlib is 11)' : ''}, or compress in a proxy`,
+      change:
+        encoding === 'br'
+          ? 'use a lower level (BROTLI_PARAM_QUALITY 4 or 5; the default of zlib is 11), compress once and cache the result, or compress in a proxy'
+          : 'compress once and cache the result, use a lower level, or compress in a proxy',
       predictedThroughput: busy ? scale(gain, metrics.throughput) : null,
       nextLimit: 'event-loop-cpu',
     },

@@ -5,7 +5,7 @@ import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Detector } from '../hypothesis.js';
 import { predictSerializedDelay } from '../outbound/calls.js';
 import { findCommonDependency, findLockingDependency } from '../outbound/dependency.js';
-import { findSaturatedProgram } from '../outbound/saturated-program.js';
+import { describeSaturatedProgram } from '../outbound/saturated-program.js';
 import { buildLoopEvidence } from './loop-capacity.js';
 import {
   describeBusyCores,
@@ -59,7 +59,7 @@ export const detectSerialized: Detector = (metrics) => {
     describeBusyLoop(metrics) ??
     (atThreads ? null : describeBusyThread(metrics)) ??
     describeBusyCores(metrics) ??
-    findSaturatedProgram(metrics)?.why ??
+    describeSaturatedProgram(metrics) ??
     describeTakenCores(metrics);
   if (busy) return { limit, why: busy };
   if (!hasQueue(metrics)) {

@@ -183,7 +183,7 @@ export const detectSaturatedDependency: Detector = (metrics) => {
   if (busy) return { limit, why: busy };
   const call = findMainDependency(metrics);
   const saturated = findSaturatedProgram(metrics);
-  if (saturated) return describeSaturatedProgram(metrics, saturated);
+  if (saturated) return buildSaturatedProgram(metrics, saturated);
   if (!call)
     return metrics.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
   const lookups = describeLookups(metrics, call.answering);
@@ -239,17 +239,14 @@ export const detectSaturatedDependency: Detector = (metrics) => {
   };
 };
 
-function describeSaturatedProgram(
-  metrics: Metrics,
-  { program, why }: SaturatedProgram,
-): Hypothesis {
+function buildSaturatedProgram(metrics: Metrics, { program, why }: SaturatedProgram): Hypothesis {
   const { peer, cores } = program;
   const { throughput, unloadedLatencyMs, responseMs, maxConcurrency } = metrics;
   const alone = unloadedLatencyMs === null ? '' : `, ${time(unloadedLatencyMs)} alone`;
   return {
     limit: 'saturated-dependency',
     weight: 0.96,
-    sentence: `a saturated dependency, not this service: ${program.program} (${peer}) has no CPU time left; ${why}.`,
+    sentence: `a saturated dependency, not this service: ${program.program} (${peer}) has no CPU time left: ${why}.`,
     arithmetic: [
       `${cores.toFixed(2)} cores / ${rate(throughput)} req/s = ${time((cores * 1000) / Math.max(1e-6, throughput))} of its CPU time per request`,
       `a request takes ${time(responseMs)} with ${count(Math.max(0, maxConcurrency - 1))} others in flight${alone}`,

@@ -14,7 +14,7 @@ import {
   predictQueueing,
 } from '../event-loop/queue.js';
 import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
-import { findSaturatedProgram } from './saturated-program.js';
+import { describeSaturatedProgram } from './saturated-program.js';
 
 /** Gain of a second process, which has its own pool: the dependency may serve twice as much. */
 const SECOND_POOL_GAIN: Range = { low: 0.95, high: 2.15 };
@@ -23,7 +23,7 @@ export const detectOutboundPool: Detector = (metrics) => {
   const limit = 'outbound-pool';
   const { base, throughput } = metrics;
   // Where the program has no CPU time left, more calls at a time only wait for it.
-  const busy = describeBusyLoop(metrics) ?? findSaturatedProgram(metrics)?.why;
+  const busy = describeBusyLoop(metrics) ?? describeSaturatedProgram(metrics);
   const call = base.inside?.outbound.reduce<OutboundView | null>(
     (most, it) => (most && most.waiting >= it.waiting ? most : it),
     null,

@@ -7,8 +7,16 @@ import { hasNoIdleCore, hasQueue } from '../event-loop/queue.js';
 /** A program that the server calls on this machine, and that has no CPU time left for more calls. */
 export interface SaturatedProgram {
   program: LocalDependency;
-  /** What it lacks. */
+  /** What it uses. */
   why: string;
+}
+
+/** Describes a saturated program as the reason for which another limit is ruled out; `null` if there is none. */
+export function describeSaturatedProgram(metrics: Metrics): string | null {
+  const saturated = findSaturatedProgram(metrics);
+  if (saturated === null) return null;
+  const { program, why } = saturated;
+  return `${program.program} (${program.peer}) has no CPU time left: ${why}`;
 }
 
 /** Minimum share of the machine's cores that a program uses if it is what takes them. */
@@ -29,20 +37,17 @@ export function findSaturatedProgram(metrics: Metrics): SaturatedProgram | null 
   return why === null ? null : { program, why };
 }
 
-function describeUsedCores(
-  { program, cores }: LocalDependency,
-  { machine }: Metrics,
-): string | null {
+function describeUsedCores({ cores }: LocalDependency, { machine }: Metrics): string | null {
   if (!machine || !hasNoIdleCore(machine)) return null;
   const { cpu } = machine;
   const rest = cpu.others - cpu.dependencies;
   if (cores < Math.max(cpu.server, cpu.self, rest, MIN_CORES_SHARE * cpu.cores)) return null;
-  return `${program} uses ${cores.toFixed(2)} of ${plural(cpu.cores, 'core')}, and ${cpu.idle.toFixed(2)} are idle`;
+  return `it uses ${cores.toFixed(2)} of ${plural(cpu.cores, 'core')}, and ${cpu.idle.toFixed(2)} are idle`;
 }
 
-function describeBusiestThread({ program, busiestThread }: LocalDependency): string | null {
+function describeBusiestThread({ busiestThread }: LocalDependency): string | null {
   const { run, queued } = busiestThread;
   if (run < MIN_THREAD_RUN || run + queued < SATURATED) return null;
   const waits = queued >= 0.1 ? `, and waits for one ${share(queued)}` : '';
-  return `a thread of ${program} is on a core ${share(run)} of the time${waits}`;
+  return `a thread of it is on a core ${share(run)} of the time${waits}`;
 }

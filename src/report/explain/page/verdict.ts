@@ -19,13 +19,17 @@ ${alsoLimiting.length > 0 ? html`<p class="also">Also limiting: ${joinNames(also
 /** Renders the remedy and its predicted effect; `null` without a remedy. */
 export function renderRemedy({ remedy, verdict }: Explanation): Markup | null {
   if (!remedy) return null;
-  const { change, predictedThroughput, predictedP99Ms, nextLimit } = remedy;
+  const { change, predictedThroughput, predictedP99Ms, nextLimit, alternatives = [] } = remedy;
   const next = nextLimit && nextLimit !== verdict.limit ? renderLimitName(nextLimit) : null;
   return html`<section class="remedy">
 <h2>To get more</h2>
 <p class="change">${change}</p>
 ${predictedThroughput ? html`<p>Predicted: <strong>${throughputRange(predictedThroughput)}</strong> req/s</p>` : null}
 ${predictedP99Ms ? html`<p>Predicted p99: <strong>${timeRange(predictedP99Ms)}</strong></p>` : null}
+${alternatives.map(
+  (other) =>
+    html`<p>Or: ${other.change}. Predicted: <strong>${throughputRange(other.predictedThroughput)}</strong> req/s</p>`,
+)}
 ${next ? html`<p>Next limit: ${next}</p>` : null}
 </section>`;
 }

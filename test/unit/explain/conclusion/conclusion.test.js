@@ -22,6 +22,7 @@ function drawConclusion({
   experiments = [],
   rootCauseFunction = null,
   hotFunctions = [],
+  dominantCall = null,
   metrics = buildHealthyMetrics(),
   probeCost = FREE,
   baselineThroughput = metrics.throughput,
@@ -54,6 +55,7 @@ function drawConclusion({
       experiments,
       rootCauseFunction,
       hotFunctions,
+      dominantCall,
     },
     [],
   );
@@ -130,6 +132,63 @@ describe('the remedy', () => {
     assert.ok(predictedThroughput.low < 1250 && 1250 < predictedThroughput.high);
     assert.match(of(writing, node).change, /^writing responses takes 50 %/);
     assert.equal(of(node).change, 'do less');
+  });
+
+  test('of a busy loop names the call whose time is that of many functions below it', () => {
+    const metrics = buildHealthyMetrics();
+    Object.assign(metrics.loop, { busy: 1 });
+    metrics.unloadedLatencyMs = null;
+    const parse = { name: 'parse', place: 'node_modules/t/parser.js:7', share: 0.2 };
+    const compile = { name: 'compile of t called from page', place: 'app.js:3', share: 0.8 };
+    const of = (dominantCall, experiments = []) =>
+      drawConclusion({
+        limit: 'event-loop-cpu',
+        metrics,
+        hotFunctions: [parse],
+        dominantCall,
+        experiments,
+      }).remedy;
+    const { change, predictedThroughput } = of(compile);
+    assert.match(
+      change,
+      /^compile of t called from page \(app.js:3\) takes 80 % .*all that it calls/,
+    );
+    assert.ok(predictedThroughput.low <= 5000 && 5000 <= predictedThroughput.high);
+    // A call that takes little more than the function within says no more than that.
+    assert.match(of({ ...compile, share: 0.22 }).change, /^parse /);
+    // A second process that yielded less is another change, with its own prediction.
+    const tried = of(compile, secondProcess(1.5));
+    assert.deepEqual(tried.predictedThroughput, predictedThroughput);
+    const [other] = tried.alternatives;
+    assert.match(other.change, /^more processes: a second process yielded x 1.50/);
+    assert.ok(other.predictedThroughput.low < 1500 && 1500 < other.predictedThroughput.high);
+    // One that yielded more is the remedy.
+    const more = of({ ...compile, share: 0.3 }, secondProcess(2));
+    assert.equal(more.alternatives, undefined);
+    assert.ok(more.predictedThroughput.low < 2000 && 2000 < more.predictedThroughput.high);
+  });
+
+  test('of Brotli at a high level is a lower one; a cached result is another change', () => {
+    const of = (encoding, server) => {
+      const metrics = buildHealthyMetrics();
+      metrics.sample = { ...metrics.sample, headers: { 'content-encoding': encoding } };
+      Object.assign(metrics, { throughput: 100, identityBytes: 28_000 });
+      metrics.base.outside = {
+        ...metrics.base.outside,
+        cpu: { ...metrics.base.outside.cpu, cores: 2, server },
+      };
+      const [tried] = secondProcess(200);
+      const experiments = [{ ...tried, name: 'identity encoding' }];
+      return drawConclusion({ limit: 'compression', metrics, experiments }).remedy;
+    };
+    // 14 ms of CPU for each 28 kB: 2 kB per ms.
+    const { predictedThroughput, alternatives } = of('br', 1.4);
+    assert.ok(1000 < predictedThroughput.low && predictedThroughput.high < 7000);
+    assert.match(alternatives[0].change, /compress once/);
+    assert.ok(alternatives[0].predictedThroughput.high > 20_000);
+    // At a usual level, and with other codings, the work has to go.
+    assert.equal(of('br', 0.1).alternatives, undefined);
+    assert.equal(of('gzip', 1.4).alternatives, undefined);
   });
 
   test('of a busy loop refers to the median of all blocks, not to the first one', () => {

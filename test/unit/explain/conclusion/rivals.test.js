@@ -46,6 +46,14 @@ describe('two causes of a busy loop', () => {
   });
 });
 
+test('memory that grows with the cost of a request is a symptom, and no rival', () => {
+  const restart = { 'fresh start': { low: 0.1, high: 0.5 } };
+  const ages = hypothesis('degrades-over-time', 0.98, restart);
+  const grows = hypothesis('memory-growth', 0.9, {});
+  const found = decide([ages, grows], [experiment('fresh start', 0.3)]);
+  assert.deepEqual([found.status, found.chosen, found.also], ['confirmed', ages, [grows]]);
+});
+
 test('a busy loop is not confirmed as the limit while what may keep it busy was not tried', () => {
   const loop = hypothesis(LOOP, 1, { 'cpu injection': { low: 0.6, high: 0.7 } });
   const tls = hypothesis('tls-handshake', 0.7, { 'tls kept': { low: 1.5, high: 4 } });

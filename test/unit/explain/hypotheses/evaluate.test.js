@@ -497,7 +497,7 @@ describe('degrades-over-time', () => {
     // An extrapolation below 0 is bounded.
     const steep = evaluateCosts(costs, null, { requests: 500, cpuMs: 0.001 }).remedy
       .predictedThroughput;
-    assert.ok(Math.abs(steep.high / throughput - (1.3 * 0.2) / 0.00025) < 1, `${steep.high}`);
+    assert.ok(Math.abs(steep.high / throughput - (1.3 * 0.2) / 0.00002) < 1, `${steep.high}`);
   });
 
   test('is ruled out if only a second process is evidence and costs do not grow', () => {
