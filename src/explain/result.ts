@@ -61,14 +61,20 @@ export interface Remedy {
   /** p99 of the response times after the change in ms, if the change is one for the slowest responses. */
   predictedP99Ms?: Range;
   nextLimit: LimitId | null;
-  /** Other changes for the same limit, each with the throughput that was predicted for it; absent without any. */
-  alternatives?: { change: string; predictedThroughput: Range }[];
+  /** Other changes for the same limit; absent without any. */
+  alternatives?: RemedyAlternative[];
   /** The change as settings, if it is a setting of the load or of the process. */
   settings?: {
     connections?: number;
     environment?: Record<string, string>;
     timeoutMs?: number;
   };
+}
+
+/** Another change for the same limit, with the completed requests per second after it. */
+export interface RemedyAlternative {
+  change: string;
+  predictedThroughput: Range;
 }
 
 /** A function from a CPU profile, with its cost. */

@@ -19,7 +19,7 @@ export const blind = [
     expected: ['outbound-pool'],
     because:
       'four connections / 11 ms = 360/s, the others of 32 wait for one; the dependency has no limit of its own',
-    remedy: { change: '64 connections', env },
+    remedy: { change: '16 connections', env: { CONNECTIONS: '16' } },
   },
   {
     name: 'debug-inspect',
@@ -36,7 +36,7 @@ export const blind = [
     expected: ['event-loop-sync-wait', 'event-loop-blocked'],
     because:
       'the main thread sleeps until a worker has the answer of another service: 1 / 5.6 ms = 178/s, CPU a quarter of a core',
-    remedy: { change: 'the answer is kept for 5 s', env },
+    remedy: { change: 'the answer is kept for 5 s', promise: 'its result is kept', env },
   },
   {
     name: 'gateway-pipe',
@@ -45,7 +45,7 @@ export const blind = [
     expected: ['head-of-line'],
     because:
       'every twelfth answer takes 40 ms, and nearly all 16 in a row on a connection wait for one: 2 · 16 / 40 ms = 800/s; beside each other they take 4 ms on average',
-    remedy: { change: 'stale rates are served, and refreshed behind', env },
+    remedy: { change: 'no pipelining', flags: ['-c', '32'] },
   },
   {
     name: 'idempotency',

@@ -16,13 +16,19 @@ import { isStealHypothesis } from '../hypotheses/machine/machine.js';
 import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
-import type { Evidence, ExperimentResult, Explanation, HotFunction, Remedy } from '../result.js';
+import type {
+  Evidence,
+  ExperimentResult,
+  Explanation,
+  HotFunction,
+  RemedyAlternative,
+} from '../result.js';
 import { hasOverlap } from './agreement.js';
-import { hasSlowLevel } from './compression-level.js';
-import { coverVariation } from './prediction-range.js';
+import { predictAlternatives } from './alternatives.js';
 import {
   computeWithoutFunction,
   findHotFunction,
+  isHotFunctionRemedy,
   isLimitedByLoad,
   predictMoreProcesses,
   predictRemediedThroughput,
@@ -171,7 +177,8 @@ function buildRemedy(
   const alternatives = listAlternatives(chosen, found);
   const hot = findHotFunction(chosen, found);
   // What has a prediction of its own is told there.
-  const change = alternatives.length > 0 && hot ? SAVING : remedy.change;
+  const change =
+    isHotFunctionRemedy(chosen, found) && alternatives.length > 0 ? SAVING : remedy.change;
   const second = alternatives.length > 0 ? '' : describeSecondProcess(chosen, found);
   return {
     change: `${addFunction(change, found, hot)}${second}`,
@@ -187,27 +194,14 @@ function buildRemedy(
 /** How the time of a function or of a call is saved. */
 const SAVING = 'do that less often, keep its result, or do it elsewhere (a worker thread)';
 
-/** Lists further changes for the same limit that have predictions of their own. */
-function listAlternatives(
-  chosen: Hypothesis,
-  found: Findings,
-): NonNullable<Remedy['alternatives']> {
+/** Lists further changes for the same limit, each with its prediction. */
+function listAlternatives(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
   const processes = predictMoreProcesses(chosen, found);
-  if (processes) {
-    const change = `more processes${describeSecondProcess(chosen, found).replace('; ', ': ')}`;
-    return [{ change, predictedThroughput: processes }];
-  }
-  const uncompressed = hasSlowLevel(chosen.limit, found.metrics)
-    ? found.experiments.find(({ name }) => name === 'identity encoding')
-    : undefined;
-  if (!uncompressed) return [];
-  const { low, high } = uncompressed.measured;
-  const { throughput } = found.metrics;
-  const predictedThroughput = coverVariation(
-    { low: low * throughput, high: high * throughput },
-    found.noise,
-  );
-  return [{ change: 'compress once and cache the result', predictedThroughput }];
+  const change = `more processes${describeSecondProcess(chosen, found).replace('; ', ': ')}`;
+  return [
+    ...predictAlternatives(chosen, found),
+    ...(processes ? [{ change, predictedThroughput: processes }] : []),
+  ];
 }
 
 /** Adds the function that the remedy applies to. */

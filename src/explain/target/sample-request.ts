@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { SecureContextOptions } from 'node:tls';
+import type { Socket } from 'node:net';
+import { type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { LoadOptions } from '../../load/options.js';
 import { buildPlan } from '../../load/plan/plan.js';
 import type { NativeHeader, NativeTls } from '../../native.js';
@@ -12,6 +13,8 @@ export interface SampleResponse {
   status: number;
   headers: IncomingHttpHeaders;
   bodyBytes: number;
+  /** Size of the RSA key of the server's certificate in bits; `null` without TLS, and for keys of another kind. */
+  rsaBits: number | null;
 }
 
 const NOT_FOUND = 404;
@@ -103,12 +106,14 @@ async function sendSample(
       },
       (response) => {
         let bodyBytes = 0;
+        const rsaBits = readRsaBits(response.socket);
         response.on('data', (chunk: Buffer) => {
           bodyBytes += chunk.length;
         });
         response.on('error', resolveNull);
         response.on('end', () => {
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, bodyBytes });
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, headers, bodyBytes, rsaBits });
         });
       },
     );
@@ -117,6 +122,13 @@ async function sendSample(
     clientRequest.end(first.body);
     // The load reports invalid options, such as a bad certificate, with a better message.
   }).catch(() => null);
+}
+
+/** Reads the size of the RSA key of the peer's certificate. */
+function readRsaBits(socket: Socket): number | null {
+  if (!(socket instanceof TLSSocket)) return null;
+  const { modulus, bits } = socket.getPeerCertificate();
+  return modulus === undefined ? null : (bits ?? null);
 }
 
 /** Groups header fields by name, as Node.js accepts them: a field that occurs once must be a string (Host). */

@@ -139,6 +139,17 @@ function predictWithoutWaiting(metrics: Metrics, part: number): Range {
   return { low: Math.max(throughput, minThroughput), high: maxThroughput };
 }
 
+/**
+ * Predicts throughput without the calls: at least that of the rest of the loop's time. A part of that belongs to the
+ * calls as well, so that only what a server can serve that does nothing is an upper bound.
+ */
+function predictWithoutCall({ throughput }: Metrics, part: number): Range {
+  return { low: throughput / (1 - Math.min(0.98, part)), high: MAX_CALL_GAIN * throughput };
+}
+
+/** Gain that no server reaches: the reference server bounds the prediction. */
+const MAX_CALL_GAIN = 1000;
+
 export const detectEventLoopSyncWait: Detector = (metrics) => {
   const { loop, throughput } = metrics;
   const limit = 'event-loop-sync-wait';
@@ -177,6 +188,12 @@ export const detectEventLoopSyncWait: Detector = (metrics) => {
         'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync); where each request starts a process, one long-lived process',
       predictedThroughput: predictWithoutWaiting(metrics, part),
       nextLimit: 'event-loop-cpu',
+      alternatives: [
+        {
+          change: 'no such call in a request: its result is kept for a while, or comes beforehand',
+          predictedThroughput: predictWithoutCall(metrics, part),
+        },
+      ],
     },
   };
 };

@@ -10,7 +10,7 @@ for (let i = 0; i < 500; i++)
 
 // "connections" is per origin. 4 came with the example in the wiki, which ran 8 replicas.
 const dispatcher = new Agent({
-  connections: process.env.FIX ? 64 : 4,
+  connections: Number(process.env.CONNECTIONS ?? 4),
   keepAliveTimeout: 30_000,
   pipelining: 1,
 });

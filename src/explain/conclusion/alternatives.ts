@@ -1,0 +1,60 @@
+import type { Range } from '../../statistics/types.js';
+import { type Hypothesis, scale } from '../hypotheses/hypothesis.js';
+import type { Findings } from '../investigation-types.js';
+import type { ExperimentResult, RemedyAlternative } from '../result.js';
+import { hasSlowLevel } from './compression-level.js';
+import { coverVariation } from './prediction-range.js';
+import { predictAlternative } from './remedy-prediction.js';
+
+/** Lists what could be changed in place of the remedy and has a prediction of its own. */
+export function predictAlternatives(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
+  const computed = (chosen.remedy.alternatives ?? []).map(({ change, predictedThroughput }) => ({
+    change,
+    predictedThroughput: predictAlternative(predictedThroughput, chosen, found),
+  }));
+  return [
+    ...computed,
+    ...predictCachedCompression(chosen, found),
+    ...predictSmallKey(chosen, found),
+  ];
+}
+
+/** Predicts compression once, for which Brotli at a high level is too slow per request: as without compression. */
+function predictCachedCompression(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
+  if (!hasSlowLevel(chosen.limit, found.metrics)) return [];
+  return fromExperiment(
+    'compress once and cache the result',
+    'identity encoding',
+    UNCHANGED,
+    found,
+  );
+}
+
+/** Throughput with a small key relative to that with resumed sessions, which take no signature at all. */
+const SMALL_KEY_RATIO: Range = { low: 0.65, high: 1.05 };
+
+/** Predicts a key whose signatures cost little: at most what resumed sessions yielded, which have none. */
+function predictSmallKey(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
+  const rsaBits = found.metrics.sample?.rsaBits ?? null;
+  if (chosen.limit !== 'tls-handshake' || rsaBits === null) return [];
+  const change = `a certificate with a key on the curve P-256 in place of RSA ${rsaBits}`;
+  return fromExperiment(change, 'tls resumed', SMALL_KEY_RATIO, found);
+}
+
+const UNCHANGED: Range = { low: 1, high: 1 };
+/** Minimum gain of an experiment that is a prediction. */
+const MIN_GAIN = 1.1;
+
+/** Predicts the result of a change from that of an experiment, if it was made and gained something. */
+function fromExperiment(
+  change: string,
+  name: ExperimentResult['name'],
+  part: Range,
+  found: Findings,
+): RemedyAlternative[] {
+  const made = found.experiments.find((experiment) => experiment.name === name);
+  if (!made || made.measured.ratio < MIN_GAIN) return [];
+  const { low, high } = scale(made.measured, found.metrics.throughput);
+  const range = { low: low * part.low, high: high * part.high };
+  return [{ change, predictedThroughput: coverVariation(range, found.noise) }];
+}
