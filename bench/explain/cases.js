@@ -20,6 +20,7 @@ import { blind } from './cases/blind.js';
 import { connections } from './cases/connections.js';
 import { cpu } from './cases/cpu.js';
 import { everyday } from './cases/everyday.js';
+import { incidents } from './cases/incidents.js';
 import { shape } from './cases/shape.js';
 import { waiting } from './cases/waiting.js';
 
@@ -36,12 +37,14 @@ const whole = (one) => ({
 export const blindCases = blind.map(whole);
 const seenCases = [...shape, ...cpu, ...waiting, ...connections].map(whole);
 const everydayCases = everyday.map(whole);
-export const cases = [...seenCases, ...everydayCases, ...blindCases];
+const incidentCases = incidents.map(whole);
+export const cases = [...seenCases, ...everydayCases, ...incidentCases, ...blindCases];
 
 /** The cases of each table of the suite's file, by title. */
 export const tables = {
   Services: seenCases,
   'Everyday services': everydayCases,
+  Incidents: incidentCases,
   'Blind services': blindCases,
 };
 

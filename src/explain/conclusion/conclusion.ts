@@ -342,7 +342,10 @@ function describeUntestedHandshakes(
 ): string[] {
   return [chosen, ...also].flatMap((hypothesis) => {
     const wanted = hypothesis && CONNECTION_EXPERIMENTS[hypothesis.limit];
-    if (!wanted || experiments.some(({ name }) => wanted.some((one) => one === name))) return [];
+    // A profile tells what outbound connections take.
+    const isProfiled = hypothesis?.loopShare !== undefined;
+    if (!wanted || isProfiled || experiments.some(({ name }) => wanted.some((one) => one === name)))
+      return [];
     const what = hypothesis.limit === 'tls-handshake' ? 'their handshakes' : 'opening them';
     return [
       `how much of the time connections (${what}) take, and how much the requests on them: no experiment on connections was made (${wanted.join(', ')})`,

@@ -1,7 +1,7 @@
 import type { Range } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiments/types.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
-import { type Hypothesis, scale, widen } from '../hypotheses/hypothesis.js';
+import { computeDominantGain, type Hypothesis, scale, widen } from '../hypotheses/hypothesis.js';
 import type { Findings } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { findWorkingProcesses } from '../metrics/derive.js';
@@ -212,21 +212,14 @@ function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
   return predictedThroughput;
 }
 
-/**
- * Minimum part of the rest of a request's time that remains without a call: measured 0.4 to 1, as a profile counts more
- * time of what is interrupted by it, and caches and compiled code then serve the rest.
- */
-const MIN_REMAINING_PART = 0.5;
-
 /** Predicts throughput without a function, or without a call and all that it calls, which makes garbage too. */
 function predictWithoutFunction(hot: HotFunction, { metrics, dominantCall }: Findings): Range {
   const { throughput, loopTime } = metrics;
-  const without = (share: number) => computeWithoutFunction({ ...hot, share }, throughput);
   if (hot !== dominantCall && hot.share < MIN_DOMINANT_SHARE)
-    return widen(without(hot.share), 0.15);
+    return widen(computeWithoutFunction(hot, throughput), 0.15);
   const gc = loopTime?.gc ?? 0;
-  const withGarbage = hot.share + (gc * hot.share) / Math.max(0.05, 1 - gc);
-  return { low: without(hot.share), high: without(withGarbage) / MIN_REMAINING_PART };
+  const garbage = (gc * hot.share) / Math.max(0.05, 1 - gc);
+  return scale(computeDominantGain(hot.share, garbage), throughput);
 }
 
 /** Minimum share of the time of a function that is as expensive as a call with all that it calls. */
@@ -265,9 +258,9 @@ export function exceedsReference(chosen: Hypothesis, found: Findings): boolean {
   if (!range || isMore || metrics.model === 'open') return false;
   if (found.repeatedRemedy !== null && !isPartialRemedy(chosen.limit)) return false;
   if (!metrics.loop || metrics.loop.busy < SATURATED) return false;
-  return (
-    range.high > MIN_LARGE_GAIN * metrics.throughput || range.high > MIN_LARGE_GAIN * range.low
-  );
+  const others = (chosen.remedy.alternatives ?? []).map((other) => other.predictedThroughput.high);
+  const high = Math.max(range.high, ...others);
+  return high > MIN_LARGE_GAIN * metrics.throughput || high > MIN_LARGE_GAIN * range.low;
 }
 
 /** Minimum ratio of a call's time to that of the most expensive function at which the call says more. */

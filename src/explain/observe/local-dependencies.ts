@@ -9,6 +9,9 @@ import type { LocalDependency } from './types.js';
 /** The other end of a connection that the server opened: `host:port`, an IPv6 address in brackets. */
 export type Peer = string;
 
+/** Maximum number of peers that are looked up. */
+const MAX_PEERS = 16;
+
 /**
  * Observes the processes on this machine that a server has connections to, such as those of a database. Looking a peer
  * up reads the descriptors of all processes, so each is looked up once.
@@ -25,7 +28,9 @@ export class LocalDependencies {
    * @param serverPids the processes of the server
    */
   update(peers: Peer[], serverPids: number[]): void {
-    for (const peer of peers) if (!this.#known.has(peer)) this.#lookUp(peer);
+    for (const peer of peers) {
+      if (this.#known.size < MAX_PEERS && !this.#known.has(peer)) this.#lookUp(peer);
+    }
     for (const program of this.#programs.values()) program.update(serverPids);
   }
 
@@ -37,7 +42,7 @@ export class LocalDependencies {
     for (const { processes } of this.#programs.values()) processes.close();
   }
 
-  /** What each program used in a time; those that used nothing are left out. */
+  /** What each program used in a time; those without a process then are left out. */
   use(window: RateWindow): LocalDependency[] {
     return [...this.#programs.values()].flatMap((program) => program.use(window));
   }

@@ -6,7 +6,7 @@ import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
 import { predictBusyLoop } from '../event-loop/loop.js';
 import { buildLoopEvidence, SATURATED } from '../event-loop/loop-capacity.js';
-import { computeGain, type Detector, scale, widen } from '../hypothesis.js';
+import { computeDominantGain, computeGain, type Detector, scale, widen } from '../hypothesis.js';
 
 /** Time of the loop to accept and close a connection in Node.js, ms. */
 const CONNECTION_MS = { low: 0.02, high: 0.15 };
@@ -185,6 +185,15 @@ function findUnpooledCall({ base, throughput }: Metrics): OutboundView | null {
   );
 }
 
+/** Minimum share of the loop's time from which on opening connections is most of it. */
+const MIN_DOMINANT_SHARE = 0.5;
+
+/** Predicts the gain of kept connections from the share of the loop's time that a profile attributes to opening them. */
+function predictWithoutOpening(part: number): Range {
+  const { low, high } = computeGain(part, 0.8, 1.2);
+  return part < MIN_DOMINANT_SHARE ? { low, high } : { low, high: computeDominantGain(part).high };
+}
+
 /** Detects a loop that is busy with opening a connection for each outbound call, and with their TLS handshakes. */
 export const detectOutboundChurn: Detector = (metrics) => {
   const { base, loop, throughput, loopTime } = metrics;
@@ -204,7 +213,7 @@ export const detectOutboundChurn: Detector = (metrics) => {
   if (part < MIN_LOOP_SHARE) return null;
   const gain: Range =
     connecting !== null
-      ? computeGain(part, 0.8, 1.2)
+      ? predictWithoutOpening(part)
       : { low: computeGain(estimate.low, 1, 1).low, high: computeGain(estimate.high, 1, 1).high };
   return {
     limit,

@@ -124,8 +124,11 @@ function computeWeight(
   return secondProcessGain > MAX_PARALLEL_GAIN || isRestartTried ? 0.98 : 0.75;
 }
 
-/** Maximum gain beyond the extrapolated cost. */
-const MAX_CACHE_GAIN = 1.3;
+/**
+ * Maximum gain beyond the extrapolated cost: code is still being compiled after a restart, and without the growth the
+ * caches hold what the loop goes through.
+ */
+const MAX_FURTHER_GAIN = 2;
 
 /**
  * Predicts the gain without the growth: at least that of the restart, at most that of the extrapolated cost at age 0.
@@ -143,8 +146,7 @@ function predictWithoutGrowth(
   );
   return {
     low: first.cpuMs / afterRestart.cpuMs,
-    // Without the growth the loop's caches hold what it goes through.
-    high: (MAX_CACHE_GAIN * first.cpuMs) / Math.min(afterRestart.cpuMs, start),
+    high: (MAX_FURTHER_GAIN * first.cpuMs) / Math.min(afterRestart.cpuMs, start),
   };
 }
 

@@ -1,8 +1,8 @@
 import { plural, share } from '../../../format/units.js';
 import type { Metrics } from '../../metrics/types.js';
-import type { LocalDependency } from '../../observe/types.js';
+import type { LocalDependency, OutboundView } from '../../observe/types.js';
 import { SATURATED } from '../event-loop/loop-capacity.js';
-import { hasNoIdleCore, hasQueue } from '../event-loop/queue.js';
+import { hasNoIdleCore, hasQueue, parsePort } from '../event-loop/queue.js';
 
 /** A program that the server calls on this machine, and that has no CPU time left for more calls. */
 export interface SaturatedProgram {
@@ -30,11 +30,23 @@ const MIN_THREAD_RUN = 0.6;
  * requests do not queue.
  */
 export function findSaturatedProgram(metrics: Metrics): SaturatedProgram | null {
-  const programs = [...(metrics.base.outside?.dependencies ?? [])];
-  const [program] = programs.sort((a, b) => b.cores - a.cores);
-  if (!program || !hasQueue(metrics)) return null;
+  const programs = metrics.base.outside?.dependencies ?? [];
+  const [program] = programs.toSorted((a, b) => b.cores - a.cores);
+  if (!program || !hasQueue(metrics) || waitsForAnother(program, metrics)) return null;
   const why = describeUsedCores(program, metrics) ?? describeBusiestThread(program);
   return why === null ? null : { program, why };
+}
+
+/** Minimum share of the requests in flight that wait for a dependency if they queue there. */
+const MIN_WAITING_SHARE = 0.3;
+
+/** Whether more requests wait for another dependency than for a program: it computes for something else then. */
+function waitsForAnother({ peer }: LocalDependency, { base, inFlight }: Metrics): boolean {
+  const calls = base.inside?.outbound ?? [];
+  const isOwn = ({ origin }: OutboundView) => parsePort(origin) === parsePort(peer);
+  const own = calls.filter(isOwn).reduce((sum, { answering }) => sum + answering, 0);
+  const min = Math.max(own, MIN_WAITING_SHARE * inFlight);
+  return calls.some((call) => !isOwn(call) && call.answering > min);
 }
 
 function describeUsedCores({ cores }: LocalDependency, { machine }: Metrics): string | null {

@@ -430,9 +430,10 @@ describe('a program that the server calls on its machine', () => {
   });
 
   test('is saturated if it uses the cores, of which none is idle', () => {
-    const { hypothesis } = evaluate('saturated-dependency', (metrics) =>
-      queueBehind(metrics, allCores, 0.02),
-    );
+    const { hypothesis } = evaluate('saturated-dependency', (metrics) => {
+      queueBehind(metrics, allCores, 0.02);
+      Object.assign(metrics.base.inside.outbound[0], { origin: 'tcp://127.0.0.1:5432' });
+    });
     assert.match(hypothesis.sentence, /has no CPU time left: it uses 1.70 of 2 cores/);
   });
 
@@ -444,6 +445,14 @@ describe('a program that the server calls on its machine', () => {
       });
       assert.match(why, /postgres .* a thread of it is on a core 96 %/, limit);
     }
+  });
+
+  test('is not what requests wait for if they wait for another dependency', () => {
+    const { hypothesis } = evaluate('saturated-dependency', (metrics) => {
+      queueBehind(metrics, oneThread, 0.8);
+      Object.assign(metrics.base.inside.outbound[0], { answering: 40 });
+    });
+    assert.equal(hypothesis, undefined);
   });
 
   test('is not saturated with idle cores and no busy thread, or if requests do not queue', () => {
