@@ -60,6 +60,10 @@ export function computeGain(share: number, minFreed = 0.5, maxFreed = 1.3): Rang
  * profile counts more time of what it interrupts, and caches and compiled code then serve the rest.
  */
 const MIN_REMAINING_PART = 0.4;
+/** Error of a share of the time, which matters where little else is left. */
+const MAX_SHARE_ERROR = 0.02;
+/** Minimum rest of the time: below it only what a server can serve that does nothing bounds a prediction. */
+const MIN_REST = 0.001;
 
 /**
  * Computes the gain in throughput of a busy loop without the work that takes most of its time.
@@ -68,8 +72,8 @@ const MIN_REMAINING_PART = 0.4;
  * @param garbage further share for the garbage of that work
  */
 export function computeDominantGain(share: number, garbage = 0): Range {
-  const gain = (part: number) => 1 / (1 - Math.min(0.97, part));
-  return { low: gain(share), high: gain(share + garbage) / MIN_REMAINING_PART };
+  const rest = MIN_REMAINING_PART * (1 - share - garbage) - MAX_SHARE_ERROR;
+  return { low: 1 / (1 - Math.min(0.97, share)), high: 1 / Math.max(MIN_REST, rest) };
 }
 
 export function scale(range: Range, factor: number): Range {

@@ -15,6 +15,8 @@ export interface Baseline {
 }
 
 const IDLE_MS = 600;
+/** Responses that the baseline should include; a slow server may take its maximum length for fewer. */
+const WANTED_RESPONSES = 60;
 
 /** Measures the server without load, with one request at a time, and with the configured load. */
 export async function measureBaseline(
@@ -43,16 +45,22 @@ export async function measureBaseline(
   // A requested warm-up may take up to half of the time.
   const requestedMs = Math.min(warmupMs, (untilMs - performance.now()) / 2);
   const warmupLengthMs = Math.max(requestedMs, boundedMs(estimateMs * 5, 1500, 5000, 0.1));
-  await subject.runBlock({ settleMs: 0, measureMs: warmupLengthMs });
+  const warm = await subject.runBlock({ settleMs: 0, measureMs: warmupLengthMs });
+  // Requests that queue take longer than a single one: by Little's law.
+  const loadedMs = Math.min(
+    10_000,
+    (warm.load.meanInFlight * 1000) / Math.max(0.1, warm.throughput),
+  );
   const bytesBefore = await measureHeapBytes(subject);
   const responsesBefore = subject.responseCount;
   onStep('measuring the baseline');
   // An open load is in balance when requests end as fast as they begin, so not before the first responses.
   const settleMs = Math.max(
     boundedMs(estimateMs * 3, 300, 3000, 0.06),
-    boundedMs(estimateMs * 1.3, 300, 8000, 0.15),
+    boundedMs(Math.max(estimateMs, loadedMs) * 1.3, 300, 8000, 0.15),
   );
-  const measureMs = boundedMs(estimateMs * 15, 3000, 8000, 0.2);
+  const enoughMs = (WANTED_RESPONSES * 1000) / Math.max(0.1, warm.throughput);
+  const measureMs = boundedMs(Math.max(estimateMs * 15, enoughMs), 3000, 8000, 0.2);
   const length = { settleMs, measureMs };
   const configured = await measureConfiguredLoad(subject, length);
   const isOverload =

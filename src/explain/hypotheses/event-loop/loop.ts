@@ -26,6 +26,8 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
   // Background work is not part of a request: it stays as it is, or gives way.
   const own = Math.max(0.05, 1 - (metrics.idleShare ?? 0) / loop.busy);
   const ownBusyMs = own * loop.busyMs;
+  // Where the thread waits for a core, added work waits too.
+  const stretch = (loop.run + loop.queued + loop.stolen) / Math.max(0.1, loop.run);
   return {
     // More requests per turn mean fewer turns, and a timer runs at most once per turn.
     'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy, 1 / own) },
@@ -34,7 +36,9 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
       high: 1.2,
     },
     'cpu injection': {
-      low: (0.92 * ownBusyMs) / (ownBusyMs + injected * 1.3 + INJECTION_OVERHEAD_MS),
+      low:
+        (0.92 * ownBusyMs) /
+        (ownBusyMs + injected * Math.max(1.3, stretch) + INJECTION_OVERHEAD_MS),
       // Idle time is used first.
       high: (1.08 * loop.busyMs) / (loop.busyMs + injected * 0.95) / loop.busy,
     },

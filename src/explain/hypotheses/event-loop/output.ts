@@ -2,10 +2,16 @@ import { bytes, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
 import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
-import { computeGain, type Detector, type Hypothesis, scale } from '../hypothesis.js';
+import {
+  computeDominantGain,
+  computeGain,
+  type Detector,
+  type Hypothesis,
+  scale,
+} from '../hypothesis.js';
 import { UNBOUNDED_GAIN } from '../machine/threadpool.js';
 import { predictBusyLoop } from './loop.js';
-import { buildLoopEvidence, SATURATED } from './loop-capacity.js';
+import { buildLoopEvidence, computeGarbageShare, SATURATED } from './loop-capacity.js';
 
 /** Cost of a write including its stream, as a multiple of the write alone, which is measured. */
 const STREAM_COST_FACTOR = 3;
@@ -75,11 +81,22 @@ function describeBufferedLog(metrics: Metrics, part: number): Hypothesis {
     predictions: predictBusyLoop(metrics),
     remedy: {
       change: 'log less per request: check the log level before building the message',
-      predictedThroughput: scale(computeGain(part, 0.9, 1.4), metrics.throughput),
+      predictedThroughput: scale(predictWithoutBufferedLog(metrics, part), metrics.throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 }
+
+/** Predicts the gain without a logger that takes a share of the time, and whose lines are garbage later. */
+function predictWithoutBufferedLog(metrics: Metrics, part: number): Range {
+  const { low, high } = computeGain(part, 0.9, 1.4);
+  const garbage = computeGarbageShare(metrics);
+  if (part + garbage < MIN_DOMINANT_SHARE) return { low, high };
+  return { low, high: Math.max(high, computeDominantGain(part, garbage).high) };
+}
+
+/** Minimum share of the loop's time from which on logging with its garbage is most of it. */
+const MIN_DOMINANT_SHARE = 0.5;
 
 /** Predicts the gain without logging. A profile includes formatting; without one only the writes are measured. */
 function predictWithoutLog({ loopTime }: Metrics, part: number): Range {
@@ -159,7 +176,7 @@ export const detectCompression: Detector = (metrics) => {
       change:
         encoding === 'br'
           ? 'use a lower level (BROTLI_PARAM_QUALITY 4 or 5; the default of zlib is 11), compress once and cache the result, or compress in a proxy'
-          : 'compress once and cache the result, use a lower level, or compress in a proxy',
+          : 'compress once and cache the result (by a key that is known beforehand: a hash of the body takes time too), use a lower level, or compress in a proxy',
       predictedThroughput: busy ? scale(gain, metrics.throughput) : null,
       nextLimit: 'event-loop-cpu',
     },

@@ -1,5 +1,6 @@
 import { count, rate, share, time } from '../../../format/units.js';
-import { isMonitoringCall } from '../../metrics/derive.js';
+import type { Range } from '../../../statistics/types.js';
+import { isMonitoringCall, listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Detector } from '../hypothesis.js';
@@ -20,6 +21,24 @@ import {
 
 /** Maximum of the requests served at a time, per busy thread, at which each thread serves one. */
 const MAX_REQUESTS_PER_THREAD = 1.4;
+
+/** Maximum of the requests served at a time where they wait for a time to pass, not for others to be served. */
+const MAX_IDLE_PERMITS = 0.5;
+
+/** Range of a thread's CPU time per request under load, relative to that of a single request, if it serves requests. */
+const SAME_COST: Range = { low: 0.6, high: 1.5 };
+
+/** Whether the busy threads do work for requests: each takes as much CPU time per request as under a single one. */
+function doBusyThreadsServe(metrics: Metrics): boolean {
+  const { single, throughput } = metrics;
+  if (!single || single.throughput === 0) return false;
+  const before = new Map(listOtherThreads(single).map(({ tid, run }) => [tid, run]));
+  return findBusyThreads(metrics).every(({ tid, run }) => {
+    const alone = (before.get(tid) ?? 0) / single.throughput;
+    const ratio = run / throughput / Math.max(1e-9, alone);
+    return SAME_COST.low <= ratio && ratio <= SAME_COST.high;
+  });
+}
 
 /** Minimum share of the time for which a connection waits for a response, so that it is nearly always in use. */
 const MIN_WAITING_SHARE = 0.8;
@@ -54,7 +73,9 @@ export const detectSerialized: Detector = (metrics) => {
   if (!unloadedLatencyMs || !metrics.loop?.isFromProbe) return null;
   const permits = (throughput * unloadedLatencyMs) / 1000;
   const threads = findBusyThreads(metrics).length;
-  const atThreads = threads > 0 && permits < MAX_REQUESTS_PER_THREAD * threads;
+  const atThreads =
+    threads > 0 && (permits < MAX_REQUESTS_PER_THREAD * threads || doBusyThreadsServe(metrics));
+  const isIdle = !atThreads && permits < MAX_IDLE_PERMITS;
   const busy =
     describeBusyLoop(metrics) ??
     (atThreads ? null : describeBusyThread(metrics)) ??
@@ -77,10 +98,12 @@ export const detectSerialized: Detector = (metrics) => {
   return {
     limit,
     // Found by elimination: a limit that locates the queue has more weight.
-    weight: permits < 2.5 ? 0.7 : 0.55,
+    weight: isIdle ? 0.6 : permits < 2.5 ? 0.7 : 0.55,
     sentence: atThreads
       ? `${describeBusyThread(metrics)}: it serves requests ${threads === 1 ? 'one at a time' : `with ${threads - 1} other such ${threads === 2 ? 'thread' : 'threads'}`} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`
-      : `requests are serialized: ${locking ? `a lock at ${locking}, which a request keeps while it does other things,` : 'something in the service or behind it'} admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
+      : isIdle
+        ? `requests wait while nothing is busy: ${rate(throughput)} req/s are answered, though a single request takes ${time(unloadedLatencyMs)}. They wait for a rate limit, a timer, a lock that is tried again after a pause, or for each other.`
+        : `requests are serialized: ${locking ? `a lock at ${locking}, which a request keeps while it does other things,` : 'something in the service or behind it'} admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
     arithmetic: [
       `${rate(throughput)} req/s x ${time(unloadedLatencyMs)} for a single request = ${permits.toFixed(2)} at a time`,
       `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)}, measured ${time(metrics.latencyMs)}`,
@@ -96,9 +119,11 @@ export const detectSerialized: Detector = (metrics) => {
     remedy: {
       change: atThreads
         ? 'more such threads, as far as there are cores (a pool of worker threads), or less work in each: a profile shows what they do (node --cpu-prof for worker threads, else perf)'
-        : locking
-          ? `release the lock earlier: what is locked at ${locking} (a row, a table) is locked last, and nothing else is awaited before the transaction ends`
-          : `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database`,
+        : isIdle
+          ? 'search the code for what lets requests wait without work: a rate limiter, a timer, a lock with retries, a pool whose users wait for a second connection of it'
+          : locking
+            ? `release the lock earlier: what is locked at ${locking} (a row, a table) is locked last, and nothing else is awaited before the transaction ends`
+            : `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database`,
       predictedThroughput: null,
       nextLimit: null,
     },

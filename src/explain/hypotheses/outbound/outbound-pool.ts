@@ -83,13 +83,66 @@ function findLeasedPool(metrics: Metrics): Hypothesis | null {
     const isFixed = min === max && max >= 2 && max < 0.7 * maxConcurrency;
     const isAsMany =
       served >= MATCHING_CONCURRENCY.low * max && served <= MATCHING_CONCURRENCY.high * max;
-    if (!asked?.origin.startsWith(TCP_PREFIX) || !isFixed || !isAsMany) continue;
+    const isHeld = served < MAX_HELD_REQUESTS && (asked?.answering ?? max) < MAX_HELD_SHARE * max;
+    if (!asked?.origin.startsWith(TCP_PREFIX) || !isFixed || !(isAsMany || isHeld)) continue;
     // Requests that seldom use the connections do not occupy them.
     if (asked.rate < 0.5 * throughput) continue;
+    if (isHeld) return describeHeldPool(metrics, max, asked, unloadedLatencyMs);
     if (asked.answering < 0.7 * max)
       return describeLeasedPool(metrics, max, asked, unloadedLatencyMs);
   }
   return null;
+}
+
+/**
+ * Maximum of the requests served at a time, and of the share of the connections in use, where requests keep connections
+ * while they wait.
+ */
+const [MAX_HELD_REQUESTS, MAX_HELD_SHARE] = [0.5, 0.3];
+
+/**
+ * Describes a pool whose connections are idle though requests wait far longer than a single one takes: requests may keep
+ * them while they wait for a second connection, a lock or a timer.
+ */
+function describeHeldPool(
+  metrics: Metrics,
+  max: number,
+  { origin, answering }: OutboundView,
+  singleMs: number,
+): Hypothesis {
+  const { throughput, maxConcurrency } = metrics;
+  const heldMs = (max * 1000) / throughput;
+  const larger = proposeConnections(metrics, max);
+  const byLoad = (maxConcurrency * 1000) / singleMs;
+  return {
+    limit: 'outbound-pool',
+    weight: 0.65,
+    sentence: `a pool of ${plural(max, 'connection')} to ${origin}, all of them open but ${share(1 - answering / max)} idle: requests that keep one while they wait for something else, such as a second one of the same pool, leave none to the others.`,
+    arithmetic: [
+      `${count(max)} connections / ${rate(throughput)} req/s = ${time(heldMs)} of a connection per request; a single request takes ${time(singleMs)} in all`,
+    ],
+    evidence: [
+      { what: `connections to ${origin}`, value: max, unit: 'sockets', source: 'sockets' },
+      {
+        what: 'connections waiting for a response',
+        value: answering / max,
+        unit: '1',
+        source: 'probe',
+      },
+      ...buildLoopEvidence(metrics),
+    ],
+    unlisted: 'unchanged',
+    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
+    remedy: {
+      change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)})`,
+      // Without the wait a request takes as long as a single one.
+      predictedThroughput: {
+        low: (throughput * larger) / max,
+        high: Math.min(byLoad, deriveLoopLimit(metrics) ?? byLoad),
+      },
+      nextLimit: 'event-loop-cpu',
+    },
+  };
 }
 
 function describeLeasedPool(

@@ -495,3 +495,54 @@ describe('a lock in a dependency', () => {
     assert.doesNotMatch(lock('serialized', 0.6).hypothesis?.sentence ?? '', /a lock at/);
   });
 });
+
+describe('requests that wait while nothing is busy', () => {
+  /** 20 requests in flight, 48 answered per second, each of which takes 1.8 ms alone. */
+  const wait = (limit, connections) =>
+    evaluate(limit, (metrics) => {
+      const call = { ...metrics.base.inside.outbound[0], origin: 'tcp://127.0.0.1:5432' };
+      Object.assign(call, { rate: 190, answering: 0.2, answerMs: 0.6, answerP50Ms: 0.6 });
+      metrics.base.inside = { ...metrics.base.inside, outbound: [call] };
+      const group = { sockets: connections, min: connections, max: connections };
+      metrics.sockets = {
+        ...metrics.sockets,
+        outbound: [{ peer: '127.0.0.1:5432', unread: 0, unsent: 0, ...group }],
+      };
+      Object.assign(metrics, { throughput: 48, unloadedLatencyMs: 1.8, responseMs: 416 });
+      Object.assign(metrics, { inFlight: 20, maxConcurrency: 20 });
+    }).hypothesis;
+
+  test('are not said to be admitted one at a time', () => {
+    const { sentence, weight } = wait('serialized', 1);
+    assert.match(sentence, /wait while nothing is busy: 48 req\/s .* 1.80 ms/);
+    assert.ok(weight < 0.65);
+  });
+
+  test('may hold the connections of a pool that are all open and idle', () => {
+    const { sentence, weight } = wait('outbound-pool', 5);
+    assert.match(sentence, /pool of 5 connections .* 96 % idle/);
+    assert.ok(weight > wait('serialized', 5).weight);
+    assert.equal(wait('outbound-pool', 1), undefined);
+  });
+});
+
+test('a busy thread that computes as much per request as for a single one serves the requests', () => {
+  const worker = (aloneRun) =>
+    evaluate('serialized', (metrics) => {
+      const [process] = metrics.base.outside.processes;
+      const thread = (run) => [{ ...process.main, tid: 900, name: 'WorkerThread', run, queued: 0 }];
+      const outside = (block, run) => ({
+        ...block.outside,
+        processes: [{ ...process, others: thread(run) }],
+      });
+      metrics.base.outside = outside(metrics.base, 0.99);
+      metrics.single.outside = outside(metrics.single, aloneRun);
+      metrics.base.inside = { ...metrics.base.inside, outbound: [] };
+      // 180 requests per second of 5.5 ms of that thread each; alone 123 per second, in 8.1 ms.
+      Object.assign(metrics, { throughput: 180, unloadedLatencyMs: 9, responseMs: 111 });
+      metrics.single.throughput = 123;
+    });
+  assert.match(worker(0.68).hypothesis.sentence, /it serves requests one at a time/);
+  // A thread that is as busy without requests does something else.
+  assert.match(worker(0.99 * 2).why, /a thread other than the event loop's/);
+});
