@@ -5,7 +5,7 @@ import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
-import { buildLoopEvidence, deriveLoopLimit } from '../event-loop/loop-capacity.js';
+import { buildLoopEvidence, deriveLoopLimit, estimateWarmLimit } from '../event-loop/loop-capacity.js';
 import {
   describeBusyLoop,
   hasQueue,
@@ -138,7 +138,7 @@ function describeHeldPool(
       // Without the wait a request takes as long as a single one.
       predictedThroughput: {
         low: (throughput * larger) / max,
-        high: Math.min(byLoad, deriveLoopLimit(metrics) ?? byLoad),
+        high: Math.min(byLoad, estimateWarmLimit(metrics)?.high ?? byLoad),
       },
       nextLimit: 'event-loop-cpu',
     },
