@@ -8,7 +8,9 @@ import { predictAlternative } from './remedy-prediction.js';
 
 /** Lists what could be changed in place of the remedy and has a prediction of its own. */
 export function predictAlternatives(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
-  const computed = (chosen.remedy.alternatives ?? []).map(({ change, predictedThroughput }) => ({
+  // Without the reference server nothing bounds what a detector computes for less work.
+  const listed = found.referenceThroughput === null ? [] : (chosen.remedy.alternatives ?? []);
+  const computed = listed.map(({ change, predictedThroughput }) => ({
     change,
     predictedThroughput: predictAlternative(predictedThroughput, chosen, found),
   }));
@@ -54,7 +56,8 @@ function fromExperiment(
 ): RemedyAlternative[] {
   const made = found.experiments.find((experiment) => experiment.name === name);
   if (!made || made.measured.ratio < MIN_GAIN) return [];
-  const { low, high } = scale(made.measured, found.metrics.throughput);
-  const range = { low: low * part.low, high: high * part.high };
+  const { throughput } = found.metrics;
+  const { low, high } = scale(made.measured, throughput);
+  const range = { low: Math.max(throughput, low * part.low), high: high * part.high };
   return [{ change, predictedThroughput: coverVariation(range, found.noise) }];
 }

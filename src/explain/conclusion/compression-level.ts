@@ -1,7 +1,9 @@
 import type { Range } from '../../statistics/types.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
+import { readPoolSize } from '../hypotheses/machine/pool-size.js';
 import type { Findings } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
+import { findWorkingProcesses } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 
 /** Maximum speed of Brotli's highest levels (10 and 11) for text, bytes per ms of CPU. */
@@ -29,13 +31,13 @@ export function predictLowerLevel(
   const identity = experiments.find(({ name }) => name === 'identity encoding');
   const { identityBytes, base, throughput, loop } = metrics;
   if (!identity || identityBytes === null || !hasSlowLevel(limit, metrics)) return null;
-  const { run = 0 } = loop ?? {};
-  // On the loop it takes one core, in the pool all of them.
-  const cores = run >= IS_ON_LOOP ? 1 : (base.outside?.cpu.cores ?? 1);
+  const loops = findWorkingProcesses(base).length;
+  const threads = Math.min(base.outside?.cpu.cores ?? 1, readPoolSize(metrics));
+  const cores = Math.max(1, (loop?.run ?? 0) >= MIN_LOOP_RUN ? loops : threads);
   const withoutMs = 1000 / (throughput * identity.measured.ratio);
   const at = (speed: number) => 1000 / (withoutMs + identityBytes / speed / cores);
   return { low: at(LOWER_LEVEL_BYTES_PER_MS.low), high: at(LOWER_LEVEL_BYTES_PER_MS.high) };
 }
 
-/** Minimum share of the time for which the loop is on a core if it compresses itself. */
-const IS_ON_LOOP = 0.5;
+/** Minimum share of the time for which the loop is on a core if it compresses itself, not in the thread pool. */
+const MIN_LOOP_RUN = 0.5;

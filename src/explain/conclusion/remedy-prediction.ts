@@ -213,16 +213,15 @@ function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
 }
 
 /** Predicts throughput without a function, or without a call and all that it calls, which makes garbage too. */
-function predictWithoutFunction(hot: HotFunction, { metrics, dominantCall }: Findings): Range {
+function predictWithoutFunction(hot: HotFunction, { metrics }: Findings): Range {
   const { throughput, loopTime } = metrics;
-  if (hot !== dominantCall && hot.share < MIN_DOMINANT_SHARE)
-    return widen(computeWithoutFunction(hot, throughput), 0.15);
+  if (hot.share < MIN_DOMINANT_SHARE) return widen(computeWithoutFunction(hot, throughput), 0.15);
   const gc = loopTime?.gc ?? 0;
   const garbage = (gc * hot.share) / Math.max(0.05, 1 - gc);
   return scale(computeDominantGain(hot.share, garbage), throughput);
 }
 
-/** Minimum share of the time of a function that is as expensive as a call with all that it calls. */
+/** Minimum share of the time from which on a function, or a call, is most of it. */
 const MIN_DOMINANT_SHARE = 0.5;
 
 /** Predicts throughput without the bound of the reference server, at the level of all blocks, without the probe. */

@@ -1,16 +1,16 @@
-import { findPortOwner, findPortUser } from '../../process/discovery/listening.js';
+import { findPortOwner, findPortUser, isThisMachine } from '../../process/discovery/listening.js';
 import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { findUserProcesses } from '../../process/discovery/user-processes.js';
 import { readText } from '../../process/procfs/procfs.js';
-import { ObservedProcesses } from './observed-processes.js';
+import { ObservedProcesses, sumRunShares } from './observed-processes.js';
 import type { RateWindow } from './rate-window.js';
 import type { LocalDependency } from './types.js';
 
 /** The other end of a connection that the server opened: `host:port`, an IPv6 address in brackets. */
 export type Peer = string;
 
-/** Maximum number of peers that are looked up. */
-const MAX_PEERS = 16;
+/** Maximum number of programs that are observed. */
+const MAX_PROGRAMS = 16;
 
 /**
  * Observes the processes on this machine that a server has connections to, such as those of a database. Looking a peer
@@ -29,7 +29,7 @@ export class LocalDependencies {
    */
   update(peers: Peer[], serverPids: number[]): void {
     for (const peer of peers) {
-      if (this.#known.size < MAX_PEERS && !this.#known.has(peer)) this.#lookUp(peer);
+      if (!this.#known.has(peer) && this.#programs.size < MAX_PROGRAMS) this.#lookUp(peer);
     }
     for (const program of this.#programs.values()) program.update(serverPids);
   }
@@ -50,33 +50,38 @@ export class LocalDependencies {
   #lookUp(peer: Peer): void {
     this.#known.add(peer);
     const colon = peer.lastIndexOf(':');
-    const [host, port] = [
-      peer.slice(0, colon).replace(/^\[|\]$/g, ''),
-      Number(peer.slice(colon + 1)),
-    ];
+    const host = peer.slice(0, colon).replace(/^\[|\]$/g, '');
+    const port = Number(peer.slice(colon + 1));
+    if (!isThisMachine(host)) return;
     const owner = findPortOwner(port, host);
     const user = owner === null ? findPortUser(port, host) : null;
     if (owner === null && user === null) return;
     const key = owner === null ? `user ${user}` : `process ${owner}`;
-    const list = () => (owner === null ? findUserProcesses(user ?? 0) : findProcessTree(owner));
-    if (!this.#programs.has(key)) this.#programs.set(key, new ObservedProgram(peer, list));
+    const known = this.#programs.get(key);
+    if (known) known.peers.push(peer);
+    else {
+      const list = () => (owner === null ? findUserProcesses(user ?? 0) : findProcessTree(owner));
+      this.#programs.set(key, new ObservedProgram(peer, list));
+    }
   }
 }
 
 /** The processes of one dependency. */
 class ObservedProgram {
   readonly processes = new ObservedProcesses();
-  readonly #peer: Peer;
+  readonly peers: Peer[];
   readonly #list: () => number[];
   #name: string | null = null;
 
   constructor(peer: Peer, list: () => number[]) {
-    this.#peer = peer;
+    this.peers = [peer];
     this.#list = list;
   }
 
   update(serverPids: number[]): void {
-    const pids = this.#list().filter((pid) => pid !== process.pid && !serverPids.includes(pid));
+    const pids = this.#list().filter((pid) => pid !== process.pid);
+    // What the server itself belongs to, such as a supervisor, is no dependency.
+    if (pids.some((pid) => serverPids.includes(pid))) return;
     // A dependency is found some time after its start.
     this.processes.add(pids, null);
     this.#name ??= readText(`/proc/${pids[0]}/comm`)?.trim() ?? null;
@@ -88,9 +93,10 @@ class ObservedProgram {
     const busiest = threads.reduce((most, thread) => (thread.run > most.run ? thread : most));
     return [
       {
-        peer: this.#peer,
+        peers: [...this.peers],
         program: this.#name ?? 'a program',
-        cores: this.processes.computeCores(window),
+        cores: Math.max(sumRunShares(threads), this.processes.computeCores(window)),
+        queued: threads.reduce((sum, { queued }) => sum + queued, 0),
         busiestThread: { run: busiest.run, queued: busiest.queued },
       },
     ];

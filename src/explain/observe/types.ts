@@ -30,12 +30,13 @@ export interface ProcessUse {
 
 /** A program on this machine to which the server has connections, such as a database, in a block. */
 export interface LocalDependency {
-  /** Where it listens: `host:port`. */
-  peer: string;
+  /** Where it listens: `host:port`, an IPv6 address in brackets. */
+  peers: string[];
   /** Name of its first process. */
   program: string;
-  /** Cores that it used. */
+  /** Cores that it used, and mean number of its threads that were ready without a core. */
   cores: number;
+  queued: number;
   busiestThread: Pick<ThreadUse, 'run' | 'queued'>;
 }
 

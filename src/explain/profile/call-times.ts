@@ -12,6 +12,9 @@ export interface TimedCall {
 /** Minimum share of a function's time that a call of it takes if the time is that call's. */
 const MIN_PASSED_SHARE = 0.8;
 
+/** Maximum share of a function's time that is its own if it mainly calls others. */
+const MAX_OWN_SHARE = 0.5;
+
 /** The time of calls below the functions of the application that the loop calls: its handlers. */
 export class CallTimes {
   readonly #root = new TimedNode(null);
@@ -30,17 +33,23 @@ export class CallTimes {
 
   /**
    * Finds the call that takes most of the time: from the most expensive handler on it follows the calls that take nearly
-   * all of their caller's time. Where that ends within a package, it is the application's call of the package; where it
-   * ends in a handler, it is the most expensive call of that. `null` if the application makes none.
+   * all of their caller's time. Where that ends in a function of the application that calls several others, it is the
+   * most expensive of these calls; where it ends within a package, the application's call of the package. `null` if
+   * there is none: a call through which a framework continues with the application is none.
    */
   findDominant(): TimedCall | null {
     const path = this.#followMostExpensive();
     const last = path.at(-1);
-    const further = last?.mostExpensive;
-    for (const [caller, called] of listPairs(path).reverse()) {
-      if (isCallOfApplication(caller)) return toTimedCall(caller, called);
+    if (!last) return null;
+    if (isOfApplication(last) && last.ownMs < MAX_OWN_SHARE * last.ms) {
+      return last.mostExpensive && toTimedCall(last, last.mostExpensive);
     }
-    return last && further && isCallOfApplication(last) ? toTimedCall(last, further) : null;
+    for (const [caller, called] of listPairs(path).reverse()) {
+      if (isOfApplication(caller)) return toTimedCall(caller, called);
+      // Beyond a function of the application that a framework calls there are only its callers.
+      if (isOfApplication(called)) return null;
+    }
+    return null;
   }
 
   #followMostExpensive(): TimedNode[] {
@@ -79,6 +88,11 @@ class TimedNode {
     return added;
   }
 
+  /** Time of the function itself. */
+  get ownMs(): number {
+    return [...this.#children.values()].reduce((rest, { ms }) => rest - ms, this.ms);
+  }
+
   get mostExpensive(): TimedNode | null {
     return [...this.#children.values()].reduce<TimedNode | null>(
       (most, child) => (most && most.ms >= child.ms ? most : child),
@@ -91,7 +105,7 @@ function listPairs(path: TimedNode[]): [TimedNode, TimedNode][] {
   return path.slice(1).map((called, index) => [path[index] ?? called, called]);
 }
 
-function isCallOfApplication({ frame }: TimedNode): boolean {
+function isOfApplication({ frame }: TimedNode): boolean {
   return frame !== null && isApplication(frame);
 }
 

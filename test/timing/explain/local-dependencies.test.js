@@ -66,8 +66,8 @@ describe('what a server is connected to on its machine', { skip, timeout: 60_000
     const { pid } = await startProgram(server(database.port));
     const { cpu, dependencies } = await observe(pid);
     assert.deepEqual(
-      dependencies.map(({ peer, program }) => [peer, program]),
-      [[`127.0.0.1:${database.port}`, 'node']],
+      dependencies.map(({ peers, program }) => [peers, program]),
+      [[[`127.0.0.1:${database.port}`], 'node']],
     );
     const [{ cores, busiestThread }] = dependencies;
     assert.ok(busiestThread.run > 0.2 && cores >= busiestThread.run, `${cores}`);

@@ -174,6 +174,19 @@ describe('the analysis of the data of a probe', () => {
       assert.deepEqual(called, ['walk', 90]);
     });
 
+    test('is below the functions through which all requests pass', () => {
+      const [outer, order] = [at(60, 'onRequest', APP), at(70, 'handleOrder', APP)];
+      const parts = [30, 30, 40].map((ms, line) => [
+        ms,
+        outer,
+        order,
+        at(80 + line, `part${line}`, APP),
+      ]);
+      assert.deepEqual(find(...parts), ['part2', 40]);
+      const next = at(5, 'next', 'file:///app/node_modules/express/router.js');
+      assert.equal(find([95, outer, next, page], [5, outer]), null);
+    });
+
     test('is none without a function of the application, or without its calls', () => {
       assert.equal(find([50, compile], [50, frame('(garbage collector)')]), null);
       assert.equal(find([50, page]), null);

@@ -192,12 +192,15 @@ export const detectEventLoopSyncWait: Detector = (metrics) => {
         'the asynchronous form of the call (fs.promises, execFile, await instead of ...Sync); where each request starts a process, one long-lived process',
       predictedThroughput: predictWithoutWaiting(metrics, part),
       nextLimit: 'event-loop-cpu',
-      alternatives: [
-        {
-          change: 'no such call in a request: its result is kept for a while, or comes beforehand',
-          predictedThroughput: predictWithoutCall(metrics, part),
-        },
-      ],
+      ...(loop.busy >= SATURATED && {
+        alternatives: [
+          {
+            change:
+              'no such call in a request: its result is kept for a while, or comes beforehand',
+            predictedThroughput: predictWithoutCall(metrics, part),
+          },
+        ],
+      }),
     },
   };
 };

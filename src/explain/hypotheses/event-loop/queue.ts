@@ -67,7 +67,7 @@ export function describeTakenCores({ machine }: Metrics): string | null {
 }
 
 /** Whether threads that want to run have to wait for a core. */
-export function hasNoIdleCore({ cpu }: MachineUse): boolean {
+function hasNoIdleCore({ cpu }: MachineUse): boolean {
   return cpu.idle <= MAX_IDLE_SHARE * cpu.cores;
 }
 

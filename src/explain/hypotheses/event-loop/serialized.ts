@@ -7,7 +7,7 @@ import type { Detector } from '../hypothesis.js';
 import { predictSerializedDelay } from '../outbound/calls.js';
 import { findCommonDependency, findLockingDependency } from '../outbound/dependency.js';
 import { describeSaturatedProgram } from '../outbound/saturated-program.js';
-import { buildLoopEvidence } from './loop-capacity.js';
+import { buildLoopEvidence, SATURATED } from './loop-capacity.js';
 import {
   describeBusyCores,
   describeBusyLoop,
@@ -28,15 +28,18 @@ const MAX_IDLE_PERMITS = 0.5;
 /** Range of a thread's CPU time per request under load, relative to that of a single request, if it serves requests. */
 const SAME_COST: Range = { low: 0.6, high: 1.5 };
 
-/** Whether the busy threads do work for requests: each takes as much CPU time per request as under a single one. */
+/**
+ * Whether the busy threads work for requests: each takes as much CPU time per request as under a single one, where it is
+ * not always busy.
+ */
 function doBusyThreadsServe(metrics: Metrics): boolean {
   const { single, throughput } = metrics;
   if (!single || single.throughput === 0) return false;
   const before = new Map(listOtherThreads(single).map(({ tid, run }) => [tid, run]));
   return findBusyThreads(metrics).every(({ tid, run }) => {
-    const alone = (before.get(tid) ?? 0) / single.throughput;
-    const ratio = run / throughput / Math.max(1e-9, alone);
-    return SAME_COST.low <= ratio && ratio <= SAME_COST.high;
+    const aloneRun = before.get(tid) ?? 0;
+    const ratio = run / throughput / Math.max(1e-9, aloneRun / single.throughput);
+    return aloneRun < SATURATED && SAME_COST.low <= ratio && ratio <= SAME_COST.high;
   });
 }
 
@@ -102,8 +105,8 @@ export const detectSerialized: Detector = (metrics) => {
     sentence: atThreads
       ? `${describeBusyThread(metrics)}: it serves requests ${threads === 1 ? 'one at a time' : `with ${threads - 1} other such ${threads === 2 ? 'thread' : 'threads'}`} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`
       : isIdle
-        ? `requests wait while nothing is busy: ${rate(throughput)} req/s are answered, though a single request takes ${time(unloadedLatencyMs)}. They wait for a rate limit, a timer, a lock that is tried again after a pause, or for each other.`
-        : `requests are serialized: ${locking ? `a lock at ${locking}, which a request keeps while it does other things,` : 'something in the service or behind it'} admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
+        ? `requests wait while nothing that is observed is busy: ${rate(throughput)} req/s are answered, though a single request takes ${time(unloadedLatencyMs)}. They wait for a rate limit, a timer, a lock that is tried again after a pause, for each other, or for something that is not observed (a Unix socket).`
+        : `requests are serialized: ${locking ? `probably a lock at ${locking} (a row, a table), which a request keeps while it does other things,` : 'something in the service or behind it'} admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
     arithmetic: [
       `${rate(throughput)} req/s x ${time(unloadedLatencyMs)} for a single request = ${permits.toFixed(2)} at a time`,
       `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)}, measured ${time(metrics.latencyMs)}`,

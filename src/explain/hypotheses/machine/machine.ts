@@ -89,9 +89,8 @@ export const detectNoisyMachine: Detector = (metrics) => {
   if (free) return { limit, why: free };
   // What the service calls on this machine is no noise: it is there because of the load.
   const foreign = cpu.others - cpu.dependencies;
-  const isMinor = foreign <= 0.3 || foreign <= cpu.self || foreign <= cpu.dependencies;
-  if (isMinor || !isStarved(loop)) {
-    const called = cpu.dependencies > 0.05 ? 'that the service does not call ' : '';
+  if (foreign <= 0.3 || foreign <= cpu.self || !isStarved(loop)) {
+    const called = cpu.dependencies > 0.05 ? 'that the service is not seen to call ' : '';
     return {
       limit,
       why: `other processes ${called}use ${foreign.toFixed(2)} cores, the host takes ${share(computeStealShare(cpu))} of the wanted CPU time`,
@@ -113,7 +112,8 @@ export const detectNoisyMachine: Detector = (metrics) => {
     // Threads share cores equally: two processes get up to twice the share of one.
     predictions: { ...NO_CORE_PREDICTIONS, 'second process': { low: 0.5, high: 2.1 } },
     remedy: {
-      change: 'measure on a quiet machine, or stop the other programs',
+      change:
+        'measure on a quiet machine, or stop the other programs; give those that belong to the service (a database in a container) cores of their own',
       predictedThroughput: scale({ low: 1 + (stretch - 1) * 0.6, high: stretch * 1.1 }, throughput),
       nextLimit: 'event-loop-cpu',
     },

@@ -2,6 +2,7 @@ import { bytes, count, rate, share, time } from '../../../format/units.js';
 import { computeTruncatedMeanMs, estimateLatencies } from '../../../statistics/durations.js';
 import { findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
+import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
 import { predictByConnections } from '../connections/connection-count.js';
 import {
@@ -19,7 +20,11 @@ import {
 import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
 import { describeLookups } from '../machine/name-lookups.js';
 import { predictSlowedByDelay } from './calls.js';
-import { findSaturatedProgram, type SaturatedProgram } from './saturated-program.js';
+import {
+  findCalledProgram,
+  findSaturatedProgram,
+  type SaturatedProgram,
+} from './saturated-program.js';
 
 /** Minimum E[t^2] / E[t]^2 at which a few slow responses occupy most of the requests in flight. */
 const HEAVY_TAIL = 3;
@@ -179,11 +184,13 @@ function sumRssMb({ outside }: Metrics['base']): number {
 
 export const detectSaturatedDependency: Detector = (metrics) => {
   const limit = 'saturated-dependency';
+  const saturated = findSaturatedProgram(metrics);
   const busy = describeBusyLoop(metrics);
+  // A loop that lacks a core for most of its time is busy with waiting for it.
+  const lacksCore = metrics.loop !== null && metrics.loop.queued > metrics.loop.run;
+  if (saturated && (!busy || lacksCore)) return buildSaturatedProgram(metrics, saturated);
   if (busy) return { limit, why: busy };
   const call = findMainDependency(metrics);
-  const saturated = findSaturatedProgram(metrics);
-  if (saturated) return buildSaturatedProgram(metrics, saturated);
   if (!call)
     return metrics.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
   const lookups = describeLookups(metrics, call.answering);
@@ -200,11 +207,11 @@ export const detectSaturatedDependency: Detector = (metrics) => {
     };
   }
   const locking = findLockingDependency(metrics);
-  if (locking) return { limit, why: describeLockingDependency(locking) };
+  if (locking?.isIdle) return { limit, why: describeLockingDependency(locking) };
   const maxRate = call.rate;
   return {
     limit,
-    weight: 0.94,
+    weight: locking ? 0.6 : 0.94,
     sentence: `a saturated dependency, not this service: ${call.origin} answers at most ${rate(maxRate)} calls per second; it responds in ${time(now)}, to a single call in ${time(before)}.`,
     arithmetic: [
       `${call.answering.toFixed(1)} calls in flight / ${time(call.answerMs ?? now)} = ${rate(maxRate)} calls per second; at ${time(before)} each it serves ${((maxRate * before) / 1000).toFixed(1)} at a time`,
@@ -240,13 +247,13 @@ export const detectSaturatedDependency: Detector = (metrics) => {
 };
 
 function buildSaturatedProgram(metrics: Metrics, { program, why }: SaturatedProgram): Hypothesis {
-  const { peer, cores } = program;
+  const { peers, cores } = program;
   const { throughput, unloadedLatencyMs, responseMs, maxConcurrency } = metrics;
   const alone = unloadedLatencyMs === null ? '' : `, ${time(unloadedLatencyMs)} alone`;
   return {
     limit: 'saturated-dependency',
     weight: 0.96,
-    sentence: `a saturated dependency, not this service: ${program.program} (${peer}) has no CPU time left: ${why}.`,
+    sentence: `a saturated dependency, not this service: ${program.program} (${peers[0]}) has no CPU time left: ${why}.`,
     arithmetic: [
       `${cores.toFixed(2)} cores / ${rate(throughput)} req/s = ${time((cores * 1000) / Math.max(1e-6, throughput))} of its CPU time per request`,
       `a request takes ${time(responseMs)} with ${count(Math.max(0, maxConcurrency - 1))} others in flight${alone}`,
@@ -278,6 +285,8 @@ export interface LockingDependency {
   call: OutboundView;
   /** Calls that it would serve at a time if each took as long as a single one. */
   ownCalls: number;
+  /** Whether it was seen to use little CPU time: a dependency on another machine is not seen. */
+  isIdle: boolean;
 }
 
 /** Maximum of the calls that a dependency serves at a time if it is idle in between. */
@@ -287,22 +296,29 @@ const [MIN_LOCKED_REQUESTS, MAX_LOCKED_REQUESTS] = [0.7, 1.5];
 /** Minimum ratio of the mean response time of calls to that of a single call, where they wait for a lock. */
 const MIN_LOCK_STRETCH = 4;
 
+/** Maximum of the cores that an idle dependency uses. */
+const MAX_IDLE_USE = 0.5;
+
 /**
- * Finds the dependency at which calls wait for what other requests hold: it would be idle most of the time with the
- * work of these calls alone, while one whole request is served at a time. `null` if there is none.
+ * Finds the dependency at which calls may wait for what other requests hold, such as a locked row of a database: it
+ * would be idle most of the time with the work of these calls alone, while one whole request is served at a time. `null`
+ * if there is none. HTTP services lock nothing between calls.
  */
 export function findLockingDependency(metrics: Metrics): LockingDependency | null {
   const { throughput, unloadedLatencyMs, single } = metrics;
   const call = findMainDependency(metrics);
   const alone = single?.inside?.outbound.find(({ origin }) => origin === call?.origin);
-  if (!call || !alone || !unloadedLatencyMs || alone.rate === 0 || call.rate === 0) return null;
+  if (!call?.origin.startsWith(TCP_PREFIX) || !alone || !unloadedLatencyMs) return null;
+  if (alone.rate === 0 || call.rate === 0) return null;
   // By Little's law, as the times of protocols other than HTTP are medians.
   const [now, before] = [call, alone].map(({ answering, rate }) => answering / rate);
   if (!now || !before || now < MIN_LOCK_STRETCH * before) return null;
   const ownCalls = call.rate * before;
   const requests = (throughput * unloadedLatencyMs) / 1000;
   const isLocked = MIN_LOCKED_REQUESTS <= requests && requests <= MAX_LOCKED_REQUESTS;
-  return isLocked && ownCalls <= MAX_OWN_CALLS ? { call, ownCalls } : null;
+  if (!isLocked || ownCalls > MAX_OWN_CALLS) return null;
+  const program = findCalledProgram(call, metrics);
+  return { call, ownCalls, isIdle: program !== null && program.cores <= MAX_IDLE_USE };
 }
 
 /** Describes why a dependency at which calls wait is not saturated. */

@@ -5,7 +5,7 @@ import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
-import { buildLoopEvidence, deriveLoopLimit, estimateWarmLimit } from '../event-loop/loop-capacity.js';
+import { buildLoopEvidence, deriveLoopLimit } from '../event-loop/loop-capacity.js';
 import {
   describeBusyLoop,
   hasQueue,
@@ -110,14 +110,13 @@ function describeHeldPool(
   { origin, answering }: OutboundView,
   singleMs: number,
 ): Hypothesis {
-  const { throughput, maxConcurrency } = metrics;
+  const { throughput } = metrics;
   const heldMs = (max * 1000) / throughput;
   const larger = proposeConnections(metrics, max);
-  const byLoad = (maxConcurrency * 1000) / singleMs;
   return {
     limit: 'outbound-pool',
     weight: 0.65,
-    sentence: `a pool of ${plural(max, 'connection')} to ${origin}, all of them open but ${share(1 - answering / max)} idle: requests that keep one while they wait for something else, such as a second one of the same pool, leave none to the others.`,
+    sentence: `a pool of ${plural(max, 'connection')} to ${origin}, all of them open but ${share(1 - answering / max)} idle: requests may keep one while they wait for something else, such as a second one of the same pool, and leave none to the others.`,
     arithmetic: [
       `${count(max)} connections / ${rate(throughput)} req/s = ${time(heldMs)} of a connection per request; a single request takes ${time(singleMs)} in all`,
     ],
@@ -135,11 +134,8 @@ function describeHeldPool(
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
       change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)})`,
-      // Without the wait a request takes as long as a single one.
-      predictedThroughput: {
-        low: (throughput * larger) / max,
-        high: Math.min(byLoad, estimateWarmLimit(metrics)?.high ?? byLoad),
-      },
+      // It depends on what the requests wait for.
+      predictedThroughput: null,
       nextLimit: 'event-loop-cpu',
     },
   };

@@ -1,8 +1,10 @@
+import { isIP } from 'node:net';
 import { plural, share } from '../../../format/units.js';
+import type { Range } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { LocalDependency, OutboundView } from '../../observe/types.js';
 import { SATURATED } from '../event-loop/loop-capacity.js';
-import { hasNoIdleCore, hasQueue, parsePort } from '../event-loop/queue.js';
+import { hasQueue, parsePort } from '../event-loop/queue.js';
 
 /** A program that the server calls on this machine, and that has no CPU time left for more calls. */
 export interface SaturatedProgram {
@@ -16,50 +18,103 @@ export function describeSaturatedProgram(metrics: Metrics): string | null {
   const saturated = findSaturatedProgram(metrics);
   if (saturated === null) return null;
   const { program, why } = saturated;
-  return `${program.program} (${program.peer}) has no CPU time left: ${why}`;
+  return `${program.program} (${program.peers[0]}) has no CPU time left: ${why}`;
+}
+
+/**
+ * Finds a program that the server calls on this machine, such as a database, whose CPU time is used up: one of its
+ * threads is always busy, or it uses most of the machine's cores, of which none is idle. Its work must be that of the
+ * requests, and they must wait for it. `null` if there is none.
+ */
+export function findSaturatedProgram(metrics: Metrics): SaturatedProgram | null {
+  if (!hasQueue(metrics)) return null;
+  const programs = metrics.base.outside?.dependencies ?? [];
+  for (const program of programs.toSorted((a, b) => b.cores - a.cores)) {
+    const why = describeUsedCores(program, metrics) ?? describeBusiestThread(program);
+    if (why !== null && worksForRequests(program, metrics) && isWaitedFor(program, metrics)) {
+      return { program, why };
+    }
+  }
+  return null;
 }
 
 /** Minimum share of the machine's cores that a program uses if it is what takes them. */
 const MIN_CORES_SHARE = 0.3;
-/** Minimum time on a core of a thread that is saturated where it also waits for its core. */
-const MIN_THREAD_RUN = 0.6;
+/** Maximum of the idle cores, and minimum of the threads of the program that wait for one, if none is idle. */
+const [MAX_IDLE_CORES, MIN_QUEUED] = [0.3, 0.2];
 
-/**
- * Finds a program that the server calls on this machine, such as a database, whose CPU time is used up: one of its
- * threads is always busy, or it uses most of the machine's cores, of which none is idle. `null` if there is none, or
- * requests do not queue.
- */
-export function findSaturatedProgram(metrics: Metrics): SaturatedProgram | null {
-  const programs = metrics.base.outside?.dependencies ?? [];
-  const [program] = programs.toSorted((a, b) => b.cores - a.cores);
-  if (!program || !hasQueue(metrics) || waitsForAnother(program, metrics)) return null;
-  const why = describeUsedCores(program, metrics) ?? describeBusiestThread(program);
-  return why === null ? null : { program, why };
-}
-
-/** Minimum share of the requests in flight that wait for a dependency if they queue there. */
-const MIN_WAITING_SHARE = 0.3;
-
-/** Whether more requests wait for another dependency than for a program: it computes for something else then. */
-function waitsForAnother({ peer }: LocalDependency, { base, inFlight }: Metrics): boolean {
-  const calls = base.inside?.outbound ?? [];
-  const isOwn = ({ origin }: OutboundView) => parsePort(origin) === parsePort(peer);
-  const own = calls.filter(isOwn).reduce((sum, { answering }) => sum + answering, 0);
-  const min = Math.max(own, MIN_WAITING_SHARE * inFlight);
-  return calls.some((call) => !isOwn(call) && call.answering > min);
-}
-
-function describeUsedCores({ cores }: LocalDependency, { machine }: Metrics): string | null {
-  if (!machine || !hasNoIdleCore(machine)) return null;
+function describeUsedCores(
+  { cores, queued }: LocalDependency,
+  { machine }: Metrics,
+): string | null {
+  if (!machine || machine.cpu.idle > MAX_IDLE_CORES || queued < MIN_QUEUED) return null;
   const { cpu } = machine;
   const rest = cpu.others - cpu.dependencies;
   if (cores < Math.max(cpu.server, cpu.self, rest, MIN_CORES_SHARE * cpu.cores)) return null;
+  // A server that is bound to some cores says nothing about the others.
+  if (cores > cpu.cores) return null;
   return `it uses ${cores.toFixed(2)} of ${plural(cpu.cores, 'core')}, and ${cpu.idle.toFixed(2)} are idle`;
 }
 
-function describeBusiestThread({ busiestThread }: LocalDependency): string | null {
+/** Minimum time on a core of a thread that is saturated where it also waits for its core. */
+const MIN_THREAD_RUN = 0.6;
+/** Minimum share of a program's CPU time in its busiest thread if it does its work there. */
+const MIN_THREAD_PART = 0.8;
+
+function describeBusiestThread({ cores, busiestThread }: LocalDependency): string | null {
   const { run, queued } = busiestThread;
-  if (run < MIN_THREAD_RUN || run + queued < SATURATED) return null;
+  if (run < MIN_THREAD_RUN || run + queued < SATURATED || run < MIN_THREAD_PART * cores)
+    return null;
   const waits = queued >= 0.1 ? `, and waits for one ${share(queued)}` : '';
   return `a thread of it is on a core ${share(run)} of the time${waits}`;
+}
+
+/** Range of a program's CPU time per request under load, relative to that of a single request, if it serves requests. */
+const SAME_COST: Range = { low: 0.4, high: 2.5 };
+
+/** Whether the program computes for the requests: about as much for each as for a single one. */
+function worksForRequests({ peers, cores }: LocalDependency, { single, throughput }: Metrics) {
+  const alone = single?.outside?.dependencies.find((one) => one.peers[0] === peers[0]);
+  if (!single || !alone || single.throughput === 0 || throughput === 0) return false;
+  const ratio = cores / throughput / Math.max(1e-9, alone.cores / single.throughput);
+  return SAME_COST.low <= ratio && ratio <= SAME_COST.high;
+}
+
+/** Minimum share of the requests in flight, or of the connections, that wait for a program if requests queue there. */
+const [MIN_WAITING_REQUESTS, MIN_WAITING_CONNECTIONS] = [0.3, 0.7];
+
+/**
+ * Whether requests wait for a program, and not rather for another dependency. Without a probe, calls are not seen: then
+ * the program's CPU time has to tell.
+ */
+function isWaitedFor(program: LocalDependency, metrics: Metrics): boolean {
+  const { base, inFlight, sockets } = metrics;
+  if (!base.inside) return true;
+  const sum = (calls: OutboundView[]) =>
+    calls.reduce((all, { answering, waiting }) => all + answering + waiting, 0);
+  const [own, others] = [true, false].map((isOwn) =>
+    (base.inside?.outbound ?? []).filter((call) => isCallTo(program, call, metrics) === isOwn),
+  );
+  const connections = (sockets?.outbound ?? [])
+    .filter(({ peer }) => program.peers.includes(peer))
+    .reduce((all, { max }) => all + max, 0);
+  const min = Math.min(MIN_WAITING_REQUESTS * inFlight, MIN_WAITING_CONNECTIONS * connections);
+  const waiting = sum(own ?? []);
+  return waiting >= Math.max(0.5, min) && (others ?? []).every((call) => sum([call]) <= waiting);
+}
+
+/** Finds the program on this machine that answers a call; `null` if it is unknown. */
+export function findCalledProgram(call: OutboundView, metrics: Metrics): LocalDependency | null {
+  const programs = metrics.base.outside?.dependencies ?? [];
+  return programs.find((program) => isCallTo(program, call, metrics)) ?? null;
+}
+
+/** Whether a call goes to a program. A host name is that of the program if no other peer has the port. */
+function isCallTo({ peers }: LocalDependency, { origin }: OutboundView, { sockets }: Metrics) {
+  const port = parsePort(origin);
+  const host = origin.slice(origin.indexOf('//') + 2, -port.length - 1);
+  if (isIP(host.replace(/^\[|\]$/g, ''))) return peers.includes(`${host}:${port}`);
+  const onPort = (sockets?.outbound ?? []).filter(({ peer }) => parsePort(peer) === port);
+  const isKnown = peers.some((peer) => parsePort(peer) === port);
+  return isKnown && onPort.every(({ peer }) => peers.includes(peer));
 }

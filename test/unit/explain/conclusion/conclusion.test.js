@@ -156,6 +156,9 @@ describe('the remedy', () => {
     assert.ok(predictedThroughput.low < 6000 && 6000 < predictedThroughput.high);
     // A call that takes little more than the function within says no more than that.
     assert.match(of({ ...compile, share: 0.22 }).change, /^parse /);
+    // One that takes less than half of the time is predicted to yield no more than its time.
+    const part = of({ ...compile, share: 0.4 }).predictedThroughput;
+    assert.ok(1500 < part.high && part.high < 2600, `${part.high}`);
     // A second process that yielded less is another change, with its own prediction.
     const tried = of(compile, secondProcess(1.5));
     assert.deepEqual(tried.predictedThroughput, predictedThroughput);

@@ -153,7 +153,7 @@ describe('noisy-machine', () => {
         return deriveMetrics(metrics);
       });
     assert.match(crowd(0.1).hypothesis.sentence, /other processes use 1.10/);
-    assert.match(crowd(1.1).why, /that the service does not call use 0.10 cores/);
+    assert.match(crowd(1.1).why, /that the service is not seen to call use 0.10 cores/);
   });
 
   /** Metrics of a loop whose host takes `steal` of the `wanted` cores, and whose thread had `run`. */
