@@ -213,7 +213,7 @@ export const blind = [
     expected: ['gc-young'],
     because:
       'more than half of the loop’s time is scavenges, which copy the 3000 objects of each of the 64 requests that wait for 8 ms',
-    remedy: { change: 'objects are made after the wait', env },
+    remedy: { change: 'objects are made after the wait', promise: 'outlive the request', env },
   },
   {
     name: 'partner-tls',
@@ -222,7 +222,7 @@ export const blind = [
     expected: ['tls-handshake', 'connection-churn'],
     because:
       'a full handshake with RSA of 4096 bits for each request: some 6 ms of CPU, 1 / 6 ms = 160/s; the handler needs a fraction of that',
-    remedy: { change: 'a key on P-256', env },
+    remedy: { change: 'a key on P-256', promise: 'P-256', env },
   },
   {
     name: 'pricing-legacy',

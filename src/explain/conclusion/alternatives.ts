@@ -8,8 +8,10 @@ import { predictAlternative } from './remedy-prediction.js';
 
 /** Lists what could be changed in place of the remedy and has a prediction of its own. */
 export function predictAlternatives(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
-  // Without the reference server nothing bounds what a detector computes for less work.
-  const listed = found.referenceThroughput === null ? [] : (chosen.remedy.alternatives ?? []);
+  // Without the reference server nothing bounds what throughput without most of the work would be.
+  const isBounded = ({ predictedThroughput: { high } }: RemedyAlternative) =>
+    found.referenceThroughput !== null || high < MAX_UNBOUNDED_GAIN * found.metrics.throughput;
+  const listed = (chosen.remedy.alternatives ?? []).filter(isBounded);
   const computed = listed.map(({ change, predictedThroughput }) => ({
     change,
     predictedThroughput: predictAlternative(predictedThroughput, chosen, found),
@@ -20,6 +22,9 @@ export function predictAlternatives(chosen: Hypothesis, found: Findings): Remedy
     ...predictSmallKey(chosen, found),
   ];
 }
+
+/** Maximum gain that is predicted without a bound. */
+const MAX_UNBOUNDED_GAIN = 50;
 
 /** Predicts compression once, for which Brotli at a high level is too slow per request: as without compression. */
 function predictCachedCompression(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
@@ -32,10 +37,13 @@ function predictCachedCompression(chosen: Hypothesis, found: Findings): RemedyAl
   );
 }
 
-/** Throughput with a small key relative to that with resumed sessions, which take no signature at all. */
-const SMALL_KEY_RATIO: Range = { low: 0.65, high: 1.05 };
+/**
+ * Throughput with a small key relative to that with resumed sessions in short blocks, which begin with full handshakes:
+ * these need no signature, but tickets.
+ */
+const SMALL_KEY_RATIO: Range = { low: 0.8, high: 1.7 };
 
-/** Predicts a key whose signatures cost little: at most what resumed sessions yielded, which have none. */
+/** Predicts a key whose signatures cost little, from what sessions yielded that were resumed without one. */
 function predictSmallKey(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
   const rsaBits = found.metrics.sample?.rsaBits ?? null;
   if (chosen.limit !== 'tls-handshake' || rsaBits === null) return [];

@@ -113,6 +113,11 @@ function computeCoreLimit({ base, throughput }: Metrics): number {
   return (throughput * cpu.cores) / Math.max(0.02, used);
 }
 
+/** Maximum of the cores that a server uses if it mostly sleeps. */
+const MAX_COLD_CORES = 0.3;
+/** Maximum of what a core then serves once it is busy, relative to its present cost, and of one that works now. */
+const [MAX_WARM_GAIN, MAX_BUSY_GAIN] = [3, 1.3];
+
 /**
  * Predicts throughput when the loop no longer waits: bounded by its CPU time and the requests in flight, and for calls
  * of `node:fs` by the thread pool, which runs them then.
@@ -124,9 +129,12 @@ function predictWithoutWaiting(metrics: Metrics, part: number): Range {
   const inFlight = (maxConcurrency * 1000) / eachMs;
   const byPool = (readPoolSize(metrics) * 1000) / (eachMs * part);
   const byCores = computeCoreLimit(metrics);
+  // Cores that mostly sleep take more time per request than busy ones, as a loop does.
+  const isCold = (metrics.base.outside?.cpu.server ?? 1) < MAX_COLD_CORES;
+  const maxPerCore = isCold ? MAX_WARM_GAIN : MAX_BUSY_GAIN;
   const maxThroughput = Math.max(
     throughput,
-    Math.min(warm?.high ?? Number.POSITIVE_INFINITY, inFlight, 1.3 * byCores),
+    Math.min(warm?.high ?? Number.POSITIVE_INFINITY, inFlight, maxPerCore * byCores),
   );
   if (loopTime === null)
     return {

@@ -151,6 +151,7 @@ function describeLeasedPool(
   const each = (max * 1000) / throughput;
   const inUse = asked.answering / max;
   const larger = proposeConnections(metrics, max);
+  const byLoad = (metrics.maxConcurrency * 1000) / singleMs;
   return {
     limit: 'outbound-pool',
     weight: 0.75,
@@ -167,11 +168,24 @@ function describeLeasedPool(
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
-      change: `release the connection before work that does not need it, or use a larger pool (${count(larger)}); if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,
-      ...predictWithPool(metrics, (throughput * larger) / max, asked),
+      change: `release the connection before work that does not need it; if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,
+      ...predictWithPool(
+        metrics,
+        (max * throughput) / Math.max(MIN_ANSWERING, asked.answering),
+        asked,
+      ),
+      alternatives: [
+        {
+          change: `a larger pool (${count(larger)})`,
+          predictedThroughput: widen(Math.min((throughput * larger) / max, byLoad), 0.12),
+        },
+      ],
     },
   };
 }
+
+/** Minimum number of connections that wait for a response, for a prediction of how many requests they serve. */
+const MIN_ANSWERING = 0.05;
 
 /** Describes the pool of a client that the probe does not know: a fixed number of connections, all in use. */
 function describeConnectionPool(
