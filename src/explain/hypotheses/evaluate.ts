@@ -25,8 +25,9 @@ import * as memory from './machine/memory.js';
 import { detectNameLookups } from './machine/name-lookups.js';
 import * as network from './machine/network.js';
 import { detectThreadpool } from './machine/threadpool.js';
-import * as dependency from './outbound/dependency.js';
 import { detectOutboundPool } from './outbound/outbound-pool.js';
+import { detectSaturatedDependency } from './outbound/saturated-dependency.js';
+import { detectSlowDependency } from './outbound/slow-dependency.js';
 
 /** Evaluation of the metrics for every limit. */
 export interface Evaluation {
@@ -90,8 +91,8 @@ export function evaluateHypotheses(
     detectOutboundPool,
     detectThreadpool,
     detectNameLookups,
-    dependency.detectSlowDependency,
-    dependency.detectSaturatedDependency,
+    detectSlowDependency,
+    detectSaturatedDependency,
     detectSerialized,
   ];
   const found = detectors.flatMap((detect) => detect(metrics) ?? []);

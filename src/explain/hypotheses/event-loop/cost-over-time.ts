@@ -128,7 +128,7 @@ function computeWeight(
  * Maximum gain beyond the extrapolated cost: code is still being compiled after a restart, and without the growth the
  * caches hold what the loop goes through.
  */
-const MAX_FURTHER_GAIN = 2;
+const MAX_FURTHER_GAIN = 4;
 
 /**
  * Predicts the gain without the growth: at least that of the restart, at most that of the extrapolated cost at age 0.

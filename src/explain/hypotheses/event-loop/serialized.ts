@@ -4,8 +4,10 @@ import { isMonitoringCall, listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Detector } from '../hypothesis.js';
+import { isNamedPoolThread } from '../machine/pool-size.js';
 import { predictSerializedDelay } from '../outbound/calls.js';
-import { findCommonDependency, findLockingDependency } from '../outbound/dependency.js';
+import { findLockingDependency } from '../outbound/dependency-lock.js';
+import { findCommonDependency } from '../outbound/saturated-dependency.js';
 import { describeSaturatedProgram } from '../outbound/saturated-program.js';
 import { buildLoopEvidence, SATURATED } from './loop-capacity.js';
 import {
@@ -78,7 +80,6 @@ export const detectSerialized: Detector = (metrics) => {
   const threads = findBusyThreads(metrics).length;
   const atThreads =
     threads > 0 && (permits < MAX_REQUESTS_PER_THREAD * threads || doBusyThreadsServe(metrics));
-  const isIdle = !atThreads && permits < MAX_IDLE_PERMITS;
   const busy =
     describeBusyLoop(metrics) ??
     (atThreads ? null : describeBusyThread(metrics)) ??
@@ -92,21 +93,23 @@ export const detectSerialized: Detector = (metrics) => {
       why: `a request takes ${time(responseMs)}, ${time(unloadedLatencyMs)} alone: it does not queue`,
     };
   }
+  const pooled = findBusyThreads(metrics).find(isNamedPoolThread);
+  if (pooled) {
+    return {
+      limit,
+      why: `a thread of the thread pool is ${share(pooled.run)} busy: jobs queue for it`,
+    };
+  }
   const asked = findCommonDependency(metrics);
   if (asked) {
     const why = `${asked.answering.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for ${asked.origin}`;
     return { limit, why: `${why}: they queue there` };
   }
-  const locking = findLockingDependency(metrics)?.call.origin;
+  const { weight, sentence, change } = describeAdmission(metrics, permits, atThreads);
   return {
     limit,
-    // Found by elimination: a limit that locates the queue has more weight.
-    weight: isIdle ? 0.6 : permits < 2.5 ? 0.7 : 0.55,
-    sentence: atThreads
-      ? `${describeBusyThread(metrics)}: it serves requests ${threads === 1 ? 'one at a time' : `with ${threads - 1} other such ${threads === 2 ? 'thread' : 'threads'}`} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`
-      : isIdle
-        ? `requests wait while nothing that is observed is busy: ${rate(throughput)} req/s are answered, though a single request takes ${time(unloadedLatencyMs)}. They wait for a rate limit, a timer, a lock that is tried again after a pause, for each other, or for something that is not observed (a Unix socket).`
-        : `requests are serialized: ${locking ? `probably a lock at ${locking} (a row, a table), which a request keeps while it does other things,` : 'something in the service or behind it'} admits ${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
+    weight,
+    sentence,
     arithmetic: [
       `${rate(throughput)} req/s x ${time(unloadedLatencyMs)} for a single request = ${permits.toFixed(2)} at a time`,
       `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)}, measured ${time(metrics.latencyMs)}`,
@@ -119,16 +122,59 @@ export const detectSerialized: Detector = (metrics) => {
       // Twice as much if the limit is inside the process, the same if it is behind it.
       'second process': { low: 0.85, high: 2.15 },
     },
-    remedy: {
-      change: atThreads
-        ? 'more such threads, as far as there are cores (a pool of worker threads), or less work in each: a profile shows what they do (node --cpu-prof for worker threads, else perf)'
-        : isIdle
-          ? 'search the code for what lets requests wait without work: a rate limiter, a timer, a lock with retries, a pool whose users wait for a second connection of it'
-          : locking
-            ? `release the lock earlier: what is locked at ${locking} (a row, a table) is locked last, and nothing else is awaited before the transaction ends`
-            : `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database`,
-      predictedThroughput: null,
-      nextLimit: null,
-    },
+    remedy: { change, predictedThroughput: null, nextLimit: null },
   };
 };
+
+/** What admits the requests, as far as it is known. */
+interface Admission {
+  weight: number;
+  sentence: string;
+  change: string;
+}
+
+/** Describes what admits the requests: found by elimination, a limit that locates the queue has more weight. */
+function describeAdmission(metrics: Metrics, permits: number, atThreads: boolean): Admission {
+  if (atThreads) return describeThreads(metrics, permits);
+  if (permits < MAX_IDLE_PERMITS) return describeIdleWait(metrics);
+  const { maxConcurrency } = metrics;
+  const weight = permits < 2.5 ? 0.7 : 0.55;
+  const admitted = `${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`;
+  const locking = findLockingDependency(metrics)?.call.origin;
+  if (locking) {
+    return {
+      weight,
+      sentence: `requests are serialized: probably a lock at ${locking} (a row, a table), which a request keeps while it does other things, admits ${admitted}`,
+      change: `release the lock earlier: what is locked at ${locking} (a row, a table) is locked last, and nothing else is awaited before the transaction ends`,
+    };
+  }
+  return {
+    weight,
+    sentence: `requests are serialized: something in the service or behind it admits ${admitted}`,
+    change: `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database`,
+  };
+}
+
+function describeThreads(metrics: Metrics, permits: number): Admission {
+  const { maxConcurrency } = metrics;
+  const others = findBusyThreads(metrics).length - 1;
+  const served =
+    others === 0
+      ? 'one at a time'
+      : `with ${others} other such ${others === 1 ? 'thread' : 'threads'}`;
+  return {
+    weight: permits < 2.5 ? 0.7 : 0.55,
+    sentence: `${describeBusyThread(metrics)}: it serves requests ${served} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
+    change:
+      'more such threads, as far as there are cores (a pool of worker threads), or less work in each: a profile shows what they do (node --cpu-prof for worker threads, else perf)',
+  };
+}
+
+function describeIdleWait({ throughput, unloadedLatencyMs }: Metrics): Admission {
+  return {
+    weight: 0.6,
+    sentence: `requests wait while nothing that is observed is busy: ${rate(throughput)} req/s are answered, though a single request takes ${time(unloadedLatencyMs ?? 0)}. They wait for a rate limit, a timer, a lock that is tried again after a pause, for each other, or for something that is not observed (a Unix socket).`,
+    change:
+      'search the code for what lets requests wait without work: a rate limiter, a timer, a lock with retries, a pool whose users wait for a second connection of it',
+  };
+}

@@ -1,19 +1,27 @@
 import { findWorkingProcesses, listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
-import type { Observation } from '../../observe/types.js';
+import type { Observation, ThreadUse } from '../../observe/types.js';
 
 /** Counts the pool threads of all processes, each of which has its own pool. */
 export function countPoolThreads(base: Observation, size: number): number {
   return Math.max(1, findWorkingProcesses(base).length) * size;
 }
 
-/** Lists the busiest threads besides those of the event loops, as many as the pools have. */
-export function listPoolThreads(metrics: Metrics): ReturnType<typeof listOtherThreads> {
+/** Whether a thread belongs to libuv's thread pool by its name, which libuv gives since 1.50. */
+export function isNamedPoolThread({ name }: ThreadUse): boolean {
+  return name === 'libuv-worker';
+}
+
+/**
+ * Lists the threads of the pools, the busiest first. Where they have no names, these are the busiest threads besides
+ * those of the event loops, as many as the pools have.
+ */
+export function listPoolThreads(metrics: Metrics): ThreadUse[] {
   const { base } = metrics;
-  const threads = countPoolThreads(base, readPoolSize(metrics));
-  return listOtherThreads(base)
-    .sort((a, b) => b.run - a.run)
-    .slice(0, threads);
+  const others = listOtherThreads(base).sort((a, b) => b.run - a.run);
+  const named = others.filter(isNamedPoolThread);
+  const threads = named.length > 0 ? named : others;
+  return threads.slice(0, countPoolThreads(base, readPoolSize(metrics)));
 }
 
 /** Default size of libuv's thread pool. */

@@ -67,7 +67,10 @@ export const detectThreadpool: Detector = (metrics) => {
       // Compression may be all that the threads do, or none of it.
       ...(usesCpu && { 'identity encoding': { low: 0.85, high: UNBOUNDED_GAIN } }),
       'thread pool x4': predicted,
-      'second process': { low: 0.85, high: usesCpu ? Math.max(1.15, gain * 1.15) : 2.15 },
+      'second process': {
+        low: 0.85,
+        high: usesCpu ? Math.max(1.15, 1.15 * computeMaxShare(metrics, run)) : 2.15,
+      },
       'pool wait, connections x2': predictLongerWait(metrics, size),
     },
     remedy: {
@@ -83,6 +86,16 @@ export const detectThreadpool: Detector = (metrics) => {
     },
   };
 };
+
+/**
+ * Computes the ratio of the cores that two processes may get to those that the pool uses: idle cores, also those of
+ * later blocks, and those of other programs, which share them equally. At most twice.
+ */
+function computeMaxShare({ base, machine }: Metrics, run: number): number {
+  const idle = Math.max(base.outside?.cpu.idle ?? 0, machine?.cpu.idle ?? 0);
+  const others = Math.max(base.outside?.cpu.others ?? 0, machine?.cpu.others ?? 0);
+  return Math.min(2, (idle + others + run) / Math.max(0.1, run));
+}
 
 /** Upper bound of a gain that is unknown: without their work the threads are no limit, and the next one is unknown. */
 export const UNBOUNDED_GAIN = 1000;

@@ -1,11 +1,10 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import type { LimitId } from '../../limits/ids.js';
 import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
-import { buildLoopEvidence, deriveLoopLimit } from '../event-loop/loop-capacity.js';
+import { buildLoopEvidence } from '../event-loop/loop-capacity.js';
 import {
   describeBusyLoop,
   hasQueue,
@@ -13,11 +12,10 @@ import {
   parsePort,
   predictQueueing,
 } from '../event-loop/queue.js';
-import { type Detector, type Hypothesis, widen } from '../hypothesis.js';
+import type { Detector, Hypothesis } from '../hypothesis.js';
+import { findLeasedPool } from './leased-pool.js';
+import { predictWithPool, proposeConnections, SECOND_POOL_GAIN } from './pool-prediction.js';
 import { describeSaturatedProgram } from './saturated-program.js';
-
-/** Gain of a second process, which has its own pool: the dependency may serve twice as much. */
-const SECOND_POOL_GAIN: Range = { low: 0.95, high: 2.15 };
 
 export const detectOutboundPool: Detector = (metrics) => {
   const limit = 'outbound-pool';
@@ -66,126 +64,6 @@ export const detectOutboundPool: Detector = (metrics) => {
   if (asked && asked.answering < 0.7 * peer.max) return null;
   return describeConnectionPool(metrics, peer, asked ?? null);
 };
-
-/** Range of the ratio of requests served at a time to connections at which the two match. */
-const MATCHING_CONCURRENCY: Range = { low: 0.75, high: 1.15 };
-
-/**
- * Finds a pool whose connections rarely wait for a response, as requests keep them during a transaction or other calls.
- * Then as many requests are served at a time as there are connections.
- */
-function findLeasedPool(metrics: Metrics): Hypothesis | null {
-  const { base, sockets, unloadedLatencyMs, maxConcurrency, throughput } = metrics;
-  if (unloadedLatencyMs === null) return null;
-  const served = (throughput * unloadedLatencyMs) / 1000;
-  for (const { peer, min, max } of sockets?.outbound ?? []) {
-    const asked = base.inside?.outbound.find(({ origin }) => parsePort(origin) === parsePort(peer));
-    const isFixed = min === max && max >= 2 && max < 0.7 * maxConcurrency;
-    const isAsMany =
-      served >= MATCHING_CONCURRENCY.low * max && served <= MATCHING_CONCURRENCY.high * max;
-    const isHeld = served < MAX_HELD_REQUESTS && (asked?.answering ?? max) < MAX_HELD_SHARE * max;
-    if (!asked?.origin.startsWith(TCP_PREFIX) || !isFixed || !(isAsMany || isHeld)) continue;
-    // Requests that seldom use the connections do not occupy them.
-    if (asked.rate < 0.5 * throughput) continue;
-    if (isHeld) return describeHeldPool(metrics, max, asked, unloadedLatencyMs);
-    if (asked.answering < 0.7 * max)
-      return describeLeasedPool(metrics, max, asked, unloadedLatencyMs);
-  }
-  return null;
-}
-
-/**
- * Maximum of the requests served at a time, and of the share of the connections in use, where requests keep connections
- * while they wait.
- */
-const [MAX_HELD_REQUESTS, MAX_HELD_SHARE] = [0.5, 0.3];
-
-/**
- * Describes a pool whose connections are idle though requests wait far longer than a single one takes: requests may keep
- * them while they wait for a second connection, a lock or a timer.
- */
-function describeHeldPool(
-  metrics: Metrics,
-  max: number,
-  { origin, answering }: OutboundView,
-  singleMs: number,
-): Hypothesis {
-  const { throughput } = metrics;
-  const heldMs = (max * 1000) / throughput;
-  const larger = proposeConnections(metrics, max);
-  return {
-    limit: 'outbound-pool',
-    weight: 0.65,
-    sentence: `a pool of ${plural(max, 'connection')} to ${origin}, all of them open but ${share(1 - answering / max)} idle: requests may keep one while they wait for something else, such as a second one of the same pool, and leave none to the others.`,
-    arithmetic: [
-      `${count(max)} connections / ${rate(throughput)} req/s = ${time(heldMs)} of a connection per request; a single request takes ${time(singleMs)} in all`,
-    ],
-    evidence: [
-      { what: `connections to ${origin}`, value: max, unit: 'sockets', source: 'sockets' },
-      {
-        what: 'connections waiting for a response',
-        value: answering / max,
-        unit: '1',
-        source: 'probe',
-      },
-      ...buildLoopEvidence(metrics),
-    ],
-    unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
-    remedy: {
-      change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)})`,
-      // It depends on what the requests wait for.
-      predictedThroughput: null,
-      nextLimit: 'event-loop-cpu',
-    },
-  };
-}
-
-function describeLeasedPool(
-  metrics: Metrics,
-  max: number,
-  asked: OutboundView,
-  singleMs: number,
-): Hypothesis {
-  const { throughput, inFlight } = metrics;
-  const each = (max * 1000) / throughput;
-  const inUse = asked.answering / max;
-  const larger = proposeConnections(metrics, max);
-  const byLoad = (metrics.maxConcurrency * 1000) / singleMs;
-  return {
-    limit: 'outbound-pool',
-    weight: 0.75,
-    sentence: `a pool of ${plural(max, 'connection')} to ${asked.origin}: as many requests are served at a time, and ${count(inFlight - max)} wait. Only ${share(inUse)} of the connections wait for a response: requests keep a connection while they do something else.`,
-    arithmetic: [
-      `${rate(throughput)} req/s x ${time(singleMs)} for a single request = ${((throughput * singleMs) / 1000).toFixed(1)} at a time, with ${count(max)} connections`,
-      `${count(max)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request, of which the responses take ${time((asked.answering * 1000) / throughput)}`,
-    ],
-    evidence: [
-      { what: `connections to ${asked.origin}`, value: max, unit: 'sockets', source: 'sockets' },
-      { what: 'connections waiting for a response', value: inUse, unit: '1', source: 'probe' },
-      ...buildLoopEvidence(metrics),
-    ],
-    unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
-    remedy: {
-      change: `release the connection before work that does not need it; if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,
-      ...predictWithPool(
-        metrics,
-        (max * throughput) / Math.max(MIN_ANSWERING, asked.answering),
-        asked,
-      ),
-      alternatives: [
-        {
-          change: `a larger pool (${count(larger)})`,
-          predictedThroughput: widen(Math.min((throughput * larger) / max, byLoad), 0.12),
-        },
-      ],
-    },
-  };
-}
-
-/** Minimum number of connections that wait for a response, for a prediction of how many requests they serve. */
-const MIN_ANSWERING = 0.05;
 
 /** Describes the pool of a client that the probe does not know: a fixed number of connections, all in use. */
 function describeConnectionPool(
@@ -274,38 +152,4 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
 /** Predicts the gain of twice as many sockets, where the requests in flight could use `maxGain` times as many. */
 function predictDoubled(maxGain: number): Range {
   return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, maxGain))), high: 2.1 };
-}
-
-/**
- * Proposes a pool for all requests in flight, of at most four times the present size, as predictions reach no further.
- */
-function proposeConnections({ maxConcurrency }: Metrics, max: number): number {
-  return Math.min(Math.max(Math.ceil(maxConcurrency), 2 * max), 4 * max);
-}
-
-/**
- * Predicts throughput with a pool of the given capacity, and the next limit: the requests in flight, the loop, that
- * pool again, or the dependency where it responds slower under load already.
- */
-function predictWithPool(
-  metrics: Metrics,
-  byPool: number,
-  call: OutboundView | null,
-): Pick<Hypothesis['remedy'], 'predictedThroughput' | 'nextLimit'> {
-  const { unloadedLatencyMs, maxConcurrency, model, overload } = metrics;
-  // A load with a rate has as many requests in flight as it takes.
-  const isBounded = unloadedLatencyMs !== null && model === 'closed' && overload === null;
-  const byLoad = isBounded ? (maxConcurrency * 1000) / unloadedLatencyMs : Number.POSITIVE_INFINITY;
-  const byLoop = deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY;
-  const maxThroughput = Math.min(byPool, byLoop, byLoad);
-  const bound: LimitId =
-    byLoop === maxThroughput
-      ? 'event-loop-cpu'
-      : byLoad === maxThroughput
-        ? 'too-few-connections'
-        : 'outbound-pool';
-  return {
-    predictedThroughput: widen(maxThroughput, 0.12),
-    nextLimit: call && isSlowerUnderLoad(metrics, call) ? 'saturated-dependency' : bound,
-  };
 }

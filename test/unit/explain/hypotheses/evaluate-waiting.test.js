@@ -568,10 +568,10 @@ describe('requests that wait while nothing that is observed is busy', () => {
 });
 
 test('a busy thread that computes as much per request as for a single one serves the requests', () => {
-  const worker = (aloneRun) =>
+  const worker = (aloneRun, name = 'WorkerThread') =>
     evaluate('serialized', (metrics) => {
       const [process] = metrics.base.outside.processes;
-      const thread = (run) => [{ ...process.main, tid: 900, name: 'WorkerThread', run, queued: 0 }];
+      const thread = (run) => [{ ...process.main, tid: 900, name, run, queued: 0 }];
       const outside = (block, run) => ({
         ...block.outside,
         processes: [{ ...process, others: thread(run) }],
@@ -584,6 +584,32 @@ test('a busy thread that computes as much per request as for a single one serves
       metrics.single.throughput = 123;
     });
   assert.match(worker(0.68).hypothesis.sentence, /it serves requests one at a time/);
+  assert.match(worker(0.68, 'libuv-worker').why, /a thread of the thread pool is 99 % busy/);
   // A thread that is as busy with a single request does something else.
   assert.match(worker(0.99).why, /a thread other than the event loop's/);
+});
+
+test('a pool of which one thread computes leaves cores to a second process, as others give them up', () => {
+  const gain = (idle, others) =>
+    evaluate('threadpool', (metrics) => {
+      const [process] = metrics.base.outside.processes;
+      const threads = [0.9, 0, 0, 0].map((run, index) => ({
+        ...process.main,
+        tid: 900 + index,
+        run,
+      }));
+      const cpu = { ...metrics.base.outside.cpu, cores: 2, server: 1, idle, others };
+      metrics.base.outside = {
+        ...metrics.base.outside,
+        cpu,
+        processes: [{ ...process, others: threads }],
+      };
+      metrics.machine.cpu = { ...metrics.machine.cpu, idle, others };
+      const inside = { ...metrics.base.inside, poolMs: { mean: 40, max: 90 } };
+      metrics.base.inside = inside;
+      metrics.single.inside = { ...inside, poolMs: { mean: 0, max: 0 } };
+    }).hypothesis.predictions['second process'].high;
+  assert.ok(gain(0.9, 0.1) > 2);
+  assert.ok(gain(0, 1) > 2);
+  assert.ok(gain(0, 0) < 1.2);
 });

@@ -1,0 +1,116 @@
+import { rate, share } from '../../format/units.js';
+import type { Hypothesis } from '../hypotheses/hypothesis.js';
+import type { Findings } from '../investigation-types.js';
+import type { Explanation, HotFunction, RemedyAlternative } from '../result.js';
+import { predictAlternatives } from './alternatives.js';
+import {
+  computeWithoutFunction,
+  findHotFunction,
+  isHotFunctionRemedy,
+  isLimitedByLoad,
+  predictMoreProcesses,
+  predictRemediedThroughput,
+} from './remedy-prediction.js';
+import type { Finding } from './verdict.js';
+
+/** Builds the remedy of the chosen limit, with what it is predicted to yield. */
+export function buildRemedy(
+  chosen: Hypothesis,
+  { also, excluded }: Finding,
+  found: Findings,
+): Explanation['remedy'] {
+  const { remedy } = chosen;
+  const predictedThroughput = predictRemediedThroughput(chosen, found);
+  const next = isLimitedByLoad(chosen, found)
+    ? 'too-few-connections'
+    : (remedy.nextLimit ?? also[0]?.limit ?? null);
+  const alternatives = listAlternatives(chosen, found);
+  const hot = findHotFunction(chosen, found);
+  // What has a prediction of its own is told there.
+  const change =
+    isHotFunctionRemedy(chosen, found) && alternatives.length > 0 ? SAVING : remedy.change;
+  const second = alternatives.length > 0 ? '' : describeSecondProcess(chosen, found);
+  return {
+    change: `${addFunction(change, found, hot)}${second}`,
+    predictedThroughput,
+    ...(alternatives.length > 0 && { alternatives }),
+    // A limit that an experiment has excluded is not the next one.
+    nextLimit: excluded.some(({ limit }) => limit === next) ? null : next,
+    ...(remedy.predictedP99Ms && { predictedP99Ms: remedy.predictedP99Ms }),
+    ...(remedy.settings && { settings: remedy.settings }),
+  };
+}
+
+/** How the time of a function or of a call is saved. */
+const SAVING = 'do that less often, keep its result, or do it elsewhere (a worker thread)';
+
+/** Lists further changes for the same limit, each with its prediction. */
+function listAlternatives(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
+  const processes = predictMoreProcesses(chosen, found);
+  const change = `more processes${describeSecondProcess(chosen, found).replace('; ', ': ')}`;
+  return [
+    ...predictAlternatives(chosen, found),
+    ...(processes ? [{ change, predictedThroughput: processes }] : []),
+  ];
+}
+
+/** Adds the function that the remedy applies to. */
+function addFunction(change: string, found: Findings, hot: HotFunction | null): string {
+  const { rootCauseFunction, finding, metrics } = found;
+  const { chosen } = finding;
+  if (rootCauseFunction) return `the cause is ${formatFunction(rootCauseFunction)}: ${change}`;
+  if (chosen?.limit !== 'event-loop-cpu') return change;
+  const larger = describeLargestActivity(found.hotFunctions, hot);
+  if (!hot) return larger ? `${larger}; ${change}` : change;
+  const without = isLimitedByLoad(chosen, found)
+    ? ''
+    : ` (without it: ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s)`;
+  const all = hot === found.dominantCall ? ', with all that it calls' : '';
+  const part = `${share(hot.share)}${larger ? '' : " of the loop's time"}${all}`;
+  const own = `${formatFunction(hot)} takes ${part}${without}; ${change}`;
+  return larger ? `${larger}; ${own}` : own;
+}
+
+/** What may take less time, by the name that a profile gives to time outside functions. */
+const ACTIVITY_ADVICE: Record<string, string> = {
+  '(writing responses)':
+    'smaller responses with fewer header fields, each in one write, or compressed and kept in front',
+  '(garbage collector)': 'fewer and smaller objects per request',
+};
+
+/** Describes the activity outside functions that takes more of the loop's time than any function of the application. */
+function describeLargestActivity(
+  hotFunctions: HotFunction[],
+  hot: HotFunction | null,
+): string | null {
+  const [largest] = hotFunctions
+    .filter(({ name }) => name in ACTIVITY_ADVICE)
+    .sort((a, b) => b.share - a.share);
+  if (!largest || largest.share < MIN_ACTIVITY_SHARE || largest.share <= (hot?.share ?? 0))
+    return null;
+  const name = largest.name.slice(1, -1);
+  return `${name} takes ${share(largest.share)} of the loop's time: ${ACTIVITY_ADVICE[largest.name]}`;
+}
+
+/** Minimum share of the loop's time at which an activity is mentioned. */
+const MIN_ACTIVITY_SHARE = 0.2;
+
+function formatFunction({ name, place }: HotFunction): string {
+  if (place === '') return name;
+  return name === '(anonymous)' ? `the function at ${place}` : `${name} (${place})`;
+}
+
+/** Describes the result of a second process, where it affects the remedy. */
+function describeSecondProcess({ limit, causeOf }: Hypothesis, { experiments }: Findings): string {
+  const tried = experiments.find(({ name }) => name === 'second process');
+  if (!tried) return '';
+  const { ratio, low, high } = tried.measured;
+  const result = `a second process yielded x ${ratio.toFixed(2)}`;
+  if (limit === 'serialized') {
+    if (low > 1.4) return `; ${result}: the limit is inside the process`;
+    return high < 1.4
+      ? `; ${result}: the limit is outside the process, in something that both use`
+      : '';
+  }
+  return limit === 'event-loop-cpu' || causeOf === 'event-loop-cpu' ? `; ${result}` : '';
+}

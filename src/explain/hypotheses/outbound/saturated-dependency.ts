@@ -1,0 +1,151 @@
+import { count, rate, time } from '../../../format/units.js';
+import { findMainDependency } from '../../metrics/derive.js';
+import type { Metrics } from '../../metrics/types.js';
+import type { OutboundView } from '../../observe/types.js';
+import { buildLoopEvidence } from '../event-loop/loop-capacity.js';
+import {
+  describeBusyLoop,
+  isSlowerUnderLoad,
+  MIN_QUEUEING_STRETCH,
+  parsePort,
+  predictQueueing,
+} from '../event-loop/queue.js';
+import type { Detector, Hypothesis } from '../hypothesis.js';
+import { describeLookups } from '../machine/name-lookups.js';
+import { describeLockingDependency, findLockingDependency } from './dependency-lock.js';
+import { findSaturatedProgram, type SaturatedProgram } from './saturated-program.js';
+
+export const detectSaturatedDependency: Detector = (metrics) => {
+  const limit = 'saturated-dependency';
+  const saturated = findSaturatedProgram(metrics);
+  const busy = describeBusyLoop(metrics);
+  // A loop that lacks a core for most of its time is busy with waiting for it.
+  const lacksCore = metrics.loop !== null && metrics.loop.queued > metrics.loop.run;
+  if (saturated && (!busy || lacksCore)) return buildSaturatedProgram(metrics, saturated);
+  if (busy) return { limit, why: busy };
+  const call = findMainDependency(metrics);
+  if (!call)
+    return metrics.base.inside ? { limit, why: 'no calls to other services were seen' } : null;
+  const lookups = describeLookups(metrics, call.answering);
+  if (lookups) return { limit, why: lookups };
+  const alone = metrics.single?.inside?.outbound.find(({ origin }) => origin === call.origin);
+  const [now, before] = [readTypicalMs(call), readTypicalMs(alone)];
+  const occupiedShare = call.answering / Math.max(0.1, metrics.inFlight);
+  const full =
+    occupiedShare >= 0.4 || call.waiting >= 0.4 * metrics.inFlight || isPoolFull(metrics, call);
+  if (before === 0 || now < MIN_QUEUEING_STRETCH * before || !full) {
+    return {
+      limit,
+      why: `${call.origin} responds in ${time(now)}, to a single request in ${time(before)}`,
+    };
+  }
+  const locking = findLockingDependency(metrics);
+  if (locking?.isIdle) return { limit, why: describeLockingDependency(locking) };
+  const maxRate = call.rate;
+  return {
+    limit,
+    weight: locking ? 0.6 : 0.94,
+    sentence: `a saturated dependency, not this service: ${call.origin} answers at most ${rate(maxRate)} calls per second; it responds in ${time(now)}, to a single call in ${time(before)}.`,
+    arithmetic: [
+      `${call.answering.toFixed(1)} calls in flight / ${time(call.answerMs ?? now)} = ${rate(maxRate)} calls per second; at ${time(before)} each it serves ${((maxRate * before) / 1000).toFixed(1)} at a time`,
+    ],
+    evidence: [
+      { what: 'response time of calls', value: now, unit: 'ms', source: 'probe' },
+      { what: 'response time of a single call', value: before, unit: 'ms', source: 'probe' },
+      { what: 'calls in flight', value: call.answering, unit: 'requests', source: 'probe' },
+      ...buildLoopEvidence(metrics),
+    ],
+    unlisted: 'unchanged',
+    predictions: {
+      ...predictQueueing(metrics),
+      // Behind a full pool the dependency has as many calls at a time as before.
+      ...(occupiedShare >= 0.4 &&
+        call.waiting < 0.1 * metrics.inFlight &&
+        !isPoolFull(metrics, call) && {
+          // The further requests all wait for it: (calls in flight + requests) / calls in flight.
+          'dependency, connections x2': {
+            low: 1.5,
+            high: Math.max(2.6, 1.2 * (1 + 1 / occupiedShare)),
+          },
+        }),
+      // The command may start a dependency per process.
+      'second process': { low: 0.85, high: 2.15 },
+    },
+    remedy: {
+      change: `scale ${call.origin}, or call it less (cache, batch); no other change to this service helps`,
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+};
+
+function buildSaturatedProgram(metrics: Metrics, { program, why }: SaturatedProgram): Hypothesis {
+  const { peers, cores } = program;
+  const { throughput, unloadedLatencyMs, responseMs, maxConcurrency } = metrics;
+  const alone = unloadedLatencyMs === null ? '' : `, ${time(unloadedLatencyMs)} alone`;
+  return {
+    limit: 'saturated-dependency',
+    weight: 0.96,
+    sentence: `a saturated dependency, not this service: ${program.program} (${peers[0]}) has no CPU time left: ${why}.`,
+    arithmetic: [
+      `${cores.toFixed(2)} cores / ${rate(throughput)} req/s = ${time((cores * 1000) / Math.max(1e-6, throughput))} of its CPU time per request`,
+      `a request takes ${time(responseMs)} with ${count(Math.max(0, maxConcurrency - 1))} others in flight${alone}`,
+    ],
+    evidence: [
+      { what: `CPU of ${program.program}`, value: cores, unit: 'cores', source: 'proc' },
+      {
+        what: `busiest thread of ${program.program} on a core`,
+        value: program.busiestThread.run,
+        unit: '1',
+        source: 'proc',
+      },
+      ...buildLoopEvidence(metrics),
+    ],
+    isLocated: true,
+    unlisted: 'unchanged',
+    // A second process of the server calls the same program.
+    predictions: { ...predictQueueing(metrics), 'second process': { low: 0.85, high: 1.2 } },
+    remedy: {
+      change: `less work for ${program.program} per request (an index, a smaller query, a cache, calls in batches), or more cores for it; no other change to this service helps`,
+      predictedThroughput: null,
+      nextLimit: null,
+    },
+  };
+}
+
+/** Reads the typical response time: the median, as a few slow responses move the mean. */
+function readTypicalMs(call: OutboundView | undefined): number {
+  return call?.answerP50Ms ?? call?.answerMs ?? 0;
+}
+
+/** Whether all connections to a dependency wait for a response, and there are fewer of them than requests. */
+function isPoolFull(
+  { sockets, maxConcurrency }: Metrics,
+  { origin, answering }: OutboundView,
+): boolean {
+  const peer = sockets?.outbound.find((one) => parsePort(one.peer) === parsePort(origin));
+  if (peer === undefined || peer.max >= MIN_UNPOOLED_SHARE * maxConcurrency) return false;
+  return peer.max >= 2 && answering >= 0.7 * peer.max;
+}
+
+/** Minimum of the connections per request in flight at which no request waits for a connection. */
+const MIN_UNPOOLED_SHARE = 0.9;
+
+/**
+ * Finds the dependency that nearly all requests in flight wait for, if it is slower under load: then nothing before it
+ * admits them one by one.
+ */
+export function findCommonDependency(metrics: Metrics): OutboundView | null {
+  const call = findMainDependency(metrics);
+  if (
+    !call ||
+    findLockingDependency(metrics) ||
+    call.answering < MIN_COMMON_SHARE * metrics.inFlight ||
+    !isSlowerUnderLoad(metrics, call)
+  )
+    return null;
+  return call;
+}
+
+/** Minimum share of the requests in flight that wait for it. */
+const MIN_COMMON_SHARE = 0.8;
