@@ -105,11 +105,10 @@ export const detectSerialized: Detector = (metrics) => {
     const why = `${asked.answering.toFixed(1)} of ${count(metrics.inFlight)} requests in flight wait for ${asked.origin}`;
     return { limit, why: `${why}: they queue there` };
   }
-  const { weight, sentence, change } = describeAdmission(metrics, permits, atThreads);
+  const { change, ...admission } = describeAdmission(metrics, permits, atThreads);
   return {
     limit,
-    weight,
-    sentence,
+    ...admission,
     arithmetic: [
       `${rate(throughput)} req/s x ${time(unloadedLatencyMs)} for a single request = ${permits.toFixed(2)} at a time`,
       `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)}, measured ${time(metrics.latencyMs)}`,
@@ -131,6 +130,8 @@ interface Admission {
   weight: number;
   sentence: string;
   change: string;
+  /** Set if the place where requests queue was measured. */
+  isLocated?: true;
 }
 
 /** Describes what admits the requests: found by elimination, a limit that locates the queue has more weight. */
@@ -144,6 +145,7 @@ function describeAdmission(metrics: Metrics, permits: number, atThreads: boolean
   if (locking) {
     return {
       weight,
+      isLocated: true,
       sentence: `requests are serialized: probably a lock at ${locking} (a row, a table), which a request keeps while it does other things, admits ${admitted}`,
       change: `release the lock earlier: what is locked at ${locking} (a row, a table) is locked last, and nothing else is awaited before the transaction ends`,
     };
@@ -164,6 +166,7 @@ function describeThreads(metrics: Metrics, permits: number): Admission {
       : `with ${others} other such ${others === 1 ? 'thread' : 'threads'}`;
   return {
     weight: permits < 2.5 ? 0.7 : 0.55,
+    isLocated: true,
     sentence: `${describeBusyThread(metrics)}: it serves requests ${served} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
     change:
       'more such threads, as far as there are cores (a pool of worker threads), or less work in each: a profile shows what they do (node --cpu-prof for worker threads, else perf)',

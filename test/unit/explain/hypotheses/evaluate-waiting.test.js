@@ -525,6 +525,7 @@ describe('a lock in a dependency', () => {
     const { hypothesis } = lock('serialized', 5.6);
     assert.match(hypothesis.sentence, /probably a lock at tcp:\/\/127.0.0.1:5432.* one request/);
     assert.match(hypothesis.remedy.change, /release the lock earlier/);
+    assert.ok(hypothesis.isLocated);
     assert.match(lock('saturated-dependency', 5.6).why, /wait for what other requests hold/);
     // A database whose CPU time is not seen may be saturated as well, which is less likely.
     const unseen = lock('saturated-dependency', 5.6, null).hypothesis;
