@@ -324,7 +324,7 @@ export const blind = [
     expected: ['outbound-pool'],
     because:
       'the vendor’s SDK has an agent of its own with three connections: 3 / 21 ms = 140/s; the dependency has no limit of its own',
-    remedy: { change: '64 connections', env },
+    remedy: { change: '12 connections', env: { CONNECTIONS: '12' } },
   },
   {
     name: 'jwt-api',
@@ -360,7 +360,7 @@ export const blind = [
     expected: ['event-loop-sync-wait', 'event-loop-blocked'],
     because:
       'the main thread sleeps until a worker has the answer of another service, 7 ms and more: 107/s, CPU less than a fifth of a core',
-    remedy: { change: 'the answer is kept for 30 s', env },
+    remedy: { change: 'the answer is kept for 30 s', promise: 'its result is kept', env },
   },
   {
     name: 'ssr-catalog',

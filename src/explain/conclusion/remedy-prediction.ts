@@ -263,7 +263,7 @@ export function exceedsReference(chosen: Hypothesis, found: Findings): boolean {
 }
 
 /** Minimum ratio of a call's time to that of the most expensive function at which the call says more. */
-const MIN_CALL_RATIO = 1.25;
+const MIN_CALL_RATIO = 1.5;
 
 /**
  * Finds what takes most of a busy loop's time: a function outside Node.js itself, or a call of the application where

@@ -1,6 +1,7 @@
 import { rate, share } from '../../format/units.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { Findings } from '../investigation-types.js';
+import { findTopOutsideNode } from '../profile/analyze.js';
 import type { Explanation, HotFunction, RemedyAlternative } from '../result.js';
 import { predictAlternatives } from './alternatives.js';
 import {
@@ -65,10 +66,22 @@ function addFunction(change: string, found: Findings, hot: HotFunction | null): 
   const without = isLimitedByLoad(chosen, found)
     ? ''
     : ` (without it: ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s)`;
-  const all = hot === found.dominantCall ? ', with all that it calls' : '';
+  const all = hot === found.dominantCall ? describeCallees(found) : '';
   const part = `${share(hot.share)}${larger ? '' : " of the loop's time"}${all}`;
   const own = `${formatFunction(hot)} takes ${part}${without}; ${change}`;
   return larger ? `${larger}; ${own}` : own;
+}
+
+/** Minimum share of a call's time in one function at which that function is named too. */
+const MIN_CALLEE_SHARE = 0.3;
+
+/** Describes what takes the time of the dominant call. */
+function describeCallees({ hotFunctions, dominantCall }: Findings): string {
+  const top = findTopOutsideNode(hotFunctions);
+  const isPart = top && dominantCall && top.share < dominantCall.share;
+  if (!isPart || top.share < MIN_CALLEE_SHARE * dominantCall.share)
+    return ', with all that it calls';
+  return `, with all that it calls (${share(top.share)} is ${top.name})`;
 }
 
 /** What may take less time, by the name that a profile gives to time outside functions. */

@@ -76,6 +76,7 @@ export const detectTlsHandshake: Detector = (metrics) => {
   const { plan, connections, requests, tlsMs } = metrics.base.load;
   const completed = Math.max(1, requests.ok + requests.statusErrors);
   const each = (connections.tlsFull + connections.tlsResumed) / completed;
+  const isResumed = connections.tlsResumed > connections.tlsFull;
   if (plan.tls === null) return { limit, why: 'no TLS' };
   if (each < 0.3) return { limit, why: `${each.toFixed(2)} handshakes per request` };
   const cpuMs = metrics.loop?.cpuMs ?? 1;
@@ -114,8 +115,8 @@ export const detectTlsHandshake: Detector = (metrics) => {
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
       'tls kept': gain,
-      // How much of a handshake the signature is depends on the certificate's key.
-      'tls resumed': { low: 1.02, high: gain.high },
+      // How much of a handshake the signature is depends on the certificate's key. Resumed ones have none already.
+      'tls resumed': isResumed ? { low: 0.85, high: 1.15 } : { low: 1.02, high: gain.high },
       'unknown path': { low: 0.85, high: 1 / part.low },
     },
     remedy: {

@@ -559,3 +559,18 @@ test('the remedy for refused requests is to send credentials', () => {
     /^fix the errors first/,
   );
 });
+
+test('resumed sessions are predicted to change nothing where most handshakes resume one', () => {
+  const resumed = (tlsFull, tlsResumed) =>
+    evaluate('tls-handshake', (metrics) => {
+      const { load } = metrics.base;
+      const plan = { ...load.plan, tls: 'keep-alive' };
+      const opened = tlsFull + tlsResumed;
+      const requests = { ...load.requests, ok: opened, statusErrors: 0 };
+      const connections = { ...load.connections, opened, tlsFull, tlsResumed };
+      metrics.base.load = { ...load, plan, requests, connections };
+      Object.assign(metrics.loop, { busy: 1, run: 1, cpuMs: 2 });
+    }).hypothesis.predictions['tls resumed'];
+  assert.ok(resumed(1000, 0).high > 1.5);
+  assert.ok(resumed(20, 1000).high < 1.2);
+});

@@ -25,7 +25,7 @@ const dep = fork(`${__dirname}/geo-api.js`);
 dep.once('message', ({ port }) => {
   geo = new GeoClient({
     endpoint: `http://127.0.0.1:${port}`,
-    httpOptions: process.env.FIX ? { maxSockets: 64 } : {},
+    httpOptions: process.env.CONNECTIONS ? { maxSockets: Number(process.env.CONNECTIONS) } : {},
   });
   app.listen(process.env.PORT || 3003);
 });
