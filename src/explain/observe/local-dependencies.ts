@@ -1,6 +1,7 @@
 import { findPortOwner, findPortUser, isThisMachine } from '../../process/discovery/listening.js';
 import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { findUserProcesses } from '../../process/discovery/user-processes.js';
+import { readExecutableName } from '../../process/procfs/executable-name.js';
 import { readText } from '../../process/procfs/procfs.js';
 import { ObservedProcesses, sumRunShares } from './observed-processes.js';
 import type { RateWindow } from './rate-window.js';
@@ -84,7 +85,9 @@ class ObservedProgram {
     if (pids.some((pid) => serverPids.includes(pid))) return;
     // A dependency is found some time after its start.
     this.processes.add(pids, null);
-    this.#name ??= readText(`/proc/${pids[0]}/comm`)?.trim() ?? null;
+    const [first = 0] = pids;
+    // The name of the first thread, which Node.js sets, only where the program cannot be seen.
+    this.#name ??= readExecutableName(first) ?? readText(`/proc/${first}/comm`)?.trim() ?? null;
   }
 
   use(window: RateWindow): LocalDependency[] {

@@ -1,5 +1,4 @@
-import { readlinkSync } from 'node:fs';
-import { basename } from 'node:path';
+import { readExecutableName } from '../procfs/executable-name.js';
 import { readIds, readText } from '../procfs/procfs.js';
 import { parseThreadTimes, threadTimesFile } from '../procfs/thread-times.js';
 
@@ -52,7 +51,8 @@ const MAX_NAME_LENGTH = 15;
 function nameGroup(pid: number, tid: number): string {
   if (tid === pid) return 'main';
   const name = readName(`/proc/${pid}/task/${tid}`);
-  const inherited = [readName(`/proc/${pid}`), readExecutableName(pid)];
+  const executable = readExecutableName(pid)?.slice(0, MAX_NAME_LENGTH);
+  const inherited = [readName(`/proc/${pid}`), executable ?? ''];
   if (name === '' || inherited.includes(name)) return 'other threads';
   // The threads of a pool are often numbered.
   return name.replace(/[-_#: ]*\d+$/, '') || name;
@@ -60,12 +60,4 @@ function nameGroup(pid: number, tid: number): string {
 
 function readName(folder: string): string {
   return readText(`${folder}/comm`)?.trim() ?? '';
-}
-
-function readExecutableName(pid: number): string {
-  try {
-    return basename(readlinkSync(`/proc/${pid}/exe`)).slice(0, MAX_NAME_LENGTH);
-  } catch {
-    return '';
-  }
 }

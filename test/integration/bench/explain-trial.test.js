@@ -21,7 +21,8 @@ if (words[0] !== 'explain') {
   process.exitCode = 1;
 } else {
   const verdict = { limit: 'too-few-connections', status: 'confirmed', alsoLimiting: [], sentence: '' };
-  const remedy = { predictedThroughput: { low: 300, high: 340 } };
+  const alternatives = [{ change: 'more processes', predictedThroughput: { low: 800, high: 900 } }];
+  const remedy = { predictedThroughput: { low: 300, high: 340 }, alternatives };
   console.log(JSON.stringify({ words, load: { throughput: 1 }, verdict, remedy, capacity: { knee: 39.2 } }));
 }
 `;
@@ -39,17 +40,17 @@ const bench = {
   remedy: { connections: 'knee', flags: ['-c', '500'] },
 };
 
-async function tried(t, changes = {}) {
+async function tried(t, changes = {}, doctor = false) {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-test-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const cli = join(directory, 'stub.cjs');
   writeFileSync(cli, STUB);
   chmodSync(cli, 0o755);
-  return runTrial({ ...bench, ...changes }, { cli, budgetSeconds: 7, directory });
+  return runTrial({ ...bench, ...changes }, { cli, budgetSeconds: 7, directory, doctor });
 }
 
 test('a trial explains, measures the remedy and judges', async (t) => {
-  const { judged, explanation, doctor, failure } = await tried(t);
+  const { judged, explanation, doctor, failure } = await tried(t, {}, true);
   assert.equal(failure, null);
   assert.equal(judged.outcome, 'right');
   assert.equal(judged.prediction.measured, 400);
@@ -79,6 +80,22 @@ test('a machine that becomes faster is told by the service as it is', async (t) 
 test('without a knee the remedy takes its own connections', async (t) => {
   const { judged } = await tried(t, { remedy: { flags: ['-c', '500'] } });
   assert.equal(judged.prediction.measured, 5000);
+});
+
+test('a remedy that removes another limit is neither measured nor compared', async (t) => {
+  const other = { ...bench.remedy, of: ['errors'] };
+  const { judged, levels, doctor } = await tried(t, { remedy: other });
+  assert.equal(judged.outcome, 'right');
+  assert.equal(judged.prediction, null);
+  assert.ok(levels.before > 0);
+  assert.deepEqual([levels.between, levels.after, doctor], [null, null, null]);
+  const none = await tried(t, { remedy: { ...bench.remedy, of: [] } });
+  assert.deepEqual(none.levels, { before: null, between: null, after: null });
+});
+
+test('the change that the case makes is the one that is compared', async (t) => {
+  const { judged } = await tried(t, { remedy: { ...bench.remedy, promise: 'more processes' } });
+  assert.deepEqual(judged.prediction.predicted, { low: 800, high: 900 });
 });
 
 test('an explanation that fails is a failure with its reason', async (t) => {
