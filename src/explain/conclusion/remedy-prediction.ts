@@ -231,19 +231,20 @@ function predictUncapped(chosen: Hypothesis, found: Findings): Range | null {
 }
 
 /**
- * Whether the remedy is the same loop without its most expensive function: unless a second process, if it was tried,
- * yielded more.
+ * Whether the remedy is the same loop without its most expensive function: unless a second process yielded more, or is
+ * expected to where it was not tried.
  */
 export function isHotFunctionRemedy(chosen: Hypothesis, found: Findings): boolean {
   const hot = chosen.limit === 'event-loop-cpu' ? findHotFunction(chosen, found) : null;
   if (!hot) return false;
-  const tried = findTriedRemedy(chosen.limit, found);
-  return !tried || computeWithoutFunction(hot, 1) >= tried.measured.ratio;
+  const tried = findTriedRemedy(chosen.limit, found)?.measured.ratio;
+  const expected = (chosen.remedy.predictedThroughput?.low ?? 0) / found.metrics.throughput;
+  return computeWithoutFunction(hot, 1) >= (tried ?? expected);
 }
 
-/** Predicts throughput with more processes, where they were tried and are not the remedy. */
+/** Predicts throughput with more processes where less work is the remedy; `null` without idle cores for them. */
 export function predictMoreProcesses(chosen: Hypothesis, found: Findings): Range | null {
-  if (!isHotFunctionRemedy(chosen, found) || !findTriedRemedy(chosen.limit, found)) return null;
+  if (!isHotFunctionRemedy(chosen, found)) return null;
   // One idle server does not bound what several serve.
   const alone = { ...found, hotFunctions: [], dominantCall: null, referenceThroughput: null };
   return predictRemediedThroughput(chosen, alone);

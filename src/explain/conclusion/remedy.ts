@@ -28,9 +28,9 @@ export function buildRemedy(
   const alternatives = listAlternatives(chosen, found);
   const hot = findHotFunction(chosen, found);
   // What has a prediction of its own is told there.
-  const change =
-    isHotFunctionRemedy(chosen, found) && alternatives.length > 0 ? SAVING : remedy.change;
-  const second = alternatives.length > 0 ? '' : describeSecondProcess(chosen, found);
+  const isLessWork = isHotFunctionRemedy(chosen, found);
+  const change = isLessWork ? SAVING : remedy.change;
+  const second = isLessWork ? '' : describeSecondProcess(chosen, found);
   return {
     change: `${addFunction(change, found, hot)}${second}`,
     predictedThroughput,
@@ -48,7 +48,8 @@ const SAVING = 'do that less often, keep its result, or do it elsewhere (a worke
 /** Lists further changes for the same limit, each with its prediction. */
 function listAlternatives(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
   const processes = predictMoreProcesses(chosen, found);
-  const change = `more processes${describeSecondProcess(chosen, found).replace('; ', ': ')}`;
+  const tried = describeSecondProcess(chosen, found).replace('; ', ': ');
+  const change = `more processes${tried || ' on the idle cores'}`;
   return [
     ...predictAlternatives(chosen, found),
     ...(processes ? [{ change, predictedThroughput: processes }] : []),

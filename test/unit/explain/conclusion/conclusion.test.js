@@ -165,6 +165,19 @@ describe('the remedy', () => {
     const [other] = tried.alternatives;
     assert.match(other.change, /^more processes: a second process yielded x 1.50/);
     assert.ok(other.predictedThroughput.low < 1500 && 1500 < other.predictedThroughput.high);
+    // One that was not tried is predicted where cores are idle, and the remedy if it is expected to yield more.
+    const untried = (share) =>
+      drawConclusion({
+        limit: 'event-loop-cpu',
+        metrics,
+        hotFunctions: [parse],
+        dominantCall: { ...compile, share },
+        predictedThroughput: { low: 1600, high: 2000 },
+      }).remedy;
+    assert.equal(untried(0.8).alternatives[0].change, 'more processes on the idle cores');
+    assert.match(untried(0.8).change, /keep its result/);
+    assert.equal(untried(0.3).alternatives, undefined);
+    assert.ok(untried(0.3).predictedThroughput.high > 1900);
     // One that yielded more is the remedy.
     const more = of({ ...compile, share: 0.3 }, secondProcess(2));
     assert.equal(more.alternatives, undefined);
