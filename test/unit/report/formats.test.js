@@ -6,7 +6,9 @@ import { renderCapacityMarkdown } from '../../../dist/report/capacity/markdown.j
 import { renderComparisonCsv } from '../../../dist/report/compare/csv.js';
 import { renderComparisonMarkdown } from '../../../dist/report/compare/markdown.js';
 import { renderLoadCsv } from '../../../dist/report/csv.js';
+import { renderExplanationPage } from '../../../dist/report/explain/html.js';
 import { renderExplanationMarkdown } from '../../../dist/report/explain/markdown.js';
+import { formatExplanationText } from '../../../dist/report/explain/text.js';
 import { renderJunit } from '../../../dist/report/junit.js';
 import { renderLabMarkdown } from '../../../dist/report/lab/markdown.js';
 import { renderLoadMarkdown } from '../../../dist/report/markdown.js';
@@ -79,6 +81,16 @@ describe('Markdown', () => {
     const explained = renderExplanationMarkdown(explanations.nagle());
     assert.match(explained, /^### Limit: confirmed `nagle-delayed-ack`$/m);
     assert.match(explained, /^To get more: /m);
+    const several = explanations.nagle();
+    const predictedThroughput = { low: 1500, high: 1900 };
+    several.remedy.alternatives = [{ change: 'less work', predictedThroughput }];
+    assert.match(
+      renderExplanationMarkdown(several),
+      /^To get more: .*; or: less work \(predicted: 1,500 to 1,900 req\/s\)$/m,
+    );
+    const text = formatExplanationText(several, { color: false, width: 100, notes: [] });
+    assert.match(text, /^ {2}or: less work → 1,500 to 1,900 req\/s$/m);
+    assert.match(renderExplanationPage(several), /Or: less work.*1,500 to 1,900/);
     assert.match(renderLabMarkdown(studied()), /^### .+$/m);
   });
 
