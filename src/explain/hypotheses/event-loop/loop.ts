@@ -86,7 +86,9 @@ export const detectEventLoopCpu: Detector = (metrics) => {
   const { loop, throughput, maxConcurrency } = metrics;
   const limit = 'event-loop-cpu';
   if (!loop) return null;
-  const running = loop.run + loop.queued + loop.stolen;
+  // During a collection the thread also waits for the collector's other threads.
+  const collecting = Math.min(loop.waiting, computeGarbageShare(metrics) * loop.busy);
+  const running = loop.run + loop.queued + loop.stolen + collecting;
   if (running < SATURATED) {
     return { limit, why: `the main thread is on a core ${share(loop.run)} of the time` };
   }

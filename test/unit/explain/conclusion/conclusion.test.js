@@ -310,6 +310,9 @@ describe('the remedy', () => {
     const [alone, cut] = [around(1440, 2160), around(1440, 2100)];
     assert.deepEqual(of({ 'event-loop-cpu': { low: 1.2, high: 2.1 } }), cut);
     assert.deepEqual(of({ 'event-loop-cpu': { low: 0.7, high: 2.1 } }), cut);
+    // A new process yields more later, as far as was predicted.
+    const { high: later } = printed(1440, 2500);
+    assert.equal(of({ 'event-loop-cpu': { low: 1.2, high: 2.5 } })[1], Math.round(later));
     // The range is symmetric around the measured ratio.
     assert.deepEqual(of({ logging: { low: 1.2, high: 2.1 } }), alone);
     // The measured ratio is not cut off, though the intervals overlap.

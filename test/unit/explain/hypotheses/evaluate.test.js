@@ -574,3 +574,13 @@ test('resumed sessions are predicted to change nothing where most handshakes res
   assert.ok(resumed(1000, 0).high > 1.5);
   assert.ok(resumed(20, 1000).high < 1.2);
 });
+
+test('a loop that waits for the threads of the garbage collector is busy with the collection', () => {
+  const busy = (young) =>
+    evaluate('event-loop-cpu', (metrics) => {
+      Object.assign(metrics.loop, { busy: 1, run: 0.75, queued: 0.05, stolen: 0, waiting: 0.17 });
+      metrics.base.inside.gc = { ...metrics.base.inside.gc, young };
+    }).hypothesis;
+  assert.ok(busy(0.28));
+  assert.equal(busy(0.01), undefined);
+});
