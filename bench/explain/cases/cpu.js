@@ -94,7 +94,7 @@ export const cpu = [
   {
     name: 'write-sync',
     flags: ['-c', '20'],
-    expected: ['event-loop-sync-wait', 'disk'],
+    expected: ['synchronous-writes', 'event-loop-sync-wait', 'disk'],
     because:
       'a write that blocks for 15 ms for each request: 1 / 15 ms = 66/s; CPU some 3 %, the loop is always busy',
     remedy: { change: 'an asynchronous write: 4 threads / 15 ms', env },
