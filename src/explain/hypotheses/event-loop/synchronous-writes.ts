@@ -1,9 +1,10 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
+import type { Range } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
-import { computeGain, type Detector, scale } from '../hypothesis.js';
+import { computeDominantGain, computeGain, type Detector, scale } from '../hypothesis.js';
 import { UNBOUNDED_GAIN } from '../machine/threadpool.js';
 import { predictBusyLoop } from './loop.js';
-import { buildLoopEvidence, SATURATED } from './loop-capacity.js';
+import { buildLoopEvidence, computeGarbageShare, SATURATED } from './loop-capacity.js';
 
 /** Minimum share of the loop's busy time in synchronous writes at which they are a limit. */
 const MIN_SHARE = 0.15;
@@ -54,15 +55,26 @@ export const detectSynchronousWrites: Detector = (metrics) => {
     },
     remedy: {
       change: describeRemedy(files.flushes, size),
-      // Flushes off the loop still take the disk, and a core for a part of their time.
-      predictedThroughput: scale(
-        computeGain(part, files.flushes > 0 ? 0.65 : 0.8, 1.05),
-        throughput,
-      ),
+      predictedThroughput: scale(predictWithoutWrites(metrics, files, part), throughput),
       nextLimit: 'event-loop-cpu',
     },
   };
 };
+
+/** Minimum share of the loop's time from which on the writes are most of it. */
+const MIN_DOMINANT_SHARE = 0.5;
+
+/** Predicts the gain without the writes; where each writes a whole state, also without what puts that together. */
+function predictWithoutWrites(metrics: Metrics, files: Files, part: number): Range {
+  // Flushes off the loop still take the disk, and a core for a part of their time.
+  const { low, high } = computeGain(part, files.flushes > 0 ? 0.65 : 0.8, 1.05);
+  const isWhole = files.bytes >= LARGE_WRITE_BYTES * files.writes;
+  if (!isWhole || part < MIN_DOMINANT_SHARE) return { low, high };
+  return {
+    low,
+    high: Math.max(high, computeDominantGain(part, computeGarbageShare(metrics)).high),
+  };
+}
 
 type Files = NonNullable<Metrics['base']['inside']>['files'];
 

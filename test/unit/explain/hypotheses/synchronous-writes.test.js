@@ -25,6 +25,12 @@ describe('synchronous writes', () => {
     assert.ok(low < 1000 && 1000 < high, `${low} to ${high}`);
   });
 
+  test('of a whole state are predicted to take what puts it together with them', () => {
+    const gain = (bytes) =>
+      write({ writes: 400, bytes, share: 0.85 }).hypothesis.remedy.predictedThroughput.high / 400;
+    assert.ok(gain(4e7) > 2 * gain(4e4), `${gain(4e7)} ${gain(4e4)}`);
+  });
+
   test('that wait for the disk are the cause of a loop that waits', () => {
     const { hypothesis } = write({ writes: 400, flushes: 400, bytes: 4e4, share: 0.9 }, 0.8);
     assert.equal(hypothesis.causeOf, 'event-loop-sync-wait');
