@@ -2,6 +2,7 @@
 //
 //   npm run bench -- explain [--case NAME]... [--blind] [--repeat 3] [--budget 60s] [--add FOLDER]... [--no-doctor] [--list]
 //
+// A table has a section for each version of Node.js that ran the suite.
 // --blind runs only the cases of cases/blind.js, --no-doctor leaves clinic doctor's rules out. ../results/explain.md has a table of these and one of all others; a run
 // replaces a table only if it contains all its cases.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -23,6 +24,7 @@ import { runTrial } from './trial.js';
 
 /** The reason for a case without trials if only earlier runs count and none contains it. */
 const NOT_RUN = 'not run yet';
+const ownMajor = process.versions.node.split('.')[0];
 /** The frameworks of the services, whose versions are told. */
 const FRAMEWORKS = ['express', 'fastify', 'koa'];
 
@@ -125,9 +127,8 @@ function buildSections(results) {
   return Object.entries(tables).flatMap(([name, benches]) => {
     const own = ran.filter(({ bench }) => benches.includes(bench));
     if (own.length < benches.length) return [];
-    return [
-      { name, lines: [...formatResultTable(own), '', ...formatSummary(own)], used: FRAMEWORKS },
-    ];
+    const lines = [...formatResultTable(own), '', ...formatSummary(own)];
+    return [{ name: `${name}, Node ${ownMajor}`, lines, used: FRAMEWORKS }];
   });
 }
 
