@@ -1,10 +1,10 @@
 // The suite `explain`: `millrace explain` on services whose limit is known; see BENCHMARKING.md.
 //
-//   npm run bench -- explain [--case NAME]... [--blind] [--repeat 3] [--budget 60s] [--add FOLDER]... [--no-doctor] [--list]
+//   npm run bench -- explain [--case NAME]... [--blind] [--repeat 3] [--budget 60s] [--add FOLDER]... [--no-doctor]
+//                            [--list]
 //
-// A table has a section for each version of Node.js that ran the suite.
-// --blind runs only the cases of cases/blind.js, --no-doctor leaves clinic doctor's rules out. ../results/explain.md has a table of these and one of all others; a run
-// replaces a table only if it contains all its cases.
+// --blind runs only the cases of cases/blind.js, --no-doctor leaves clinic doctor's rules out. ../results/explain.md has a
+// section for each table of cases.js and each version of Node.js; a run replaces one only if it contains all its cases.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,13 @@
 import type { Range } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiments/types.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
-import { computeDominantGain, type Hypothesis, scale, widen } from '../hypotheses/hypothesis.js';
+import {
+  computeDominantGain,
+  type Hypothesis,
+  MIN_DOMINANT_SHARE,
+  scale,
+  widen,
+} from '../hypotheses/hypothesis.js';
 import type { Findings } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { findWorkingProcesses } from '../metrics/derive.js';
@@ -220,9 +226,6 @@ function predictWithoutFunction(hot: HotFunction, { metrics }: Findings): Range 
   const garbage = (gc * hot.share) / Math.max(0.05, 1 - gc);
   return scale(computeDominantGain(hot.share, garbage), throughput);
 }
-
-/** Minimum share of the time from which on a function, or a call, is most of it. */
-const MIN_DOMINANT_SHARE = 0.5;
 
 /** Predicts throughput without the bound of the reference server, at the level of all blocks, without the probe. */
 function predictUncapped(chosen: Hypothesis, found: Findings): Range | null {

@@ -65,10 +65,13 @@ const MAX_SHARE_ERROR = 0.02;
 /** Minimum rest of the time: below it only what a server can serve that does nothing bounds a prediction. */
 const MIN_REST = 0.001;
 
+/** Minimum share of the loop's time from which on work is most of it. */
+export const MIN_DOMINANT_SHARE = 0.5;
+
 /**
  * Computes the gain in throughput of a busy loop without the work that takes most of its time.
  *
- * @param share share of the time that a profile attributes to the work, 0.5 or more
+ * @param share share of the time that a profile attributes to the work, `MIN_DOMINANT_SHARE` or more
  * @param garbage further share for the garbage of that work
  */
 export function computeDominantGain(share: number, garbage = 0): Range {

@@ -6,7 +6,14 @@ import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
 import { predictBusyLoop } from '../event-loop/loop.js';
 import { buildLoopEvidence, SATURATED } from '../event-loop/loop-capacity.js';
-import { computeDominantGain, computeGain, type Detector, scale, widen } from '../hypothesis.js';
+import {
+  computeDominantGain,
+  computeGain,
+  type Detector,
+  MIN_DOMINANT_SHARE,
+  scale,
+  widen,
+} from '../hypothesis.js';
 
 /** Time of the loop to accept and close a connection in Node.js, ms. */
 const CONNECTION_MS = { low: 0.02, high: 0.15 };
@@ -185,9 +192,6 @@ function findUnpooledCall({ base, throughput }: Metrics): OutboundView | null {
     null,
   );
 }
-
-/** Minimum share of the loop's time from which on opening connections is most of it. */
-const MIN_DOMINANT_SHARE = 0.5;
 
 /** Predicts the gain of kept connections from the share of the loop's time that a profile attributes to opening them. */
 function predictWithoutOpening(part: number): Range {

@@ -92,12 +92,12 @@ function predictP99({ base, responseMs }: Metrics, { longestMs }: Stalls): Range
 function predictWithoutStalls(metrics: Metrics, part: number, isPeriodic: boolean): Range {
   const { low, high } = computeGain(part, MEASURED_STALL_SHARE.low, MEASURED_STALL_SHARE.high);
   const garbage = isPeriodic ? computeGarbageShare(metrics) : 0;
-  if (part >= MIN_DOMINANT_SHARE) return { low, high: computeDominantGain(part, garbage).high };
+  if (part >= MIN_UNCERTAIN_SHARE) return { low, high: computeDominantGain(part, garbage).high };
   return { low, high: Math.max(high, computeGain(part + garbage, 1, 1).high) };
 }
 
 /** Minimum share of the loop's time in stalls at which the rest is too small to be known well. */
-const MIN_DOMINANT_SHARE = 0.9;
+const MIN_UNCERTAIN_SHARE = 0.9;
 
 /** The probe's label of a long callback that no request caused. */
 const NOT_A_REQUEST = 'not a request';

@@ -7,6 +7,7 @@ import {
   computeGain,
   type Detector,
   type Hypothesis,
+  MIN_DOMINANT_SHARE,
   scale,
 } from '../hypothesis.js';
 import { UNBOUNDED_GAIN } from '../machine/threadpool.js';
@@ -94,9 +95,6 @@ function predictWithoutBufferedLog(metrics: Metrics, part: number): Range {
   if (part + garbage < MIN_DOMINANT_SHARE) return { low, high };
   return { low, high: Math.max(high, computeDominantGain(part, garbage).high) };
 }
-
-/** Minimum share of the loop's time from which on logging with its garbage is most of it. */
-const MIN_DOMINANT_SHARE = 0.5;
 
 /** Predicts the gain without logging. A profile includes formatting; without one only the writes are measured. */
 function predictWithoutLog({ loopTime }: Metrics, part: number): Range {

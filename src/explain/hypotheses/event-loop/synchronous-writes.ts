@@ -1,7 +1,13 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
-import { computeDominantGain, computeGain, type Detector, scale } from '../hypothesis.js';
+import {
+  computeDominantGain,
+  computeGain,
+  type Detector,
+  MIN_DOMINANT_SHARE,
+  scale,
+} from '../hypothesis.js';
 import { UNBOUNDED_GAIN } from '../machine/threadpool.js';
 import { predictBusyLoop } from './loop.js';
 import { buildLoopEvidence, computeGarbageShare, SATURATED } from './loop-capacity.js';
@@ -60,9 +66,6 @@ export const detectSynchronousWrites: Detector = (metrics) => {
     },
   };
 };
-
-/** Minimum share of the loop's time from which on the writes are most of it. */
-const MIN_DOMINANT_SHARE = 0.5;
 
 /** Predicts the gain without the writes; where each writes a whole state, also without what puts that together. */
 function predictWithoutWrites(metrics: Metrics, files: Files, part: number): Range {
