@@ -3,9 +3,9 @@ import type { Range } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
-import { buildLoopEvidence } from '../event-loop/loop-capacity.js';
 import { parsePort, predictQueueing } from '../event-loop/queue.js';
 import { type Hypothesis, widen } from '../hypothesis.js';
+import { buildPoolEvidence } from './pool-evidence.js';
 import { predictWithPool, proposeConnections, SECOND_POOL_GAIN } from './pool-prediction.js';
 
 /** Range of the ratio of requests served at a time to connections at which the two match. */
@@ -61,16 +61,7 @@ function describeHeldPool(
     arithmetic: [
       `${count(max)} connections / ${rate(throughput)} req/s = ${time(heldMs)} of a connection per request; a single request takes ${time(singleMs)} in all`,
     ],
-    evidence: [
-      { what: `connections to ${origin}`, value: max, unit: 'sockets', source: 'sockets' },
-      {
-        what: 'connections waiting for a response',
-        value: answering / max,
-        unit: '1',
-        source: 'probe',
-      },
-      ...buildLoopEvidence(metrics),
-    ],
+    evidence: buildPoolEvidence(metrics, origin, max, answering / max),
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
@@ -101,11 +92,7 @@ function describeLeasedPool(
       `${rate(throughput)} req/s x ${time(singleMs)} for a single request = ${((throughput * singleMs) / 1000).toFixed(1)} at a time, with ${count(max)} connections`,
       `${count(max)} connections / ${rate(throughput)} req/s = ${time(each)} of a connection per request, of which the responses take ${time((asked.answering * 1000) / throughput)}`,
     ],
-    evidence: [
-      { what: `connections to ${asked.origin}`, value: max, unit: 'sockets', source: 'sockets' },
-      { what: 'connections waiting for a response', value: inUse, unit: '1', source: 'probe' },
-      ...buildLoopEvidence(metrics),
-    ],
+    evidence: buildPoolEvidence(metrics, asked.origin, max, inUse),
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {

@@ -14,6 +14,7 @@ import {
 } from '../event-loop/queue.js';
 import type { Detector, Hypothesis } from '../hypothesis.js';
 import { findLeasedPool } from './leased-pool.js';
+import { buildPoolEvidence } from './pool-evidence.js';
 import { predictWithPool, proposeConnections, SECOND_POOL_GAIN } from './pool-prediction.js';
 import { describeSaturatedProgram } from './saturated-program.js';
 
@@ -86,20 +87,7 @@ function describeConnectionPool(
           ]
         : []),
     ],
-    evidence: [
-      { what: `connections to ${peer}`, value: max, unit: 'sockets', source: 'sockets' },
-      ...(inUse === null
-        ? []
-        : [
-            {
-              what: 'connections waiting for a response',
-              value: inUse,
-              unit: '1',
-              source: 'probe',
-            },
-          ]),
-      ...buildLoopEvidence(metrics),
-    ],
+    evidence: buildPoolEvidence(metrics, peer, max, inUse),
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {

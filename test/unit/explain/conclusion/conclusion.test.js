@@ -207,6 +207,23 @@ describe('the remedy', () => {
     assert.equal(of('gzip', 1.4).alternatives, undefined);
   });
 
+  test('of handshakes with an RSA key has a smaller key as another change', () => {
+    const of = (rsaBits, ratio) => {
+      const metrics = buildHealthyMetrics();
+      metrics.sample = { ...metrics.sample, rsaBits };
+      const [tried] = secondProcess(ratio);
+      const experiments = [{ ...tried, name: 'tls resumed' }];
+      return drawConclusion({ limit: 'tls-handshake', metrics, experiments }).remedy.alternatives;
+    };
+    const [{ change, predictedThroughput }] = of(4096, 2);
+    assert.match(change, /P-256 in place of RSA 4096/);
+    assert.ok(predictedThroughput.low < 2000 && 3000 < predictedThroughput.high);
+    // Less throughput than now is not predicted, but for the variation of runs.
+    assert.ok(of(4096, 1.15)[0].predictedThroughput.low >= printed(1000, 1000).low);
+    assert.equal(of(4096, 1), undefined);
+    assert.equal(of(null, 2), undefined);
+  });
+
   test('of a busy loop refers to the median of all blocks, not to the first one', () => {
     const metrics = buildHealthyMetrics();
     const of = (busy) => {
