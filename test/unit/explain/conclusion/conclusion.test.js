@@ -218,8 +218,9 @@ describe('the remedy', () => {
     const [{ change, predictedThroughput }] = of(4096, 2);
     assert.match(change, /P-256 in place of RSA 4096/);
     assert.ok(predictedThroughput.low < 2000 && 3000 < predictedThroughput.high);
-    // Less throughput than now is not predicted, but for the variation of runs.
-    assert.ok(of(4096, 1.15)[0].predictedThroughput.low >= printed(1000, 1000).low);
+    // Less throughput than now is not predicted.
+    const { low } = of(4096, 1.15)[0].predictedThroughput;
+    assert.ok(low >= 1000, `${low}`);
     assert.equal(of(4096, 1), undefined);
     assert.equal(of(null, 2), undefined);
   });
