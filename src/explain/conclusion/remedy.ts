@@ -64,9 +64,11 @@ function addFunction(change: string, found: Findings, hot: HotFunction | null): 
   if (chosen?.limit !== 'event-loop-cpu') return change;
   const larger = describeLargestActivity(found.hotFunctions, hot);
   if (!hot) return larger ? `${larger}; ${change}` : change;
-  const without = isLimitedByLoad(chosen, found)
-    ? ''
-    : ` (without it: ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s)`;
+  // Where that is the remedy, its predicted range follows.
+  const without =
+    isHotFunctionRemedy(chosen, found) || isLimitedByLoad(chosen, found)
+      ? ''
+      : ` (without it: ${rate(computeWithoutFunction(hot, metrics.throughput))} req/s)`;
   const all = hot === found.dominantCall ? describeCallees(found) : '';
   const part = `${share(hot.share)}${larger ? '' : " of the loop's time"}${all}`;
   const own = `${formatFunction(hot)} takes ${part}${without}; ${change}`;

@@ -114,13 +114,17 @@ export function createDegradesOverTimeDetector(
   };
 }
 
+/** Minimum weight where a restart was tried: its outcome decides, however little the cost grew within the blocks. */
+const RESTARTED_WEIGHT = 0.75;
+
 /** Computes the weight: an uncertain gain of a second process has to be confirmed by a restart to count as a cause. */
 function computeWeight(
   ratio: number,
   secondProcessGain: number | null,
   isRestartTried: boolean,
 ): number {
-  if (secondProcessGain === null) return Math.min(0.98, 0.3 + (ratio - 1) / 2);
+  if (secondProcessGain === null)
+    return Math.min(0.98, Math.max(isRestartTried ? RESTARTED_WEIGHT : 0, 0.3 + (ratio - 1) / 2));
   return secondProcessGain > MAX_PARALLEL_GAIN || isRestartTried ? 0.98 : 0.75;
 }
 

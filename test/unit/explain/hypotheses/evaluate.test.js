@@ -463,6 +463,12 @@ describe('degrades-over-time', () => {
     assert.ok(predictions['second process'].high > 6.5);
   });
 
+  test('counts as a cause once a restart was tried, though the cost of an old server grows little', () => {
+    const costs = [0.5, 0.52, 0.55, 0.58, 0.6, 0.62, 0.65, 0.68, 0.7];
+    assert.ok(evaluateCosts(costs, null).weight < 0.6);
+    assert.ok(evaluateCosts(costs, null, { requests: 500, cpuMs: 0.12 }).weight >= 0.6);
+  });
+
   test('requires an effect of the restart if only a second process is evidence', () => {
     const costs = [0.5, 0.5, 0.52, 0.53, 0.52, 0.54, 0.55, 0.55, 0.56];
     const { predictions } = evaluateCosts(costs, 2.35);
