@@ -54,7 +54,10 @@ export function findMissingDatabase(kind) {
   return kind === undefined || KINDS[kind].program() !== null ? null : `no ${kind} is installed`;
 }
 
-/** Runs `use` with the case, whose environment has DATABASE_PORT while its database is there. */
+/**
+ * Runs `use` with the case, whose environment has DATABASE_PORT while its database is there, and DATABASE_FOLDER, which
+ * has PostgreSQL's Unix socket.
+ */
 export async function withDatabase(bench, directory, use) {
   if (bench.database === undefined) return use(bench);
   const kind = KINDS[bench.database];
@@ -77,7 +80,10 @@ export async function withDatabase(bench, directory, use) {
     child.stdout.resume();
     child.stderr.resume();
     await waitForPort(port);
-    return await use({ ...bench, env: { ...bench.env, DATABASE_PORT: `${port}` } });
+    return await use({
+      ...bench,
+      env: { ...bench.env, DATABASE_PORT: `${port}`, DATABASE_FOLDER: folder },
+    });
   } finally {
     if (child) {
       end(child, 'SIGKILL');

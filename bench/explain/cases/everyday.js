@@ -15,6 +15,18 @@ export const everyday = [
     remedy: { change: 'an index', env, of: [] },
   },
   {
+    name: 'orders-socket',
+    service: 'stores/orders-index',
+    database: 'postgres',
+    env: { BY_UNIX_SOCKET: '1' },
+    flags: closed,
+    expected: ['saturated-dependency'],
+    partly: ['outbound-pool'],
+    because:
+      'the same query through a Unix socket, whose other end cannot be seen: the database’s CPU time follows the requests',
+    remedy: { change: 'an index', env, of: [] },
+  },
+  {
     name: 'report-pool',
     service: 'stores/report-pool',
     database: 'postgres',

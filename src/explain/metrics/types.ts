@@ -5,7 +5,14 @@ import type { SampleResponse } from '../target/sample-request.js';
 /** Measurements that are taken before the experiments. */
 export type Observations = Pick<
   Metrics,
-  'base' | 'single' | 'sample' | 'unknownPath' | 'idleShare' | 'identityBytes' | 'overload'
+  | 'base'
+  | 'single'
+  | 'sample'
+  | 'unknownPath'
+  | 'idleShare'
+  | 'idleOthers'
+  | 'identityBytes'
+  | 'overload'
 >;
 
 /** Use of the machine, averaged over several blocks. */
@@ -78,6 +85,8 @@ export interface Metrics {
   machine: MachineUse | null;
   /** Share of a core that the busiest serving loop used before the load. */
   idleShare: number | null;
+  /** Cores that other programs on the machine used before the load. */
+  idleOthers: number | null;
   sockets: SocketStats | null;
   /** URL that the server answers with 404; `null` if it answers every path alike. */
   unknownPath: string | null;

@@ -92,6 +92,7 @@ export async function measureBaseline(
     sample,
     unknownPath,
     idleShare,
+    idleOthers: idleView?.cpu.others ?? null,
     identityBytes,
     overload,
   };

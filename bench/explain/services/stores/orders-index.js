@@ -1,9 +1,10 @@
-// The last orders of a customer, in PostgreSQL; the column of the customer has no index.
+// The last orders of a customer, in PostgreSQL, by TCP or a Unix socket; the column of the customer has no index.
 import { createServer } from 'node:http';
 import pg from 'pg';
 
 const port = Number(process.env.DATABASE_PORT);
-const pool = new pg.Pool({ host: '127.0.0.1', port, user: 'postgres', max: 10 });
+const host = process.env.BY_UNIX_SOCKET === '1' ? process.env.DATABASE_FOLDER : '127.0.0.1';
+const pool = new pg.Pool({ host, port, user: 'postgres', max: 10 });
 await pool.query(
   `create table if not exists orders(id serial primary key, customer int, total numeric, note text)`,
 );

@@ -81,7 +81,11 @@ export function createDegradesOverTimeDetector(
       limit,
       ...(busy && { causeOf: 'event-loop-cpu' as const }),
       // The machine drifts too, but less.
-      weight: computeWeight(ratio, secondProcessGain, afterRestart !== null),
+      weight: computeWeight(
+        ratio,
+        secondProcessGain,
+        afterRestart && afterRestart.cpuMs / last.cpuMs,
+      ),
       sentence: `the cost of a request grows: from ${time(first.cpuMs)} to ${time(last.cpuMs)} of CPU within ${rate(last.requests - first.requests)} requests. Each request adds to something that later requests go through.`,
       arithmetic: [
         `${time(slope * 1000)} more per 1,000 requests, over ${blocks.length} blocks of the same load`,
@@ -114,18 +118,24 @@ export function createDegradesOverTimeDetector(
   };
 }
 
-/** Minimum weight where a restart was tried: its outcome decides, however little the cost grew within the blocks. */
+/** Minimum weight where a request costs less after a restart, however little its cost grew within the blocks. */
 const RESTARTED_WEIGHT = 0.75;
 
-/** Computes the weight: an uncertain gain of a second process has to be confirmed by a restart to count as a cause. */
+/**
+ * Computes the weight: an uncertain gain of a second process has to be confirmed by a restart to count as a cause.
+ *
+ * @param restartRatio cost after a restart as a ratio to that before; `null` if it was not tried
+ */
 function computeWeight(
   ratio: number,
   secondProcessGain: number | null,
-  isRestartTried: boolean,
+  restartRatio: number | null,
 ): number {
-  if (secondProcessGain === null)
-    return Math.min(0.98, Math.max(isRestartTried ? RESTARTED_WEIGHT : 0, 0.3 + (ratio - 1) / 2));
-  return secondProcessGain > MAX_PARALLEL_GAIN || isRestartTried ? 0.98 : 0.75;
+  if (secondProcessGain === null) {
+    const helped = restartRatio !== null && restartRatio <= MAX_RESTART_RATIO;
+    return Math.min(0.98, Math.max(helped ? RESTARTED_WEIGHT : 0, 0.3 + (ratio - 1) / 2));
+  }
+  return secondProcessGain > MAX_PARALLEL_GAIN || restartRatio !== null ? 0.98 : 0.75;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { MachineUse, Metrics } from '../../metrics/types.js';
 import type { OutsideView } from '../../observe/types.js';
 import { deriveLoopLimit, SATURATED } from '../event-loop/loop-capacity.js';
 import { type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
+import { computeUnseenCores } from '../outbound/unseen-programs.js';
 
 /**
  * Whether the loop is ready to run but has no core for a good part of the time. Loops that mostly wait do not count.
@@ -89,6 +90,10 @@ export const detectNoisyMachine: Detector = (metrics) => {
   if (free) return { limit, why: free };
   // What the service calls on this machine is no noise: it is there because of the load.
   const foreign = cpu.others - cpu.dependencies;
+  if (computeUnseenCores(metrics) !== null) {
+    const why = `other processes use ${foreign.toFixed(2)} cores, in proportion to the requests: they work for the service`;
+    return { limit, why };
+  }
   if (foreign <= 0.3 || foreign <= cpu.self || !isStarved(loop)) {
     const called = cpu.dependencies > 0.05 ? 'that the service is not seen to call ' : '';
     return {

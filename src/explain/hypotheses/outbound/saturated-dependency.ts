@@ -79,26 +79,26 @@ export const detectSaturatedDependency: Detector = (metrics) => {
   };
 };
 
-function buildSaturatedProgram(metrics: Metrics, { program, why }: SaturatedProgram): Hypothesis {
-  const { peers, cores } = program;
+function buildSaturatedProgram(
+  metrics: Metrics,
+  { name, cores, busiestRun, why }: SaturatedProgram,
+): Hypothesis {
   const { throughput, unloadedLatencyMs, responseMs, maxConcurrency } = metrics;
   const alone = unloadedLatencyMs === null ? '' : `, ${time(unloadedLatencyMs)} alone`;
+  const what = `busiest thread of ${name} on a core`;
   return {
     limit: 'saturated-dependency',
-    weight: 0.96,
-    sentence: `a saturated dependency, not this service: ${program.program} (${peers[0]}) has no CPU time left: ${why}.`,
+    weight: busiestRun === null ? 0.8 : 0.96,
+    sentence: `a saturated dependency, not this service: ${name} has no CPU time left: ${why}.`,
     arithmetic: [
       `${cores.toFixed(2)} cores / ${rate(throughput)} req/s = ${time((cores * 1000) / Math.max(1e-6, throughput))} of its CPU time per request`,
       `a request takes ${time(responseMs)} with ${count(Math.max(0, maxConcurrency - 1))} others in flight${alone}`,
     ],
     evidence: [
-      { what: `CPU of ${program.program}`, value: cores, unit: 'cores', source: 'proc' },
-      {
-        what: `busiest thread of ${program.program} on a core`,
-        value: program.busiestThread.run,
-        unit: '1',
-        source: 'proc',
-      },
+      { what: `CPU of ${name}`, value: cores, unit: 'cores', source: 'proc' },
+      ...(busiestRun === null
+        ? []
+        : [{ what, value: busiestRun, unit: '1', source: 'proc' as const }]),
       ...buildLoopEvidence(metrics),
     ],
     isLocated: true,
@@ -106,7 +106,7 @@ function buildSaturatedProgram(metrics: Metrics, { program, why }: SaturatedProg
     // A second process of the server calls the same program.
     predictions: { ...predictQueueing(metrics), 'second process': { low: 0.85, high: 1.2 } },
     remedy: {
-      change: `less work for ${program.program} per request (an index, a smaller query, a cache, calls in batches), or more cores for it; no other change to this service helps`,
+      change: `less work for ${name} per request (an index, a smaller query, a cache, calls in batches), or more cores for it; no other change to this service helps`,
       predictedThroughput: null,
       nextLimit: null,
     },

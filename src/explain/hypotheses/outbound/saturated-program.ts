@@ -1,14 +1,18 @@
 import { isIP } from 'node:net';
 import { plural, share } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { LocalDependency, OutboundView } from '../../observe/types.js';
 import { SATURATED } from '../event-loop/loop-capacity.js';
 import { hasQueue, parsePort } from '../event-loop/queue.js';
+import { computeUnseenCores, SAME_COST } from './unseen-programs.js';
 
 /** A program that the server calls on this machine, and that has no CPU time left for more calls. */
 export interface SaturatedProgram {
-  program: LocalDependency;
+  /** Its name, and where it listens. */
+  name: string;
+  cores: number;
+  /** Share of the time that its busiest thread is on a core; `null` if its connections are not known. */
+  busiestRun: number | null;
   /** What it uses. */
   why: string;
 }
@@ -16,9 +20,7 @@ export interface SaturatedProgram {
 /** Describes a saturated program as the reason for which another limit is ruled out; `null` if there is none. */
 export function describeSaturatedProgram(metrics: Metrics): string | null {
   const saturated = findSaturatedProgram(metrics);
-  if (saturated === null) return null;
-  const { program, why } = saturated;
-  return `${program.program} (${program.peers[0]}) has no CPU time left: ${why}`;
+  return saturated && `${saturated.name} has no CPU time left: ${saturated.why}`;
 }
 
 /**
@@ -32,22 +34,34 @@ export function findSaturatedProgram(metrics: Metrics): SaturatedProgram | null 
   for (const program of programs.toSorted((a, b) => b.cores - a.cores)) {
     const why = describeUsedCores(program, metrics) ?? describeBusiestThread(program);
     if (why !== null && worksForRequests(program, metrics) && isWaitedFor(program, metrics)) {
-      return { program, why };
+      const { peers, cores, busiestThread } = program;
+      const name = `${program.program} (${peers[0]})`;
+      return { name, cores, busiestRun: busiestThread.run, why };
     }
   }
-  return null;
+  return findUnseenProgram(metrics);
 }
+
+/** Finds a program to which no connection is known, though it takes the cores for the requests. */
+function findUnseenProgram(metrics: Metrics): SaturatedProgram | null {
+  const cores = computeUnseenCores(metrics);
+  const why = cores === null ? null : describeFullMachine(cores, metrics);
+  return cores === null || why === null ? null : { name: UNSEEN, cores, busiestRun: null, why };
+}
+
+const UNSEEN = 'a program without a visible connection (in a container, or behind a Unix socket)';
 
 /** Minimum share of the machine's cores that a program uses if it is what takes them. */
 const MIN_CORES_SHARE = 0.3;
 /** Maximum of the idle cores, and minimum of the threads of the program that wait for one, if none is idle. */
 const [MAX_IDLE_CORES, MIN_QUEUED] = [0.3, 0.2];
 
-function describeUsedCores(
-  { cores, queued }: LocalDependency,
-  { machine }: Metrics,
-): string | null {
-  if (!machine || machine.cpu.idle > MAX_IDLE_CORES || queued < MIN_QUEUED) return null;
+function describeUsedCores({ cores, queued }: LocalDependency, metrics: Metrics): string | null {
+  return queued < MIN_QUEUED ? null : describeFullMachine(cores, metrics);
+}
+
+function describeFullMachine(cores: number, { machine }: Metrics): string | null {
+  if (!machine || machine.cpu.idle > MAX_IDLE_CORES) return null;
   const { cpu } = machine;
   const rest = cpu.others - cpu.dependencies;
   if (cores < Math.max(cpu.server, cpu.self, rest, MIN_CORES_SHARE * cpu.cores)) return null;
@@ -68,9 +82,6 @@ function describeBusiestThread({ cores, busiestThread }: LocalDependency): strin
   const waits = queued >= 0.1 ? `, and waits for one ${share(queued)}` : '';
   return `a thread of it is on a core ${share(run)} of the time${waits}`;
 }
-
-/** Range of a program's CPU time per request under load, relative to that of a single request, if it serves requests. */
-const SAME_COST: Range = { low: 0.4, high: 2.5 };
 
 /** Whether the program computes for the requests: about as much for each as for a single one. */
 function worksForRequests({ peers, cores }: LocalDependency, { single, throughput }: Metrics) {

@@ -401,8 +401,10 @@ describe('processes that serve nothing', () => {
       const [process] = metrics.base.outside.processes;
       const main = { ...process.main, pid: 101, tid: 101, run: 0.97 };
       metrics.base.outside.processes.push({ ...process, pid: 101, main });
-      const { base, single, sample, unknownPath, idleShare, identityBytes, overload } = metrics;
-      const seen = { base, single, sample, unknownPath, idleShare, identityBytes, overload };
+      const { base, single, sample, unknownPath, idleShare, idleOthers } = metrics;
+      const { identityBytes, overload } = metrics;
+      const known = { sample, unknownPath, idleShare, idleOthers, identityBytes, overload };
+      const seen = { base, single, ...known };
       const changed = deriveMetrics(seen);
       assert.equal(changed.loop.run, 0.3);
       return changed;
@@ -463,10 +465,11 @@ describe('degrades-over-time', () => {
     assert.ok(predictions['second process'].high > 6.5);
   });
 
-  test('counts as a cause once a restart was tried, though the cost of an old server grows little', () => {
+  test('counts as a cause once a restart helped, though the cost of an old server grows little', () => {
     const costs = [0.5, 0.52, 0.55, 0.58, 0.6, 0.62, 0.65, 0.68, 0.7];
     assert.ok(evaluateCosts(costs, null).weight < 0.6);
     assert.ok(evaluateCosts(costs, null, { requests: 500, cpuMs: 0.12 }).weight >= 0.6);
+    assert.ok(evaluateCosts(costs, null, { requests: 500, cpuMs: 0.66 }).weight < 0.6);
   });
 
   test('requires an effect of the restart if only a second process is evidence', () => {

@@ -106,6 +106,39 @@ describe('a program that the server calls on its machine', () => {
   });
 });
 
+describe('programs without a visible connection', () => {
+  /** Metrics of requests that queue while other programs use both cores, `aloneCores` of them for one request at a time. */
+  const evaluateBeside = (limit, { aloneCores = 1.6 / 50, idleOthers = 0.02, idle = 0.05 } = {}) =>
+    evaluate(limit, (metrics) => {
+      metrics.unloadedLatencyMs = 5;
+      metrics.idleOthers = idleOthers;
+      metrics.base.outside = { ...metrics.base.outside, dependencies: [] };
+      const cpu = { ...metrics.machine.cpu, cores: 2, others: aloneCores, dependencies: 0 };
+      metrics.single.outside = { ...metrics.single.outside, cpu };
+      metrics.machine.cpu = { ...cpu, server: 0.2, self: 0.05, others: 1.6, idle };
+      metrics.machine.minIdle = idle;
+      Object.assign(metrics.machine.loop, { run: 0.2, queued: 0.6 });
+      Object.assign(metrics.loop, { busy: 0.3, run: 0.2, queued: 0.6 });
+    });
+
+  test('are a saturated dependency if they take the cores in proportion to the requests', () => {
+    const { hypothesis } = evaluateBeside('saturated-dependency');
+    assert.match(hypothesis.sentence, /without a visible connection.* uses 1.60 of 2 cores/);
+    assert.match(evaluateBeside('noisy-machine').why, /in proportion to the requests/);
+  });
+
+  test('are noise if they compute without load, or as much for few requests as for many', () => {
+    for (const unrelated of [{ idleOthers: 1.5 }, { idleOthers: null }, { aloneCores: 1.6 }]) {
+      assert.equal(evaluateBeside('saturated-dependency', unrelated).hypothesis, undefined);
+      assert.match(evaluateBeside('noisy-machine', unrelated).hypothesis.sentence, /1.60 of 2/);
+    }
+  });
+
+  test('are no limit while a core is idle', () => {
+    assert.equal(evaluateBeside('saturated-dependency', { idle: 0.9 }).hypothesis, undefined);
+  });
+});
+
 describe('a lock in a dependency', () => {
   /** Requests of `aloneMs` with calls of 0.3 ms, which take 28 ms under load. */
   const lock = (limit, aloneMs, cores = 0.1) =>
