@@ -99,7 +99,12 @@ export async function runExplain(
     const otherPorts = draft.toCommand ? await subject.otherPorts() : [];
     const gaps = [
       ...capabilities.notObserved,
-      ...explainProbeAbsence(capabilities.isNode, subject, probe()),
+      // A probe whose process has ended did see the load.
+      ...explainProbeAbsence(
+        capabilities.isNode,
+        subject,
+        investigation.metrics.base.inside !== null || probe(),
+      ),
     ];
     const serverEnded = subject.endReason;
     const findings = await compareWithReference(investigation, subject, {

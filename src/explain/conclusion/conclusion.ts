@@ -16,7 +16,7 @@ import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { Evidence, ExperimentResult, Explanation } from '../result.js';
-import { hasOverlap } from './agreement.js';
+import { hasOverlap, isSupportedBy } from './agreement.js';
 import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 import { deriveRequestShares, describeHeaviestRequest } from './request-shares.js';
@@ -80,6 +80,7 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
       ...describeUnobserved(found),
       ...describeSteal(found),
       ...describeSteps(found),
+      ...describeUnconfirmed(found),
       ...describeOpenRivals(finding, found.experiments),
       ...describeUntestedHandshakes(finding, found.experiments),
       ...describeVariation(finding),
@@ -203,14 +204,18 @@ function describeSteal({ metrics: { machine }, finding: { chosen, also } }: Find
 }
 
 /** Describes changes of the throughput level within the baseline, whose means apply to neither level. */
-function describeSteps({ metrics }: Findings): string[] {
+function describeSteps({ metrics, noise }: Findings): string[] {
   const { series, durationMs } = metrics.base.load;
   const windowMs = durationMs / Math.max(1, series.length);
   const rates = series.map(({ completed }) => (completed * 1000) / windowMs);
-  return findChangePoints(rates).map(
-    ({ index, before, after }) =>
+  const isNoise = (before: number, after: number) =>
+    Math.max(before, after) < (1 + noise) * Math.min(before, after);
+  return findChangePoints(rates).flatMap(({ index, before, after }) => {
+    if (isNoise(before, after)) return [];
+    return [
       `why throughput changed from ${rate(before)} to ${rate(after)} req/s during the baseline, after ${time(index * windowMs)}`,
-  );
+    ];
+  });
 }
 
 /** Experiments on connections: they tell the cost of a handshake from that of a request. */
@@ -250,6 +255,19 @@ function describeVariation({ hiddenBy, also }: Finding): string[] {
   if (!varied) return [];
   const suspects = also.map(({ limit }) => limit).join(', ');
   return [`whether the limit is one of ${suspects}: ${varied}; repeat it on a quiet machine`];
+}
+
+/** Describes what would confirm a verdict without rivals, where no experiment changed throughput as it predicts. */
+function describeUnconfirmed({ finding, experiments, noise }: Findings): string[] {
+  const { status, chosen, rivals, hiddenBy } = finding;
+  if (status !== 'likely' || !chosen || rivals.length > 0 || hiddenBy) return [];
+  const isTried = experiments.some((it) => isSupportedBy(it, chosen, limitTolerance(noise)));
+  const why = isTried
+    ? 'the same load varies by as much as its experiment changed'
+    : 'no experiment here changes it';
+  return [
+    `a confirmation of ${chosen.limit}: its signs were measured, and ${why}; apply the remedy and see whether throughput changes`,
+  ];
 }
 
 /** Describes the rivals of the verdict that nothing contradicts, and what would tell them apart. */

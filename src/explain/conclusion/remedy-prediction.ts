@@ -253,6 +253,30 @@ export function predictMoreProcesses(chosen: Hypothesis, found: Findings): Range
   return predictRemediedThroughput(chosen, alone);
 }
 
+/** Minimum gain by idle cores at which other threads are worth their messages. */
+const MIN_CORES_GAIN = 1.2;
+/** Range of the part of the idle cores' time that other threads use. */
+const USED_CORES: Range = { low: 0.7, high: 1.05 };
+
+/**
+ * Predicts throughput where the same work is done in other threads: the loop has less to do, and the cores that the
+ * service uses or leaves idle bound what all threads serve. `null` where less work is not the remedy, or no core is idle.
+ */
+export function predictOtherThreads(chosen: Hypothesis, found: Findings): Range | null {
+  const { machine, throughput } = found.metrics;
+  const hot = isHotFunctionRemedy(chosen, found) ? findHotFunction(chosen, found) : null;
+  if (!hot || !machine || machine.cpu.server <= 0) return null;
+  const { server, idle } = machine.cpu;
+  const byCores = (server + idle) / server;
+  if (byCores < MIN_CORES_GAIN) return null;
+  const byLoop = predictWithoutFunction(hot, found);
+  const range = {
+    low: Math.max(throughput, Math.min(USED_CORES.low * byCores * throughput, byLoop.low)),
+    high: Math.min(USED_CORES.high * byCores * throughput, byLoop.high),
+  };
+  return predictAlternative(range, chosen, found);
+}
+
 /** Whether the prediction is large or wide enough to be compared with a server that does nothing. */
 export function exceedsReference(chosen: Hypothesis, found: Findings): boolean {
   const range = predictUncapped(chosen, found);

@@ -10,6 +10,7 @@ import {
   isHotFunctionRemedy,
   isLimitedByLoad,
   predictMoreProcesses,
+  predictOtherThreads,
   predictRemediedThroughput,
 } from './remedy-prediction.js';
 import type { Finding } from './verdict.js';
@@ -43,15 +44,21 @@ export function buildRemedy(
 }
 
 /** How the time of a function or of a call is saved. */
-const SAVING = 'do that less often, keep its result, or do it elsewhere (a worker thread)';
+const SAVING = 'do that less often, or keep its result if it serves again';
+
+/** How the same work is done beside the loop. */
+const IN_OTHER_THREADS =
+  'do it on the idle cores: in worker threads, or by the asynchronous form of the call, if it has one';
 
 /** Lists further changes for the same limit, each with its prediction. */
 function listAlternatives(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
+  const threads = predictOtherThreads(chosen, found);
   const processes = predictMoreProcesses(chosen, found);
   const tried = describeSecondProcess(chosen, found).replace('; ', ': ');
   const change = `more processes${tried || ' on the idle cores'}`;
   return [
     ...predictAlternatives(chosen, found),
+    ...(threads ? [{ change: IN_OTHER_THREADS, predictedThroughput: threads }] : []),
     ...(processes ? [{ change, predictedThroughput: processes }] : []),
   ];
 }

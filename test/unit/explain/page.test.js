@@ -44,6 +44,13 @@ describe('page', () => {
     ]);
   });
 
+  test('the distribution of response times marks a TCP timer unless its limit is ruled out', () => {
+    const explanation = nagle();
+    assert.match(renderExplanationPage(explanation), /40 ms: delayed ACK/);
+    explanation.ruledOut = [{ limit: 'nagle-delayed-ack', why: 'one segment per response' }];
+    assert.doesNotMatch(renderExplanationPage(explanation), /40 ms: delayed ACK/);
+  });
+
   test('the page leaves out empty parts', () => {
     assert.deepEqual(headings(renderExplanationPage(cannotTell())), [
       'Response times',

@@ -1,6 +1,6 @@
 import { count, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { isMonitoringCall, listOtherThreads } from '../../metrics/derive.js';
+import { findWorkingProcesses, isMonitoringCall, listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Detector } from '../hypothesis.js';
@@ -152,9 +152,17 @@ function describeAdmission(metrics: Metrics, permits: number, atThreads: boolean
   }
   return {
     weight,
-    sentence: `requests are serialized: something in the service or behind it admits ${admitted}`,
-    change: `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database`,
+    sentence: `requests are serialized: something ${describePlace(metrics, permits)} admits ${admitted}`,
+    change: `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database; or for a rate limit of ${rate(metrics.throughput)} req/s, which looks the same`,
   };
+}
+
+/** Describes where requests queue. Several processes would serve several requests if each had its own queue. */
+function describePlace({ base }: Metrics, permits: number): string {
+  const processes = findWorkingProcesses(base).length;
+  return permits < 1.5 && processes > 1
+    ? `that the ${processes} processes share (their parent, a database, a file)`
+    : 'in the service or behind it';
 }
 
 function describeThreads(metrics: Metrics, permits: number): Admission {

@@ -57,7 +57,7 @@ function describeHeldPool(
   return {
     limit: 'outbound-pool',
     weight: 0.65,
-    sentence: `a pool of ${plural(max, 'connection')} to ${origin}, all of them open but ${share(1 - answering / max)} idle: requests may keep one while they wait for something else, such as a second one of the same pool, and leave none to the others.`,
+    sentence: `a pool of ${plural(max, 'connection')} to ${origin}, all of them open but ${share(1 - answering / max)} idle: requests may keep one while they wait for something else, such as a second one of the same pool, and leave none to the others; or a rate limit before it admits so few.`,
     arithmetic: [
       `${count(max)} connections / ${rate(throughput)} req/s = ${time(heldMs)} of a connection per request; a single request takes ${time(singleMs)} in all`,
     ],
@@ -65,7 +65,7 @@ function describeHeldPool(
     unlisted: 'unchanged',
     predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
     remedy: {
-      change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)})`,
+      change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)}); if a rate limit admits the requests, raise that`,
       // It depends on what the requests wait for.
       predictedThroughput: null,
       nextLimit: 'event-loop-cpu',

@@ -54,7 +54,7 @@ export const WAITING = defineGroup('waiting inside', {
   },
   serialized: {
     title: 'Requests are serialized',
-    what: 'Something admits requests one at a time, or a few at a time: a mutex, p-limit, a queue, a lock in a database, a worker thread that computes.',
+    what: 'Something admits requests one at a time, or a few at a time: a mutex, p-limit, a queue, a lock in a database, a worker thread that computes. A rate limit that lets requests wait looks the same.',
     shows:
       "The loop is idle, the server's threads leave cores idle, throughput times the response time alone is about one (or one per thread other than the loop's that is always busy), and no pool or service explains the queue.",
     experiment:
@@ -62,6 +62,6 @@ export const WAITING = defineGroup('waiting inside', {
     formula: 'requests admitted at a time = throughput x response time alone',
     remedy: 'Search the code for what admits one request at a time.',
     detected: 'by its signature',
-    note: 'Found by elimination: explain measures how many requests are admitted at a time, not what admits them.',
+    note: 'Found by elimination: explain measures how many requests are admitted at a time, not what admits them. A rate limit admits the next request after a fixed time, so that a single client at a time waits for it too.',
   },
 });

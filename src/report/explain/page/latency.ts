@@ -1,3 +1,4 @@
+import type { LimitId } from '../../../explain/limits/ids.js';
 import type { Explanation } from '../../../explain/result.js';
 import { roundTime, share, time } from '../../../format/units.js';
 import { estimateLatencies } from '../../../statistics/durations.js';
@@ -13,19 +14,19 @@ import {
 } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
 
-/** Times of TCP timers that appear as peaks. */
-const TIMER_MARKS: ChartMark[] = [
-  { x: 40, label: '40 ms: delayed ACK', color: 'muted' },
-  { x: 200, label: '200 ms: retransmission', color: 'muted' },
-  { x: 1000, label: '1 s: SYN retransmission', color: 'muted' },
+/** Times of TCP timers that appear as peaks, each with the limit that requests wait for it at. */
+const TIMER_MARKS: (ChartMark & { limit: LimitId })[] = [
+  { x: 40, label: '40 ms: delayed ACK', color: 'muted', limit: 'nagle-delayed-ack' },
+  { x: 200, label: '200 ms: retransmission', color: 'muted', limit: 'packet-loss' },
+  { x: 1000, label: '1 s: SYN retransmission', color: 'muted', limit: 'listen-backlog' },
 ];
 
 const MAX_BINS = 60;
 /** Minimum ratio between the ends of the time axis. */
 const MIN_SPAN = 6;
 
-/** Renders the distribution of response times, with the times of TCP timers. */
-export function renderLatency({ load }: Explanation): Markup | null {
+/** Renders the distribution of response times, with the times of the TCP timers that were not ruled out. */
+export function renderLatency({ load, ruledOut }: Explanation): Markup | null {
   const { latencyMs, histograms } = load;
   const bins = buildLogBins(estimateLatencies([histograms]), MAX_BINS);
   const [first, last] = [bins[0], bins.at(-1)];
@@ -35,12 +36,12 @@ export function renderLatency({ load }: Explanation): Markup | null {
   return renderChart({
     title: 'Distribution of response times',
     caption:
-      'Share of the requests by latency. A peak at a marked TCP timer means that requests wait for that timer. Logarithmic scale of time.',
+      'Share of the requests by latency. Requests in a peak at a marked TCP timer may wait for that timer. Logarithmic scale of time.',
     summary: `Response times: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, maximum ${formatStatistic(latencyMs, 'max')}.`,
     x: { scale: x, ticks: listDecades(x), label: roundTime },
     y: { scale: y, ticks: listMultiples(y), label: share },
     content: bins.filter((bin) => bin.share > 0).map((bin) => drawBin(bin, x, y)),
-    marks: TIMER_MARKS,
+    marks: TIMER_MARKS.filter(({ limit }) => ruledOut.every((other) => other.limit !== limit)),
   });
 }
 
