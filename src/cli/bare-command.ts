@@ -16,6 +16,12 @@ export function refuseBody(operand: string): void {
   );
 }
 
+/** Refuses a file where a URL is expected, as in `--json result.json`: no host has such a name. */
+export function refuseJsonFile(operand: string): void {
+  if (!/^[^:/]+\.json$/i.test(operand)) return;
+  throw usageError(`'${operand}' is not a URL; the result goes to a file by -o ${operand}`);
+}
+
 /** Commands of other tools. */
 const FOREIGN_COMMANDS = new Set('run attack bench benchmark plot test start'.split(' '));
 

@@ -168,12 +168,19 @@ for (const [args, message] of [
     ['--json', '{"a":1}'],
     /^'\{"a":1\}' is not a URL; a body is -b '\{"a":1\}' -H 'Content-Type: application\/json'$/,
   ],
+  [['--json', 'result.json'], /^'result.json' is not a URL; .* a file by -o result.json$/],
   [['-d', 'a=1&b=2'], /^-d must be a duration \(got 'a=1&b=2'\): a body is -b 'a=1&b=2'$/],
 ]) {
   test(`a habit from another tool is refused with advice: ${args.join(' ')}`, () => {
     assert.throws(() => parseLoad(...args), { code: 'ERR_MILLRACE_USAGE', message });
   });
 }
+
+test('a path or a host with a path may end with .json', () => {
+  for (const url of ['/data.json', 'host/data.json', 'http://host/data.json']) {
+    assert.deepEqual(parseLoad(url).options.url, [url]);
+  }
+});
 
 test("curl's -d @FILE and switched-off progress are accepted", () => {
   const invocation = parseLoad('-d', '@body.json', '--no-tui', '-b', 'sid=1', '[::1]:80');

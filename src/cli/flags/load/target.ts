@@ -1,5 +1,5 @@
 import { usageError } from '../../../errors.js';
-import { refuseBareCommand, refuseBody } from '../../bare-command.js';
+import { refuseBareCommand, refuseBody, refuseJsonFile } from '../../bare-command.js';
 import { noteUndecoded } from '../../undecoded.js';
 import type { Operands } from '../parse.js';
 import type { Invocation } from './invocation.js';
@@ -13,6 +13,7 @@ export function addUrl({ options }: Invocation, url: string): void {
 export function checkUrlOperand(operand: string, rest: string[], isFirst: boolean): void {
   if (isFirst) refuseBareCommand(operand, rest);
   refuseBody(operand);
+  refuseJsonFile(operand);
 }
 
 /** Stores URLs and the command as the target, and the arguments as they were typed. */
