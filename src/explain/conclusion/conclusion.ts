@@ -16,7 +16,7 @@ import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { Evidence, ExperimentResult, Explanation } from '../result.js';
-import { hasOverlap, isSupportedBy } from './agreement.js';
+import { hasOverlap, listOwnPredictions } from './agreement.js';
 import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 import { deriveRequestShares, describeHeaviestRequest } from './request-shares.js';
@@ -257,16 +257,17 @@ function describeVariation({ hiddenBy, also }: Finding): string[] {
   return [`whether the limit is one of ${suspects}: ${varied}; repeat it on a quiet machine`];
 }
 
-/** Describes what would confirm a verdict without rivals, where no experiment changed throughput as it predicts. */
-function describeUnconfirmed({ finding, experiments, noise }: Findings): string[] {
+/** Describes what would confirm a verdict without rivals, where no experiment changed something as it predicts. */
+function describeUnconfirmed({ finding, experiments }: Findings): string[] {
   const { status, chosen, rivals, hiddenBy } = finding;
   if (status !== 'likely' || !chosen || rivals.length > 0 || hiddenBy) return [];
-  const isTried = experiments.some((it) => isSupportedBy(it, chosen, limitTolerance(noise)));
-  const why = isTried
-    ? 'the same load varies by as much as its experiment changed'
-    : 'no experiment here changes it';
+  const own = [...listOwnPredictions(chosen).keys()];
+  const made = own.find((name) => experiments.some((experiment) => experiment.name === name));
+  const [open] = own;
+  const whyNot = open ? `'${open}', which would, was not made` : 'no experiment here changes it';
+  const why = made ? `'${made}' varied too much to confirm it` : whyNot;
   return [
-    `a confirmation of ${chosen.limit}: its signs were measured, and ${why}; apply the remedy and see whether throughput changes`,
+    `a confirmation of ${chosen.limit}: its signs were measured, but ${why}; apply the remedy and measure again`,
   ];
 }
 

@@ -76,7 +76,7 @@ const LOOP_TIME_LIMITS = new Set<LimitId>([
 /** Minimum wait of a single request, ms: a shorter one is for wake-ups, which a busy loop does not need. */
 const MIN_WAIT_MS = 1;
 /** Lower end near the bound of the load, as a share of it: some requests still queue for the loop. */
-const NEAR_BOUND_SHARE = 0.8;
+export const NEAR_BOUND_SHARE = 0.8;
 /** Minimum and maximum relative difference that is assumed between two runs of a server. */
 const [MIN_RUN_NOISE, MAX_RUN_NOISE] = [0.08, 0.2];
 /** Minimum gain, or width, at which a prediction is compared with a server that does nothing. */
@@ -219,7 +219,7 @@ function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
 }
 
 /** Predicts throughput without a function, or without a call and all that it calls, which makes garbage too. */
-function predictWithoutFunction(hot: HotFunction, { metrics }: Findings): Range {
+export function predictWithoutFunction(hot: HotFunction, { metrics }: Findings): Range {
   const { throughput, loopTime } = metrics;
   if (hot.share < MIN_DOMINANT_SHARE) return widen(computeWithoutFunction(hot, throughput), 0.15);
   const gc = loopTime?.gc ?? 0;
@@ -251,30 +251,6 @@ export function predictMoreProcesses(chosen: Hypothesis, found: Findings): Range
   // One idle server does not bound what several serve.
   const alone = { ...found, hotFunctions: [], dominantCall: null, referenceThroughput: null };
   return predictRemediedThroughput(chosen, alone);
-}
-
-/** Minimum gain by idle cores at which other threads are worth their messages. */
-const MIN_CORES_GAIN = 1.2;
-/** Range of the part of the idle cores' time that other threads use. */
-const USED_CORES: Range = { low: 0.7, high: 1.05 };
-
-/**
- * Predicts throughput where the same work is done in other threads: the loop has less to do, and the cores that the
- * service uses or leaves idle bound what all threads serve. `null` where less work is not the remedy, or no core is idle.
- */
-export function predictOtherThreads(chosen: Hypothesis, found: Findings): Range | null {
-  const { machine, throughput } = found.metrics;
-  const hot = isHotFunctionRemedy(chosen, found) ? findHotFunction(chosen, found) : null;
-  if (!hot || !machine || machine.cpu.server <= 0) return null;
-  const { server, idle } = machine.cpu;
-  const byCores = (server + idle) / server;
-  if (byCores < MIN_CORES_GAIN) return null;
-  const byLoop = predictWithoutFunction(hot, found);
-  const range = {
-    low: Math.max(throughput, Math.min(USED_CORES.low * byCores * throughput, byLoop.low)),
-    high: Math.min(USED_CORES.high * byCores * throughput, byLoop.high),
-  };
-  return predictAlternative(range, chosen, found);
 }
 
 /** Whether the prediction is large or wide enough to be compared with a server that does nothing. */

@@ -4,13 +4,13 @@ import type { Findings } from '../investigation-types.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { Explanation, HotFunction, RemedyAlternative } from '../result.js';
 import { predictAlternatives } from './alternatives.js';
+import { predictOtherThreads } from './other-threads.js';
 import {
   computeWithoutFunction,
   findHotFunction,
   isHotFunctionRemedy,
   isLimitedByLoad,
   predictMoreProcesses,
-  predictOtherThreads,
   predictRemediedThroughput,
 } from './remedy-prediction.js';
 import type { Finding } from './verdict.js';
@@ -48,7 +48,7 @@ const SAVING = 'do that less often, or keep its result if it serves again';
 
 /** How the same work is done beside the loop. */
 const IN_OTHER_THREADS =
-  'do it on the idle cores: in worker threads, or by the asynchronous form of the call, if it has one';
+  'do it on the idle cores: in worker threads, or by the asynchronous form of the call, if it has one (UV_THREADPOOL_SIZE threads, 4 by default)';
 
 /** Lists further changes for the same limit, each with its prediction. */
 function listAlternatives(chosen: Hypothesis, found: Findings): RemedyAlternative[] {

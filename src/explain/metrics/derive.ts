@@ -94,6 +94,11 @@ export function deriveMachineUse(blocks: Observation[]): MachineUse | null {
   };
 }
 
+/** Computes the cores that programs use to which no connection of the server is known. */
+export function computeForeignCores({ others, dependencies }: OutsideView['cpu']): number {
+  return Math.max(0, others - dependencies);
+}
+
 /** Computes the share of the wanted CPU time that the machine's host takes (steal). */
 export function computeStealShare({ wanted, steal }: OutsideView['cpu']): number {
   return wanted > 0 ? steal / wanted : 0;

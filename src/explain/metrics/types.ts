@@ -85,7 +85,10 @@ export interface Metrics {
   machine: MachineUse | null;
   /** Share of a core that the busiest serving loop used before the load. */
   idleShare: number | null;
-  /** Cores that other programs on the machine used before the load. */
+  /**
+   * Cores that programs without a known connection used without load: the maximum of before and after the baseline, where
+   * they used much meanwhile.
+   */
   idleOthers: number | null;
   sockets: SocketStats | null;
   /** URL that the server answers with 404; `null` if it answers every path alike. */

@@ -1,6 +1,11 @@
 import type { Retained } from '../hypotheses/machine/memory.js';
 import type { InvestigationOptions } from '../investigation-types.js';
-import { deriveMetrics, findServingProcesses, sustainsRate } from '../metrics/derive.js';
+import {
+  computeForeignCores,
+  deriveMetrics,
+  findServingProcesses,
+  sustainsRate,
+} from '../metrics/derive.js';
 import type { Metrics, Observations } from '../metrics/types.js';
 import { measureHeapBytes } from '../observe/probe/heap-growth.js';
 import type { Observation, OutsideView } from '../observe/types.js';
@@ -15,6 +20,8 @@ export interface Baseline {
 }
 
 const IDLE_MS = 600;
+/** Minimum share of a core that the loop uses without load, and cores of other programs, that are measured again. */
+const [MIN_IDLE_SHARE, MIN_FOREIGN_CORES] = [0.05, 0.3];
 /** Responses that the baseline should include; a slow server may take its maximum length for fewer. */
 const WANTED_RESPONSES = 60;
 
@@ -79,10 +86,14 @@ export async function measureBaseline(
       : null;
   // A server that has just started may still be busy with its start: the quieter measurement counts.
   const idleBefore = computeIdleLoopShare(idleView, base);
-  const idleAfter =
-    idleBefore !== null && idleBefore > 0.05
-      ? computeIdleLoopShare(await observeIdle(subject), base)
-      : null;
+  const foreign = base.outside ? computeForeignCores(base.outside.cpu) : 0;
+  const isBusy = (idleBefore ?? 0) > MIN_IDLE_SHARE;
+  // Programs that work for the requests are idle again after them.
+  const viewAfter = isBusy || foreign > MIN_FOREIGN_CORES ? await observeIdle(subject) : null;
+  const idleAfter = isBusy ? computeIdleLoopShare(viewAfter, base) : null;
+  const idleOthers =
+    idleView &&
+    Math.max(...[idleView, viewAfter].map((view) => (view ? computeForeignCores(view.cpu) : 0)));
   const idleShare = idleAfter === null ? idleBefore : Math.min(idleBefore ?? 1, idleAfter);
   const rate = configured.load.plan.rate;
   const overload = isOverload && rate !== null ? { rate, answered: configured.throughput } : null;
@@ -92,7 +103,7 @@ export async function measureBaseline(
     sample,
     unknownPath,
     idleShare,
-    idleOthers: idleView?.cpu.others ?? null,
+    idleOthers,
     identityBytes,
     overload,
   };

@@ -81,11 +81,7 @@ export function createDegradesOverTimeDetector(
       limit,
       ...(busy && { causeOf: 'event-loop-cpu' as const }),
       // The machine drifts too, but less.
-      weight: computeWeight(
-        ratio,
-        secondProcessGain,
-        afterRestart && afterRestart.cpuMs / last.cpuMs,
-      ),
+      weight: computeWeight(ratio, secondProcessGain, afterRestart && afterRestart.cpuMs / early),
       sentence: `the cost of a request grows: from ${time(first.cpuMs)} to ${time(last.cpuMs)} of CPU within ${rate(last.requests - first.requests)} requests. Each request adds to something that later requests go through.`,
       arithmetic: [
         `${time(slope * 1000)} more per 1,000 requests, over ${blocks.length} blocks of the same load`,
@@ -118,13 +114,14 @@ export function createDegradesOverTimeDetector(
   };
 }
 
-/** Minimum weight where a request costs less after a restart, however little its cost grew within the blocks. */
+/** Minimum weight where a request costs less after a restart than in the first blocks, however little its cost grew since. */
 const RESTARTED_WEIGHT = 0.75;
 
 /**
  * Computes the weight: an uncertain gain of a second process has to be confirmed by a restart to count as a cause.
  *
- * @param restartRatio cost after a restart as a ratio to that before; `null` if it was not tried
+ * @param restartRatio cost after a restart as a ratio to that of the first blocks, below which a machine that recovers
+ *   does not fall; `null` if it was not tried
  */
 function computeWeight(
   ratio: number,

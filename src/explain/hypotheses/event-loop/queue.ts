@@ -29,6 +29,15 @@ export function describeBusyLoop({ loop }: Metrics): string | null {
   return null;
 }
 
+/**
+ * Describes a busy loop that runs for most of its time; `null` if the loop is idle, or mostly waits for a core that other
+ * programs have.
+ */
+export function describeRunningLoop(metrics: Metrics): string | null {
+  const { loop } = metrics;
+  return loop && loop.queued > loop.run ? null : describeBusyLoop(metrics);
+}
+
 /** Finds threads other than the loops' that are always busy, such as worker threads. What they do is not observed. */
 export function findBusyThreads({ base }: Metrics): ThreadUse[] {
   return listOtherThreads(base).filter(({ run }) => run >= SATURATED);

@@ -153,15 +153,18 @@ function describeAdmission(metrics: Metrics, permits: number, atThreads: boolean
   return {
     weight,
     sentence: `requests are serialized: something ${describePlace(metrics, permits)} admits ${admitted}`,
-    change: `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database; or for a rate limit of ${rate(metrics.throughput)} req/s, which looks the same`,
+    change: `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database${permits < MAX_SINGLE_PERMITS ? `; or for what delays requests to ${rate(metrics.throughput)} req/s (a throttle), which looks the same` : ''}`,
   };
 }
+
+/** Maximum of the requests served at a time at which it is a single one in all processes. */
+const MAX_SINGLE_PERMITS = 1.2;
 
 /** Describes where requests queue. Several processes would serve several requests if each had its own queue. */
 function describePlace({ base }: Metrics, permits: number): string {
   const processes = findWorkingProcesses(base).length;
-  return permits < 1.5 && processes > 1
-    ? `that the ${processes} processes share (their parent, a database, a file)`
+  return permits < MAX_SINGLE_PERMITS && processes > 1
+    ? `that the ${processes} processes probably share (their parent, a database, a file)`
     : 'in the service or behind it';
 }
 

@@ -1,10 +1,16 @@
 import { rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
-import { computeStealShare, findWorkingProcesses } from '../../metrics/derive.js';
+import {
+  computeForeignCores,
+  computeStealShare,
+  findWorkingProcesses,
+} from '../../metrics/derive.js';
 import type { MachineUse, Metrics } from '../../metrics/types.js';
 import type { OutsideView } from '../../observe/types.js';
 import { deriveLoopLimit, SATURATED } from '../event-loop/loop-capacity.js';
+import { describeRunningLoop } from '../event-loop/queue.js';
 import { type Detector, type Hypothesis, scale, widen } from '../hypothesis.js';
+import { findSaturatedProgram } from '../outbound/saturated-program.js';
 import { computeUnseenCores } from '../outbound/unseen-programs.js';
 
 /**
@@ -89,9 +95,10 @@ export const detectNoisyMachine: Detector = (metrics) => {
   const free = describeFreeCores(metrics, machine.minIdle);
   if (free) return { limit, why: free };
   // What the service calls on this machine is no noise: it is there because of the load.
-  const foreign = cpu.others - cpu.dependencies;
-  if (computeUnseenCores(metrics) !== null) {
-    const why = `other processes use ${foreign.toFixed(2)} cores, in proportion to the requests: they work for the service`;
+  const foreign = computeForeignCores(cpu);
+  const isCalled = computeUnseenCores(metrics) !== null;
+  if (isCalled && !describeRunningLoop(metrics) && findSaturatedProgram(metrics)) {
+    const why = `other processes use ${foreign.toFixed(2)} cores, in proportion to the requests: they seem to work for the service`;
     return { limit, why };
   }
   if (foreign <= 0.3 || foreign <= cpu.self || !isStarved(loop)) {
@@ -106,7 +113,7 @@ export const detectNoisyMachine: Detector = (metrics) => {
     limit,
     // Severe only where they take a good part of the loop's core: otherwise the rest is the larger share.
     weight: Math.min(1, 0.45 + loop.queued),
-    sentence: `other processes use ${foreign.toFixed(2)} of ${cpu.cores} cores: the server's thread waits for a core ${share(loop.queued)} of the time.`,
+    sentence: `other processes use ${foreign.toFixed(2)} of ${cpu.cores} cores${isCalled ? ', in proportion to the requests (a database in a container?)' : ''}: the server's thread waits for a core ${share(loop.queued)} of the time.`,
     arithmetic: [
       `(running ${share(loop.run)} + waiting ${share(loop.queued)}) / running = x ${stretch.toFixed(2)}`,
     ],

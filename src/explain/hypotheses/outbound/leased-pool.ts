@@ -57,7 +57,7 @@ function describeHeldPool(
   return {
     limit: 'outbound-pool',
     weight: 0.65,
-    sentence: `a pool of ${plural(max, 'connection')} to ${origin}, all of them open but ${share(1 - answering / max)} idle: requests may keep one while they wait for something else, such as a second one of the same pool, and leave none to the others; or a rate limit before it admits so few.`,
+    sentence: `a pool of ${plural(max, 'connection')} to ${origin}, all of them open but ${share(1 - answering / max)} idle: requests may keep one while they wait for something else, such as a second one of the same pool, and leave none to the others; or a rate limit admits so few requests.`,
     arithmetic: [
       `${count(max)} connections / ${rate(throughput)} req/s = ${time(heldMs)} of a connection per request; a single request takes ${time(singleMs)} in all`,
     ],

@@ -61,28 +61,10 @@ export const detectOutboundPool: Detector = (metrics) => {
   if (!base.inside && otherCores > 0.5 * Math.min(4, base.outside?.cpu.cores ?? 4)) {
     return { limit, why: `threads other than the event loop's use ${otherCores.toFixed(1)} cores` };
   }
-  if (asked && isIdlePool(metrics, asked, peer.max)) {
-    const why = `${share(1 - asked.answering / peer.max)} of the ${peer.max} connections to ${peer.peer} are idle, and requests are not served ${peer.max} at a time`;
-    return { limit, why };
-  }
   // A connection that waits for no response may be in use nonetheless: in a transaction, or while rows arrive.
   if (asked && asked.answering < 0.7 * peer.max) return null;
   return describeConnectionPool(metrics, peer, asked ?? null);
 };
-
-/** Maximum share of a pool's connections that are in use, or of requests served at a time, if it is not full. */
-const MAX_IDLE_POOL_SHARE = 0.3;
-
-/** Whether a pool is not full: its connections wait for few responses, and do not each belong to a request. */
-function isIdlePool(
-  { throughput, unloadedLatencyMs }: Metrics,
-  { answering }: OutboundView,
-  max: number,
-): boolean {
-  if (unloadedLatencyMs === null) return false;
-  const served = (throughput * unloadedLatencyMs) / 1000;
-  return Math.max(served, answering) < MAX_IDLE_POOL_SHARE * max;
-}
 
 /** Describes the pool of a client that the probe does not know: a fixed number of connections, all in use. */
 function describeConnectionPool(

@@ -5,6 +5,7 @@ import type { OutboundView } from '../../observe/types.js';
 import { buildLoopEvidence } from '../event-loop/loop-capacity.js';
 import {
   describeBusyLoop,
+  describeRunningLoop,
   isSlowerUnderLoad,
   MIN_QUEUEING_STRETCH,
   parsePort,
@@ -18,10 +19,8 @@ import { findSaturatedProgram, type SaturatedProgram } from './saturated-program
 export const detectSaturatedDependency: Detector = (metrics) => {
   const limit = 'saturated-dependency';
   const saturated = findSaturatedProgram(metrics);
+  if (saturated && !describeRunningLoop(metrics)) return buildSaturatedProgram(metrics, saturated);
   const busy = describeBusyLoop(metrics);
-  // A loop that lacks a core for most of its time is busy with waiting for it.
-  const lacksCore = metrics.loop !== null && metrics.loop.queued > metrics.loop.run;
-  if (saturated && (!busy || lacksCore)) return buildSaturatedProgram(metrics, saturated);
   if (busy) return { limit, why: busy };
   const call = findMainDependency(metrics);
   if (!call)
@@ -101,12 +100,13 @@ function buildSaturatedProgram(
         : [{ what, value: busiestRun, unit: '1', source: 'proc' as const }]),
       ...buildLoopEvidence(metrics),
     ],
-    isLocated: true,
+    // The place of a program that is not seen to be called is inferred.
+    ...(busiestRun !== null && { isLocated: true as const }),
     unlisted: 'unchanged',
     // A second process of the server calls the same program.
     predictions: { ...predictQueueing(metrics), 'second process': { low: 0.85, high: 1.2 } },
     remedy: {
-      change: `less work for ${name} per request (an index, a smaller query, a cache, calls in batches), or more cores for it; no other change to this service helps`,
+      change: `less work for ${busiestRun === null ? 'it' : name} per request (an index, a smaller query, a cache, calls in batches), or more cores for it${busiestRun === null ? '' : '; no other change to this service helps'}`,
       predictedThroughput: null,
       nextLimit: null,
     },

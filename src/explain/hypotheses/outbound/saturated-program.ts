@@ -1,10 +1,12 @@
 import { isIP } from 'node:net';
 import { plural, share } from '../../../format/units.js';
+import { computeForeignCores } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { LocalDependency, OutboundView } from '../../observe/types.js';
 import { SATURATED } from '../event-loop/loop-capacity.js';
 import { hasQueue, parsePort } from '../event-loop/queue.js';
-import { computeUnseenCores, SAME_COST } from './unseen-programs.js';
+import { hasSameCost } from './cost-per-request.js';
+import { computeUnseenCores } from './unseen-programs.js';
 
 /** A program that the server calls on this machine, and that has no CPU time left for more calls. */
 export interface SaturatedProgram {
@@ -17,10 +19,14 @@ export interface SaturatedProgram {
   why: string;
 }
 
-/** Describes a saturated program as the reason for which another limit is ruled out; `null` if there is none. */
+/**
+ * Describes a saturated program as the reason for which another limit is ruled out; `null` if there is none, or it is
+ * not seen to be called.
+ */
 export function describeSaturatedProgram(metrics: Metrics): string | null {
   const saturated = findSaturatedProgram(metrics);
-  return saturated && `${saturated.name} has no CPU time left: ${saturated.why}`;
+  if (saturated === null || saturated.busiestRun === null) return null;
+  return `${saturated.name} has no CPU time left: ${saturated.why}`;
 }
 
 /**
@@ -42,14 +48,24 @@ export function findSaturatedProgram(metrics: Metrics): SaturatedProgram | null 
   return findUnseenProgram(metrics);
 }
 
+/** Maximum share of the machine's cores that are idle if a program that is not seen to be called leaves none. */
+const MAX_IDLE_PART = 0.1;
+
 /** Finds a program to which no connection is known, though it takes the cores for the requests. */
 function findUnseenProgram(metrics: Metrics): SaturatedProgram | null {
+  const { machine, base, inFlight } = metrics;
   const cores = computeUnseenCores(metrics);
-  const why = cores === null ? null : describeFullMachine(cores, metrics);
-  return cores === null || why === null ? null : { name: UNSEEN, cores, busiestRun: null, why };
+  if (cores === null || !machine || machine.cpu.idle > MAX_IDLE_PART * machine.cpu.cores)
+    return null;
+  // Requests that wait for a connection of a pool have not reached it.
+  const pooled = base.inside?.outbound.reduce((all, { waiting }) => all + waiting, 0) ?? 0;
+  if (pooled > MIN_WAITING_REQUESTS * inFlight) return null;
+  const why = describeFullMachine(cores, metrics);
+  return why === null ? null : { name: UNSEEN, cores, busiestRun: null, why };
 }
 
-const UNSEEN = 'a program without a visible connection (in a container, or behind a Unix socket)';
+const UNSEEN =
+  'a program whose connections are not seen (of another user, in a container, or behind a Unix socket)';
 
 /** Minimum share of the machine's cores that a program uses if it is what takes them. */
 const MIN_CORES_SHARE = 0.3;
@@ -63,7 +79,7 @@ function describeUsedCores({ cores, queued }: LocalDependency, metrics: Metrics)
 function describeFullMachine(cores: number, { machine }: Metrics): string | null {
   if (!machine || machine.cpu.idle > MAX_IDLE_CORES) return null;
   const { cpu } = machine;
-  const rest = cpu.others - cpu.dependencies;
+  const rest = computeForeignCores(cpu);
   if (cores < Math.max(cpu.server, cpu.self, rest, MIN_CORES_SHARE * cpu.cores)) return null;
   // A server that is bound to some cores says nothing about the others.
   if (cores > cpu.cores) return null;
@@ -84,11 +100,9 @@ function describeBusiestThread({ cores, busiestThread }: LocalDependency): strin
 }
 
 /** Whether the program computes for the requests: about as much for each as for a single one. */
-function worksForRequests({ peers, cores }: LocalDependency, { single, throughput }: Metrics) {
-  const alone = single?.outside?.dependencies.find((one) => one.peers[0] === peers[0]);
-  if (!single || !alone || single.throughput === 0 || throughput === 0) return false;
-  const ratio = cores / throughput / Math.max(1e-9, alone.cores / single.throughput);
-  return SAME_COST.low <= ratio && ratio <= SAME_COST.high;
+function worksForRequests({ peers, cores }: LocalDependency, metrics: Metrics) {
+  const alone = metrics.single?.outside?.dependencies.find((one) => one.peers[0] === peers[0]);
+  return alone !== undefined && hasSameCost(cores, alone.cores, metrics);
 }
 
 /** Minimum share of the requests in flight, or of the connections, that wait for a program if requests queue there. */

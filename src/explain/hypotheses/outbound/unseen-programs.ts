@@ -1,27 +1,26 @@
-import type { Range } from '../../../statistics/types.js';
+import { computeForeignCores } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
-
-/** Range of a program's CPU time per request under load, relative to that of a single request, if it serves requests. */
-export const SAME_COST: Range = { low: 0.4, high: 2.5 };
+import { hasSameCost } from './cost-per-request.js';
 
 /** Minimum of the cores that are told from the noise of a machine. */
 const MIN_CORES = 0.3;
 /** Maximum share of these cores that the programs use without load, if they work for the requests. */
 const MAX_IDLE_PART = 0.2;
+/** Maximum ratio of all CPU time to that of the server's cores at which these are the cores of the machine. */
+const MAX_MACHINE_RATIO = 1.15;
 
 /**
  * Computes the cores of programs to which no connection of the server is known, though they work for its requests: a
- * database in a container, or behind a Unix socket. They use nothing without load, and as much per request as for a
- * single one; what has nothing to do with the load does neither. `null` if there are none.
+ * database in a container, or behind a Unix socket. They use little without load, before and after it, and as much per
+ * request as for a single one. `null` if there are none, or the server is bound to some of the machine's cores.
  */
 export function computeUnseenCores(metrics: Metrics): number | null {
-  const { machine, single, idleOthers, throughput } = metrics;
-  const alone = single?.outside?.cpu;
-  if (!machine || !alone || idleOthers === null) return null;
-  const cores = machine.cpu.others - machine.cpu.dependencies;
+  const { machine, single, idleOthers } = metrics;
+  if (!machine || !single?.outside || idleOthers === null) return null;
+  const { cpu } = machine;
+  const cores = computeForeignCores(cpu);
   if (cores < MIN_CORES || idleOthers > MAX_IDLE_PART * cores) return null;
-  if (single.throughput === 0 || throughput === 0) return null;
-  const aloneCores = Math.max(1e-9, alone.others - alone.dependencies);
-  const ratio = cores / throughput / (aloneCores / single.throughput);
-  return SAME_COST.low <= ratio && ratio <= SAME_COST.high ? cores : null;
+  const all = cpu.server + cpu.self + cpu.others + cpu.idle;
+  if (all > MAX_MACHINE_RATIO * cpu.cores) return null;
+  return hasSameCost(cores, computeForeignCores(single.outside.cpu), metrics) ? cores : null;
 }

@@ -44,7 +44,7 @@ export const WAITING = defineGroup('waiting inside', {
     title: 'Another service is the limit',
     what: 'A service that this one calls is at its own limit. Changes to this service do not help.',
     shows:
-      'The loop is idle, most requests wait for the service, and it responds far slower than to a single call.',
+      'The loop is idle, most requests wait for the service, and it responds far slower than to a single call; or a program on the same machine that works for the requests has no CPU time left.',
     experiment:
       "'dependency, connections x2' measures that the response time of the service grows with the connections while throughput stays the same.",
     formula: 'maximum of the service = calls in flight / its response time',
@@ -54,7 +54,7 @@ export const WAITING = defineGroup('waiting inside', {
   },
   serialized: {
     title: 'Requests are serialized',
-    what: 'Something admits requests one at a time, or a few at a time: a mutex, p-limit, a queue, a lock in a database, a worker thread that computes. A rate limit that lets requests wait looks the same.',
+    what: 'Something admits requests one at a time, or a few at a time: a mutex, p-limit, a queue, a lock in a database, a worker thread that computes. A throttle, which delays requests to a rate, looks the same.',
     shows:
       "The loop is idle, the server's threads leave cores idle, throughput times the response time alone is about one (or one per thread other than the loop's that is always busy), and no pool or service explains the queue.",
     experiment:
@@ -62,6 +62,6 @@ export const WAITING = defineGroup('waiting inside', {
     formula: 'requests admitted at a time = throughput x response time alone',
     remedy: 'Search the code for what admits one request at a time.',
     detected: 'by its signature',
-    note: 'Found by elimination: explain measures how many requests are admitted at a time, not what admits them. A rate limit admits the next request after a fixed time, so that a single client at a time waits for it too.',
+    note: 'Found by elimination: explain measures how many requests are admitted at a time, not what admits them. A throttle admits the next request after a fixed time, so a single client waits for it too.',
   },
 });

@@ -32,8 +32,9 @@ function drawConclusion({
   nextLimit = null,
   evidence = [],
   predictedThroughput = remedy.predictedThroughput,
+  predictions = {},
 }) {
-  const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence, predictions: {} };
+  const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence, predictions };
   named.remedy = { ...remedy, predictedThroughput, nextLimit };
   const chosen = limit === null ? null : named;
   const none = { also: [], rivals: [], hiddenBy: null };
@@ -184,29 +185,32 @@ describe('the remedy', () => {
     assert.ok(more.predictedThroughput.low < 2000 && 2000 < more.predictedThroughput.high);
   });
 
-  test('of a busy loop in other threads is bounded by the idle cores', () => {
-    const hash = { name: 'pbkdf2Sync called from login', place: 'login.js:12', share: 0.89 };
-    const of = (idle, share = hash.share) => {
+  test('of a busy loop in other threads is bounded by the idle cores and the requests in flight', () => {
+    const of = (idle, { share = 0.89, busyMs = 1, maxConcurrency = 32, cores = 2 } = {}) => {
       const metrics = buildHealthyMetrics();
-      Object.assign(metrics.loop, { busy: 1, isFromProbe: false });
-      Object.assign(metrics.machine.cpu, { cores: 2, server: 1, idle });
-      const hotFunctions = [{ ...hash, share }];
-      const { change, alternatives = [] } = drawConclusion({
-        limit: 'event-loop-cpu',
-        metrics,
-        hotFunctions,
-      }).remedy;
-      assert.doesNotMatch(change, /elsewhere|thread/);
-      return alternatives.find((other) => other.change.includes('worker threads'))
+      Object.assign(metrics.loop, { busy: 1, isFromProbe: false, busyMs });
+      Object.assign(metrics.machine.cpu, { cores, server: 1, idle });
+      Object.assign(metrics, { maxConcurrency, unloadedLatencyMs: 2 });
+      const hotFunctions = [{ name: 'pbkdf2Sync called from login', place: 'login.js:15', share }];
+      const { remedy } = drawConclusion({ limit: 'event-loop-cpu', metrics, hotFunctions });
+      assert.doesNotMatch(remedy.change, /elsewhere|thread/);
+      return remedy.alternatives?.find(({ change }) => change.includes('worker threads'))
         ?.predictedThroughput;
     };
     // With one idle core the loop's 1000 req/s become at most 2000, though 89 % of its time is that of the call.
     const one = of(0.95);
     assert.ok(1000 < one.low && one.low < 1500 && 1500 < one.high && one.high < 2400);
-    assert.ok(of(7).high > 5000);
+    // The asynchronous form of a call uses four threads by default; worker threads may be more.
+    const many = of(7, { cores: 8 });
+    assert.ok(many.low < 3000 && many.high > 5000);
+    // Each of five requests in flight takes 2 ms.
+    const few = of(7, { cores: 8, maxConcurrency: 5 });
+    assert.ok(few.low <= 2000 && few.high <= 2500);
     // A small part of the loop's time limits it before the cores do.
-    assert.ok(of(7, 0.3).high < 2000);
-    assert.equal(of(0.05), undefined);
+    assert.ok(of(7, { cores: 8, share: 0.3, busyMs: 3 }).high < 2000);
+    for (const none of [of(0.05), of(7, { busyMs: 0.1 }), of(7, { maxConcurrency: 2 })]) {
+      assert.equal(none, undefined);
+    }
   });
 
   test('of Brotli at a high level is a lower one; a cached result is another change', () => {
@@ -423,11 +427,17 @@ test('a load that only measured a redirect says so', () => {
 });
 
 test('a likely limit without rivals says what would confirm it', () => {
-  const { cannotSee } = drawConclusion({ limit: 'serialized' });
-  assert.ok(
-    cannotSee.some((line) => /^a confirmation of serialized: .* no experiment here/.test(line)),
-  );
-  assert.ok(!drawConclusion({ limit: null }).cannotSee.some((line) => line.includes('confirm')));
+  const of = (limit, predictions, experiments) =>
+    drawConclusion({ limit, predictions, experiments })
+      .cannotSee.filter((line) => line.startsWith('a confirmation of'))
+      .join();
+  const sockets = { 'sockets x2': { low: 1.5, high: 2.1 } };
+  assert.match(of('serialized', {}), /^a confirmation of serialized: .* no experiment here/);
+  assert.match(of('outbound-pool', sockets), /'sockets x2', which would, was not made/);
+  const [second] = secondProcess(1.2);
+  const varied = [{ ...second, name: 'sockets x2' }];
+  assert.match(of('outbound-pool', sockets, varied), /'sockets x2' varied too much/);
+  assert.equal(of(null), '');
 });
 
 test('a change of throughput during the baseline is reported if it exceeds the noise', () => {

@@ -62,17 +62,6 @@ describe('outbound-pool of an unknown client', () => {
     assert.equal(evaluate('outbound-pool', lent(10)).hypothesis, undefined);
   });
 
-  test('is ruled out if few connections wait for a response, and fewer requests are served at a time', () => {
-    const idle = (answering) =>
-      evaluate('outbound-pool', (metrics) => {
-        pool(metrics, answering);
-        // A rate limit of 300 per second, which a single client at a time waits for too.
-        Object.assign(metrics, { throughput: 300, unloadedLatencyMs: 3.33, responseMs: 133 });
-      });
-    assert.match(idle(0.03).why, /of the 5 connections .* idle, and requests are not served 5 at/);
-    assert.equal(idle(2).why, undefined);
-  });
-
   test('is ruled out if its connections are idle', () => {
     const { why } = evaluate('outbound-pool', (metrics) => {
       pool(metrics, 5);
@@ -95,9 +84,10 @@ test('serialized: where several processes serve one request at a time, what admi
       metrics.base.inside = { ...metrics.base.inside, pids, outbound: [] };
       Object.assign(metrics, { throughput: 200 * permits, unloadedLatencyMs: 5, responseMs: 90 });
     }).hypothesis.sentence;
-  assert.match(of(2, 1), /something that the 2 processes share .* admits one request at a time/);
+  assert.match(of(2, 1), /something that the 2 processes probably share .* one request at a time/);
   assert.match(of(1, 1), /something in the service or behind it admits one request/);
   assert.match(of(2, 2), /something in the service or behind it admits about 2/);
+  assert.match(of(2, 1.33), /something in the service or behind it admits one request/);
 });
 
 test('serialized: a single connection that always waits for a response is named', () => {

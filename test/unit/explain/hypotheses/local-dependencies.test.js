@@ -107,35 +107,55 @@ describe('a program that the server calls on its machine', () => {
 });
 
 describe('programs without a visible connection', () => {
-  /** Metrics of requests that queue while other programs use both cores, `aloneCores` of them for one request at a time. */
-  const evaluateBeside = (limit, { aloneCores = 1.6 / 50, idleOthers = 0.02, idle = 0.05 } = {}) =>
+  /**
+   * Metrics of requests that queue, 1000 per second, while other programs use both cores: `aloneCores` of them for one
+   * request at a time, 20 per second, and `idleOthers` without load.
+   */
+  const evaluateBeside = (
+    limit,
+    { aloneCores = 1.6 / 50, idleOthers = 0.02, idle = 0.05, run = 0.2, waiting = 0, server = 0.2 },
+  ) =>
     evaluate(limit, (metrics) => {
-      metrics.unloadedLatencyMs = 5;
-      metrics.idleOthers = idleOthers;
+      Object.assign(metrics, { unloadedLatencyMs: 5, idleOthers });
       metrics.base.outside = { ...metrics.base.outside, dependencies: [] };
+      const [call] = metrics.base.inside.outbound;
+      metrics.base.inside = { ...metrics.base.inside, outbound: [{ ...call, waiting }] };
       const cpu = { ...metrics.machine.cpu, cores: 2, others: aloneCores, dependencies: 0 };
       metrics.single.outside = { ...metrics.single.outside, cpu };
-      metrics.machine.cpu = { ...cpu, server: 0.2, self: 0.05, others: 1.6, idle };
+      metrics.machine.cpu = { ...cpu, server, self: 0.05, others: 1.6, idle };
       metrics.machine.minIdle = idle;
-      Object.assign(metrics.machine.loop, { run: 0.2, queued: 0.6 });
-      Object.assign(metrics.loop, { busy: 0.3, run: 0.2, queued: 0.6 });
+      Object.assign(metrics.machine.loop, { run, queued: 0.6 });
+      Object.assign(metrics.loop, { busy: Math.min(1, run + 0.6), run, queued: 0.6 });
     });
+  const isAssumed = (given) =>
+    evaluateBeside('saturated-dependency', given).hypothesis?.sentence.includes('are not seen');
 
   test('are a saturated dependency if they take the cores in proportion to the requests', () => {
-    const { hypothesis } = evaluateBeside('saturated-dependency');
-    assert.match(hypothesis.sentence, /without a visible connection.* uses 1.60 of 2 cores/);
-    assert.match(evaluateBeside('noisy-machine').why, /in proportion to the requests/);
+    const { hypothesis } = evaluateBeside('saturated-dependency', {});
+    assert.match(hypothesis.sentence, /are not seen .* uses 1.60 of 2 cores/);
+    assert.match(evaluateBeside('noisy-machine', {}).why, /in proportion to the requests/);
+    // It is inferred: no measurement of a thread or of calls supports it.
+    assert.equal(hypothesis.isLocated, undefined);
+    assert.doesNotMatch(evaluateBeside('outbound-pool', { waiting: 20 }).why ?? '', /not seen/);
   });
 
   test('are noise if they compute without load, or as much for few requests as for many', () => {
     for (const unrelated of [{ idleOthers: 1.5 }, { idleOthers: null }, { aloneCores: 1.6 }]) {
-      assert.equal(evaluateBeside('saturated-dependency', unrelated).hypothesis, undefined);
-      assert.match(evaluateBeside('noisy-machine', unrelated).hypothesis.sentence, /1.60 of 2/);
+      assert.ok(!isAssumed(unrelated));
+      assert.match(evaluateBeside('noisy-machine', unrelated).hypothesis.sentence, /1.60 of 2 c/);
     }
   });
 
-  test('are no limit while a core is idle', () => {
-    assert.equal(evaluateBeside('saturated-dependency', { idle: 0.9 }).hypothesis, undefined);
+  test('are not the limit while a core is idle, requests wait for a pool, or the server is bound to other cores', () => {
+    assert.ok(isAssumed({}));
+    assert.ok(!isAssumed({ idle: 0.25 }));
+    assert.ok(!isAssumed({ waiting: 40 }));
+    assert.ok(!isAssumed({ server: 1.5 }));
+  });
+
+  test('are named as noise in proportion to the requests where the loop is busy besides', () => {
+    const { sentence } = evaluateBeside('noisy-machine', { run: 0.65, server: 0.3 }).hypothesis;
+    assert.match(sentence, /1.60 of 2 cores, in proportion to the requests/);
   });
 });
 
