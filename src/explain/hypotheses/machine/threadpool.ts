@@ -116,17 +116,14 @@ const REQUESTS_OUTSIDE_POOL = 1;
 
 /**
  * Predicts the ratio by which jobs wait longer with twice the requests. As all threads are in use, the further requests
- * wait in the queue too: by Little's law (L + N) / L, for N requests and L waiting jobs. With one job per request at a
- * time, L is at least the number of requests beyond the threads; parallel jobs make the queue longer and the ratio
- * smaller.
+ * wait in the queue too: by Little's law (L + N) / L, for N requests and L waiting jobs. L is what was measured, at most
+ * the requests beyond the threads: others are between two jobs, or wait for a core. Parallel jobs make the queue longer
+ * and the ratio smaller.
  */
 function predictLongerWait({ base, throughput, maxConcurrency }: Metrics, size: number): Range {
   const waiting = (throughput * (base.inside?.poolMs?.mean ?? 0)) / 1000;
-  const queue = Math.max(
-    maxConcurrency - countPoolThreads(base, size) - REQUESTS_OUTSIDE_POOL,
-    waiting,
-    0.5,
-  );
+  const beyond = maxConcurrency - countPoolThreads(base, size) - REQUESTS_OUTSIDE_POOL;
+  const queue = Math.max(0.5, Math.min(beyond, waiting));
   return { low: 1.5, high: 1.25 * (1 + maxConcurrency / queue) };
 }
 
