@@ -71,7 +71,7 @@ export const detectThreadpool: Detector = (metrics) => {
         low: 0.85,
         high: usesCpu ? Math.max(1.15, 1.15 * computeMaxShare(metrics, run)) : 2.15,
       },
-      'pool wait, connections x2': predictLongerWait(metrics, size),
+      'pool wait, connections x2': predictLongerWait(metrics),
     },
     remedy: {
       change:
@@ -111,19 +111,13 @@ function describeThreads(cores: number, few: number | null): string {
 /** Minimum share of the response time for which a job waits for a thread, so that the pool is the queue. */
 const MIN_QUEUE_SHARE = 0.5;
 
-/** Maximum of the requests outside the pool at any time: they are on the loop, which is mostly idle. */
-const REQUESTS_OUTSIDE_POOL = 1;
-
 /**
  * Predicts the ratio by which jobs wait longer with twice the requests. As all threads are in use, the further requests
- * wait in the queue too: by Little's law (L + N) / L, for N requests and L waiting jobs. L is what was measured, at most
- * the requests beyond the threads: others are between two jobs, or wait for a core. Parallel jobs make the queue longer
- * and the ratio smaller.
+ * wait in the queue too: by Little's law (L + N) / L, for N requests and L waiting jobs. L is at least the wait of a job
+ * times the requests per second; it is less than the requests beyond the threads where some are between two jobs.
  */
-function predictLongerWait({ base, throughput, maxConcurrency }: Metrics, size: number): Range {
-  const waiting = (throughput * (base.inside?.poolMs?.mean ?? 0)) / 1000;
-  const beyond = maxConcurrency - countPoolThreads(base, size) - REQUESTS_OUTSIDE_POOL;
-  const queue = Math.max(0.5, Math.min(beyond, waiting));
+function predictLongerWait({ base, throughput, maxConcurrency }: Metrics): Range {
+  const queue = Math.max(0.5, (throughput * (base.inside?.poolMs?.mean ?? 0)) / 1000);
   return { low: 1.5, high: 1.25 * (1 + maxConcurrency / queue) };
 }
 
