@@ -1,7 +1,14 @@
 import { count, rate, share, time } from '../../../format/units.js';
 import type { Range } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
-import { computeDominantGain, computeGain, type Detector, scale, widen } from '../hypothesis.js';
+import {
+  computeDominantGain,
+  computeGain,
+  type Detector,
+  MIN_DOMINANT_SHARE,
+  scale,
+  widen,
+} from '../hypothesis.js';
 import { estimateGeneratorCores } from '../machine/generator-cores.js';
 import { isThrottled } from '../machine/machine.js';
 import { readPoolSize } from '../machine/pool-size.js';
@@ -92,11 +99,13 @@ function predictP99({ base, responseMs }: Metrics, { longestMs }: Stalls): Range
 function predictWithoutStalls(metrics: Metrics, part: number, isPeriodic: boolean): Range {
   const { low, high } = computeGain(part, MEASURED_STALL_SHARE.low, MEASURED_STALL_SHARE.high);
   const garbage = isPeriodic ? computeGarbageShare(metrics) : 0;
-  if (part >= MIN_UNCERTAIN_SHARE) return { low, high: computeDominantGain(part, garbage).high };
+  // Periodic work leaves the requests cold caches: without it they cost less, as without any other dominant work.
+  const minUncertain = isPeriodic ? MIN_DOMINANT_SHARE : MIN_UNCERTAIN_SHARE;
+  if (part >= minUncertain) return { low, high: computeDominantGain(part, garbage).high };
   return { low, high: Math.max(high, computeGain(part + garbage, 1, 1).high) };
 }
 
-/** Minimum share of the loop's time in stalls at which the rest is too small to be known well. */
+/** Minimum share of the loop's time in the stalls of requests at which the rest is too small to be known well. */
 const MIN_UNCERTAIN_SHARE = 0.9;
 
 /** The probe's label of a long callback that no request caused. */
