@@ -35,9 +35,16 @@ export function findRivals(
   });
 }
 
-/** Whether a limit only shows another one: what each request leaves in memory is what later requests go through. */
-export function isSymptomOf(one: Hypothesis, other: Hypothesis): boolean {
-  return one.limit === 'memory-growth' && other.limit === 'degrades-over-time';
+/** Minimum share of a logger in the loop's time at which lines that it has not written yet may fill the memory. */
+const MIN_LOGGING_SHARE = 0.3;
+
+/**
+ * Whether a limit only shows another one: what each request leaves in memory is what later requests go through, or the
+ * lines of a logger that are not written yet.
+ */
+export function isSymptomOf(one: Hypothesis, { limit, loopShare = 0 }: Hypothesis): boolean {
+  if (one.limit !== 'memory-growth' || one.weight >= 1) return false;
+  return limit === 'degrades-over-time' || (limit === 'logging' && loopShare >= MIN_LOGGING_SHARE);
 }
 
 /** Whether a cause has an experiment of its own that was not made, and may take a good part of the loop's time. */

@@ -30,7 +30,10 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
   const stretch = (loop.run + loop.queued + loop.stolen) / Math.max(0.1, loop.run);
   return {
     // More requests per turn mean fewer turns, and a timer runs at most once per turn.
-    'connections x2': { low: 0.85, high: Math.max(1.1, 1.1 / loop.busy, 1 / own) },
+    'connections x2': {
+      low: 0.85,
+      high: Math.max(loop.isFromProbe ? MAX_BATCH_GAIN : 1.1, 1.1 / loop.busy, 1 / own),
+    },
     'connections /2': {
       low: Math.min(loop.busy > 0.95 ? 0.75 : 0.5, 0.85 * half),
       high: 1.2,
@@ -46,6 +49,12 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
     ...predictAbsorbedDelay(metrics),
   };
 }
+
+/**
+ * Maximum gain of a loop that measured itself as busy by more requests per turn: what it does once for all of them (a
+ * write of many log lines, a batch of queries, a collection) costs each of them less.
+ */
+const MAX_BATCH_GAIN = 1.5;
 
 /** Minimum of the cores used by other processes at which they contend with the server. */
 const MIN_CONTENDED_CORES = 0.3;

@@ -60,13 +60,15 @@ describe('background work', () => {
   });
 });
 test('background work gives way to more connections, by at most its share', () => {
-  const of = (idleShare) => {
+  const of = (idleShare, isFromProbe) => {
     const metrics = structuredClone(buildHealthyMetrics());
-    Object.assign(metrics.loop, { busy: 1 });
+    Object.assign(metrics.loop, { busy: 1, isFromProbe });
     return detectIdleWork({ ...metrics, idleShare }).predictions['connections x2'];
   };
-  assert.deepEqual(of(0.5), { low: 0.85, high: 2 });
-  assert.deepEqual(of(0.1), { low: 0.85, high: 1 / 0.9 });
+  assert.deepEqual(of(0.5, true), { low: 0.85, high: 2 });
+  assert.deepEqual(of(0.1, false), { low: 0.85, high: 1 / 0.9 });
+  // A loop that is known to be busy may do once for more requests what it does once per turn.
+  assert.deepEqual(of(0.1, true), { low: 0.85, high: 1.5 });
 });
 test('a paused probe resumes afterwards, whether the work succeeded or failed', async () => {
   const heard = [];

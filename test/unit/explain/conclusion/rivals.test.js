@@ -91,6 +91,19 @@ test('what grows per request is named before the memory that it takes', () => {
   assert.equal(decide([memory], [rest]).chosen, memory);
 });
 
+test('a logger that takes a good part of the loop is named before the memory that its lines take', () => {
+  const memory = hypothesis('memory-growth', 0.97, {
+    'memory after rest': { low: 0.6, high: 1.5 },
+  });
+  const logging = (loopShare) => ({ ...hypothesis('logging', 0.8, {}), loopShare });
+  const rest = { ...experiment('memory after rest', 1, { metric: 'memory' }), otherwise: 0 };
+  assert.equal(decide([memory, logging(0.45)], [rest]).chosen.limit, 'logging');
+  assert.equal(decide([memory, logging(0.15)], [rest]).chosen, memory);
+  // A process whose heap was full has ended.
+  const full = { ...memory, weight: 1 };
+  assert.equal(decide([full, logging(0.45)], [rest]).chosen, full);
+});
+
 describe('unchanged blocks that differ by nearly as much as any experiment changes', () => {
   const same = { 'connections x2': { low: 0.85, high: 1.15 } };
   const queue = hypothesis('serialized', 0.7, same, { unlisted: 'unchanged' });
