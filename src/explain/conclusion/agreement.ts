@@ -30,10 +30,37 @@ export function isContradicted(
   noise: number,
 ): boolean {
   const predicted = findPrediction(hypothesis, experiment.name);
-  return predicted !== null && !hasOverlap(experiment.measured, predicted, noise);
+  return predicted !== null && contradicts(experiment, predicted, noise);
 }
 
-/** Whether the hypothesis predicted a change, and the experiment measured it. */
+/** Whether the outcome of an experiment contradicts a prediction: it is outside of it, and not merely a larger effect. */
+export function contradicts(
+  experiment: ExperimentResult,
+  predicted: Range,
+  noise: number,
+): boolean {
+  return (
+    !hasOverlap(experiment.measured, predicted, noise) &&
+    !isLargerEffect(experiment, predicted, noise)
+  );
+}
+
+/**
+ * Whether an experiment on a limit itself had the predicted effect, but more of it: then the limit is larger than was
+ * estimated, which is no reason to exclude it. Of experiments that every cause of a busy loop predicts the bounds count.
+ */
+function isLargerEffect(
+  { name, measured, otherwise }: ExperimentResult,
+  predicted: Range,
+  noise: number,
+): boolean {
+  if (BUSY_LOOP_EXPERIMENTS.has(name)) return false;
+  return predicted.low > otherwise
+    ? measured.low > predicted.high
+    : predicted.high < otherwise && measured.high * (1 + noise) < predicted.low;
+}
+
+/** Whether the hypothesis predicted a change, and the experiment measured it or more. */
 export function isSupportedBy(
   experiment: ExperimentResult,
   hypothesis: Hypothesis,
@@ -48,7 +75,21 @@ export function isSupportedBy(
   // Drift affects both blocks of a pair: the interval includes most of the noise already.
   const minChange = Math.min(noise, MIN_CHANGE);
   const moved = measured.low > otherwise + minChange || measured.high < otherwise - minChange;
-  return active && moved && hasOverlap(measured, predicted, noise);
+  return active && moved && !contradicts(experiment, predicted, noise);
+}
+
+/** Whether an experiment measured as much as the hypothesis predicted: what supports it, but not by a larger effect. */
+export function isPredictedBy(
+  experiment: ExperimentResult,
+  hypothesis: Hypothesis,
+  noise: number,
+): boolean {
+  const predicted = findPrediction(hypothesis, experiment.name);
+  return (
+    predicted !== null &&
+    isSupportedBy(experiment, hypothesis, noise) &&
+    hasOverlap(experiment.measured, predicted, noise)
+  );
 }
 
 /** Experiments that remove only a part of a cause: their result leaves open how large the rest is. */

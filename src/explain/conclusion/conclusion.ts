@@ -16,7 +16,7 @@ import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { Evidence, ExperimentResult, Explanation } from '../result.js';
-import { hasOverlap, listOwnPredictions } from './agreement.js';
+import { contradicts, hasOverlap, listOwnPredictions } from './agreement.js';
 import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 import { deriveRequestShares, describeHeaviestRequest } from './request-shares.js';
@@ -155,7 +155,7 @@ function addExclusions(experiment: ExperimentResult, noise: number): ExperimentR
     Object.keys(experiment.predicted) as (keyof typeof experiment.predicted)[]
   ).filter((limit) => {
     const predicted = experiment.predicted[limit];
-    return predicted !== undefined && !hasOverlap(experiment.measured, predicted, noise);
+    return predicted !== undefined && contradicts(experiment, predicted, noise);
   });
   return { ...experiment, excludes };
 }
@@ -258,14 +258,18 @@ function describeVariation({ hiddenBy, also }: Finding): string[] {
 }
 
 /** Describes what would confirm a verdict without rivals, where no experiment changed something as it predicts. */
-function describeUnconfirmed({ finding, experiments }: Findings): string[] {
+function describeUnconfirmed({ finding, experiments, noise }: Findings): string[] {
   const { status, chosen, rivals, hiddenBy } = finding;
   if (status !== 'likely' || !chosen || rivals.length > 0 || hiddenBy) return [];
-  const own = [...listOwnPredictions(chosen).keys()];
-  const made = own.find((name) => experiments.some((experiment) => experiment.name === name));
-  const [open] = own;
+  const own = listOwnPredictions(chosen);
+  const made = experiments.find(({ name }) => own.has(name));
+  const predicted = own.get(made?.name ?? '');
+  const [open] = own.keys();
   const whyNot = open ? `'${open}', which would, was not made` : 'no experiment here changes it';
-  const why = made ? `'${made}' varied too much to confirm it` : whyNot;
+  const isLarger =
+    made && predicted && !hasOverlap(made.measured, predicted, limitTolerance(noise));
+  const outcome = isLarger ? 'changed more than it predicts' : 'varied too much to confirm it';
+  const why = made ? `'${made.name}' ${outcome}` : whyNot;
   return [
     `a confirmation of ${chosen.limit}: its signs were measured, but ${why}; apply the remedy and measure again`,
   ];

@@ -36,7 +36,7 @@ export function findRivals(
 }
 
 /** Minimum share of a logger in the loop's time at which lines that it has not written yet may fill the memory. */
-const MIN_LOGGING_SHARE = 0.3;
+const MIN_LOGGING_SHARE = 0.25;
 
 /**
  * Whether a limit only shows another one: what each request leaves in memory is what later requests go through, or the

@@ -8,6 +8,7 @@ import type { ExperimentResult, Status } from '../result.js';
 import {
   describeContradiction,
   isContradicted,
+  isPredictedBy,
   isSupportedBy,
   listOwnPredictions,
 } from './agreement.js';
@@ -90,7 +91,9 @@ export function decideVerdict(
   }
   const rivals = findRivals(chosen, others, experiments, noise);
   const isClear = supporting.some(
-    (experiment) => experiment.metric !== 'throughput' || !hidesEffects(variation, [experiment]),
+    (experiment) =>
+      isPredictedBy(experiment, chosen, noise) &&
+      (experiment.metric !== 'throughput' || !hidesEffects(variation, [experiment])),
   );
   const status = isClear && rivals.length === 0 ? 'confirmed' : 'likely';
   return { status, chosen, also: others.slice(0, 3), rivals, excluded, hiddenBy: null };

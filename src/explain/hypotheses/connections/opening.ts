@@ -75,8 +75,13 @@ export const detectConnectionChurn: Detector = (metrics) => {
   };
 };
 
-/** CPU time of a full TLS handshake on the server in ms: from ECDSA P-256 to RSA 2048 and larger. */
+/** CPU time of a full TLS handshake on the server in ms: from ECDSA P-256 to RSA with 2048 bits on a slow core. */
 const HANDSHAKE_MS = { low: 0.15, high: 3 };
+
+/** Computes the maximum CPU time of a full TLS handshake, in ms: that of an RSA signature grows with the cube of its bits. */
+function computeMaxHandshakeMs({ sample }: Metrics): number {
+  return HANDSHAKE_MS.high * Math.max(1, (sample?.rsaBits ?? 0) / 2048) ** 3;
+}
 
 export const detectTlsHandshake: Detector = (metrics) => {
   const limit = 'tls-handshake';
@@ -92,7 +97,8 @@ export const detectTlsHandshake: Detector = (metrics) => {
   if (!busy && opening < 0.15) {
     return { limit, why: `the handshake takes ${share(opening)} of a request's time` };
   }
-  if (busy && (each * HANDSHAKE_MS.high) / cpuMs < 0.12) {
+  const maxMs = computeMaxHandshakeMs(metrics);
+  if (busy && (each * maxMs) / cpuMs < 0.12) {
     return {
       limit,
       why: `a handshake costs little compared with ${time(cpuMs)} of CPU per request`,
@@ -101,7 +107,7 @@ export const detectTlsHandshake: Detector = (metrics) => {
   const part = {
     low: Math.min(0.6, (each * HANDSHAKE_MS.low) / cpuMs),
     // The rest of a request may be as little as a hundredth of its time.
-    high: Math.min(0.99, (each * HANDSHAKE_MS.high) / cpuMs),
+    high: Math.min(0.99, (each * maxMs) / cpuMs),
   };
   const gain = busy
     ? { low: 1 / (1 - part.low * 0.8), high: 1 / (1 - part.high) }
@@ -154,7 +160,8 @@ export const detectAcceptRate: Detector = (metrics) => {
   return {
     limit,
     causeOf: 'event-loop-cpu',
-    weight: 0.9,
+    // A turn that is long because of handshakes is no reason of its own.
+    weight: load.connections.tlsFull > 0.5 * load.connections.opened ? 0.6 : 0.9,
     sentence: `the event loop accepts one connection per turn: ${rate(opened)} per second in ${rate(inside.loops)} turns; ${count(queue)} wait to be accepted.`,
     arithmetic: [
       `${rate(inside.loops)} turns per second x 1 = at most ${rate(inside.loops)} connections per second`,

@@ -437,6 +437,9 @@ test('a likely limit without rivals says what would confirm it', () => {
   const [second] = secondProcess(1.2);
   const varied = [{ ...second, name: 'sockets x2' }];
   assert.match(of('outbound-pool', sockets, varied), /'sockets x2' varied too much/);
+  const [more] = secondProcess(5);
+  const larger = [{ ...more, name: 'sockets x2' }];
+  assert.match(of('outbound-pool', sockets, larger), /'sockets x2' changed more than/);
   assert.equal(of(null), '');
 });
 

@@ -104,6 +104,20 @@ test('a logger that takes a good part of the loop is named before the memory tha
   assert.equal(decide([full, logging(0.45)], [rest]).chosen, full);
 });
 
+test('a larger effect than predicted of the own experiment excludes no limit, and confirms none', () => {
+  const tls = hypothesis('tls-handshake', 0.96, { 'tls kept': { low: 1.03, high: 2.8 } });
+  const accept = hypothesis('accept-rate', 0.9, { 'keep-alive': { low: 1.05, high: 100 } });
+  const causes = [tls, accept].map((one) => ({ ...one, causeOf: LOOP }));
+  const runs = [experiment('tls kept', 34), experiment('keep-alive', 34)];
+  const found = decide(causes, runs);
+  assert.deepEqual([found.status, found.chosen.limit], ['likely', 'tls-handshake']);
+  assert.deepEqual(found.excluded, []);
+  // An effect in the other direction does exclude it, and so does any that all causes of a busy loop predict.
+  assert.equal(decide(causes, [experiment('tls kept', 0.8)]).excluded[0].limit, 'tls-handshake');
+  const loop = hypothesis(LOOP, 1, { 'second process': { low: 1.05, high: 2.2 } });
+  assert.equal(decide([loop], [experiment('second process', 5)]).excluded[0].limit, LOOP);
+});
+
 describe('unchanged blocks that differ by nearly as much as any experiment changes', () => {
   const same = { 'connections x2': { low: 0.85, high: 1.15 } };
   const queue = hypothesis('serialized', 0.7, same, { unlisted: 'unchanged' });
