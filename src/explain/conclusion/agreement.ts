@@ -49,7 +49,7 @@ export function contradicts(
  * Whether an experiment on a limit itself had the predicted effect, but more of it: then the limit is larger than was
  * estimated, which is no reason to exclude it. Of experiments that every cause of a busy loop predicts the bounds count.
  */
-function isLargerEffect(
+export function isLargerEffect(
   { name, measured, otherwise }: ExperimentResult,
   predicted: Range,
   noise: number,

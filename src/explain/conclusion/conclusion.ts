@@ -16,7 +16,7 @@ import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { Evidence, ExperimentResult, Explanation } from '../result.js';
-import { contradicts, hasOverlap, listOwnPredictions } from './agreement.js';
+import { contradicts, isLargerEffect, listOwnPredictions } from './agreement.js';
 import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 import { deriveRequestShares, describeHeaviestRequest } from './request-shares.js';
@@ -266,8 +266,7 @@ function describeUnconfirmed({ finding, experiments, noise }: Findings): string[
   const predicted = own.get(made?.name ?? '');
   const [open] = own.keys();
   const whyNot = open ? `'${open}', which would, was not made` : 'no experiment here changes it';
-  const isLarger =
-    made && predicted && !hasOverlap(made.measured, predicted, limitTolerance(noise));
+  const isLarger = made && predicted && isLargerEffect(made, predicted, limitTolerance(noise));
   const outcome = isLarger ? 'changed more than it predicts' : 'varied too much to confirm it';
   const why = made ? `'${made.name}' ${outcome}` : whyNot;
   return [

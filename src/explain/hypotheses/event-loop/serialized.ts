@@ -24,6 +24,9 @@ import {
 /** Maximum of the requests served at a time, per busy thread, at which each thread serves one. */
 const MAX_REQUESTS_PER_THREAD = 1.4;
 
+/** Minimum of the requests served at a time that are many: what admits them is not likely a lock. */
+const MANY_PERMITS = 2.5;
+
 /** Maximum of the requests served at a time where they wait for a time to pass, not for others to be served. */
 const MAX_IDLE_PERMITS = 0.5;
 
@@ -117,6 +120,8 @@ export const detectSerialized: Detector = (metrics) => {
     unlisted: 'unchanged',
     predictions: {
       ...predictQueueing(metrics),
+      // That some of the requests are admitted is a guess from what is left: more connections must not help.
+      ...(permits >= MANY_PERMITS && { 'connections x2': { low: 0.85, high: 1.1 } }),
       ...predictSerializedDelay(metrics),
       // Twice as much if the limit is inside the process, the same if it is behind it.
       'second process': { low: 0.85, high: 2.15 },
@@ -139,7 +144,7 @@ function describeAdmission(metrics: Metrics, permits: number, atThreads: boolean
   if (atThreads) return describeThreads(metrics, permits);
   if (permits < MAX_IDLE_PERMITS) return describeIdleWait(metrics);
   const { maxConcurrency } = metrics;
-  const weight = permits < 2.5 ? 0.7 : 0.55;
+  const weight = permits < MANY_PERMITS ? 0.7 : 0.55;
   const admitted = `${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`;
   const locking = findLockingDependency(metrics)?.call.origin;
   if (locking) {
@@ -176,7 +181,7 @@ function describeThreads(metrics: Metrics, permits: number): Admission {
       ? 'one at a time'
       : `with ${others} other such ${others === 1 ? 'thread' : 'threads'}`;
   return {
-    weight: permits < 2.5 ? 0.7 : 0.55,
+    weight: permits < MANY_PERMITS ? 0.7 : 0.55,
     isLocated: true,
     sentence: `${describeBusyThread(metrics)}: it serves requests ${served} while the loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`,
     change:

@@ -90,6 +90,15 @@ test('serialized: where several processes serve one request at a time, what admi
   assert.match(of(2, 1.33), /something in the service or behind it admits one request/);
 });
 
+test('serialized: many requests at a time are a guess, which more connections must not contradict', () => {
+  const more = (permits) =>
+    evaluate('serialized', (metrics) => {
+      metrics.base.inside = { ...metrics.base.inside, outbound: [] };
+      Object.assign(metrics, { throughput: 200 * permits, unloadedLatencyMs: 5, responseMs: 90 });
+    }).hypothesis.predictions['connections x2'].high;
+  assert.ok(more(15) < more(1), `${more(15)}, ${more(1)}`);
+});
+
 test('serialized: a single connection that always waits for a response is named', () => {
   const { hypothesis } = evaluate('serialized', (metrics) => {
     const [call] = metrics.base.inside.outbound;
