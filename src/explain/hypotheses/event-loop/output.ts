@@ -97,13 +97,19 @@ function predictWithoutBufferedLog(metrics: Metrics, part: number): Range {
 }
 
 /** Predicts the gain without logging. A profile includes formatting; without one only the writes are measured. */
-function predictWithoutLog({ loopTime }: Metrics, part: number): Range {
+function predictWithoutLog(metrics: Metrics, part: number): Range {
+  const { loopTime } = metrics;
   const printing = loopTime?.logging ?? 0;
   const { low, high } =
     printing > part
       ? computeGain(printing, 0.9, 1.2)
       : computeGain(part, 0.8, FORMATTING_COST_FACTOR);
-  return { low, high: Math.max(high, computeGain(loopTime?.maxLogging ?? 0, 0, 1).high) };
+  const all = loopTime?.maxLogging ?? 0;
+  const without =
+    all < MIN_DOMINANT_SHARE
+      ? computeGain(all, 0, 1)
+      : computeDominantGain(all, computeGarbageShare(metrics) * all);
+  return { low, high: Math.max(high, without.high) };
 }
 
 /** Bytes of text compressed per millisecond: at the highest level, and at a fast one. */

@@ -256,7 +256,8 @@ describe('the gain with a profile', () => {
     // A function of the service that writes the log may do other work too.
     const own = remedied('logging', { logging: 0, maxLogging: 0.8 }, logs);
     assert.equal(own.low, remedied('logging', { logging: 0 }, logs).low);
-    assert.ok(Math.abs(own.high - 5000) < 1e-6, `${own.high}`);
+    // What remains besides a function that writes output and takes 80 % of the loop may cost 0.4 of its share.
+    assert.ok(own.high > 12_000, `${own.high}`);
   });
 
   const writes = (metrics) => {
