@@ -234,8 +234,10 @@ test('a prefix that cannot be listened to for want of descriptors leaves none be
   for (const left of [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) {
     const args = [left, await findFreePort()];
     const child = start(t, 'scarce-prefix.js', args, { execPath: '/bin/sh', execArgv, env });
-    const [{ failed, ...message }] = await once(child, 'message');
-    assert.deepEqual(message, { leaked: 0, body: 'hello' }, `${left} left, ${failed}`);
+    const [{ failed, leaked, body }] = await once(child, 'message');
+    assert.equal(body, 'hello', `${left} left, ${failed}`);
+    // Fewer than before: Node.js has closed one of its own meanwhile.
+    assert.ok(leaked <= 0, `${left} left, ${failed}: ${leaked}`);
     failures.push(failed);
   }
   // Each step, from the lock of the directory to the last duplicate of the listening socket, was short of one.
