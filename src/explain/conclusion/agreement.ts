@@ -40,8 +40,7 @@ export function contradicts(
   noise: number,
 ): boolean {
   return (
-    !hasOverlap(experiment.measured, predicted, noise) &&
-    !isLargerEffect(experiment, predicted, noise)
+    !hasOverlap(experiment.measured, predicted, noise) && !isLargerEffect(experiment, predicted)
   );
 }
 
@@ -52,12 +51,11 @@ export function contradicts(
 export function isLargerEffect(
   { name, measured, otherwise }: ExperimentResult,
   predicted: Range,
-  noise: number,
 ): boolean {
   if (BUSY_LOOP_EXPERIMENTS.has(name)) return false;
   return predicted.low > otherwise
     ? measured.low > predicted.high
-    : predicted.high < otherwise && measured.high * (1 + noise) < predicted.low;
+    : predicted.high < otherwise && measured.high < predicted.low;
 }
 
 /** Whether the hypothesis predicted a change, and the experiment measured it or more. */

@@ -208,14 +208,13 @@ function describeSteps({ metrics, noise }: Findings): string[] {
   const { series, durationMs } = metrics.base.load;
   const windowMs = durationMs / Math.max(1, series.length);
   const rates = series.map(({ completed }) => (completed * 1000) / windowMs);
-  const isNoise = (before: number, after: number) =>
-    Math.max(before, after) < (1 + noise) * Math.min(before, after);
-  return findChangePoints(rates).flatMap(({ index, before, after }) => {
-    if (isNoise(before, after)) return [];
-    return [
+  const steps = findChangePoints(rates).filter(
+    ({ before, after }) => Math.max(before, after) >= (1 + noise) * Math.min(before, after),
+  );
+  return steps.map(
+    ({ index, before, after }) =>
       `why throughput changed from ${rate(before)} to ${rate(after)} req/s during the baseline, after ${time(index * windowMs)}`,
-    ];
-  });
+  );
 }
 
 /** Experiments on connections: they tell the cost of a handshake from that of a request. */
@@ -258,7 +257,7 @@ function describeVariation({ hiddenBy, also }: Finding): string[] {
 }
 
 /** Describes what would confirm a verdict without rivals, where no experiment changed something as it predicts. */
-function describeUnconfirmed({ finding, experiments, noise }: Findings): string[] {
+function describeUnconfirmed({ finding, experiments }: Findings): string[] {
   const { status, chosen, rivals, hiddenBy } = finding;
   if (status !== 'likely' || !chosen || rivals.length > 0 || hiddenBy) return [];
   const own = listOwnPredictions(chosen);
@@ -266,7 +265,7 @@ function describeUnconfirmed({ finding, experiments, noise }: Findings): string[
   const predicted = own.get(made?.name ?? '');
   const [open] = own.keys();
   const whyNot = open ? `'${open}', which would, was not made` : 'no experiment here changes it';
-  const isLarger = made && predicted && isLargerEffect(made, predicted, limitTolerance(noise));
+  const isLarger = made && predicted && isLargerEffect(made, predicted);
   const outcome = isLarger ? 'changed more than it predicts' : 'varied too much to confirm it';
   const why = made ? `'${made.name}' ${outcome}` : whyNot;
   return [

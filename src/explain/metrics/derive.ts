@@ -94,6 +94,9 @@ export function deriveMachineUse(blocks: Observation[]): MachineUse | null {
   };
 }
 
+/** Minimum of the cores that other programs use if that is more than the noise of a machine. */
+export const MIN_FOREIGN_CORES = 0.3;
+
 /** Computes the cores that programs use to which no connection of the server is known. */
 export function computeForeignCores({ others, dependencies }: OutsideView['cpu']): number {
   return Math.max(0, others - dependencies);

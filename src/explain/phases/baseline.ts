@@ -4,6 +4,7 @@ import {
   computeForeignCores,
   deriveMetrics,
   findServingProcesses,
+  MIN_FOREIGN_CORES,
   sustainsRate,
 } from '../metrics/derive.js';
 import type { Metrics, Observations } from '../metrics/types.js';
@@ -20,8 +21,8 @@ export interface Baseline {
 }
 
 const IDLE_MS = 600;
-/** Minimum share of a core that the loop uses without load, and cores of other programs, that are measured again. */
-const [MIN_IDLE_SHARE, MIN_FOREIGN_CORES] = [0.05, 0.3];
+/** Minimum share of a core that the loop uses without load if it is measured again. */
+const MIN_IDLE_SHARE = 0.05;
 /** Responses that the baseline should include; a slow server may take its maximum length for fewer. */
 const WANTED_RESPONSES = 60;
 

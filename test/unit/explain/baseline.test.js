@@ -21,15 +21,17 @@ class Simulated {
     this.options = { rate };
   }
 
-  /** What the system shows of it without load. */
+  /** What the system shows of it without load: always the same, or a list of what it shows in turn. */
   outside = null;
+  /** Cores that other programs use under load. */
+  othersUnderLoad = 0;
 
   async waitIdle() {
     return { fromMs: 0, toMs: 0 };
   }
 
   observedBetween() {
-    return this.outside;
+    return Array.isArray(this.outside) ? this.outside.shift() : this.outside;
   }
 
   useClosedLoad(connections) {
@@ -54,6 +56,7 @@ class Simulated {
   #seen({ isOpen, throughput, waitMs, measureMs }) {
     const { base } = structuredClone(buildHealthyMetrics());
     const { load } = base;
+    base.outside.cpu.others = this.othersUnderLoad;
     const open = { model: 'open', rate: this.options.rate, connections: 1000 };
     const closed = { model: 'closed', rate: null, connections: this.#connections ?? 1 };
     Object.assign(load.plan, isOpen ? open : closed);
@@ -64,9 +67,12 @@ class Simulated {
   }
 }
 
-async function measure(rate, { canAddLoad = true, outside = null, warmupMs = 0 } = {}) {
+async function measure(
+  rate,
+  { canAddLoad = true, outside = null, othersUnderLoad = 0, warmupMs = 0 } = {},
+) {
   const subject = new Simulated(rate);
-  subject.outside = outside;
+  Object.assign(subject, { outside, othersUnderLoad });
   const untilMs = performance.now() + 60_000;
   const options = { setting: () => ({ canAddLoad }), untilMs, warmupMs, onStep() {} };
   return { subject, ...(await measureBaseline(subject, SAMPLED, options)) };
@@ -112,4 +118,22 @@ test('work without load counts only the loops that serve the load', async () => 
   ];
   const { metrics } = await measure(100, { outside: { ...outside, processes } });
   assert.equal(metrics.idleShare, 0.02);
+});
+
+test('other programs that use cores under load are observed without load before and after it', async () => {
+  const { outside } = buildHealthyMetrics().base;
+  const [server] = outside.processes;
+  const processes = [{ ...server, main: { ...server.main, run: 0.01 } }];
+  const views = [0.05, 0.9].map((others) => ({
+    ...outside,
+    processes,
+    cpu: { ...outside.cpu, others },
+  }));
+  const idleOthers = async (othersUnderLoad) => {
+    const { metrics } = await measure(100, { outside: [...views], othersUnderLoad });
+    return metrics.idleOthers;
+  };
+  // What starts after the first look is no database that works for the requests.
+  assert.equal(await idleOthers(1), 0.9);
+  assert.equal(await idleOthers(0.1), 0.05);
 });

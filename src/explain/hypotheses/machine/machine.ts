@@ -4,6 +4,7 @@ import {
   computeForeignCores,
   computeStealShare,
   findWorkingProcesses,
+  MIN_FOREIGN_CORES,
 } from '../../metrics/derive.js';
 import type { MachineUse, Metrics } from '../../metrics/types.js';
 import type { OutsideView } from '../../observe/types.js';
@@ -101,7 +102,7 @@ export const detectNoisyMachine: Detector = (metrics) => {
     const why = `other processes use ${foreign.toFixed(2)} cores, in proportion to the requests: they seem to work for the service`;
     return { limit, why };
   }
-  if (foreign <= 0.3 || foreign <= cpu.self || !isStarved(loop)) {
+  if (foreign <= MIN_FOREIGN_CORES || foreign <= cpu.self || !isStarved(loop)) {
     const called = cpu.dependencies > 0.05 ? 'that the service is not seen to call ' : '';
     return {
       limit,

@@ -84,10 +84,11 @@ function buildSaturatedProgram(
 ): Hypothesis {
   const { throughput, unloadedLatencyMs, responseMs, maxConcurrency } = metrics;
   const alone = unloadedLatencyMs === null ? '' : `, ${time(unloadedLatencyMs)} alone`;
+  const isSeen = busiestRun !== null;
   const what = `busiest thread of ${name} on a core`;
   return {
     limit: 'saturated-dependency',
-    weight: busiestRun === null ? 0.8 : 0.96,
+    weight: isSeen ? 0.96 : 0.8,
     sentence: `a saturated dependency, not this service: ${name} has no CPU time left: ${why}.`,
     arithmetic: [
       `${cores.toFixed(2)} cores / ${rate(throughput)} req/s = ${time((cores * 1000) / Math.max(1e-6, throughput))} of its CPU time per request`,
@@ -95,18 +96,16 @@ function buildSaturatedProgram(
     ],
     evidence: [
       { what: `CPU of ${name}`, value: cores, unit: 'cores', source: 'proc' },
-      ...(busiestRun === null
-        ? []
-        : [{ what, value: busiestRun, unit: '1', source: 'proc' as const }]),
+      ...(isSeen ? [{ what, value: busiestRun, unit: '1', source: 'proc' as const }] : []),
       ...buildLoopEvidence(metrics),
     ],
     // The place of a program that is not seen to be called is inferred.
-    ...(busiestRun !== null && { isLocated: true as const }),
+    ...(isSeen && { isLocated: true as const }),
     unlisted: 'unchanged',
     // A second process of the server calls the same program.
     predictions: { ...predictQueueing(metrics), 'second process': { low: 0.85, high: 1.2 } },
     remedy: {
-      change: `less work for ${busiestRun === null ? 'it' : name} per request (an index, a smaller query, a cache, calls in batches), or more cores for it${busiestRun === null ? '' : '; no other change to this service helps'}`,
+      change: `less work for ${isSeen ? name : 'it'} per request (an index, a smaller query, a cache, calls in batches), or more cores for it${isSeen ? '; no other change to this service helps' : ''}`,
       predictedThroughput: null,
       nextLimit: null,
     },

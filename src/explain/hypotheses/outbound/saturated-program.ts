@@ -49,13 +49,13 @@ export function findSaturatedProgram(metrics: Metrics): SaturatedProgram | null 
 }
 
 /** Maximum share of the machine's cores that are idle if a program that is not seen to be called leaves none. */
-const MAX_IDLE_PART = 0.1;
+const MAX_UNSEEN_IDLE_PART = 0.1;
 
 /** Finds a program to which no connection is known, though it takes the cores for the requests. */
 function findUnseenProgram(metrics: Metrics): SaturatedProgram | null {
   const { machine, base, inFlight } = metrics;
   const cores = computeUnseenCores(metrics);
-  if (cores === null || !machine || machine.cpu.idle > MAX_IDLE_PART * machine.cpu.cores)
+  if (cores === null || !machine || machine.cpu.idle > MAX_UNSEEN_IDLE_PART * machine.cpu.cores)
     return null;
   // Requests that wait for a connection of a pool have not reached it.
   const pooled = base.inside?.outbound.reduce((all, { waiting }) => all + waiting, 0) ?? 0;

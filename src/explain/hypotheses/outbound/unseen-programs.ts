@@ -1,10 +1,8 @@
-import { computeForeignCores } from '../../metrics/derive.js';
+import { computeForeignCores, MIN_FOREIGN_CORES } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { hasSameCost } from './cost-per-request.js';
 
-/** Minimum of the cores that are told from the noise of a machine. */
-const MIN_CORES = 0.3;
-/** Maximum share of these cores that the programs use without load, if they work for the requests. */
+/** Maximum share of their cores that the programs use without load, if they work for the requests. */
 const MAX_IDLE_PART = 0.2;
 /** Maximum ratio of all CPU time to that of the server's cores at which these are the cores of the machine. */
 const MAX_MACHINE_RATIO = 1.15;
@@ -19,7 +17,7 @@ export function computeUnseenCores(metrics: Metrics): number | null {
   if (!machine || !single?.outside || idleOthers === null) return null;
   const { cpu } = machine;
   const cores = computeForeignCores(cpu);
-  if (cores < MIN_CORES || idleOthers > MAX_IDLE_PART * cores) return null;
+  if (cores < MIN_FOREIGN_CORES || idleOthers > MAX_IDLE_PART * cores) return null;
   const all = cpu.server + cpu.self + cpu.others + cpu.idle;
   if (all > MAX_MACHINE_RATIO * cpu.cores) return null;
   return hasSameCost(cores, computeForeignCores(single.outside.cpu), metrics) ? cores : null;

@@ -50,7 +50,7 @@ export const WAITING = defineGroup('waiting inside', {
     formula: 'maximum of the service = calls in flight / its response time',
     remedy: 'Scale that service, or call it less: cache, batch.',
     detected: 'by experiment',
-    note: 'Needs the probe. For protocols other than HTTP it measures the time to the first bytes of a response.',
+    note: 'Needs the probe, except for a program on the same machine. For protocols other than HTTP it measures the time to the first bytes of a response.',
   },
   serialized: {
     title: 'Requests are serialized',

@@ -443,6 +443,16 @@ test('a likely limit without rivals says what would confirm it', () => {
   assert.equal(of(null), '');
 });
 
+test('an experiment excludes the limits of which it measured less than predicted, not more', () => {
+  const of = (ratio) => {
+    const [second] = secondProcess(ratio);
+    const predicted = { 'outbound-pool': { low: 1.5, high: 2.1 } };
+    const experiments = [{ ...second, name: 'sockets x2', predicted }];
+    return drawConclusion({ limit: 'errors', experiments }).experiments[0].excludes;
+  };
+  assert.deepEqual([of(1), of(1.8), of(5)], [['outbound-pool'], [], []]);
+});
+
 test('a change of throughput during the baseline is reported if it exceeds the noise', () => {
   const of = (after) => {
     const metrics = buildHealthyMetrics();
