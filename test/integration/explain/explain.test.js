@@ -41,18 +41,30 @@ test('a server that speaks TLS is not loaded in plain text', limits, async () =>
   }
 });
 
-test('a server that ends during the run is reported first, with how it ended', limits, async () => {
-  const command = service(
-    'ends',
+/** A service that ends with an error at a request. */
+const endsAt = (last) =>
+  service(
+    `ends-at-${last}`,
     `let n = 0;
      require('http').createServer((q, r) => {
-       if (++n === 200) throw new Error('no more');
+       if (++n === ${last}) throw new Error('no more');
        setTimeout(() => r.end('x'), 50);
      }).listen(0)`,
   );
-  const { code, stdout, stderr } = await cli(['-c', '4', '--budget', '15s', '--', ...command]);
+
+test('a server that ends during the run is reported first, with how it ended', limits, async () => {
+  const args = ['-c', '4', '--budget', '15s', '--', ...endsAt(200)];
+  const { code, stdout, stderr } = await cli(args);
   assert.equal(code, 3, stderr);
   assert.match(stdout + stderr, /ended with exit code .*no more/);
+});
+
+test('a server that ends after the baseline was seen inside until then', limits, async () => {
+  const args = ['-c', '4', '--budget', '40s', '--', ...endsAt(700)];
+  const { code, stdout, stderr } = await cli(args);
+  assert.equal(code, 3, stderr);
+  assert.match(stdout, /too-few-connections/);
+  assert.doesNotMatch(stdout, /inside the server/);
 });
 
 test('nothing is sent to a server with an invalid certificate', limits, async () => {
