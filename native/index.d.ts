@@ -877,7 +877,13 @@ export declare function stackFunctions(): { send(count: number): void; sendBytes
  */
 export declare function stackIdle(server: number, unused: boolean): Array<number>
 
-/** Milliseconds since a connection became idle; missing: it is not. */
+/**
+ * Milliseconds since bytes last came from a connection's peer or left for it; missing: there is no such connection.
+ *
+ * What counts: parts of heads, trailers and bodies, whether told or not; bytes of upgraded connections; records of TLS, those of
+ * the handshake included; answers from the cache; bytes that the system takes from the queue of a slow reader. What does not:
+ * bytes that the system has taken already and the peer takes now, as with Node's own sockets.
+ */
 export declare function stackIdleFor(connection: number): number | null
 
 /** Whether the text of a TLS connection goes to another process. */

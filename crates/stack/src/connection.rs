@@ -1,5 +1,6 @@
 //! One connection: what it has received, and where it stands in that.
 
+pub(crate) mod activity;
 pub(crate) mod cache;
 pub(crate) mod id;
 pub(crate) mod lane;
@@ -19,6 +20,7 @@ use millrace_net::socket::Socket;
 
 use crate::router::Route;
 use crate::transport::Transport;
+use activity::Activity;
 use id::ConnId;
 use lane::Lane;
 use queue::Queue;
@@ -96,6 +98,7 @@ pub(crate) struct Connection {
     pub(crate) bytes_read: u64,
     /// Bytes that the channel has taken, so far.
     given: u64,
+    pub(crate) activity: Activity,
     /// Since when bytes wait to be sent, as far as anybody has looked, and how many the peer had taken then.
     waiting_since: Nanos,
     taken_before: i64,
@@ -144,6 +147,7 @@ impl Connection {
             bytes_read: 0,
             waiting_since: Nanos::NEVER,
             given: 0,
+            activity: Activity::new(now),
             taken_before: 0,
             idle_timer: Nanos::NEVER,
             work: Work::default(),

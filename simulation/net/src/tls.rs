@@ -152,6 +152,11 @@ pub mod server {
             match self.0 {}
         }
 
+        #[must_use]
+        pub fn traffic(&self) -> u64 {
+            match self.0 {}
+        }
+
         pub fn close_notify(&mut self) {
             match self.0 {}
         }

@@ -297,7 +297,7 @@ impl ServerTlsStream {
             return Ok(Read { count, drained: self.socket.drained && !self.peer_closed });
         }
         loop {
-            let read = self.socket.socket.read(&mut sealed[..CIPHERTEXT])?;
+            let read = self.socket.read_records(&mut sealed[..CIPHERTEXT])?;
             if read.count == 0 {
                 return Ok(read);
             }
@@ -383,6 +383,12 @@ impl ServerTlsStream {
     #[must_use]
     pub fn unsent(&self) -> usize {
         self.unsent
+    }
+
+    /// Bytes of records that the socket has given and taken, those of the handshake included.
+    #[must_use]
+    pub fn traffic(&self) -> u64 {
+        self.socket.traffic
     }
 
     /// Announces the end of our side (RFC 8446, section 6.1).

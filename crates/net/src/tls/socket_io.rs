@@ -14,11 +14,27 @@ pub(super) struct TlsSocket {
     pub(super) socket: Socket,
     /// Whether the last read has emptied the socket.
     pub(super) drained: bool,
+    /// Bytes that the socket has given and taken.
+    pub(super) traffic: u64,
 }
 
 impl TlsSocket {
     pub(super) fn new(socket: Socket) -> Self {
-        Self { socket, drained: false }
+        Self { socket, drained: false, traffic: 0 }
+    }
+
+    /// Reads bytes of records.
+    pub(super) fn read_records(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
+        let read = self.socket.read(buffer)?;
+        self.traffic += read.count as u64;
+        Ok(read)
+    }
+
+    /// Counts bytes that the socket has taken.
+    fn count_written(&mut self, written: io::Result<usize>) -> io::Result<usize> {
+        let count = written?;
+        self.traffic += count as u64;
+        Ok(count)
     }
 
     /// Sends the session's records; `true` if none is left.
@@ -32,10 +48,10 @@ impl TlsSocket {
     /// Sends the session's records as the last ones of our side; `true` if none is left.
     #[cfg(unix)]
     pub(super) fn flush_last<S: SideData>(
-        &self,
+        &mut self,
         session: &mut ConnectionCommon<S>,
     ) -> io::Result<bool> {
-        flush(session, &mut Last(&self.socket))
+        flush(session, &mut Last(self))
     }
 }
 
@@ -56,7 +72,7 @@ fn flush<S: SideData>(
 
 impl io::Read for TlsSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Read { count, drained } = self.socket.read(buffer)?;
+        let Read { count, drained } = self.read_records(buffer)?;
         self.drained = drained;
         Ok(count)
     }
@@ -64,14 +80,16 @@ impl io::Read for TlsSocket {
 
 impl io::Write for TlsSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.write(bytes)
+        let written = self.socket.write(bytes);
+        self.count_written(written)
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        match parts {
+        let written = match parts {
             [one] => self.socket.write(one),
             parts => self.socket.write_many(parts),
-        }
+        };
+        self.count_written(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -81,12 +99,13 @@ impl io::Write for TlsSocket {
 
 /// The socket for what is the last before our side ends.
 #[cfg(unix)]
-struct Last<'a>(&'a Socket);
+struct Last<'a>(&'a mut TlsSocket);
 
 #[cfg(unix)]
 impl io::Write for Last<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write_last(bytes)
+        let written = self.0.socket.write_last(bytes);
+        self.0.count_written(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -213,10 +213,14 @@ pub fn stack_slow(server: u32, receive: f64, send: f64) -> Result<NativeSlow> {
     Ok(NativeSlow { receiving: numbers(receiving), sending: numbers(sending) })
 }
 
-/// Milliseconds since a connection became idle; missing: it is not.
+/// Milliseconds since bytes last came from a connection's peer or left for it; missing: there is no such connection.
+///
+/// What counts: parts of heads, trailers and bodies, whether told or not; bytes of upgraded connections; records of TLS, those of
+/// the handshake included; answers from the cache; bytes that the system takes from the queue of a slow reader. What does not:
+/// bytes that the system has taken already and the peer takes now, as with Node's own sockets.
 #[napi]
 pub fn stack_idle_for(connection: u32) -> Result<Option<f64>> {
-    let idle = with(|reactor| reactor.idle_for(connection as usize))?;
+    let idle = with(|reactor| reactor.inactive_for(connection as usize))?;
     Ok(idle.map(|idle| idle.as_secs_f64() * 1e3))
 }
 

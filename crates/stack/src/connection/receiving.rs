@@ -71,18 +71,24 @@ impl Connection {
         self.limit_pipeline(cx.server);
         let flow = self.read_on(&mut cx);
         let Receiving { server, effects, .. } = cx;
+        let flow = self.send_answers_behind(flow, server);
+        self.note_progress(now);
+        (flow, effects)
+    }
+
+    /// Sends the answers that have been collected while it received, unless the connection is broken.
+    fn send_answers_behind(&mut self, flow: Flow, server: &mut Server) -> Flow {
         if let Flow::Broken(_) = flow {
             server.answers.clear();
-            return (flow, effects);
+            return flow;
         }
         let last = self.lane.closes && self.lane.in_flight == 0;
-        let flow = match self.send_answers(server, last) {
+        match self.send_answers(server, last) {
             // What kept it here has just left.
             Ok(()) if self.is_quiet(server) && self.blocked.end_by(Change::Quiet) => Flow::Again,
             Ok(()) => flow,
             Err(error) => Flow::Broken(error.raw_os_error().unwrap_or(0)),
-        };
-        (flow, effects)
+        }
     }
 
     fn read_on(&mut self, cx: &mut Receiving<'_, '_>) -> Flow {
@@ -191,7 +197,7 @@ impl Connection {
 
     /// Receives a part of a body, at most [`READ`] bytes; 0: there is none for now. That a peer has ended is found again when
     /// its event comes.
-    pub(crate) fn receive_body(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn receive_body(&mut self, buffer: &mut [u8], now: Nanos) -> io::Result<usize> {
         if !self.leaves_body() || self.is_blocked() {
             return Ok(0);
         }
@@ -207,6 +213,7 @@ impl Connection {
         if let ReadState::Body(decoder) = &mut self.read_state {
             decoder.skip(read.count as u64);
         }
+        self.note_progress(now);
         Ok(read.count)
     }
 

@@ -87,17 +87,9 @@ impl Reactor {
         self.go_on_woken(server);
     }
 
-    /// How long ago a connection became idle.
-    #[must_use]
-    pub fn idle_for(&self, id: usize) -> Option<Duration> {
-        let connection = self.connections.at(id)?;
-        let now = self.clock.now();
-        (connection.lane.idle_since != Nanos::NEVER).then(|| now.since(connection.lane.idle_since))
-    }
-
     /// These bytes leave on a connection.
-    pub(super) fn follow(&mut self, id: ConnId, parts: [&[u8]; 2]) {
-        self.with_tracker(id, |tracker, cache, now, _| {
+    pub(super) fn follow(&mut self, id: ConnId, parts: [&[u8]; 2], now: Nanos) {
+        self.with_tracker(id, now, |tracker, cache, now, _| {
             for bytes in parts {
                 tracker.sent(cache, now, bytes);
             }
@@ -105,25 +97,27 @@ impl Reactor {
     }
 
     /// No more responses are due than are under way.
-    pub(super) fn settle_responses(&mut self, id: ConnId) {
-        self.with_tracker(id, ResponseTracker::settle);
+    pub(super) fn settle_responses(&mut self, id: ConnId, now: Nanos) {
+        self.with_tracker(id, now, ResponseTracker::settle);
     }
 
     /// Our side of a connection has ended.
     pub(super) fn end_responses(&mut self, id: ConnId) {
-        self.with_tracker(id, |tracker, cache, now, _| tracker.ended(cache, now));
+        let now = self.clock.now();
+        self.with_tracker(id, now, |tracker, cache, now, _| tracker.ended(cache, now));
     }
 
     /// Tells what a connection has sent to its server's cache: with the time, and how many requests are with the caller.
     fn with_tracker(
         &mut self,
         id: ConnId,
+        now: Nanos,
         action: impl FnOnce(&mut ResponseTracker, &mut Cache, Duration, u32),
     ) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(tracker) = &mut connection.lane.responses else { return };
         let Some(server) = self.servers.get_mut(connection.server) else { return };
-        let now = since_origin(self.clock.now());
+        let now = since_origin(now);
         action(tracker, &mut server.cache, now, connection.lane.in_flight);
         let server = connection.server;
         self.go_on_woken(server);

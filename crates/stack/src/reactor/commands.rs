@@ -27,9 +27,10 @@ impl Reactor {
     /// Receives the next part of a body after [`Kind::BodyReadable`](crate::batch::Kind::BodyReadable), at most 64 KiB; gives
     /// its length, which is 0 if the connection is paused or broken, or its socket is empty.
     pub fn receive_body(&mut self, id: usize, buffer: &mut [u8]) -> usize {
+        let now = self.clock.now();
         let Some(connection) = self.connections.at_mut(id) else { return 0 };
         let id = connection.id;
-        match connection.receive_body(buffer) {
+        match connection.receive_body(buffer, now) {
             Ok(length) => length,
             Err(error) => {
                 let number = error.raw_os_error().unwrap_or(0);

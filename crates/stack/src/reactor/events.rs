@@ -76,6 +76,7 @@ impl Reactor {
             } else {
                 // What fails here is told when the connection is read.
                 connection.flush().ok();
+                connection.note_progress(self.now);
             }
         }
         if effects.asked {
@@ -96,13 +97,15 @@ impl Reactor {
 
     pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
+        let flushed = connection.flush();
+        connection.note_progress(self.now);
         if connection.relay().is_some() {
-            return match connection.flush() {
+            return match flushed {
                 Ok(_) => self.pump(id, batch),
                 Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
             };
         }
-        match connection.flush() {
+        match flushed {
             Ok(false) => {}
             Ok(true) => {
                 if connection.unopened {

@@ -66,6 +66,7 @@ impl Reactor {
             Some(relay) => pump(connection, relay, batch),
             None => Ok(Pumped::Waits),
         };
+        connection.note_progress(self.now);
         if result.is_err() {
             routing.relay = None;
         }

@@ -48,17 +48,19 @@ impl Reactor {
         done: u32,
         send: impl FnOnce(&mut Connection) -> io::Result<bool>,
     ) -> io::Result<usize> {
+        let now = self.clock.now();
         let connection = self.own(id)?;
         let id = connection.id;
         if connection.lane.timed_out {
-            self.complete(id, done);
+            self.complete(id, done, now);
             return Ok(0);
         }
-        let corked = send(connection)?;
-        let queued = connection.queued();
-        self.follow(id, bytes);
+        let sent = send(connection);
+        connection.note_progress(now);
+        let (corked, queued) = (sent?, connection.queued());
+        self.follow(id, bytes, now);
         if done > 0 {
-            self.complete(id, done);
+            self.complete(id, done, now);
         }
         if corked {
             self.cork(id);
@@ -81,12 +83,13 @@ impl Reactor {
 
     /// `done` responses of a connection are complete.
     pub fn finish(&mut self, id: usize, done: u32) {
+        let now = self.clock.now();
         if let Some(connection) = self.connections.at(id) {
-            self.complete(connection.id, done);
+            self.complete(connection.id, done, now);
         }
     }
 
-    fn complete(&mut self, id: ConnId, done: u32) {
+    fn complete(&mut self, id: ConnId, done: u32, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(Server { settings, in_flight, .. }) = self.servers.get_mut(connection.server)
         else {
@@ -95,9 +98,7 @@ impl Reactor {
         let (done, change) = connection.lane.complete(done, settings.max_pipelined);
         *in_flight = in_flight.saturating_sub(done);
         let goes_on = connection.blocked.end_by(change);
-        // The last turn may be long ago.
-        let now = self.clock.now();
-        self.settle_responses(id);
+        self.settle_responses(id, now);
         self.rest(id, now);
         let Some(connection) = self.connections.get_mut(id) else { return };
         if goes_on && connection.can_go_on() {

@@ -202,6 +202,7 @@ impl Reactor {
         connection.unreported.answered_last = true;
         // One that is gone is found so by the caller.
         connection.send(late_answer(server.settings.response_status), false).ok();
+        connection.note_progress(self.now);
         if connection.queued() == 0 {
             self.end_output(id);
         }

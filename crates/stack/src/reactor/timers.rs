@@ -32,6 +32,18 @@ impl Reactor {
         (next != Nanos::NEVER).then(|| next.since(self.clock.now()))
     }
 
+    /// For how long nothing has come from a connection's peer and nothing has left for it; `None`: there is no such connection.
+    ///
+    /// Progress is what the system has given or taken: parts of heads, of bodies and of what follows an upgrade, told or not;
+    /// records of TLS, those of a handshake and incomplete ones included; what leaves at once and what leaves later of bytes
+    /// that waited; text that is relayed. Bytes that the system has taken and the peer has not are no progress when the peer
+    /// takes them.
+    #[must_use]
+    pub fn inactive_for(&self, id: usize) -> Option<Duration> {
+        let connection = self.connections.at(id)?;
+        Some(self.clock.now().since(connection.activity.last()))
+    }
+
     /// Whether a timer was set since the last call.
     pub fn timers_changed(&mut self) -> bool {
         std::mem::take(&mut self.timers_changed)
@@ -75,7 +87,8 @@ impl Reactor {
         // Who has something to say, or has not taken all of its answer, is not idle; nor is one of which something else is
         // to be reported first.
         let waits = connection.goes_on() || connection.queued() > 0;
-        let since = if waits { self.now } else { connection.lane.idle_since };
+        let rested = connection.lane.idle_since.max(connection.activity.last());
+        let since = if waits { self.now } else { rested };
         let at = since + limit;
         if at <= self.now {
             connection.open(batch);

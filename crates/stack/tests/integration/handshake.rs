@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use millrace_net::{Clock as _, Monotonic};
 use millrace_stack::batch::{EVENT_LENGTH, Kind};
 use millrace_stack::tls::secure_context::{SecureContext, TicketOptions};
 use millrace_stack::{Batch, Reactor, Settings};
@@ -51,6 +52,15 @@ impl Server {
         let session = begin(&self.client);
         let [id] = self.events(&[Kind::Open])[..] else { unreachable!("one event") };
         (Client { socket, session }, id)
+    }
+
+    /// Kinds of what a turn tells.
+    fn turn(&mut self) -> Vec<i32> {
+        let (mut events, mut bytes) = (vec![0; 64 * EVENT_LENGTH], vec![0; 1 << 20]);
+        let mut batch = Batch::new(&mut events, &mut bytes);
+        self.reactor.turn(&mut batch).unwrap();
+        let count = batch.count();
+        events.chunks(EVENT_LENGTH).take(count).map(|event| event[0]).collect()
     }
 
     /// Turns until events have come, which have to be these; gives their connections.
@@ -105,6 +115,47 @@ impl Client {
         let seen = self.socket.peek(&mut [0]);
         self.socket.set_nonblocking(false).unwrap();
         matches!(seen, Err(error) if error.kind() == ErrorKind::WouldBlock)
+    }
+}
+
+#[test]
+fn parts_of_records_are_progress_before_and_after_the_handshake() {
+    let mut server = Server::new();
+    let (mut client, id) = server.connect();
+    let clock = Monotonic::new();
+    let mut flight = Vec::new();
+    client.session.write_tls(&mut flight).unwrap();
+    let (first, second) = flight.split_at(100);
+    let mut send = |server: &mut Server, bytes: &[u8]| {
+        std::thread::sleep(Duration::from_millis(20));
+        let began = clock.now();
+        client.socket.write_all(bytes).unwrap();
+        let is_recent = |it: &Server| it.reactor.inactive_for(id) <= Some(clock.now().since(began));
+        for _ in 0..TURNS {
+            let kinds = server.turn();
+            if is_recent(server) {
+                return kinds;
+            }
+        }
+        panic!("no progress");
+    };
+    assert_eq!(send(&mut server, first), []);
+    assert_eq!(send(&mut server, second), [Kind::Hello as i32]);
+    assert!(server.reactor.choose(id, &server.context, false));
+    server.turn();
+    client.receive();
+    client.session.writer().write_all(REQUEST).unwrap();
+    let mut flight = Vec::new();
+    while client.session.wants_write() {
+        client.session.write_tls(&mut flight).unwrap();
+    }
+    let last = flight.split_off(flight.len() - 10);
+    for (bytes, told) in [(flight, Kind::Secure), (last, Kind::Request)] {
+        std::thread::sleep(Duration::from_millis(20));
+        let began = clock.now();
+        client.socket.write_all(&bytes).unwrap();
+        server.events(&[told]);
+        assert!(server.reactor.inactive_for(id) <= Some(clock.now().since(began)));
     }
 }
 

@@ -120,3 +120,97 @@ fn a_connection_is_idle_after_a_body_that_ends_long_after_its_response() {
         assert_eq!(told.last(), Some(&(Kind::Idle as i32)));
     }
 }
+
+/// Longer than a turn takes.
+const SILENCE: Duration = Duration::from_millis(20);
+
+impl Server {
+    /// Whether this, and the turn behind it, is progress of a connection that was silent before.
+    fn is_progress(&mut self, connection: usize, action: impl FnOnce(&mut Self)) -> bool {
+        std::thread::sleep(SILENCE);
+        let clock = Monotonic::new();
+        let began = clock.now();
+        action(self);
+        self.turn();
+        let inactive = self.reactor.inactive_for(connection).unwrap();
+        let is_recent = inactive <= clock.now().since(began);
+        assert!(is_recent || inactive >= SILENCE);
+        is_recent
+    }
+}
+
+#[test]
+fn each_part_that_arrives_is_progress_whether_told_or_not() {
+    let mut server = Server::new();
+    let (mut client, connection) = server.request();
+    server.reactor.send(connection, OK, 1, false).unwrap();
+    let parts: [&[u8]; 9] = [
+        b"POST / HT",
+        b"TP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"5;a",
+        b"=b\r\n",
+        b"hello",
+        b"\r\n0\r\n",
+        b"Trailer: ",
+        b"x\r\n\r\n",
+        b"\r\n",
+    ];
+    for part in parts {
+        assert!(!server.is_progress(connection, |_| {}));
+        assert!(server.is_progress(connection, |_| client.write_all(part).unwrap()), "{part:?}");
+    }
+}
+
+#[test]
+fn what_follows_an_upgrade_is_progress() {
+    let mut server = Server::new();
+    let (mut client, connection) = server.request();
+    server.reactor.send(connection, OK, 1, false).unwrap();
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: b\r\n\r\n")
+        .unwrap();
+    assert_eq!(server.turn(), [Kind::Fallback as i32]);
+    server.reactor.through(connection);
+    server.turn();
+    assert!(server.is_progress(connection, |_| client.write_all(b"frame").unwrap()));
+    assert!(server.is_progress(connection, |server| {
+        server.reactor.send(connection, b"frame", 0, false).unwrap();
+    }));
+    assert!(!server.is_progress(connection, |_| {}));
+}
+
+#[test]
+fn a_part_of_a_body_that_the_caller_receives_itself_is_progress() {
+    let mut server = Server::new();
+    let (mut client, connection) = server.request();
+    client.write_all(b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n").unwrap();
+    server.turn();
+    client.write_all(b"part").unwrap();
+    assert_eq!(server.turn().first(), Some(&(Kind::BodyReadable as i32)));
+    assert!(server.is_progress(connection, |server| {
+        assert_eq!(server.reactor.receive_body(connection, &mut [0; 100]), 4);
+    }));
+}
+
+#[test]
+fn what_a_slow_reader_makes_room_for_is_progress() {
+    let mut server = Server::new();
+    let (mut client, connection) = server.request();
+    let part = [0; 64 * 1024];
+    while server.reactor.queued(connection) < 1 << 20 {
+        server.reactor.send(connection, &part, 0, false).unwrap();
+    }
+    // What waits makes no progress by more that waits.
+    assert!(!server.is_progress(connection, |server| {
+        server.reactor.send(connection, &part, 0, false).unwrap();
+    }));
+    let mut taken = vec![0; 128 * 1024];
+    while server.reactor.queued(connection) > 0 {
+        let before = server.reactor.queued(connection);
+        let is_progress = server.is_progress(connection, |_| {
+            client.read(&mut taken).ok();
+        });
+        assert_eq!(is_progress, server.reactor.queued(connection) < before);
+    }
+    assert_eq!(server.reactor.inactive_for(connection + 1), None);
+}
