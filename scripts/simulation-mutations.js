@@ -101,6 +101,18 @@ const MUTATIONS = [
     text: 'self.go_on_woken(connection.server);\n',
     by: '',
   },
+  {
+    name: 'a time of before: the limits of a connection that is adopted count from then',
+    file: 'reactor/accepting.rs',
+    text: 'let now = self.clock.now();',
+    by: 'let now = Nanos::default();',
+  },
+  {
+    name: 'a rate counts from the connect, not from the first byte',
+    file: 'connection/lane.rs',
+    text: 'arriving_since: Nanos::NEVER,',
+    by: 'arriving_since: now,',
+  },
 ];
 
 const words = process.argv.slice(2);

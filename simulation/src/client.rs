@@ -7,7 +7,7 @@ use millrace_net::{Nanos, network};
 
 use crate::replies::Received;
 use crate::script::{Message, Script};
-use crate::told::{Reply, Told};
+use crate::told::{Reading, Reply, Told};
 
 /// What the caller has done with a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub(crate) struct Client {
     pub(crate) waits: bool,
     /// What is sent from now on may be lost: nobody knows how much the peer has.
     pub(crate) broken: bool,
+    /// When it connected.
+    pub(crate) came: Nanos,
     /// When the caller has completed a response last.
     pub(crate) rested: Nanos,
 }
@@ -89,6 +91,7 @@ impl Client {
             last_sent: false,
             waits: false,
             broken: false,
+            came: network::now(),
             rested: network::now(),
         }
     }
@@ -108,6 +111,7 @@ impl Client {
             told: None,
             own: false,
             counts: false,
+            begun: Nanos::NEVER,
             asked: Nanos::NEVER,
             bytes: Vec::new(),
             complete: false,
@@ -126,6 +130,9 @@ impl Client {
         self.sent += self.peer.send(&self.script.bytes[before..end]);
         let now = network::now();
         for (message, reply) in self.script.messages.iter().zip(&mut self.told.replies) {
+            if (before..self.sent).contains(&message.head.start) {
+                reply.begun = now;
+            }
             if message.head.end > before && message.head.end <= self.sent {
                 reply.asked = now;
             }
@@ -145,6 +152,24 @@ impl Client {
             told.replies.len(),
             told.front(),
         )
+    }
+
+    /// The message that the reactor receives, or an earlier one: what it has answered itself is not known.
+    fn arriving(&self) -> usize {
+        match self.told.reading {
+            Reading::Heads | Reading::Closed => self.told.next,
+            _ => self.told.next.saturating_sub(1),
+        }
+    }
+
+    /// When its request began to arrive, or earlier; [`Nanos::NEVER`]: it has not begun.
+    pub(crate) fn arrives_since(&self) -> Nanos {
+        self.told.replies.get(self.arriving()).map_or(Nanos::NEVER, |reply| reply.begun)
+    }
+
+    /// Since when the limits of its request count, or earlier: of the first one, since it came.
+    pub(crate) fn limits_count_since(&self) -> Nanos {
+        if self.arriving() == 0 { self.came } else { self.arrives_since() }
     }
 
     /// It no longer sends or reads.

@@ -57,7 +57,8 @@ pub(crate) struct Reply {
     pub(crate) own: bool,
     /// The caller was told of a request, whose answer is counted.
     pub(crate) counts: bool,
-    /// When its head was sent whole.
+    /// When its first byte was sent, and when its head was sent whole.
+    pub(crate) begun: Nanos,
     pub(crate) asked: Nanos,
     /// What the caller has sent.
     pub(crate) bytes: Vec<u8>,

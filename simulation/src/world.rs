@@ -18,6 +18,8 @@ use crate::replies::Version;
 use crate::router::SimulatedRouter;
 use crate::told::{Habits, Reading};
 
+/// A rate is judged after this much time.
+const RATE_GRACE: Duration = Duration::from_secs(5);
 /// Room for what a connection has kept and one read of it.
 const SCRATCH: usize = 256 * 1024;
 
@@ -359,6 +361,8 @@ impl World {
         let (head, whole) = (Duration::from_millis(500), Duration::from_secs(1));
         for id in self.reactor.late(self.servers[0], Some(head), Some(whole)) {
             let client = self.client_of(id).expect("a connection that is known");
+            let since = network::now().since(self.clients[client].limits_count_since());
+            assert!(since > head, "late after {since:?}: {}", self.clients[client].summary());
             if self.clients[client].fate == Fate::Unknown {
                 // It is known from now on, to be closed.
                 self.opened(id, client, self.servers[0]);
@@ -374,7 +378,13 @@ impl World {
             let reads = matches!(client.told.reading, Reading::Heads);
             assert!(may || waits || !reads, "late, though all has come: {}", client.summary());
         }
-        self.reactor.slow(self.servers[0], 10.0, 10.0, |_| None);
+        // Nobody sends as fast as that.
+        let (receiving, _) = self.reactor.slow(self.servers[0], 1e12, 10.0, |_| None);
+        for id in receiving {
+            let client = &self.clients[self.client_of(id).expect("a connection that is known")];
+            let since = network::now().since(client.arrives_since());
+            assert!(since > RATE_GRACE, "slow after {since:?}: {}", client.summary());
+        }
         self.reactor.idle(self.servers[0], self.chance.bool()).for_each(drop);
     }
 

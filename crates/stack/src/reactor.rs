@@ -62,7 +62,6 @@ pub struct Reactor {
     waker: Waker,
     ready: Events,
     clock: Monotonic,
-    now: Nanos,
     servers: Slab<Server>,
     listeners: Slab<Accepting>,
     connections: Connections,
@@ -105,7 +104,6 @@ impl Reactor {
         let waker = Waker::new(poll.registry(), Source::Waker.token())?;
         let clock = Monotonic::new();
         Ok(Self {
-            now: clock.now(),
             poll,
             waker,
             ready: Events::with_capacity(READY),
@@ -160,98 +158,94 @@ impl Reactor {
     /// Takes what has happened into `batch`, without waiting. To be called again at once if the batch
     /// came back full, i.e. if it gives `true`.
     pub fn turn(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
+        let now = self.clock.now();
         self.in_turn = true;
         self.connections.reuse_vacated();
         self.settle(usize::MAX);
         // The end of a handshake waits for the responses of a turn.
-        self.follow_caller(Work::ADMIT);
-        self.free_closed();
-        self.drop_removed(batch);
+        self.follow_caller(Work::ADMIT, now);
+        self.free_closed(now);
+        self.drop_removed(batch, now);
         let goes_on = !self.reports.is_empty() || self.unfinished;
         self.report_pending(batch);
         if self.reports.is_empty() {
             self.accept_again();
-            self.take_events(batch, goes_on)?;
+            self.take_events(batch, goes_on, now)?;
         } else {
             // What is new now comes behind those that wait.
-            self.now = self.clock.now();
-            self.run_router();
-            self.run_ready(batch);
-            self.flush_router();
+            self.run_router(now);
+            self.run_ready(batch, now);
+            self.flush_router(now);
         }
-        self.on_timers(batch);
-        Ok(self.has_ready() || !self.reports.is_empty())
+        self.on_timers(batch, now);
+        Ok(self.has_ready(now) || !self.reports.is_empty())
     }
 
     /// Something goes on without an event.
-    fn has_ready(&self) -> bool {
-        !self.run_queue.is_empty() || !self.ready_sources.is_empty() || self.has_router_work()
+    fn has_ready(&self, now: Nanos) -> bool {
+        !self.run_queue.is_empty() || !self.ready_sources.is_empty() || self.has_router_work(now)
     }
 
     /// The caller has heard of the end of these.
-    fn free_closed(&mut self) {
+    fn free_closed(&mut self, now: Nanos) {
         for _ in 0..self.closed.len() {
             if let Some((connection, _)) = self.closed.pop(&mut self.connections) {
                 let id = connection.id;
-                if let Some(connection) = self.remove(id) {
-                    self.part_with(connection);
+                if let Some(connection) = self.remove(id, now) {
+                    self.part_with(connection, now);
                 }
             }
         }
     }
 
     /// Servers that are gone, with what was accepted for them and has not been told.
-    fn drop_removed(&mut self, batch: &mut Batch<'_>) {
-        if !self.removed.is_empty() {
-            // The last turn may be long ago.
-            self.now = self.clock.now();
-        }
+    fn drop_removed(&mut self, batch: &mut Batch<'_>, now: Nanos) {
         while let Some(server) = self.removed.pop() {
             let of_it = |it: &Connection| (it.server == server).then_some(it.id);
             let ids: Vec<ConnId> = self.connections.iter().filter_map(of_it).collect();
             for id in ids {
-                if !self.pass_on(id, batch) {
-                    self.remove(id);
+                if !self.pass_on(id, batch, now) {
+                    self.remove(id, now);
                 }
             }
-            self.call_router(self.now, |router, context| router.remove_server(server, context));
+            self.call_router(now, |router, context| router.remove_server(server, context));
             self.servers.try_remove(server);
         }
     }
 
     /// `goes_on`: those that go on without an event have waited for longer than what comes now.
-    fn take_events(&mut self, batch: &mut Batch<'_>, goes_on: bool) -> io::Result<()> {
+    fn take_events(&mut self, batch: &mut Batch<'_>, goes_on: bool, now: Nanos) -> io::Result<()> {
         match self.poll.poll(&mut self.ready, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => {
-                self.flush_router();
+                self.flush_router(now);
                 return Err(error);
             }
-            _ => self.now = self.clock.now(),
+            _ => {}
         }
         self.woken = false;
         let ready = std::mem::replace(&mut self.ready, Events::with_capacity(0));
-        self.tell_router(&ready);
+        self.tell_router(&ready, now);
         if goes_on {
-            self.run_ready(batch);
+            self.run_ready(batch, now);
         }
         for event in &ready {
-            self.on_event(event, batch);
+            self.on_event(event, batch, now);
         }
         self.ready = ready;
         // Before the timers: who has something to say is not idle.
-        self.run_ready(batch);
-        self.flush_router();
+        self.run_ready(batch, now);
+        self.flush_router(now);
         Ok(())
     }
 
-    fn on_event(&mut self, event: &Event, batch: &mut Batch<'_>) {
+    fn on_event(&mut self, event: &Event, batch: &mut Batch<'_>, now: Nanos) {
         match Source::of(event.token()) {
-            Source::Connection(id) => self.on_connection(id, event, batch, true),
-            Source::Relay(id) => self.pump(id, batch),
+            Source::Connection(id) => self.on_connection(id, event, batch, now),
+            Source::Relay(id) => self.pump(id, batch, now),
             Source::Lingering(id) => {
                 if let Some(lingering) = self.lingering.get_mut(id) {
                     lingering.peer_ended |= event.is_read_closed();
-                    self.discard(id, batch);
+                    self.discard(id, batch, now);
                 }
             }
             source @ Source::Listener(id) => {
@@ -267,7 +261,7 @@ impl Reactor {
 
     /// Runs what has work that no event announces. What gets more of it meanwhile has its turn the next time, behind those for
     /// which there is no room now. Of that, half is for connections that come.
-    fn run_ready(&mut self, batch: &mut Batch<'_>) {
+    fn run_ready(&mut self, batch: &mut Batch<'_>, now: Nanos) {
         let (sources, connections) =
             (std::mem::take(&mut self.ready_sources), self.run_queue.len());
         let all = sources.is_empty();
@@ -281,13 +275,13 @@ impl Reactor {
             }
             if let Some((connection, _)) = self.run_queue.pop(&mut self.connections) {
                 let id = connection.id;
-                self.receive(id, batch);
+                self.receive(id, batch, now);
             }
         }
         for &source in &sources {
             match source {
-                Source::Listener(id) => self.accept(id, batch),
-                Source::Lingering(id) => self.discard(id, batch),
+                Source::Listener(id) => self.accept(id, batch, now),
+                Source::Lingering(id) => self.discard(id, batch, now),
                 _ => {}
             }
         }
@@ -306,10 +300,11 @@ impl Reactor {
     /// Finishes a turn: sends what no response has taken along, lets connections go on that the caller has seen, and
     /// makes the descriptor readable if work remains.
     pub fn wake_again(&mut self) {
+        let now = self.clock.now();
         self.in_turn = false;
         self.settle(usize::MAX);
-        self.follow_caller(BEHIND_CALLER);
-        if self.has_ready() || !self.removed.is_empty() || !self.reports.is_empty() {
+        self.follow_caller(BEHIND_CALLER, now);
+        if self.has_ready(now) || !self.removed.is_empty() || !self.reports.is_empty() {
             self.call_again();
         }
     }
@@ -336,7 +331,7 @@ impl Reactor {
     }
 
     /// Does what connections have left for when the caller has taken its batch, as far as it is of these kinds.
-    fn follow_caller(&mut self, kinds: Work) {
+    fn follow_caller(&mut self, kinds: Work, now: Nanos) {
         for _ in 0..self.behind_caller.len() {
             let Some((connection, work)) =
                 self.behind_caller.pop_some(&mut self.connections, kinds)
@@ -346,7 +341,7 @@ impl Reactor {
             // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
             if work.intersects(Work::FLUSH_HANDSHAKE) && connection.queued() == 0 {
                 connection.flush().ok();
-                connection.note_progress(self.now);
+                connection.note_progress(now);
             }
             if work.intersects(Work::ADMIT) {
                 connection.blocked.end_by(Change::Admitted);

@@ -17,13 +17,15 @@ use crate::response_tracker::{CacheAction, ResponseTracker};
 /// The request that is being received, or the next one.
 #[derive(Debug)]
 pub(crate) struct IncomingRequest {
-    /// When its first byte came; [`Nanos::NEVER`]: it has not come.
+    /// Since when its time limits count: its first byte; of a connection's first request, when the connection came.
+    /// [`Nanos::NEVER`]: it has not come.
     pub(crate) began: Nanos,
     /// Its head is complete.
     pub(crate) head_done: bool,
-    /// Bytes of it that have arrived since then, and since when that counts.
-    pub(super) arrived: u64,
+    /// Since when its rate counts: its first byte, or when the caller wanted more of it. [`Nanos::NEVER`]: no byte has come. With
+    /// the bytes that have arrived since.
     pub(super) arriving_since: Nanos,
+    pub(super) arrived: u64,
     /// The caller takes its upgrade for an ordinary request.
     pub(super) declines_upgrade: bool,
     /// How often it has waited for the cache.
@@ -60,8 +62,8 @@ impl Lane {
             incoming: IncomingRequest {
                 began: now,
                 head_done: false,
+                arriving_since: Nanos::NEVER,
                 arrived: 0,
-                arriving_since: now,
                 declines_upgrade: false,
                 waits: 0,
                 passes: false,
@@ -90,14 +92,19 @@ impl Lane {
 
     /// So many bytes of the next request have come.
     pub(super) fn begin(&mut self, now: Nanos, bytes: usize) {
-        self.incoming.began = now;
-        self.count_arriving(now, bytes);
+        let IncomingRequest { began, arriving_since, arrived, .. } = &mut self.incoming;
+        if *began == Nanos::NEVER {
+            *began = now;
+        }
+        (*arriving_since, *arrived) = (now, bytes as u64);
     }
 
-    /// From now on it counts how fast the request arrives.
-    pub(super) fn count_arriving(&mut self, now: Nanos, bytes: usize) {
-        self.incoming.arriving_since = now;
-        self.incoming.arrived = bytes as u64;
+    /// From now on it counts how fast the rest of the request arrives, if it has begun.
+    pub(super) fn count_arriving(&mut self, now: Nanos) {
+        let IncomingRequest { arriving_since, arrived, .. } = &mut self.incoming;
+        if *arriving_since != Nanos::NEVER {
+            (*arriving_since, *arrived) = (now, 0);
+        }
     }
 
     /// The caller is told of a request. The cache wants so much of the response.
@@ -123,6 +130,7 @@ impl Lane {
     /// The request is complete.
     pub(super) fn await_next(&mut self) {
         self.incoming.began = Nanos::NEVER;
+        self.incoming.arriving_since = Nanos::NEVER;
         self.incoming.head_done = false;
     }
 

@@ -18,7 +18,7 @@ impl Connection {
     pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
         let reads = matches!(self.read_state, ReadState::Body(_)) && !self.paused;
         reads
-            && self.lane.incoming.began != Nanos::NEVER
+            && self.lane.incoming.arriving_since != Nanos::NEVER
             && is_below(rate, self.lane.incoming.arrived, now.since(self.lane.incoming.arriving_since), grace)
             // What has arrived and was not read yet is not missing.
             && self.transport.socket().is_none_or(|socket| socket.unread() == 0)
@@ -27,7 +27,7 @@ impl Connection {
     /// The caller wants no more bytes of bodies for now, or wants them again.
     pub(crate) fn pause(&mut self, paused: bool, now: Nanos) {
         if self.paused && !paused {
-            self.lane.count_arriving(now, 0);
+            self.lane.count_arriving(now);
         }
         self.paused = paused;
     }

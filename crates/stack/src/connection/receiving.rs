@@ -319,7 +319,7 @@ impl Connection {
 
     fn take_head(&mut self, cx: &mut Receiving<'_, '_>, at: usize, end: usize) -> io::Result<Step> {
         let bytes = &cx.batch.bytes[at..end];
-        if self.lane.incoming.began == Nanos::NEVER && is_beginning(bytes) {
+        if self.lane.incoming.arriving_since == Nanos::NEVER && is_beginning(bytes) {
             self.lane.begin(cx.now, bytes.len());
         }
         let head = match self.lane.parser.parse(bytes, &cx.limits) {

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use millrace_net::Listener;
 use millrace_net::socket::Socket;
+use millrace_net::{Clock as _, Listener, Nanos};
 
 use super::source::Source;
 use super::{Reactor, Timer};
@@ -74,8 +74,10 @@ impl Reactor {
 
     /// Takes a connection that was accepted elsewhere.
     pub fn adopt(&mut self, server: usize, fd: OwnedFd) -> io::Result<usize> {
+        // The last turn may be long ago.
+        let now = self.clock.now();
         let (socket, peer) = Socket::from_fd(fd)?;
-        let id = self.add(socket, peer, server, SocketOrigin::Caller)?;
+        let id = self.add(socket, peer, server, SocketOrigin::Caller, now)?;
         self.wake(id);
         Ok(id.index())
     }
@@ -86,6 +88,7 @@ impl Reactor {
         peer: Option<SocketAddr>,
         server: usize,
         origin: SocketOrigin,
+        now: Nanos,
     ) -> io::Result<ConnId> {
         let is_new = matches!(origin, SocketOrigin::Listener { .. });
         let server_of = self.servers.get(server).ok_or(io::ErrorKind::NotFound)?;
@@ -117,12 +120,12 @@ impl Reactor {
             (None, None) => (Transport::Plain(socket), bytes),
             (None, Some(_)) => (Transport::tls(socket, bytes), Vec::new()),
         };
-        let mut connection = Connection::new(id, channel, server, peer, self.now);
+        let mut connection = Connection::new(id, channel, server, peer, now);
         if let Some(session) = connection.transport.forwarded().cloned() {
             connection.server_name = session.name.map(Into::into);
             connection.certified = !session.certificates.is_empty();
         }
-        connection.set_input(input, self.now);
+        connection.set_input(input, now);
         connection.routing = address.map(|address| Box::new(Routing::new(address)));
         // Those of a shared address are told of, and screened, with their first request for this server.
         connection.unopened = address.is_some();
@@ -145,12 +148,12 @@ impl Reactor {
         }
     }
 
-    pub(super) fn accept(&mut self, id: usize, batch: &mut Batch<'_>) {
+    pub(super) fn accept(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) {
         for _ in 0..ACCEPTS {
             if !batch.can_tell() || batch.bytes.len() < batch.used + READ {
                 break;
             }
-            if !self.accept_next(id, batch) {
+            if !self.accept_next(id, batch, now) {
                 return;
             }
         }
@@ -164,21 +167,22 @@ impl Reactor {
     }
 
     /// Accepts one; `false`: there is none for now.
-    pub(super) fn accept_next(&mut self, id: usize, batch: &mut Batch<'_>) -> bool {
+    pub(super) fn accept_next(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) -> bool {
         let Some(accepting) = self.listeners.get_mut(id).filter(|it| it.ready) else {
             return false;
         };
         let (server, address) = (accepting.server, accepting.address);
         match accepting.listener.accept() {
             Ok((socket, peer)) => {
-                let added = self.add(socket, peer, server, SocketOrigin::Listener { address });
+                let origin = SocketOrigin::Listener { address };
+                let added = self.add(socket, peer, server, origin, now);
                 if added.is_err()
                     && let Some(server) = self.servers.get_mut(server)
                 {
                     server.counts.lost += 1;
                 }
                 if let Ok(id) = added {
-                    self.on_accepted(id, batch);
+                    self.on_accepted(id, batch, now);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -192,7 +196,7 @@ impl Reactor {
                 ) => {}
             // The caller finds the same in its next turn.
             Err(_) if !batch.can_tell() => {
-                self.timers.push(self.now, Timer::Accept(id));
+                self.timers.push(now, Timer::Accept(id));
                 self.timers_changed = true;
                 return false;
             }
@@ -201,7 +205,7 @@ impl Reactor {
                 self.lingering.clear();
                 let error = error.raw_os_error().unwrap_or(0);
                 batch.push_global(Event::AcceptFailed { error, server });
-                self.timers.push(self.now + ACCEPT_PAUSE, Timer::Accept(id));
+                self.timers.push(now + ACCEPT_PAUSE, Timer::Accept(id));
                 return false;
             }
         }
@@ -209,7 +213,7 @@ impl Reactor {
     }
 
     /// Tells of a connection that was accepted, and takes its first request.
-    fn on_accepted(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+    fn on_accepted(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if batch.silent
             && let Some(server) = self.servers.get_mut(connection.server)
@@ -228,7 +232,7 @@ impl Reactor {
             }
         }
         if connection.is_unregistered() {
-            self.receive(id, batch);
+            self.receive(id, batch, now);
         }
     }
 }

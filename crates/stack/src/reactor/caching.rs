@@ -102,8 +102,7 @@ impl Reactor {
     }
 
     /// Our side of a connection has ended.
-    pub(super) fn end_responses(&mut self, id: ConnId) {
-        let now = self.clock.now();
+    pub(super) fn end_responses(&mut self, id: ConnId, now: Nanos) {
         self.with_tracker(id, now, |tracker, cache, now, _| tracker.ended(cache, now));
     }
 
@@ -125,10 +124,10 @@ impl Reactor {
     }
 
     /// A request was answered from the cache.
-    pub(super) fn on_answered(&mut self, id: ConnId) {
-        self.rest(id, self.now);
+    pub(super) fn on_answered(&mut self, id: ConnId, now: Nanos) {
+        self.rest(id, now);
         if self.connections.get(id).is_some_and(Connection::is_corked) {
-            self.cork(id);
+            self.cork(id, now);
         }
     }
 
@@ -153,14 +152,14 @@ impl Reactor {
         }
     }
 
-    pub(super) fn on_flights(&mut self, id: usize, at: Nanos) {
+    pub(super) fn on_flights(&mut self, id: usize, at: Nanos, now: Nanos) {
         let Some(server) = self.servers.get_mut(id) else { return };
         if server.timed != at {
             // Another one has come before it.
             return;
         }
         server.timed = Nanos::NEVER;
-        server.cache.expire(since_origin(self.now));
+        server.cache.expire(since_origin(now));
         self.watch_flights(id);
         self.go_on_woken(id);
     }

@@ -70,32 +70,34 @@ impl Reactor {
 
     /// Ends our side when all is written.
     pub fn end(&mut self, id: usize) {
+        let now = self.clock.now();
         if let Some(connection) = self.connections.at(id) {
-            self.end_when_written(connection.id);
+            self.end_when_written(connection.id, now);
         }
     }
 
-    pub(super) fn end_when_written(&mut self, id: ConnId) {
+    pub(super) fn end_when_written(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.write_state.end(connection.queued() == 0) {
             connection.transport.end();
-            self.end_responses(id);
+            self.end_responses(id, now);
         }
     }
 
-    pub(super) fn end_output(&mut self, id: ConnId) {
+    pub(super) fn end_output(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.write_state.end(true) {
             connection.transport.end();
-            self.end_responses(id);
+            self.end_responses(id, now);
         }
     }
 
     /// Closes a connection at once; nothing more is told of it. If our side has ended before, its last response is not
     /// lost on a peer that still sends.
     pub fn close(&mut self, id: usize, reset: bool) {
+        let now = self.clock.now();
         let id = self.connections.at(id).map(|connection| connection.id);
-        let Some(mut connection) = id.and_then(|id| self.remove(id)) else { return };
+        let Some(mut connection) = id.and_then(|id| self.remove(id, now)) else { return };
         connection.uncork(true);
         if reset {
             // Best effort: the connection is closed either way.
@@ -103,15 +105,16 @@ impl Reactor {
                 socket.reset_on_close().ok();
             }
         } else {
-            self.part_with(connection);
+            self.part_with(connection, now);
         }
     }
 
     /// Gives a connection away: its descriptor, where in its last batch the bytes end that were told, and those that
     /// were read and not told.
     pub fn release(&mut self, id: usize) -> io::Result<(OwnedFd, usize, Vec<u8>)> {
+        let now = self.clock.now();
         let id = self.own(id)?.id;
-        let mut connection = self.remove(id).ok_or(io::ErrorKind::NotConnected)?;
+        let mut connection = self.remove(id, now).ok_or(io::ErrorKind::NotConnected)?;
         let server = self.servers.get(connection.server);
         connection.uncork(server.is_none_or(|server| server.settings.no_delay));
         let (unregistered, told) = (connection.is_unregistered(), connection.delivered_end);
@@ -121,12 +124,12 @@ impl Reactor {
     }
 
     /// Takes a connection out; the cache hears of it.
-    pub(super) fn remove(&mut self, id: ConnId) -> Option<Connection> {
+    pub(super) fn remove(&mut self, id: ConnId, now: Nanos) -> Option<Connection> {
         let mut connection = self.connections.remove(id)?;
         if let Some(server) = self.servers.get_mut(connection.server) {
             server.in_flight = server.in_flight.saturating_sub(connection.lane.in_flight);
             server.connections = server.connections.saturating_sub(1);
-            connection.leave_cache(server, self.now);
+            connection.leave_cache(server, now);
         }
         self.go_on_woken(connection.server);
         if connection.idle_timer != Nanos::NEVER {

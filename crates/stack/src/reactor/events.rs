@@ -11,34 +11,44 @@ use crate::connection::work::Work;
 use crate::connection::{Effects, Flow};
 
 impl Reactor {
-    /// Takes an event of a connection's socket. What has arrived is received `now`, or when the connection has its turn.
+    /// Takes an event of a connection's socket, and receives what has arrived.
     pub(super) fn on_connection(
         &mut self,
         id: ConnId,
         event: &SocketEvent,
         batch: &mut Batch<'_>,
-        now: bool,
+        now: Nanos,
     ) {
-        if event.is_writable() {
-            self.on_writable(id, batch);
-        }
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
-            connection.on_readable(event.is_read_closed());
-            match now {
-                true => self.receive(id, batch),
-                false => self.run_queue.push(connection, Work::READ),
-            }
+        if self.note_event(id, event, batch, now) {
+            self.receive(id, batch, now);
         }
         if event.is_error() {
             self.on_error(id, batch);
         }
     }
 
-    pub(super) fn receive(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+    /// Writes on if the event says so. Gives whether something may have arrived, if only an end.
+    pub(super) fn note_event(
+        &mut self,
+        id: ConnId,
+        event: &SocketEvent,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+    ) -> bool {
+        if event.is_writable() {
+            self.on_writable(id, batch, now);
+        }
+        let has_arrived = event.is_readable() || event.is_read_closed() || event.is_error();
+        if has_arrived && let Some(connection) = self.connections.get_mut(id) {
+            connection.on_readable(event.is_read_closed());
+        }
+        has_arrived
+    }
+
+    pub(super) fn receive(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.relay().is_some() {
-            return self.pump(id, batch);
+            return self.pump(id, batch, now);
         }
         if batch.can_tell() && (connection.unreported.opened || connection.unreported.secured) {
             // It is told of first.
@@ -50,14 +60,14 @@ impl Reactor {
             Some(_) => self.router.as_deref_mut(),
             None => None,
         };
-        let (flow, effects) = connection.receive(server, router, batch, self.now);
-        self.follow_up(id, effects);
+        let (flow, effects) = connection.receive(server, router, batch, now);
+        self.follow_up(id, effects, now);
         match flow {
             Flow::Idle => self.watch_flight(id),
             Flow::Again => self.run_again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
             Flow::Report => self.park(id),
-            Flow::Leaves(route) => return self.leave(id, route, batch),
+            Flow::Leaves(route) => return self.leave(id, route, batch, now),
         }
         if let Some(connection) = self.connections.get_mut(id)
             && connection.blocked == Blocked::Admission
@@ -65,10 +75,10 @@ impl Reactor {
         {
             self.behind_caller.push(connection, Work::ADMIT);
         }
-        self.after_untold(id);
+        self.after_untold(id, now);
     }
 
-    fn follow_up(&mut self, id: ConnId, effects: Effects) {
+    fn follow_up(&mut self, id: ConnId, effects: Effects, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if effects.handshake_done {
             if connection.lane.in_flight > 0 {
@@ -76,7 +86,7 @@ impl Reactor {
             } else {
                 // What fails here is told when the connection is read.
                 connection.flush().ok();
-                connection.note_progress(self.now);
+                connection.note_progress(now);
             }
         }
         if effects.asked {
@@ -88,20 +98,20 @@ impl Reactor {
             self.go_on_woken(server);
         }
         if effects.answered {
-            self.on_answered(id);
+            self.on_answered(id, now);
         }
         if effects.completed {
-            self.rest(id, self.now);
+            self.rest(id, now);
         }
     }
 
-    pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+    pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let flushed = connection.flush();
-        connection.note_progress(self.now);
+        connection.note_progress(now);
         if connection.relay().is_some() {
             return match flushed {
-                Ok(_) => self.pump(id, batch),
+                Ok(_) => self.pump(id, batch, now),
                 Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
             };
         }
@@ -117,10 +127,10 @@ impl Reactor {
                 }
                 let goes_on = connection.blocked.end_by(Change::Drained);
                 if connection.lane.idle_since != Nanos::NEVER {
-                    connection.lane.idle_since = self.now;
+                    connection.lane.idle_since = now;
                 }
                 if matches!(connection.write_state, WriteState::Ending | WriteState::Ended) {
-                    self.end_output(id);
+                    self.end_output(id, now);
                 } else if goes_on {
                     self.run_again(id);
                 }

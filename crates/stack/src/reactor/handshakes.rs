@@ -14,15 +14,15 @@ fn goes_on(connections: &Connections, server: usize) -> impl Fn(Nanos, ConnId) -
 }
 
 impl Reactor {
-    pub(super) fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>) {
+    pub(super) fn on_handshakes(&mut self, server: usize, batch: &mut Batch<'_>, now: Nanos) {
         let Some(of) = self.servers.get_mut(server) else { return };
         of.has_handshake_timer = false;
         let Some(limit) = of.settings.tls else { return };
         let connections = &mut self.connections;
         while let Some((began, id)) = of.handshakes.first(goes_on(connections, server)) {
-            if began + limit > self.now || !batch.can_tell() {
+            if began + limit > now || !batch.can_tell() {
                 of.has_handshake_timer = true;
-                self.timers.push((began + limit).max(self.now), Timer::Handshakes(server));
+                self.timers.push((began + limit).max(now), Timer::Handshakes(server));
                 return;
             }
             of.handshakes.remove_first();

@@ -8,8 +8,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use millrace_net::Nanos;
 use millrace_net::socket::Socket;
-use millrace_net::{Clock as _, Nanos};
 
 use super::source::Source;
 use super::{Reactor, Timer};
@@ -66,7 +66,7 @@ impl Lingering {
 
 impl Reactor {
     /// The end of a connection that was taken out. Where our side has ended, its peer hears the rest.
-    pub(super) fn part_with(&mut self, connection: Connection) {
+    pub(super) fn part_with(&mut self, connection: Connection, now: Nanos) {
         if !connection.may_hear_more() {
             return;
         }
@@ -88,7 +88,6 @@ impl Reactor {
         if registered.is_err() {
             return;
         }
-        let now = self.clock.now();
         entry.insert(Lingering {
             socket,
             room: MAX_BYTES,
@@ -103,13 +102,13 @@ impl Reactor {
     }
 
     /// Something has come.
-    pub(super) fn discard(&mut self, id: usize, batch: &mut Batch<'_>) {
+    pub(super) fn discard(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) {
         let Some(lingering) = self.lingering.get_mut(id) else { return };
         let scratch = &mut batch.bytes[batch.used..];
         if scratch.len() < ROOM {
             return self.ready_sources.push(Source::Lingering(id));
         }
-        match lingering.discard(scratch, self.now) {
+        match lingering.discard(scratch, now) {
             Ok(true) => self.ready_sources.push(Source::Lingering(id)),
             Ok(false) => {}
             Err(_) => {
@@ -119,12 +118,12 @@ impl Reactor {
         }
     }
 
-    pub(super) fn on_lingering(&mut self, id: usize, at: Nanos) {
+    pub(super) fn on_lingering(&mut self, id: usize, at: Nanos, now: Nanos) {
         let Some(lingering) = self.lingering.get_mut(id).filter(|it| it.timer == at) else {
             return;
         };
         lingering.timer = lingering.ends.min(lingering.heard + SILENCE);
-        if lingering.timer <= self.now {
+        if lingering.timer <= now {
             self.lingering.remove(id);
         } else {
             self.timers.push(lingering.timer, Timer::Lingering(id));

@@ -4,6 +4,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use millrace_net::Nanos;
+
 use super::Reactor;
 use super::source::Source;
 use crate::batch::Batch;
@@ -50,8 +52,8 @@ impl Reactor {
     }
 
     /// Moves text both ways.
-    pub(super) fn pump(&mut self, id: ConnId, batch: &mut Batch<'_>) {
-        match self.pump_on(id, batch) {
+    pub(super) fn pump(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
+        match self.pump_on(id, batch, now) {
             Ok(Pumped::Waits) => {}
             Ok(Pumped::Again) => self.run_again(id),
             Ok(Pumped::Over) => self.tell_closed(id, 0, batch),
@@ -59,14 +61,14 @@ impl Reactor {
         }
     }
 
-    fn pump_on(&mut self, id: ConnId, batch: &mut Batch<'_>) -> io::Result<Pumped> {
+    fn pump_on(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) -> io::Result<Pumped> {
         let Some(connection) = self.connections.get_mut(id) else { return Ok(Pumped::Waits) };
         let Some(mut routing) = connection.routing.take() else { return Ok(Pumped::Waits) };
         let result = match &mut routing.relay {
             Some(relay) => pump(connection, relay, batch),
             None => Ok(Pumped::Waits),
         };
-        connection.note_progress(self.now);
+        connection.note_progress(now);
         if result.is_err() {
             routing.relay = None;
         }

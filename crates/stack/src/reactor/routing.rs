@@ -48,7 +48,7 @@ impl Reactor {
             Some(action(router.downcast_mut()?, context))
         });
         // A connection that has come has bytes that no event tells of.
-        if self.has_ready() {
+        if self.has_ready(now) {
             self.call_again();
         }
         called.flatten()
@@ -67,7 +67,7 @@ impl Reactor {
         self.set_router_timer(now);
         for arrival in arrivals.drain(..) {
             // One for which there is no memory is lost as others are that have been accepted.
-            self.attach(arrival).ok();
+            self.attach(arrival, now).ok();
         }
         self.arrivals = arrivals;
         Some(result)
@@ -84,44 +84,44 @@ impl Reactor {
     }
 
     /// What others have said before a request came is known when that is looked at.
-    pub(super) fn tell_router(&mut self, ready: &Events) {
+    pub(super) fn tell_router(&mut self, ready: &Events, now: Nanos) {
         let Some(router) = &mut self.router else { return };
         for event in ready {
             if let Source::Router(key) = Source::of(event.token()) {
                 router.on_ready(key);
             }
         }
-        self.run_router();
+        self.run_router(now);
     }
 
-    pub(super) fn run_router(&mut self) {
-        self.call_router(self.now, |router, context| router.run(context));
+    pub(super) fn run_router(&mut self, now: Nanos) {
+        self.call_router(now, |router, context| router.run(context));
     }
 
     /// What was given in this turn leaves.
-    pub(super) fn flush_router(&mut self) {
-        self.call_router(self.now, |router, context| router.flush(context));
+    pub(super) fn flush_router(&mut self, now: Nanos) {
+        self.call_router(now, |router, context| router.flush(context));
     }
 
     /// The router has something to do without an event.
-    pub(super) fn has_router_work(&self) -> bool {
-        self.router.as_ref().is_some_and(|router| router.next_run() <= self.now)
+    pub(super) fn has_router_work(&self, now: Nanos) -> bool {
+        self.router.as_ref().is_some_and(|router| router.next_run() <= now)
     }
 
     /// The router's time has come, and it has had its turn.
-    pub(super) fn on_router_timer(&mut self, at: Nanos) {
+    pub(super) fn on_router_timer(&mut self, at: Nanos, now: Nanos) {
         if self.router_timer == at {
             self.router_timer = Nanos::NEVER;
-            self.set_router_timer(self.now);
+            self.set_router_timer(now);
         }
     }
 
-    fn attach(&mut self, arrival: Arrival) -> io::Result<ConnId> {
+    fn attach(&mut self, arrival: Arrival, now: Nanos) -> io::Result<ConnId> {
         let Arrival { address, server, pinned, connection } = arrival;
         let Detached { socket, peer, hops, session, bytes } = connection;
         let socket = Socket::from_known(socket, session.is_some());
-        let id =
-            self.add(socket, peer, server, SocketOrigin::Router { address, session, bytes })?;
+        let origin = SocketOrigin::Router { address, session, bytes };
+        let id = self.add(socket, peer, server, origin, now)?;
         if let Some(connection) = self.connections.get_mut(id) {
             if let Some(routing) = &mut connection.routing {
                 (routing.hops, routing.pinned) = (hops, pinned);
@@ -132,7 +132,7 @@ impl Reactor {
     }
 
     /// A connection goes to whom its next request belongs to.
-    pub(super) fn leave(&mut self, id: ConnId, route: Route, batch: &mut Batch<'_>) {
+    pub(super) fn leave(&mut self, id: ConnId, route: Route, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if let Route::Server(server) = route
             && connection.unopened
@@ -147,7 +147,7 @@ impl Reactor {
         let (address, hops, peer) = (routing.address, routing.hops, connection.peer);
         if matches!(route, Route::Here | Route::Nobody { .. }) {
             // Nothing can be said before the handshake, and nobody was told of it.
-            return drop(self.remove(id));
+            return drop(self.remove(id, now));
         }
         let Ok((socket, session, bytes)) = self.detach(id, batch) else {
             return self.tell_closed(id, 0, batch);
@@ -157,10 +157,10 @@ impl Reactor {
             Route::Here | Route::Nobody { .. } => {}
             // One that fails here is lost as others are that have been accepted.
             Route::Server(server) => {
-                drop(self.attach(Arrival { address, server, pinned: true, connection }));
+                drop(self.attach(Arrival { address, server, pinned: true, connection }, now));
             }
             Route::Elsewhere(to) => {
-                self.call_router(self.now, |router, context| {
+                self.call_router(now, |router, context| {
                     router.give(address, to, connection, context);
                 });
             }
@@ -168,7 +168,7 @@ impl Reactor {
     }
 
     /// A connection whose server is gone, and whose next request may be anybody's, goes on with the others. `false`: there are none.
-    pub(super) fn pass_on(&mut self, id: ConnId, batch: &mut Batch<'_>) -> bool {
+    pub(super) fn pass_on(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) -> bool {
         let (Some(connection), Some(router)) = (self.connections.get(id), &self.router) else {
             return false;
         };
@@ -177,7 +177,7 @@ impl Reactor {
         let Some(route) = router.successor(routing.address, connection.server) else {
             return false;
         };
-        self.leave(id, route, batch);
+        self.leave(id, route, batch, now);
         true
     }
 

@@ -63,7 +63,7 @@ impl Reactor {
             self.complete(id, done, now);
         }
         if corked {
-            self.cork(id);
+            self.cork(id, now);
         }
         Ok(queued)
     }
@@ -124,12 +124,12 @@ impl Reactor {
     }
 
     /// The last bytes of a connection wait for its end: until the end of the turn, or a moment.
-    pub(super) fn cork(&mut self, id: ConnId) {
+    pub(super) fn cork(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         self.settling.push(connection, Work::UNCORK);
         // A timer that is due leads to a turn, whatever it is for.
-        if !self.in_turn && self.timers.next() > self.now {
-            self.timers.push(self.now, Timer::Uncork);
+        if !self.in_turn && self.timers.next() > now {
+            self.timers.push(now, Timer::Uncork);
             self.timers_changed = true;
         }
     }

@@ -52,15 +52,16 @@ impl Reactor {
         bytes: &mut [u8],
         is_wanted: &dyn Fn() -> bool,
     ) -> io::Result<bool> {
+        let now = self.clock.now();
         let (mut batch, mut steps) = (Batch::silent(bytes), Steps::new(is_wanted));
         self.settle(STEPS);
-        let has_more = self.note_events(&mut batch)?;
-        let gives_up = self.give_up_some(&mut steps);
-        self.run_some(&mut batch, &mut steps);
-        self.flush_router();
+        let has_more = self.note_events(&mut batch, now)?;
+        let gives_up = self.give_up_some(&mut steps, now);
+        self.run_some(&mut batch, &mut steps, now);
+        self.flush_router(now);
         // The caller may not come for what was only accepted.
         self.settle(STEPS);
-        let goes_on = has_more || self.has_ready() || !self.settling.is_empty() || gives_up;
+        let goes_on = has_more || self.has_ready(now) || !self.settling.is_empty() || gives_up;
         let is_left = !self.removed.is_empty() || !self.reports.is_empty();
         if self.timers_changed || goes_on || is_left || !self.crowded.is_empty() {
             self.call_again();
@@ -70,26 +71,33 @@ impl Reactor {
 
     /// Takes events. Connections that have something to receive have their turns one by one. Gives whether the system may have
     /// more.
-    fn note_events(&mut self, batch: &mut Batch<'_>) -> io::Result<bool> {
+    fn note_events(&mut self, batch: &mut Batch<'_>, now: Nanos) -> io::Result<bool> {
         let mut ready = Events::with_capacity(STEPS);
         match self.poll.poll(&mut ready, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
-            _ => self.now = self.clock.now(),
+            _ => {}
         }
         self.woken = false;
-        self.tell_router(&ready);
+        self.tell_router(&ready, now);
         for event in &ready {
             match Source::of(event.token()) {
-                Source::Connection(id) => self.on_connection(id, event, batch, false),
+                Source::Connection(id) => {
+                    if self.note_event(id, event, batch, now) {
+                        self.run_again(id);
+                    }
+                    if event.is_error() {
+                        self.on_error(id, batch);
+                    }
+                }
                 Source::Relay(id) => self.run_again(id),
-                _ => self.on_event(event, batch),
+                _ => self.on_event(event, batch, now),
             }
         }
         Ok(ready.iter().count() >= STEPS)
     }
 
     /// Lets connections go on, and accepts more.
-    fn run_some(&mut self, batch: &mut Batch<'_>, steps: &mut Steps<'_>) {
+    fn run_some(&mut self, batch: &mut Batch<'_>, steps: &mut Steps<'_>, now: Nanos) {
         let sources = std::mem::take(&mut self.ready_sources);
         // Half is for connections that come.
         let for_others = if sources.is_empty() { 0 } else { STEPS / 2 };
@@ -99,20 +107,20 @@ impl Reactor {
             }
             if let Some((connection, _)) = self.run_queue.pop(&mut self.connections) {
                 let id = connection.id;
-                self.receive(id, batch);
+                self.receive(id, batch, now);
             }
         }
         self.unfinished = !self.run_queue.is_empty();
         for source in sources {
             match source {
-                Source::Listener(id) => self.accept_some(id, batch, steps),
-                Source::Lingering(id) if steps.take() => self.discard(id, batch),
+                Source::Listener(id) => self.accept_some(id, batch, steps, now),
+                Source::Lingering(id) if steps.take() => self.discard(id, batch, now),
                 source => self.ready_sources.push(source),
             }
         }
     }
 
-    fn accept_some(&mut self, id: usize, batch: &mut Batch<'_>, steps: &mut Steps<'_>) {
+    fn accept_some(&mut self, id: usize, batch: &mut Batch<'_>, steps: &mut Steps<'_>, now: Nanos) {
         loop {
             if self.is_crowded(id) {
                 if !self.crowded.contains(&id) {
@@ -123,7 +131,7 @@ impl Reactor {
             if !steps.take() {
                 return self.ready_sources.push(Source::Listener(id));
             }
-            if !self.accept_next(id, batch) {
+            if !self.accept_next(id, batch, now) {
                 return;
             }
         }
@@ -138,7 +146,7 @@ impl Reactor {
     }
 
     /// Sees to what a connection could not be told of.
-    pub(super) fn after_untold(&mut self, id: ConnId) {
+    pub(super) fn after_untold(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get(id) else { return };
         let Unreported { secured, answered_last, .. } = connection.unreported;
         if secured {
@@ -146,7 +154,7 @@ impl Reactor {
         }
         if answered_last {
             // Its last answer; the caller closes what is left.
-            self.end_when_written(id);
+            self.end_when_written(id, now);
         }
     }
 
@@ -168,24 +176,24 @@ impl Reactor {
     /// Answers where the caller has not begun to in time, and ends our side: for a few requests, and for none if the reactor
     /// `is_wanted`. Gives whether there may be more.
     pub(crate) fn give_up(&mut self, is_wanted: &dyn Fn() -> bool) -> bool {
-        self.now = self.clock.now();
-        self.give_up_some(&mut Steps::new(is_wanted))
+        let now = self.clock.now();
+        self.give_up_some(&mut Steps::new(is_wanted), now)
     }
 
-    fn give_up_some(&mut self, steps: &mut Steps<'_>) -> bool {
-        while let Some(id) = self.first_late() {
+    fn give_up_some(&mut self, steps: &mut Steps<'_>, now: Nanos) -> bool {
+        while let Some(id) = self.first_late(now) {
             if !steps.take() {
                 return true;
             }
-            self.give_up_one(id);
+            self.give_up_one(id, now);
             self.call_again();
         }
         false
     }
 
     /// A connection whose response has not begun in time.
-    fn first_late(&mut self) -> Option<ConnId> {
-        let (now, connections) = (self.now, &self.connections);
+    fn first_late(&mut self, now: Nanos) -> Option<ConnId> {
+        let connections = &self.connections;
         self.servers.iter_mut().find_map(|(_, server)| {
             let limit = server.settings.response_limit? + GRACE;
             let (since, id) = server.unanswered.first(is_unanswered(connections))?;
@@ -193,7 +201,7 @@ impl Reactor {
         })
     }
 
-    fn give_up_one(&mut self, id: ConnId) {
+    fn give_up_one(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         server.counts.timed_out += 1;
@@ -202,9 +210,9 @@ impl Reactor {
         connection.unreported.answered_last = true;
         // One that is gone is found so by the caller.
         connection.send(late_answer(server.settings.response_status), false).ok();
-        connection.note_progress(self.now);
+        connection.note_progress(now);
         if connection.queued() == 0 {
-            self.end_output(id);
+            self.end_output(id, now);
         }
         self.park(id);
     }

@@ -49,25 +49,25 @@ impl Reactor {
         std::mem::take(&mut self.timers_changed)
     }
 
-    pub(super) fn on_timers(&mut self, batch: &mut Batch<'_>) {
+    pub(super) fn on_timers(&mut self, batch: &mut Batch<'_>, now: Nanos) {
         batch.begin_timers();
         while batch.can_tell()
-            && let Some((at, timer)) = self.timers.pop_due(self.now)
+            && let Some((at, timer)) = self.timers.pop_due(now)
         {
             match timer {
                 Timer::Accept(id) => self.ready_sources.push(Source::Listener(id)),
-                Timer::Idle(id) => self.on_idle(id, at, batch),
-                Timer::Handshakes(server) => self.on_handshakes(server, batch),
+                Timer::Idle(id) => self.on_idle(id, at, batch, now),
+                Timer::Handshakes(server) => self.on_handshakes(server, batch, now),
                 // The turn has begun with it.
                 Timer::Uncork => {}
-                Timer::Flights(server) => self.on_flights(server, at),
-                Timer::Router => self.on_router_timer(at),
-                Timer::Lingering(id) => self.on_lingering(id, at),
+                Timer::Flights(server) => self.on_flights(server, at, now),
+                Timer::Router => self.on_router_timer(at, now),
+                Timer::Lingering(id) => self.on_lingering(id, at, now),
             }
         }
     }
 
-    fn on_idle(&mut self, id: ConnId, at: Nanos, batch: &mut Batch<'_>) {
+    fn on_idle(&mut self, id: ConnId, at: Nanos, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.idle_timer != at {
             return;
@@ -88,9 +88,9 @@ impl Reactor {
         // to be reported first.
         let waits = connection.goes_on() || connection.queued() > 0;
         let rested = connection.lane.idle_since.max(connection.activity.last());
-        let since = if waits { self.now } else { rested };
+        let since = if waits { now } else { rested };
         let at = since + limit;
-        if at <= self.now {
+        if at <= now {
             connection.open(batch);
             batch.push(id, Event::Idle);
         } else {

@@ -214,3 +214,28 @@ fn what_a_slow_reader_makes_room_for_is_progress() {
     }
     assert_eq!(server.reactor.inactive_for(connection + 1), None);
 }
+
+#[test]
+fn limits_of_a_connection_that_comes_after_a_silence_count_from_then() {
+    let limit = Duration::from_millis(50);
+    let mut reactor = Reactor::new().unwrap();
+    let plain = reactor.add_server(Settings::default());
+    let tls = reactor.add_server(Settings { tls: Some(limit), ..Settings::default() });
+    std::thread::sleep(4 * limit);
+    let clients: Vec<_> = [plain, tls]
+        .into_iter()
+        .map(|server| {
+            let (client, other) = UnixStream::pair().unwrap();
+            other.set_nonblocking(true).unwrap();
+            (client, reactor.adopt(server, other.into()).unwrap())
+        })
+        .collect();
+    assert_eq!(reactor.late(plain, Some(2 * limit), Some(2 * limit)), []);
+    let mut server = Server { reactor, id: tls };
+    let clock = Monotonic::new();
+    let began = clock.now();
+    assert_eq!(server.told(LIMIT, Some(Kind::Failed)), [Kind::Failed as i32]);
+    // The adoption was a moment before.
+    assert!(clock.now().since(began) >= limit / 2);
+    assert_eq!(server.reactor.late(plain, Some(limit / 2), None), [clients[0].1]);
+}
