@@ -886,6 +886,9 @@ export declare function stackIdle(server: number, unused: boolean): Array<number
  */
 export declare function stackIdleFor(connection: number): number | null
 
+/** Whether nothing has happened on a connection since it was told to be idle. */
+export declare function stackIsIdle(connection: number): boolean
+
 /** Whether the text of a TLS connection goes to another process. */
 export declare function stackIsRelayed(connection: number): boolean
 

@@ -79,9 +79,9 @@ const MUTATIONS = [
   },
   {
     name: 'a lost timer: nobody hears that one was set',
-    file: 'reactor/sending.rs',
-    text: 'self.timers.push(connection.idle_timer, Timer::Idle(id));\n            self.timers_changed = true;',
-    by: 'self.timers.push(connection.idle_timer, Timer::Idle(id));',
+    file: 'reactor/timers.rs',
+    text: 'self.timers.push(connection.activity.timer, Timer::Idle(id));\n            self.timers_changed = true;',
+    by: 'self.timers.push(connection.activity.timer, Timer::Idle(id));',
   },
   {
     name: 'memory is given to two: bytes that were told are overwritten',
@@ -100,6 +100,12 @@ const MUTATIONS = [
     file: 'reactor/commands.rs',
     text: 'self.go_on_woken(connection.server);\n',
     by: '',
+  },
+  {
+    name: 'an idle connection without a timer: something came after it was told to be idle',
+    file: 'connection/activity.rs',
+    text: 'self.is_reported().then(|| self.on_answered(now))',
+    by: 'if self.is_reported() { drop(self.on_answered(now)) }\n        None',
   },
   {
     name: 'a time of before: the limits of a connection that is adopted count from then',

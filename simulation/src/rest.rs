@@ -64,7 +64,7 @@ impl World {
             self.check_waits(client, connection, &name);
             self.check_reading(client, connection, standing, &name);
             // Changed settings hold from the next response on.
-            let is_timed = !connection.untimed || client.told.is_idle || self.has_changed;
+            let is_timed = !connection.untimed || self.has_changed;
             let keeps = self.plan.settings.keep_alive.is_none();
             assert!(is_timed || keeps, "idle for ever, {}", name());
         }

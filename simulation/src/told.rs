@@ -87,8 +87,6 @@ pub(crate) struct Told {
     pub(crate) eof: bool,
     pub(crate) closed: bool,
     pub(crate) answered_last: bool,
-    /// It is told to be idle, and was not asked anything since.
-    pub(crate) is_idle: bool,
     /// How often the router has sent it away.
     pub(crate) leaves: u32,
     /// The caller has given the message up, in front of this reply.
@@ -115,7 +113,6 @@ impl Told {
             eof: false,
             closed: false,
             answered_last: false,
-            is_idle: false,
             leaves: 0,
             timed_out: None,
         }
@@ -141,7 +138,6 @@ impl Told {
         }
         if event.is(Kind::Idle) {
             assert_eq!(self.in_flight, 0, "idle with a request");
-            self.is_idle = true;
             return;
         }
         assert!(!self.eof, "kind {} after the end", event.kind);
@@ -220,7 +216,6 @@ impl Told {
         assert!(!self.replies[number].own && self.replies[number].told.is_none());
         self.replies[number].told = Some(now);
         self.replies[number].counts = true;
-        self.is_idle = false;
         self.in_flight += 1;
         assert!(self.in_flight <= habits.max_pipelined, "more requests than may be");
         self.next = number + 1;

@@ -55,8 +55,6 @@ pub(crate) struct Effects {
     pub(crate) answered: bool,
     /// The caller has a request, and had none before.
     pub(crate) asked: bool,
-    /// A request is complete whose response was before.
-    pub(crate) completed: bool,
     /// A request has removed entries of the cache.
     pub(crate) invalidated: bool,
     /// The end of a handshake is to be sent, with the first response if there is one.
@@ -102,8 +100,6 @@ pub(crate) struct Connection {
     /// Since when bytes wait to be sent, as far as anybody has looked, and how many the peer had taken then.
     waiting_since: Nanos,
     taken_before: i64,
-    /// When the keep-alive timer comes; any other is of one that had this number before.
-    pub(crate) idle_timer: Nanos,
     /// What is to be done for it without an event.
     pub(crate) work: Work,
     /// Where in its last batch the bytes end that were told.
@@ -149,7 +145,6 @@ impl Connection {
             given: 0,
             activity: Activity::new(now),
             taken_before: 0,
-            idle_timer: Nanos::NEVER,
             work: Work::default(),
             delivered_end: 0,
             unreported: Unreported::default(),
@@ -281,6 +276,7 @@ impl Connection {
     /// Tells everything as it is from now on, what was kept first.
     pub(crate) fn through(&mut self) {
         self.read_state = ReadState::Through;
+        self.activity.on_upgraded();
     }
 
     /// Tells what follows as it is; what was told is not told again.

@@ -341,12 +341,13 @@ impl Reactor {
             // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
             if work.intersects(Work::FLUSH_HANDSHAKE) && connection.queued() == 0 {
                 connection.flush().ok();
-                connection.note_progress(now);
             }
             if work.intersects(Work::ADMIT) {
                 connection.blocked.end_by(Change::Admitted);
                 self.run_queue.push(connection, Work::READ);
             }
+            let id = connection.id;
+            self.note_progress(id, now);
         }
     }
 

@@ -579,7 +579,7 @@ export class NativeServer {
 
   onIdle(socket: ServerSocket): void {
     // A response from the cache may have been sent since.
-    if (this.caches && (native.stackIdleFor(socket.nativeId) ?? 0) < this.keepAliveMs) return;
+    if (this.caches && !native.stackIsIdle(socket.nativeId)) return;
     // If a timeout is set, it includes the keep-alive time.
     if (socket.timeout === 0 && this.isInactive(socket)) socket.emitTimeout();
   }

@@ -224,6 +224,12 @@ pub fn stack_idle_for(connection: u32) -> Result<Option<f64>> {
     Ok(idle.map(|idle| idle.as_secs_f64() * 1e3))
 }
 
+/// Whether nothing has happened on a connection since it was told to be idle.
+#[napi]
+pub fn stack_is_idle(connection: u32) -> Result<bool> {
+    with(|reactor| reactor.is_idle(connection as usize))
+}
+
 /// Connections on which no request is arriving, each followed by how many of its requests were told; `unused`: those that
 /// have sent nothing yet among them.
 #[napi]

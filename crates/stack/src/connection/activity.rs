@@ -1,38 +1,106 @@
-//! When bytes last came from the peer or left for it.
+//! When something last happened on a connection, and whether it is idle.
+//!
+//! ```text
+//!   Untimed ──> Answering <──> Idle ──> Reported       (a connection begins untimed)
+//!      ^            │           │ ^         │
+//!      └────────────┴───────────┘ └─────────┘ bytes come or leave
+//! ```
+//!
+//! As with Node, a connection is idle when all that was asked is answered, though the rest of the last request or a part of the
+//! next one may be under way: each part that comes puts the keep-alive time off.
 
 use millrace_net::Nanos;
 
 use super::Connection;
 use crate::transport::Transport;
 
-/// The last progress of a connection, in either direction.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// No keep-alive time holds: nothing has been answered, or what is read is no HTTP any more.
+    Untimed,
+    /// The caller has requests.
+    Answering,
+    /// All requests are answered, since then.
+    Idle { since: Nanos },
+    /// The caller was told that it is idle, and nothing has happened since.
+    Reported,
+}
+
+/// A connection has become idle: its timer has to be set, unless it is.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct BecameIdle;
+
+/// The activity of a connection.
 #[derive(Debug)]
 pub(crate) struct Activity {
+    phase: Phase,
     /// When bytes were last found to have come or left; before any have, when the connection came.
     last: Nanos,
     /// Bytes that had come and left by then.
     traffic: u64,
+    /// When the keep-alive timer comes; any other is of one that had this connection's number before.
+    pub(crate) timer: Nanos,
 }
 
 impl Activity {
     pub(super) fn new(now: Nanos) -> Self {
-        Self { last: now, traffic: 0 }
+        Self { phase: Phase::Untimed, last: now, traffic: 0, timer: Nanos::NEVER }
     }
 
     /// When bytes last came or left.
     pub(crate) fn last(&self) -> Nanos {
         self.last
     }
+
+    /// Since when nothing has happened on an idle connection of which that was not reported.
+    pub(crate) fn idle_since(&self) -> Option<Nanos> {
+        match self.phase {
+            Phase::Idle { since } => Some(since.max(self.last)),
+            Phase::Untimed | Phase::Answering | Phase::Reported => None,
+        }
+    }
+
+    /// Nothing has happened since the caller was told that it is idle.
+    pub(crate) fn is_reported(&self) -> bool {
+        matches!(self.phase, Phase::Reported)
+    }
+
+    /// The caller is told of a request.
+    pub(super) fn on_request(&mut self) {
+        self.phase = Phase::Answering;
+    }
+
+    /// All requests are answered.
+    pub(crate) fn on_answered(&mut self, now: Nanos) -> BecameIdle {
+        self.phase = Phase::Idle { since: now };
+        BecameIdle
+    }
+
+    /// What follows is no HTTP.
+    pub(super) fn on_upgraded(&mut self) {
+        self.phase = Phase::Untimed;
+    }
+
+    /// The caller is told that it is idle.
+    pub(crate) fn on_reported(&mut self) {
+        self.phase = Phase::Reported;
+    }
+
+    fn on_progress(&mut self, now: Nanos) -> Option<BecameIdle> {
+        self.last = now;
+        self.is_reported().then(|| self.on_answered(now))
+    }
 }
 
 impl Connection {
     /// Notes the time if bytes have come or left since the last call. Whatever reads or writes calls this with its time: a
     /// later call would take earlier bytes for new ones.
-    pub(crate) fn note_progress(&mut self, now: Nanos) {
+    #[must_use]
+    pub(crate) fn note_progress(&mut self, now: Nanos) -> Option<BecameIdle> {
         let traffic = self.traffic();
-        if std::mem::replace(&mut self.activity.traffic, traffic) != traffic {
-            self.activity.last = now;
-        }
+        let before = std::mem::replace(&mut self.activity.traffic, traffic);
+        if before == traffic { None } else { self.activity.on_progress(now) }
     }
 
     /// Bytes that the system has given and taken: with TLS those of records, so that a handshake and a part of a record count.
@@ -43,5 +111,10 @@ impl Connection {
                 self.bytes_read.wrapping_add(self.given)
             }
         }
+    }
+
+    /// What it has to do or waits for is not its peer's next request: it is not idle, whatever was answered.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.goes_on() || self.queued() > 0 || self.blocked.holds_request()
     }
 }

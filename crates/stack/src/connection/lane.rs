@@ -48,8 +48,6 @@ pub(crate) struct Lane {
     pub(crate) untouched: bool,
     /// The first of them was given up while the caller was busy; nothing more is sent.
     pub(crate) timed_out: bool,
-    /// Since when no request is under way.
-    pub(crate) idle_since: Nanos,
     /// The responses to what was told, as the cache sees them.
     pub(crate) responses: Option<Box<ResponseTracker>>,
 }
@@ -74,14 +72,8 @@ impl Lane {
             asked_at: Nanos::NEVER,
             untouched: false,
             timed_out: false,
-            idle_since: Nanos::NEVER,
             responses: None,
         }
-    }
-
-    /// Nothing is under way: neither received nor answered.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.in_flight == 0 && self.incoming.began == Nanos::NEVER
     }
 
     /// Since when the caller has a request of which nothing was answered; [`Nanos::NEVER`]: it has none.
@@ -117,7 +109,6 @@ impl Lane {
             (self.asked_at, self.untouched) = (now, true);
         }
         self.in_flight += 1;
-        self.idle_since = Nanos::NEVER;
         self.on_disposed(head.keep_alive);
     }
 

@@ -71,9 +71,7 @@ impl Connection {
         self.limit_pipeline(cx.server);
         let flow = self.read_on(&mut cx);
         let Receiving { server, effects, .. } = cx;
-        let flow = self.send_answers_behind(flow, server);
-        self.note_progress(now);
-        (flow, effects)
+        (self.send_answers_behind(flow, server), effects)
     }
 
     /// Sends the answers that have been collected while it received, unless the connection is broken.
@@ -197,7 +195,7 @@ impl Connection {
 
     /// Receives a part of a body, at most [`READ`] bytes; 0: there is none for now. That a peer has ended is found again when
     /// its event comes.
-    pub(crate) fn receive_body(&mut self, buffer: &mut [u8], now: Nanos) -> io::Result<usize> {
+    pub(crate) fn receive_body(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if !self.leaves_body() || self.is_blocked() {
             return Ok(0);
         }
@@ -213,7 +211,6 @@ impl Connection {
         if let ReadState::Body(decoder) = &mut self.read_state {
             decoder.skip(read.count as u64);
         }
-        self.note_progress(now);
         Ok(read.count)
     }
 
@@ -449,6 +446,7 @@ impl Connection {
         cx.batch.push(self.id, Event::Request { head: span, flags, fields, target, method });
         cx.effects.asked |= self.lane.in_flight == 0;
         self.lane.on_told(head, action, cx.now);
+        self.activity.on_request();
         match head.framing {
             RequestFraming::None | RequestFraming::Length(0) => self.next_head(),
             framing => self.await_body(framing),
@@ -476,7 +474,6 @@ impl Connection {
 
     fn complete(&mut self, cx: &mut Receiving<'_, '_>, trailers: Span) {
         cx.batch.push(self.id, Event::End { trailers });
-        cx.effects.completed |= self.lane.in_flight == 0;
         self.next_head();
     }
 

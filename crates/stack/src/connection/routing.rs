@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use millrace_http::{Method, ReceivedHead, field_lines};
-use millrace_net::Nanos;
 use millrace_net::readiness::Registry;
 
 use super::receiving::{Receiving, Step, has_body};
@@ -190,11 +189,10 @@ impl Connection {
     }
 
     /// These bytes come first; an event tells of more.
-    pub(crate) fn set_input(&mut self, bytes: Vec<u8>, now: Nanos) {
+    pub(crate) fn set_input(&mut self, bytes: Vec<u8>) {
         self.readable = bytes.is_empty();
         self.bytes_read = bytes.len() as u64;
         self.input = bytes;
-        self.note_progress(now);
     }
 
     /// Bytes that were read and not taken.

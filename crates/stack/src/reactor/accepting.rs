@@ -125,7 +125,7 @@ impl Reactor {
             connection.server_name = session.name.map(Into::into);
             connection.certified = !session.certificates.is_empty();
         }
-        connection.set_input(input, now);
+        connection.set_input(input);
         connection.routing = address.map(|address| Box::new(Routing::new(address)));
         // Those of a shared address are told of, and screened, with their first request for this server.
         connection.unopened = address.is_some();

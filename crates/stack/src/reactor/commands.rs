@@ -30,7 +30,9 @@ impl Reactor {
         let now = self.clock.now();
         let Some(connection) = self.connections.at_mut(id) else { return 0 };
         let id = connection.id;
-        match connection.receive_body(buffer, now) {
+        let received = connection.receive_body(buffer);
+        self.note_progress(id, now);
+        match received {
             Ok(length) => length,
             Err(error) => {
                 let number = error.raw_os_error().unwrap_or(0);
@@ -132,7 +134,7 @@ impl Reactor {
             connection.leave_cache(server, now);
         }
         self.go_on_woken(connection.server);
-        if connection.idle_timer != Nanos::NEVER {
+        if connection.activity.timer != Nanos::NEVER {
             self.forget_timer();
         }
         Some(connection)

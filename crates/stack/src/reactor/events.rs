@@ -61,6 +61,7 @@ impl Reactor {
             None => None,
         };
         let (flow, effects) = connection.receive(server, router, batch, now);
+        self.note_progress(id, now);
         self.follow_up(id, effects, now);
         match flow {
             Flow::Idle => self.watch_flight(id),
@@ -86,7 +87,7 @@ impl Reactor {
             } else {
                 // What fails here is told when the connection is read.
                 connection.flush().ok();
-                connection.note_progress(now);
+                self.note_progress(id, now);
             }
         }
         if effects.asked {
@@ -100,15 +101,13 @@ impl Reactor {
         if effects.answered {
             self.on_answered(id, now);
         }
-        if effects.completed {
-            self.rest(id, now);
-        }
     }
 
     pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let flushed = connection.flush();
-        connection.note_progress(now);
+        self.note_progress(id, now);
+        let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.relay().is_some() {
             return match flushed {
                 Ok(_) => self.pump(id, batch, now),
@@ -126,9 +125,6 @@ impl Reactor {
                     connection.unreported.drained = true;
                 }
                 let goes_on = connection.blocked.end_by(Change::Drained);
-                if connection.lane.idle_since != Nanos::NEVER {
-                    connection.lane.idle_since = now;
-                }
                 if matches!(connection.write_state, WriteState::Ending | WriteState::Ended) {
                     self.end_output(id, now);
                 } else if goes_on {

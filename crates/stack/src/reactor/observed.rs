@@ -62,7 +62,7 @@ pub struct ObservedConnection {
     pub ending: bool,
     /// It has work that no event announces.
     pub has_work: bool,
-    /// Nothing is under way, and no timer sees to that.
+    /// It is idle, which was not told, and no timer sees to that.
     pub untimed: bool,
 }
 
@@ -92,9 +92,8 @@ impl Reactor {
             corked: it.is_corked(),
             ending: it.write_state == WriteState::Ending,
             has_work: it.work.intersects(Work::READ.and(Work::REPORT).and(SETTLING)),
-            untimed: it.lane.is_idle()
-                && it.lane.idle_since != millrace_net::Nanos::NEVER
-                && it.idle_timer == millrace_net::Nanos::NEVER,
+            untimed: it.activity.idle_since().is_some()
+                && it.activity.timer == millrace_net::Nanos::NEVER,
         });
         Observed {
             connections: connections.collect(),

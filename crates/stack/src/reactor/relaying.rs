@@ -68,11 +68,11 @@ impl Reactor {
             Some(relay) => pump(connection, relay, batch),
             None => Ok(Pumped::Waits),
         };
-        connection.note_progress(now);
         if result.is_err() {
             routing.relay = None;
         }
         connection.routing = Some(routing);
+        self.note_progress(id, now);
         result
     }
 }

@@ -55,9 +55,10 @@ impl Reactor {
             self.complete(id, done, now);
             return Ok(0);
         }
-        let sent = send(connection);
-        connection.note_progress(now);
-        let (corked, queued) = (sent?, connection.queued());
+        let corked = send(connection);
+        let queued = connection.queued();
+        self.note_progress(id, now);
+        let corked = corked?;
         self.follow(id, bytes, now);
         if done > 0 {
             self.complete(id, done, now);
@@ -106,20 +107,12 @@ impl Reactor {
         }
     }
 
-    /// If nothing is under way on a connection, it is idle from now on.
+    /// If all requests of a connection are answered, it is idle from now on.
     pub(super) fn rest(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(server) = self.servers.get(connection.server) else { return };
-        if !connection.lane.is_idle() {
-            return;
-        }
-        connection.lane.idle_since = now;
-        if connection.idle_timer == Nanos::NEVER
-            && let Some(limit) = server.settings.keep_alive
-        {
-            connection.idle_timer = now + limit;
-            self.timers.push(connection.idle_timer, Timer::Idle(id));
-            self.timers_changed = true;
+        if connection.lane.in_flight == 0 {
+            let became_idle = connection.activity.on_answered(now);
+            self.watch_idle(id, became_idle, now);
         }
     }
 

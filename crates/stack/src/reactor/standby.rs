@@ -210,8 +210,9 @@ impl Reactor {
         connection.unreported.answered_last = true;
         // One that is gone is found so by the caller.
         connection.send(late_answer(server.settings.response_status), false).ok();
-        connection.note_progress(now);
-        if connection.queued() == 0 {
+        let has_left = connection.queued() == 0;
+        self.note_progress(id, now);
+        if has_left {
             self.end_output(id, now);
         }
         self.park(id);

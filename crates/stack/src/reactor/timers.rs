@@ -7,6 +7,7 @@ use millrace_net::{Clock as _, Nanos};
 use super::Reactor;
 use super::source::Source;
 use crate::batch::{Batch, Event};
+use crate::connection::activity::BecameIdle;
 use crate::connection::id::ConnId;
 use crate::connection::state::Blocked;
 
@@ -67,34 +68,58 @@ impl Reactor {
         }
     }
 
+    /// Whether nothing has happened on a connection since [`Event::Idle`] was told of it.
+    #[must_use]
+    pub fn is_idle(&self, id: usize) -> bool {
+        self.connections.at(id).is_some_and(|connection| connection.activity.is_reported())
+    }
+
+    /// Notes when bytes of a connection have come or left.
+    pub(super) fn note_progress(&mut self, id: ConnId, now: Nanos) {
+        if let Some(connection) = self.connections.get_mut(id)
+            && let Some(became_idle) = connection.note_progress(now)
+        {
+            self.watch_idle(id, became_idle, now);
+        }
+    }
+
+    /// The keep-alive time of a connection begins.
+    pub(super) fn watch_idle(&mut self, id: ConnId, _: BecameIdle, now: Nanos) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(server) = self.servers.get(connection.server) else { return };
+        if connection.activity.timer == Nanos::NEVER
+            && let Some(limit) = server.settings.keep_alive
+        {
+            connection.activity.timer = now + limit;
+            self.timers.push(connection.activity.timer, Timer::Idle(id));
+            self.timers_changed = true;
+        }
+    }
+
     fn on_idle(&mut self, id: ConnId, at: Nanos, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if connection.idle_timer != at {
+        if connection.activity.timer != at {
             return;
         }
-        connection.idle_timer = Nanos::NEVER;
+        connection.activity.timer = Nanos::NEVER;
         // Its end was told in this batch, or is to be: nothing follows that.
         if connection.blocked == Blocked::Closed {
             return;
         }
-        if !connection.lane.is_idle() || connection.lane.idle_since == Nanos::NEVER {
-            return;
-        }
+        // Otherwise the timer is set again when it becomes idle.
+        let Some(since) = connection.activity.idle_since() else { return };
         let Some(limit) = self.servers.get(connection.server).and_then(|s| s.settings.keep_alive)
         else {
             return;
         };
-        // Who has something to say, or has not taken all of its answer, is not idle; nor is one of which something else is
-        // to be reported first.
-        let waits = connection.goes_on() || connection.queued() > 0;
-        let rested = connection.lane.idle_since.max(connection.activity.last());
-        let since = if waits { now } else { rested };
+        let since = if connection.is_busy() { now } else { since };
         let at = since + limit;
         if at <= now {
             connection.open(batch);
             batch.push(id, Event::Idle);
+            connection.activity.on_reported();
         } else {
-            connection.idle_timer = at;
+            connection.activity.timer = at;
             self.timers.push(at, Timer::Idle(id));
         }
     }
@@ -103,7 +128,7 @@ impl Reactor {
     pub(super) fn forget_timer(&mut self) {
         let (connections, lingering) = (&self.connections, &self.lingering);
         self.timers.cancel(|at, timer| match *timer {
-            Timer::Idle(id) => connections.get(id).is_some_and(|it| it.idle_timer == at),
+            Timer::Idle(id) => connections.get(id).is_some_and(|it| it.activity.timer == at),
             Timer::Lingering(id) => lingering.get(id).is_some_and(|it| it.timer == at),
             _ => true,
         });

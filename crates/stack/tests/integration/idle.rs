@@ -10,7 +10,7 @@ use millrace_stack::{Reactor, Settings};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-const KEEP_ALIVE: Duration = Duration::from_millis(5);
+const KEEP_ALIVE: Duration = Duration::from_millis(20);
 /// Far more than it takes.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -103,22 +103,70 @@ fn a_number_that_is_used_again_is_told_to_be_idle_once() {
     assert_eq!(server.told(4 * KEEP_ALIVE, None), []);
 }
 
-#[test]
-fn a_connection_is_idle_after_a_body_that_ends_long_after_its_response() {
-    for part in [&b"12345"[..], b"1"] {
-        let mut server = Server::new();
-        let (client, connection) = server.request();
-        server.reactor.send(connection, OK, 1, false).unwrap();
-        (&client).write_all(b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n").unwrap();
-        (&client).write_all(part).unwrap();
-        server.told(LIMIT, Some(Kind::Body));
-        server.reactor.send(connection, OK, 1, false).unwrap();
-        let told = server.told(4 * KEEP_ALIVE, Some(Kind::Idle));
-        assert!(!told.contains(&(Kind::Idle as i32)), "a body arrives");
-        (&client).write_all(&b"123456"[part.len()..]).unwrap();
-        let told = server.told(LIMIT, Some(Kind::Idle));
-        assert_eq!(told.last(), Some(&(Kind::Idle as i32)));
+/// Sends parts, each a while before the keep-alive time is over, and waits for the connection to be idle behind them.
+fn is_put_off_by(server: &mut Server, mut client: &UnixStream, parts: &[&[u8]]) {
+    let clock = Monotonic::new();
+    for part in parts {
+        client.write_all(part).unwrap();
+        let told = server.told(KEEP_ALIVE / 2, Some(Kind::Idle));
+        assert!(!told.contains(&(Kind::Idle as i32)), "{part:?} has just come");
     }
+    let began = clock.now();
+    let told = server.told(LIMIT, Some(Kind::Idle));
+    assert_eq!(told.last(), Some(&(Kind::Idle as i32)));
+    assert!(clock.now().since(began) < LIMIT / 2);
+}
+
+#[test]
+fn a_connection_whose_requests_are_answered_is_idle_though_the_rest_of_one_does_not_come() {
+    let unfinished: [&[&[u8]]; 4] = [
+        // A part of a body, a whole body, a part of the next head.
+        &[b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n1", b"2", b"3"],
+        &[b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n1", b"23456"],
+        &[b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n1", b"GET", b" / HT"],
+        // The host's parser has the body.
+        &[
+            b"PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;a=1;b=2\r\nhello\r\n",
+            b"0\r\n\r\n",
+        ],
+    ];
+    for parts in unfinished {
+        let mut server = Server::new();
+        let (mut client, connection) = server.request();
+        server.reactor.send(connection, OK, 1, false).unwrap();
+        client.write_all(parts[0]).unwrap();
+        let told = server.told(LIMIT, Some(Kind::Request));
+        server.reactor.send(connection, OK, 1, false).unwrap();
+        if told.contains(&(Kind::Fallback as i32)) {
+            server.reactor.proceed_raw(connection);
+        }
+        is_put_off_by(&mut server, &client, &parts[1..]);
+        // It is told again when something has come since, as Node's timers come again.
+        assert!(server.reactor.is_idle(connection));
+        assert_eq!(server.told(4 * KEEP_ALIVE, None), []);
+        if !told.contains(&(Kind::Fallback as i32)) {
+            is_put_off_by(&mut server, &client, &[b"\r"]);
+        }
+    }
+}
+
+#[test]
+fn a_connection_is_not_idle_before_its_first_answer_and_after_an_upgrade() {
+    let mut server = Server::new();
+    let (client, other) = UnixStream::pair().unwrap();
+    other.set_nonblocking(true).unwrap();
+    let connection = server.reactor.adopt(server.id, other.into()).unwrap();
+    assert_eq!(server.told(4 * KEEP_ALIVE, None), []);
+    (&client).write_all(REQUEST).unwrap();
+    assert_eq!(server.told(4 * KEEP_ALIVE, None), [Kind::Request as i32]);
+    server.reactor.send(connection, OK, 1, false).unwrap();
+    (&client)
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: b\r\n\r\n")
+        .unwrap();
+    assert_eq!(server.told(LIMIT, Some(Kind::Fallback)), [Kind::Fallback as i32]);
+    server.reactor.through(connection);
+    let told = server.told(4 * KEEP_ALIVE, None);
+    assert!(!told.contains(&(Kind::Idle as i32)), "{told:?}");
 }
 
 /// Longer than a turn takes.
