@@ -108,6 +108,12 @@ const MUTATIONS = [
     by: 'if self.is_reported() { drop(self.on_answered(now)) }\n        None',
   },
   {
+    name: 'an error comes first: what was read before it is forgotten',
+    file: 'connection/receiving.rs',
+    text: 'Err(error) => (self.readable, then) = (false, ReadEnd::Failed(error)),',
+    by: 'Err(error) => (self.readable, then, end) = (false, ReadEnd::Failed(error), start),',
+  },
+  {
     name: 'a time of before: the limits of a connection that is adopted count from then',
     file: 'reactor/accepting.rs',
     text: 'let now = self.clock.now();',

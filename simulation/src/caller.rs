@@ -168,6 +168,9 @@ impl World {
         if event.is(Kind::Drained) {
             client.waits = false;
         }
+        if event.is(Kind::Closed) {
+            self.check_told_before_end(id, at);
+        }
         if event.is(Kind::Idle) {
             self.check_idle(at);
         }

@@ -192,6 +192,29 @@ impl World {
         assert!(!client.ended && !client.gone, "the end was not told, {}", name());
     }
 
+    /// A connection is broken: what was read before has been told, unless something had to happen first.
+    pub(crate) fn check_told_before_end(&self, id: usize, at: usize) {
+        let Self { clients, habits, .. } = self;
+        let client = &clients[at];
+        let observed = self.reactor.observe();
+        let connection = observed.connections.iter().find(|it| it.id == id);
+        let queued = connection.expect("it is left until the batch is taken").queued;
+        let is_answered_here = habits.caches || habits.refuses || self.router.is_some();
+        let waits = client.paused || queued > 0 || client.told.in_flight > habits.max_pipelined / 2;
+        if is_answered_here || waits {
+            return;
+        }
+        let read = client.sent - client.peer.standing().unread;
+        let (told, messages) = (&client.told, &client.script.messages);
+        let all = match told.reading {
+            Reading::Heads => messages.get(told.next).is_none_or(|it| read < it.head.end),
+            Reading::Body(part) => part == messages[told.next - 1].body_within(read),
+            Reading::Raw(to) | Reading::Through(to) => to == read,
+            Reading::Closed | Reading::Asked { .. } | Reading::Ended => true,
+        };
+        assert!(all, "an end before what was read, client {at}: {}", client.summary());
+    }
+
     /// Connections that the caller does not have.
     fn check_others(&self, lingering: usize) {
         let (mut open, mut unknown) = (0, 0);

@@ -13,6 +13,7 @@ pub(crate) mod state;
 mod tls;
 pub(crate) mod work;
 
+use std::io;
 use std::net::SocketAddr;
 
 use millrace_net::Nanos;
@@ -79,6 +80,8 @@ pub(crate) struct Connection {
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
+    /// What reading or writing has failed with. It is told behind what was received before.
+    failure: Option<io::Error>,
     pub(crate) read_state: ReadState,
     pub(crate) blocked: Blocked,
     pub(crate) write_state: WriteState,
@@ -135,6 +138,7 @@ impl Connection {
             server,
             peer,
             input: Vec::new(),
+            failure: None,
             output: Queue::default(),
             lane: Lane::new(now),
             paused: false,
@@ -159,6 +163,17 @@ impl Connection {
     pub(crate) fn on_readable(&mut self, peer_ended: bool) {
         self.readable = true;
         self.peer_ended |= peer_ended;
+    }
+
+    /// It is broken; that is found when it receives, behind what has arrived before.
+    pub(crate) fn fail_behind_input(&mut self, error: io::Error) {
+        self.failure.get_or_insert(error);
+        self.readable = true;
+    }
+
+    /// The end of a peer that is gone is found behind what is received until then, for which nothing has to happen first.
+    pub(crate) fn finds_end(&self) -> bool {
+        self.goes_on() && (self.blocked == Blocked::Report || !self.is_blocked())
     }
 
     /// No request has begun on it.

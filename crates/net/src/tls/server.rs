@@ -149,7 +149,8 @@ impl ServerTlsStream {
     /// Continues the handshake as far as the socket allows (`WouldBlock`).
     pub fn drive_handshake(&mut self) -> io::Result<Handshake> {
         loop {
-            if self.failure.is_some() {
+            // What came before a broken record may have completed it.
+            if self.failure.is_some() && self.is_handshaking() {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             match &mut self.state {
@@ -167,9 +168,20 @@ impl ServerTlsStream {
                     if session.read_tls(&mut self.socket)? == 0 {
                         return Ok(Handshake::Ended);
                     }
-                    self.process()?;
+                    if let Err(error) = self.process()
+                        && self.is_handshaking()
+                    {
+                        return Err(error);
+                    }
                 }
             }
+        }
+    }
+
+    fn is_handshaking(&self) -> bool {
+        match &self.state {
+            SessionState::Session(session, _) => session.is_handshaking(),
+            SessionState::Hello(_) | SessionState::Named(_) | SessionState::Refused => true,
         }
     }
 
@@ -289,12 +301,17 @@ impl ServerTlsStream {
         session.export_keying_material(vec![0; length], label, context).ok()
     }
 
-    /// Reads text into the first [`PLAINTEXT`] bytes of the buffer, and uses [`CIPHERTEXT`] behind them.
+    /// Reads text into the first [`PLAINTEXT`] bytes of the buffer, and uses [`CIPHERTEXT`] behind them. The text before a broken
+    /// record or an alert comes first, then the error.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
         let (text, sealed) = buffer.split_at_mut(PLAINTEXT);
         let mut count = self.take(text)?;
         if count > 0 || self.peer_closed {
-            return Ok(Read { count, drained: self.socket.drained && !self.peer_closed });
+            let is_over = self.peer_closed || self.failure.is_some();
+            return Ok(Read { count, drained: self.socket.drained && !is_over });
+        }
+        if self.failure.is_some() {
+            return Err(io::ErrorKind::InvalidData.into());
         }
         loop {
             let read = self.socket.read_records(&mut sealed[..CIPHERTEXT])?;
@@ -309,8 +326,11 @@ impl ServerTlsStream {
                 if session.read_tls(&mut rest)? == 0 {
                     break;
                 }
-                self.process()?;
+                let processed = self.process();
                 count += self.take(&mut text[count..])?;
+                if let Err(error) = processed {
+                    return if count > 0 { Ok(Read { count, drained: false }) } else { Err(error) };
+                }
             }
             if count > 0 || self.peer_closed {
                 return Ok(Read { count, drained: read.drained && !self.peer_closed });

@@ -47,11 +47,21 @@ pub(super) enum Step {
     Stop(usize, Flow),
 }
 
-/// Where bytes that were read lie in the batch's memory, and whether they are the last.
+/// Where bytes that were read lie in the batch's memory, and what follows them.
 struct Received {
     start: usize,
     end: usize,
-    eof: bool,
+    then: ReadEnd,
+}
+
+/// What comes behind bytes that were read. They are taken first, whatever it is.
+enum ReadEnd {
+    /// More bytes, now or later.
+    Open,
+    /// The peer has ended its side.
+    Eof,
+    /// The connection is broken.
+    Failed(io::Error),
 }
 
 impl Connection {
@@ -92,7 +102,7 @@ impl Connection {
     fn read_on(&mut self, cx: &mut Receiving<'_, '_>) -> Flow {
         for _ in 0..READS {
             if self.is_blocked() {
-                return Flow::Idle;
+                return self.find_failure(cx);
             }
             if !cx.batch.can_tell() && !self.can_go_on_untold(cx.server) {
                 return Flow::Report;
@@ -106,24 +116,44 @@ impl Connection {
             {
                 return flow;
             }
-            if let ReadState::Handshake { .. } = self.read_state
-                && let Some(flow) = self.drive_handshake(cx)
-            {
-                return flow;
+            if let ReadState::Handshake { .. } = self.read_state {
+                if let Some(error) = self.failure.take() {
+                    return self.broken(cx.batch, &error);
+                }
+                if let Some(flow) = self.drive_handshake(cx) {
+                    return flow;
+                }
             }
             if self.leaves_body() {
                 cx.batch.push(self.id, Event::BodyReadable);
                 return Flow::Again;
             }
-            let received = match self.read(cx) {
-                Ok(received) => received,
-                Err(error) => return self.broken(cx.batch, &error),
-            };
-            if let Some(flow) = self.take_received(cx, &received) {
+            let received = self.read(cx);
+            if let Some(flow) = self.take_received(cx, received) {
                 return flow;
             }
         }
         Flow::Again
+    }
+
+    /// A peer that is gone is not waited for: what lies behind a block is not told any more, unless only the caller's turn
+    /// has to come.
+    fn find_failure(&mut self, cx: &mut Receiving<'_, '_>) -> Flow {
+        match self.blocked {
+            Blocked::Admission | Blocked::Report | Blocked::Relayed | Blocked::Closed => Flow::Idle,
+            _ if self.failure.is_none() && !self.peer_ended => Flow::Idle,
+            // The block may be over by then.
+            _ if !cx.batch.can_tell() => Flow::Report,
+            _ => match self.failure.take().or_else(|| self.take_socket_error()) {
+                Some(error) => self.broken(cx.batch, &error),
+                None => Flow::Idle,
+            },
+        }
+    }
+
+    /// The error of a socket that is not read.
+    fn take_socket_error(&self) -> Option<io::Error> {
+        self.transport.socket()?.take_error().ok().flatten()
     }
 
     /// Of what has arrived, the peer's end alone was not told: it is told with the last request.
@@ -152,31 +182,45 @@ impl Connection {
     }
 
     /// Reads, behind what was kept.
-    fn read(&mut self, cx: &mut Receiving<'_, '_>) -> io::Result<Received> {
+    fn read(&mut self, cx: &mut Receiving<'_, '_>) -> Received {
         let Receiving { batch, packet, .. } = cx;
         let kept = self.input.len();
         let start = batch.used;
         let mut end = start + kept;
         batch.bytes[start..end].copy_from_slice(&self.input);
         self.input.clear();
-        let mut eof = false;
+        let mut then = ReadEnd::Open;
         *packet = start;
         // What is kept is a part of a head or trailer at most, unless the caller made us wait.
         if self.readable && kept < READ {
             *packet = end;
             let room = self.transport.room();
             match self.transport.read(&mut batch.bytes[end..end + room]) {
-                Ok(read) => {
-                    eof = read.count == 0;
+                Ok(read) if read.count > 0 => {
                     end += read.count;
                     self.count_read(&read);
-                    self.readable &= !eof;
                 }
+                Ok(_) => (self.readable, then) = (false, ReadEnd::Eof),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
-                Err(error) => return Err(error),
+                Err(error) => (self.readable, then) = (false, ReadEnd::Failed(error)),
+            }
+            // An error that was found before is told when there is nothing more to read.
+            if !self.readable
+                && let Some(error) = self.failure.take()
+            {
+                then = ReadEnd::Failed(error);
             }
         }
-        Ok(Received { start, end, eof })
+        Received { start, end, then }
+    }
+
+    /// What follows bytes that were not all taken is found again behind them.
+    fn find_again(&mut self, then: ReadEnd) {
+        match then {
+            ReadEnd::Open => {}
+            ReadEnd::Eof => self.readable = true,
+            ReadEnd::Failed(error) => self.fail_behind_input(error),
+        }
     }
 
     fn count_read(&mut self, read: &Read) {
@@ -189,6 +233,7 @@ impl Connection {
     fn leaves_body(&self) -> bool {
         let ReadState::Body(decoder) = &self.read_state else { return false };
         let is_ready = self.readable && !self.peer_ended && self.input.is_empty();
+        let is_ready = is_ready && self.failure.is_none();
         let is_plain = !matches!(self.transport, Transport::Tls(_));
         is_ready && is_plain && decoder.data_ahead() > READ as u64
     }
@@ -215,8 +260,8 @@ impl Connection {
     }
 
     /// Takes what was read; `None`: there may be more.
-    fn take_received(&mut self, cx: &mut Receiving<'_, '_>, received: &Received) -> Option<Flow> {
-        let &Received { start, end, eof } = received;
+    fn take_received(&mut self, cx: &mut Receiving<'_, '_>, received: Received) -> Option<Flow> {
+        let Received { start, end, then } = received;
         let before = cx.batch.count();
         let (taken, flow) = match self.take(cx, start, end) {
             Ok(Step::Next(at) | Step::Wait(at)) => (at, None),
@@ -235,20 +280,23 @@ impl Connection {
             self.delivered_end = taken;
             cx.batch.used = cx.batch.used.max(taken);
         }
-        if flow.is_some() {
-            // What was read and the end are found again.
-            self.readable |= eof;
-            return flow;
+        if let Some(flow) = flow {
+            self.find_again(then);
+            // Nobody is left whom another process could answer.
+            let failure = self.failure.take_if(|_| matches!(flow, Flow::Leaves(_)));
+            return Some(failure.map_or(flow, |error| self.broken(cx.batch, &error)));
         }
         if cx.batch.is_share_over() && !self.input.is_empty() {
-            // An end is found again behind what is left.
-            self.readable |= eof;
+            self.find_again(then);
             return Some(Flow::Again);
         }
-        if eof {
-            return Some(self.take_end(cx.batch));
+        match then {
+            ReadEnd::Open => {
+                (!self.readable && (self.input.is_empty() || taken == start)).then_some(Flow::Idle)
+            }
+            ReadEnd::Eof => Some(self.take_end(cx.batch)),
+            ReadEnd::Failed(error) => Some(self.broken(cx.batch, &error)),
         }
-        (!self.readable && (self.input.is_empty() || taken == start)).then_some(Flow::Idle)
     }
 
     /// The peer has ended its side.

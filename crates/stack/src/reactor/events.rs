@@ -131,16 +131,27 @@ impl Reactor {
                     self.run_again(id);
                 }
             }
-            Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
+            Err(error) => {
+                connection.fail_behind_input(error);
+                self.run_again(id);
+            }
         }
         if self.connections.get(id).is_some_and(|connection| connection.unreported.drained) {
             self.queue_report(id);
         }
     }
 
-    /// A peer that is gone is not waited for, though nothing is read for now.
+    /// A peer that is gone is not waited for, though nothing is read for now. Otherwise its end is found behind what has arrived.
     pub(super) fn on_error(&mut self, id: ConnId, batch: &mut Batch<'_>) {
-        let Some(connection) = self.connections.get(id) else { return };
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.finds_end() {
+            return;
+        }
+        if !batch.can_tell() {
+            // What it waits for may have come when somebody can be told.
+            connection.on_readable(true);
+            return self.run_again(id);
+        }
         if let Some(socket) = connection.transport.socket()
             && let Ok(Some(error)) = socket.take_error()
         {

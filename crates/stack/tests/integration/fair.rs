@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use millrace_stack::batch::{Batch, EVENT_LENGTH, Kind};
 use millrace_stack::{Reactor, Settings};
+use socket2::SockRef;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const CHUNKED: &[u8] = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -265,4 +266,34 @@ fn what_only_the_caller_s_parser_reads_has_its_packet_though_others_had_their_tu
     let (start, length, packet) = (event[2], event[3], event[6]);
     assert_eq!(length, 14);
     assert!(packet <= start, "{packet} is behind {start}");
+}
+
+#[test]
+fn requests_that_have_come_before_a_reset_are_told_before_it() {
+    const MANY_REQUESTS: usize = 3 * SHARE;
+    for is_read_before in [false, true] {
+        let mut server = Server::new(4096, Settings { max_pipelined: 1000, ..Settings::default() });
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        server.reactor.listen(server.id, listener.into()).unwrap();
+        client.write_all(&REQUEST.repeat(MANY_REQUESTS)).unwrap();
+        let mut told = Vec::new();
+        if is_read_before {
+            told.extend(server.turn());
+            let (_, id) = told[0];
+            server.reactor.send(id, b"x", 1, false).unwrap();
+        }
+        SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap();
+        drop(client);
+        for _ in 0..100_000 {
+            told.extend(server.turn());
+            if told.last().is_some_and(|event| event.0 == Kind::Closed as i32) {
+                break;
+            }
+        }
+        let kinds: Vec<_> = told.iter().map(|event| event.0).collect();
+        let count = |kind: Kind| kinds.iter().filter(|&&it| it == kind as i32).count();
+        assert_eq!((count(Kind::Request), count(Kind::Closed)), (MANY_REQUESTS, 1));
+        assert_eq!(kinds.last(), Some(&(Kind::Closed as i32)));
+    }
 }

@@ -219,3 +219,30 @@ fn tickets_do_not_wait_for_a_response_that_is_late() {
     assert_eq!(client.receive(), b"");
     assert_eq!(client.session.tls13_tickets_received(), 2);
 }
+
+#[test]
+fn what_came_before_a_bad_record_is_told_before_its_failure() {
+    let mut server = Server::new();
+    let begin = |server: &mut Server| {
+        let (mut client, id) = server.connect();
+        client.send();
+        server.events(&[Kind::Hello]);
+        assert!(server.reactor.choose(id, &server.context, false));
+        while client.session.is_handshaking() {
+            client.receive();
+        }
+        client
+    };
+    // With the end of the handshake, and behind it.
+    let mut client = begin(&mut server);
+    client.session.writer().write_all(REQUEST).unwrap();
+    client.send_with(&UNSEALED);
+    server.events(&[Kind::Secure, Kind::Request, Kind::Failed]);
+
+    let mut client = begin(&mut server);
+    client.send();
+    server.events(&[Kind::Secure]);
+    client.session.writer().write_all(REQUEST).unwrap();
+    client.send_with(&UNSEALED);
+    server.events(&[Kind::Request, Kind::Failed]);
+}
