@@ -8,7 +8,7 @@ mod queue;
 pub(crate) mod rates;
 mod receiving;
 pub(crate) mod routing;
-mod sending;
+pub(crate) mod sending;
 pub(crate) mod state;
 mod tls;
 pub(crate) mod work;

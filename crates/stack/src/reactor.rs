@@ -339,8 +339,12 @@ impl Reactor {
                 continue;
             };
             // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
-            if work.intersects(Work::FLUSH_HANDSHAKE) && connection.queued() == 0 {
-                connection.flush().ok();
+            if work.intersects(Work::FLUSH_HANDSHAKE)
+                && connection.queued() == 0
+                && let Err(error) = connection.flush()
+            {
+                connection.fail_behind_input(error);
+                self.run_queue.push(connection, Work::READ);
             }
             if work.intersects(Work::ADMIT) {
                 connection.blocked.end_by(Change::Admitted);

@@ -9,6 +9,18 @@ use millrace_net::Nanos;
 use super::Connection;
 use super::state::WriteState;
 
+/// What writing on has come to.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flushed {
+    /// Bytes still wait.
+    Pending,
+    /// None did.
+    WasEmpty,
+    /// All have left, which somebody may wait for.
+    Emptied,
+}
+
 impl Connection {
     /// Bytes that were sent and have not left.
     pub(crate) fn queued(&self) -> usize {
@@ -95,27 +107,29 @@ impl Connection {
         })
     }
 
-    /// Writes on; `true` if the queue has become empty.
-    pub(crate) fn flush(&mut self) -> io::Result<bool> {
+    /// Writes on.
+    pub(crate) fn flush(&mut self) -> io::Result<Flushed> {
         if self.queued() == 0 {
             self.transport.flush()?;
-            return Ok(false);
+            return Ok(Flushed::WasEmpty);
         }
         while !self.output.is_empty() {
             match self.transport.write(self.output.front()) {
-                Ok(0) => return Ok(false),
+                Ok(0) => return Ok(Flushed::Pending),
                 Ok(count) => {
                     self.output.advance(count);
                     self.given += count as u64;
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Flushed::Pending);
+                }
                 Err(error) => return Err(error),
             }
         }
         if !self.transport.flush()? {
-            return Ok(false);
+            return Ok(Flushed::Pending);
         }
         self.waiting_since = Nanos::NEVER;
-        Ok(true)
+        Ok(Flushed::Emptied)
     }
 }

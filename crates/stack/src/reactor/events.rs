@@ -1,11 +1,14 @@
 //! What happens to a connection: it can be read or written, or it is gone.
 
+use std::io;
+
 use millrace_net::Nanos;
 use millrace_net::readiness::Event as SocketEvent;
 
 use super::Reactor;
 use crate::batch::{Batch, Event};
 use crate::connection::id::ConnId;
+use crate::connection::sending::Flushed;
 use crate::connection::state::{Blocked, Change, WriteState};
 use crate::connection::work::Work;
 use crate::connection::{Effects, Flow};
@@ -62,7 +65,7 @@ impl Reactor {
         };
         let (flow, effects) = connection.receive(server, router, batch, now);
         self.note_progress(id, now);
-        self.follow_up(id, effects, now);
+        self.follow_up(id, effects, batch, now);
         match flow {
             Flow::Idle => self.watch_flight(id),
             Flow::Again => self.run_again(id),
@@ -79,15 +82,20 @@ impl Reactor {
         self.after_untold(id, now);
     }
 
-    fn follow_up(&mut self, id: ConnId, effects: Effects, now: Nanos) {
+    pub(super) fn follow_up(
+        &mut self,
+        id: ConnId,
+        effects: Effects,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+    ) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if effects.handshake_done {
             if connection.lane.in_flight > 0 {
                 self.behind_caller.push(connection, Work::FLUSH_HANDSHAKE);
             } else {
-                // What fails here is told when the connection is read.
-                connection.flush().ok();
-                self.note_progress(id, now);
+                let flushed = connection.flush();
+                self.after_flush(id, flushed, batch, now);
             }
         }
         if effects.asked {
@@ -106,17 +114,29 @@ impl Reactor {
     pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let flushed = connection.flush();
-        self.note_progress(id, now);
-        let Some(connection) = self.connections.get_mut(id) else { return };
         if connection.relay().is_some() {
+            self.note_progress(id, now);
             return match flushed {
                 Ok(_) => self.pump(id, batch, now),
                 Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
             };
         }
+        self.after_flush(id, flushed, batch, now);
+    }
+
+    /// A connection has written on. Whoever waits until all has left hears of that.
+    pub(super) fn after_flush(
+        &mut self,
+        id: ConnId,
+        flushed: io::Result<Flushed>,
+        batch: &mut Batch<'_>,
+        now: Nanos,
+    ) {
+        self.note_progress(id, now);
+        let Some(connection) = self.connections.get_mut(id) else { return };
         match flushed {
-            Ok(false) => {}
-            Ok(true) => {
+            Ok(Flushed::Pending | Flushed::WasEmpty) => {}
+            Ok(Flushed::Emptied) => {
                 if connection.unopened {
                     // Nobody knows it, so nobody waits for that.
                 } else if batch.can_tell() {

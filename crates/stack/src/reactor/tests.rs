@@ -7,10 +7,12 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use millrace_net::Nanos;
+use millrace_net::{Clock as _, Nanos};
 
 use super::Reactor;
 use crate::batch::{Batch, EVENT_LENGTH, Kind};
+use crate::connection::Effects;
+use crate::connection::state::Blocked;
 use crate::router::{Detached, Route, RoutedRequest, Router, RouterContext};
 use crate::settings::Settings;
 
@@ -131,6 +133,32 @@ fn turn(reactor: &mut Reactor) -> Vec<i32> {
     reactor.turn(&mut batch).unwrap();
     let count = batch.count();
     (0..count).map(|event| events[event * EVENT_LENGTH]).collect()
+}
+
+/// What waits for the peer to take all hears of it, also where the end of a handshake has taken the rest along.
+#[test]
+fn what_leaves_with_a_handshake_is_told_to_have_left() {
+    let mut reactor = Reactor::new().unwrap();
+    let server = reactor.add_server(Settings::default());
+    let (mut client, other) = UnixStream::pair().unwrap();
+    let index = reactor.adopt(server, other.into()).unwrap();
+    while reactor.send(index, &[0; 64 * 1024], 0, false).unwrap() == 0 {}
+    turn(&mut reactor);
+    let connection = reactor.connections.at_mut(index).unwrap();
+    let id = connection.id;
+    connection.blocked = Blocked::Room;
+    let mut part = vec![0; 1 << 20];
+    client.set_nonblocking(true).unwrap();
+    while client.read(&mut part).is_ok() {}
+    let (mut events, mut bytes) = (vec![0; EVENT_LENGTH * 64], vec![0; 256 * 1024]);
+    let mut batch = Batch::new(&mut events, &mut bytes);
+    let effects = Effects { handshake_done: true, ..Effects::default() };
+    let now = reactor.clock.now();
+    reactor.follow_up(id, effects, &mut batch, now);
+    assert_eq!((reactor.queued(index), batch.count()), (0, 1));
+    assert_eq!(events[0], Kind::Drained as i32);
+    let connection = reactor.connections.at(index).unwrap();
+    assert!(connection.blocked == Blocked::No && connection.goes_on());
 }
 
 /// Where the caller decides about connections, it has seen one before it hears of a request on it.
