@@ -114,6 +114,12 @@ const MUTATIONS = [
     by: 'Err(error) => (self.readable, then, end) = (false, ReadEnd::Failed(error), start),',
   },
   {
+    name: 'a lost timer: commands outside of a wake do not tell of theirs',
+    file: 'driver.rs',
+    text: '(self.wakes == 0 && reactor',
+    by: '(self.wakes > 0 && reactor',
+  },
+  {
     name: 'a time of before: the limits of a connection that is adopted count from then',
     file: 'reactor/accepting.rs',
     text: 'let now = self.clock.now();',

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use millrace_net::{Nanos, network};
 use millrace_stack::batch::{Batch, EVENT_LENGTH, FallbackReason, Kind};
+use millrace_stack::driver::{Step, Timer};
 
 use crate::client::{Client, Fate};
 use crate::plan::Act;
@@ -34,8 +35,8 @@ impl Notice {
     }
 }
 
-/// Batches in a row, as the addon takes them.
-const BATCHES: u8 = 4;
+/// Runs of the event loop within one another.
+const MOST_NESTED: usize = 2;
 
 impl World {
     /// The caller's thread does the next thing, if there is one.
@@ -49,14 +50,23 @@ impl World {
             if self.clients[notice.client()].id == Some(id) {
                 self.notice(notice);
             }
-        } else if self.in_turn && self.has_more && self.batches < BATCHES {
-            self.turn();
-        } else if self.in_turn {
-            self.reactor.wake_again();
-            (self.in_turn, self.batches) = (false, 0);
-            self.set_timer();
+        } else if !self.wakes.is_empty() {
+            self.next();
         } else if self.is_called() {
-            self.turn();
+            self.wake();
+        }
+    }
+
+    /// The caller's event loop runs within what it does about a batch.
+    pub(crate) fn nest(&mut self) {
+        if self.notices.is_empty() || self.wakes.len() > MOST_NESTED {
+            return;
+        }
+        let timer = self.driver.on_nested_wait(&mut self.reactor);
+        self.set_timer(timer);
+        if self.is_called() {
+            see(Sight::Nested);
+            self.wakes.push(self.driver.wake());
         }
     }
 
@@ -65,32 +75,47 @@ impl World {
         network::is_ready(self.poll) || network::now() >= self.armed
     }
 
-    fn set_timer(&mut self) {
-        self.reactor.timers_changed();
-        let next = self.reactor.next_timer();
-        // As the addon: one more millisecond.
-        let set = |after: Duration| network::now() + after + Duration::from_millis(1);
-        self.armed = next.map_or(Nanos::NEVER, set);
+    fn set_timer(&mut self, timer: Timer) {
+        let set = |after| network::now() + Duration::from_millis(after);
+        self.armed = timer.map_or(Nanos::NEVER, set);
     }
 
-    /// As the addon does behind commands.
+    /// As the addon does behind each command.
     pub(crate) fn after_commands(&mut self) {
-        if !self.in_turn && self.reactor.timers_changed() {
-            self.set_timer();
+        if let Some(timer) = self.driver.after_command(&mut self.reactor) {
+            self.set_timer(timer);
         }
     }
 
-    /// Takes a batch.
-    pub(crate) fn turn(&mut self) {
+    /// The event loop comes to the reactor.
+    pub(crate) fn wake(&mut self) {
+        self.wakes.push(self.driver.wake());
+        self.next();
+    }
+
+    /// Does what the driver says. The rest of an outer batch has been taken: its notices come first.
+    fn next(&mut self) {
+        let Some(mut wake) = self.wakes.pop() else { return };
         let mut events = std::mem::take(&mut self.events);
         let mut bytes = std::mem::take(&mut self.bytes);
         let now = network::now();
         let mut batch = Batch::new(&mut events, &mut bytes);
-        self.has_more =
-            self.reactor.turn(&mut batch).expect("the simulated system refuses nothing");
-        let count = batch.count();
+        let step = self.driver.next(&mut wake, &mut self.reactor, &mut batch);
         self.look_at_router();
-        (self.in_turn, self.batches) = (true, self.batches + 1);
+        let count = match step.expect("the simulated system refuses nothing") {
+            Step::Wait(timer) => {
+                self.set_timer(timer);
+                0
+            }
+            Step::TakeRest => {
+                self.wakes.push(wake);
+                0
+            }
+            Step::Take(count) => {
+                self.wakes.push(wake);
+                count
+            }
+        };
         for event in events[..count * EVENT_LENGTH].as_chunks::<EVENT_LENGTH>().0 {
             self.take(event, &bytes, now);
         }

@@ -42,7 +42,7 @@ impl World {
         }
         self.come_to_rest(true);
         // What was told of in the last turn is freed in the next one.
-        self.turn();
+        self.wake();
         self.come_to_rest(true);
         self.check_empty();
     }
@@ -56,7 +56,7 @@ impl World {
                 goes_on |= self.serve(at, ends);
                 self.after_commands();
             }
-            while self.in_turn || self.is_called() {
+            while !self.wakes.is_empty() || self.is_called() {
                 goes_on = true;
                 self.turn_step();
             }
@@ -147,7 +147,7 @@ impl World {
         for &server in &self.servers {
             self.reactor.remove_server(server);
         }
-        while self.in_turn || self.is_called() {
+        while !self.wakes.is_empty() || self.is_called() {
             self.turn_step();
         }
         assert_eq!(self.reactor.observe().servers, 0, "the server is left");

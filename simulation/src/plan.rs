@@ -23,6 +23,7 @@ pub(crate) enum Act {
     Leave,
     Reset,
     Turn,
+    Nest,
     Answer,
     Pause,
     GoOn,
@@ -40,7 +41,7 @@ pub(crate) enum Act {
 }
 
 /// How often each is, at most and relative to the others.
-const ACTS: [(Act, u32); 22] = [
+const ACTS: [(Act, u32); 23] = [
     (Act::Connect, 40),
     (Act::Adopt, 6),
     (Act::Send, 260),
@@ -49,6 +50,7 @@ const ACTS: [(Act, u32); 22] = [
     (Act::Leave, 6),
     (Act::Reset, 4),
     (Act::Turn, 400),
+    (Act::Nest, 20),
     (Act::Answer, 240),
     (Act::Pause, 40),
     (Act::GoOn, 40),

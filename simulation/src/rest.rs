@@ -22,7 +22,7 @@ const MOST_CANCELLED: usize = 256;
 impl World {
     /// What has to hold at any time; and more if nothing goes on.
     pub(crate) fn check(&mut self) {
-        if self.in_turn || self.is_called() {
+        if !self.wakes.is_empty() || self.is_called() {
             return;
         }
         self.check_timer();

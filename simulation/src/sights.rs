@@ -38,11 +38,13 @@ pub enum Sight {
     Lingers,
     /// A reset of which the caller was told.
     Reset,
+    /// The event loop runs within what the caller does about a batch.
+    Nested,
 }
 
 impl Sight {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Open,
         Self::Request,
         Self::Body,
@@ -70,6 +72,7 @@ impl Sight {
         Self::Elsewhere,
         Self::Lingers,
         Self::Reset,
+        Self::Nested,
     ];
 
     /// How often it was seen.

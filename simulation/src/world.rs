@@ -10,6 +10,7 @@ use millrace_net::peer::{Peer, Received, close_descriptor};
 use millrace_net::{Nanos, network};
 use millrace_stack::Reactor;
 use millrace_stack::batch::FallbackReason;
+use millrace_stack::driver::{Driver, Wake};
 
 use crate::caller::Notice;
 use crate::client::{Client, Fate};
@@ -44,9 +45,9 @@ pub(crate) struct World {
     scratch: Vec<u8>,
     /// What the caller has not taken of its batch, with the numbers of the connections.
     pub(crate) notices: VecDeque<(usize, Notice)>,
-    pub(crate) in_turn: bool,
-    pub(crate) has_more: bool,
-    pub(crate) batches: u8,
+    pub(crate) driver: Driver,
+    /// Under way, the innermost last.
+    pub(crate) wakes: Vec<Wake>,
     /// When the caller's timer comes.
     pub(crate) armed: Nanos,
     /// When accepting has failed last: connections that linger are closed then.
@@ -86,9 +87,8 @@ impl World {
             versions: Vec::new(),
             scratch: vec![0; SCRATCH],
             notices: VecDeque::new(),
-            in_turn: false,
-            has_more: false,
-            batches: 0,
+            driver: Driver::default(),
+            wakes: Vec::new(),
             armed: Nanos::NEVER,
             failed_to_accept: Nanos::default(),
             has_shortage: false,
@@ -112,6 +112,7 @@ impl World {
             Act::Connect => self.connect(),
             Act::Adopt => self.adopt(),
             Act::Turn => self.turn_step(),
+            Act::Nest => self.nest(),
             Act::Answer => self.answer_some(),
             Act::Beside => self.beside(),
             Act::GiveUp => self.give_up(),
@@ -123,7 +124,7 @@ impl World {
             Act::Shortage => self.change_shortage(),
             Act::Configure => self.configure(),
             // A timer of the caller's, so between two batches.
-            Act::Limits if self.in_turn => {}
+            Act::Limits if !self.wakes.is_empty() => {}
             Act::Limits => self.ask_limits(),
             Act::Listen => self.listen_anew(),
             Act::Route => self.route(),

@@ -297,6 +297,12 @@ impl<'a> Batch<'a> {
         Self { events, bytes, count: 0, used: 0, silent: false, share: SHARE, reserved }
     }
 
+    /// Begins anew, in the same memory.
+    pub(crate) fn clear(&mut self) {
+        (self.count, self.used, self.share) = (0, 0, SHARE);
+        self.reserved = self.capacity() / FOR_TIMERS;
+    }
+
     /// One of a turn in which nobody can be told of anything: see [`crate::standby`].
     pub(crate) fn silent(bytes: &'a mut [u8]) -> Self {
         Self { silent: true, ..Self::new(&mut [], bytes) }

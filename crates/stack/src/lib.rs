@@ -53,6 +53,7 @@
 //! - [`router`]: ports that are shared, with whom their requests are divided by something outside of this crate; `relay`: the
 //!   text of TLS sessions whose requests are answered elsewhere
 //! - [`standby`]: a second thread, for as long as the first is busy
+//! - [`driver`]: how an event loop drives a reactor
 //!
 //! A reactor belongs to one thread at a time and never blocks: whoever drives it waits for its descriptor
 //! to be readable, or for [`Reactor::next_timer`].
@@ -61,6 +62,7 @@
 
 pub mod batch;
 mod connection;
+pub mod driver;
 mod keep_alive;
 pub mod reactor;
 mod relay;

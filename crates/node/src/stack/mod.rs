@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use millrace_stack::driver::{Driver, Step, Timer, Wake};
 use millrace_stack::{Batch, Reactor, ReactorHandle, StandbyThread};
 use napi::bindgen_prelude::{FnArgs, Function, Unknown};
 use napi::{Env, Error, Result};
@@ -22,9 +23,6 @@ use crate::ffi::descriptor;
 use crate::ffi::node_api::{self, Callback, Caller, CleanupHook, OnCleanup};
 use crate::ffi::shared_memory::SharedMemory;
 use crate::ffi::uv::{EventLoop, LoopCallbacks};
-
-/// Batches in a row before Node's loop looks after everything else.
-const BATCHES: usize = 4;
 
 /// Why the stack has failed, in one line with what the system says.
 const DEAF: &str = "millrace: the HTTP stack receives nothing any more";
@@ -38,11 +36,12 @@ struct Stack {
     caller: Caller,
     callbacks: Callbacks,
     memory: Rc<SharedMemory>,
+    driver: RefCell<Driver>,
     /// JavaScript has a batch and has not come back.
     taking: Cell<bool>,
     references: Cell<u32>,
-    /// The time for which the timer is set.
-    timer: Cell<Option<u64>>,
+    /// As the timer was set last.
+    timer: Cell<Timer>,
     /// The environment waits until this is dropped, as the last one.
     cleanup: OnceCell<CleanupHook>,
 }
@@ -61,33 +60,26 @@ thread_local! {
 
 impl LoopCallbacks for Stack {
     fn on_wake(&self) {
-        // A handler runs the event loop by itself: what is left of its batch comes first, in the same memory.
-        if self.taking.get() && !self.take(0) {
-            return;
-        }
-        for _ in 0..BATCHES {
-            let (count, more) = match self.turn() {
-                Ok(turn) => turn,
+        let mut wake = self.driver.borrow_mut().wake();
+        loop {
+            let count = match self.next(&mut wake) {
+                Ok(Step::TakeRest) => 0,
+                Ok(Step::Take(count)) => count,
+                Ok(Step::Wait(timer)) => break self.set_timer(timer),
                 Err(error) => return self.on_failed(&error.to_string()),
             };
-            if count > 0 && !self.take(count) {
-                return;
-            }
-            if !more {
-                break;
+            if !self.take(count) {
+                return self.driver.borrow_mut().abandon(wake);
             }
         }
-        self.reactor.with(Reactor::wake_again);
-        self.set_timer();
         if let Some(error) = self.reactor.take_failure() {
             self.tell(&format!("{BESIDE}: {error}"), false);
         }
     }
 
     fn on_nested_wait(&self) {
-        // What this batch has accepted, or has left over, wakes the nested run as well.
-        self.reactor.with(Reactor::wake_again);
-        self.set_timer();
+        let timer = self.driver.borrow().on_nested_wait(&mut &*self.reactor);
+        self.set_timer(timer);
     }
 
     fn on_failed(&self, why: &str) {
@@ -110,12 +102,23 @@ impl OnCleanup for Stack {
 }
 
 impl Stack {
-    fn turn(&self) -> io::Result<(usize, bool)> {
+    fn next(&self, wake: &mut Wake) -> io::Result<Step> {
         self.memory.with_batch(|events, input| {
             let mut batch = Batch::new(events, input);
-            let more = self.reactor.turn(&mut batch)?;
-            Ok((batch.count(), more))
+            self.driver.borrow_mut().next(wake, &mut &*self.reactor, &mut batch)
         })
+    }
+
+    /// Gives commands to the reactor.
+    fn command<R>(&self, action: impl FnOnce(&mut Reactor) -> R) -> R {
+        let (result, timer) = self.reactor.with(|reactor| {
+            let result = action(reactor);
+            (result, self.driver.borrow().after_command(reactor))
+        });
+        if let Some(timer) = timer {
+            self.set_timer(timer);
+        }
+        result
     }
 
     /// Lets JavaScript take a batch, or what is left of one if there are no events; `false` if it cannot run any more.
@@ -155,17 +158,7 @@ impl Stack {
         });
     }
 
-    /// Sets the timer anew if the reactor has a new one, outside of a turn.
-    fn check_timer(&self) {
-        if self.reactor.with(Reactor::timers_changed) {
-            self.set_timer();
-        }
-    }
-
-    fn set_timer(&self) {
-        let next = self.reactor.with(|reactor| reactor.next_timer());
-        // One more millisecond: libuv counts whole ones and would come too early.
-        let next = next.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX - 1) + 1);
+    fn set_timer(&self, next: Timer) {
         let before = self.timer.replace(next);
         // The same time from now as the one that has just come is a new one.
         if let Some(event_loop) = &*self.event_loop.borrow()
@@ -180,7 +173,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Reactor) -> R) -> Result<R> {
     STACK.with_borrow(|stack| {
         let stack =
             stack.as_ref().ok_or_else(|| Error::from_reason("the stack has not been started"))?;
-        Ok(stack.reactor.with(f))
+        Ok(stack.command(f))
     })
 }
 
@@ -217,6 +210,7 @@ pub fn stack_start(
         caller: Caller::new(env, c"MILLRACE")?,
         callbacks: Callbacks { take: Callback::new(env, &take)?, hear: Callback::new(env, &hear)? },
         memory,
+        driver: RefCell::default(),
         taking: Cell::new(false),
         references: Cell::new(0),
         timer: Cell::new(None),

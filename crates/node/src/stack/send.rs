@@ -23,7 +23,7 @@ impl BareFunction<1> for Send {
         STACK.with_borrow(|stack| {
             let Some(stack) = stack else { return };
             stack.memory.with_outbox(|output, outbox| {
-                stack.reactor.with(|reactor| {
+                stack.command(|reactor| {
                     for entry in outbox.chunks_exact_mut(ENTRY_LENGTH).take(count) {
                         // JavaScript wrote them: none is negative. Where one is, there is no such place.
                         let [id, start, length, done, last] =
@@ -34,7 +34,6 @@ impl BareFunction<1> for Send {
                     }
                 });
             });
-            stack.check_timer();
         });
         None
     }
@@ -53,12 +52,10 @@ impl BareFunction<5> for SendBytes {
         let send = |bytes: &[u8]| {
             STACK.with_borrow(|stack| {
                 let Some(stack) = stack else { return -1 };
-                let sent = stack.memory.with_output(|output| {
+                outcome(stack.memory.with_output(|output| {
                     let first = output.get(start..start + length).unwrap_or_default();
-                    stack.reactor.with(|reactor| reactor.send_two(connection, first, bytes, done))
-                });
-                stack.check_timer();
-                outcome(sent)
+                    stack.command(|reactor| reactor.send_two(connection, first, bytes, done))
+                }))
             })
         };
         Some(arguments.with_bytes(3, send).unwrap_or_else(|| send(&[])))
@@ -76,7 +73,7 @@ impl BareFunction<2> for ReceiveBody {
         let receive = |buffer: &mut [u8]| {
             STACK.with_borrow(|stack| {
                 let Some(stack) = stack else { return 0 };
-                stack.reactor.with(|reactor| reactor.receive_body(connection, buffer))
+                stack.command(|reactor| reactor.receive_body(connection, buffer))
             })
         };
         // In range: a part has 64 KiB at most.

@@ -3,6 +3,7 @@
 mod bodies;
 mod both_sides;
 mod caching;
+mod driver;
 mod fair;
 mod followed;
 mod following;

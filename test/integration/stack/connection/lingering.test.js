@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import tls from 'node:tls';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
@@ -135,3 +136,32 @@ test('connections of a server beyond a bound are closed at once', limits, async 
   const reset = (await Promise.all(errors)).filter((error) => error !== null);
   assert.equal(sockets.length - reset.length, 256);
 });
+
+test(
+  'a connection that a timer closes is let go though nothing else happens',
+  limits,
+  async (t) => {
+    const server = createServer({ keepAliveTimeout: 0 }, ({ socket }) => {
+      socket.end('HTTP/1.1 200 OK\r\n\r\n');
+      setTimeout(50).then(() => socket.destroy());
+    });
+    const client = net.connect({
+      port: await listen(t, server),
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    });
+    t.after(() => client.destroy());
+    client.write(post('Content-Length: 9'));
+    await once(client.resume(), 'end');
+    // Longer than a silent peer is heard.
+    await setTimeout(5_500);
+    const failed = once(client, 'error');
+    // The first of them is answered by a reset, which the next one finds.
+    for (let n = 0; n < 3; n++) {
+      client.write('x');
+      await setTimeout(50);
+    }
+    const [error] = await failed;
+    assert.match(error.code, /^(ECONNRESET|EPIPE)$/);
+  },
+);
