@@ -145,7 +145,9 @@ impl World {
     ) {
         if standing.is_reset {
             // Who was told of the last answer closes the connection.
-            let knows = client.told.eof || client.told.answered_last || client.broken;
+            let is_asked =
+                matches!(client.told.reading, Reading::Asked { reason: FallbackReason::Body, .. });
+            let knows = client.told.eof || client.told.answered_last || client.broken || is_asked;
             assert!(knows, "nobody has heard of the reset, {}", name());
             return;
         }

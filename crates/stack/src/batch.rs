@@ -68,6 +68,10 @@ impl Span {
         self.length
     }
 
+    pub(crate) fn end(self) -> usize {
+        self.start + self.length
+    }
+
     /// The same as numbers of an event.
     fn numbers(self) -> [i32; 2] {
         [number(self.start), number(self.length)]
@@ -271,7 +275,7 @@ pub mod failed {
 }
 
 /// Events of one connection, and requests of it that are answered without the caller, before the others have their turn.
-const SHARE: usize = 64;
+pub(crate) const SHARE: usize = 64;
 /// One of so many events of a batch is for what is due at a time.
 const FOR_TIMERS: usize = 16;
 

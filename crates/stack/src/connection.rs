@@ -80,6 +80,8 @@ pub(crate) struct Connection {
     pub(crate) peer: Option<SocketAddr>,
     /// Bytes that were read and not taken.
     input: Vec<u8>,
+    /// So many of them the caller's parser has been told as a part of a body. It says at once how to go on.
+    asked: usize,
     /// What reading or writing has failed with. It is told behind what was received before.
     failure: Option<io::Error>,
     pub(crate) read_state: ReadState,
@@ -138,6 +140,7 @@ impl Connection {
             server,
             peer,
             input: Vec::new(),
+            asked: 0,
             failure: None,
             output: Queue::default(),
             lane: Lane::new(now),
@@ -173,7 +176,13 @@ impl Connection {
 
     /// The end of a peer that is gone is found behind what is received until then, for which nothing has to happen first.
     pub(crate) fn finds_end(&self) -> bool {
-        self.goes_on() && (self.blocked == Blocked::Report || !self.is_blocked())
+        let goes_on = self.blocked == Blocked::Report || !self.is_blocked();
+        self.is_asked() || self.goes_on() && goes_on
+    }
+
+    /// The caller says at once how to go on with a body, unless it has ended our side.
+    fn is_asked(&self) -> bool {
+        self.asked > 0 && !self.write_state.is_over()
     }
 
     /// No request has begun on it.
@@ -297,13 +306,24 @@ impl Connection {
     /// Tells what follows as it is; what was told is not told again.
     pub(crate) fn proceed_raw(&mut self) {
         self.read_state = ReadState::Raw;
-        self.input = Vec::new();
+        match std::mem::take(&mut self.asked) {
+            0 => self.input = Vec::new(),
+            told => self.drop_input(told),
+        }
     }
 
     /// A body ended behind the first `taken` bytes of what was told.
     pub(crate) fn proceed_behind(&mut self, taken: usize) {
-        self.input.drain(..taken.min(self.input.len()));
+        self.asked = 0;
+        self.drop_input(taken);
         self.next_head();
+    }
+
+    fn drop_input(&mut self, count: usize) {
+        self.input.drain(..count.min(self.input.len()));
+        if self.input.is_empty() {
+            self.input = Vec::new();
+        }
     }
 
     /// Bytes read and not taken, for whoever takes the connection over.

@@ -7,7 +7,7 @@ use millrace_net::{Nanos, Read};
 
 use super::state::{Blocked, Change, ReadState};
 use super::{Connection, Effects, Flow, READ};
-use crate::batch::{Batch, Event, FallbackReason, Span, flag};
+use crate::batch::{Batch, Event, FallbackReason, SHARE, Span, flag};
 use crate::connection::cache::{Consulted, MAX_QUEUED};
 use crate::response_tracker::CacheAction;
 use crate::router::Router;
@@ -19,6 +19,9 @@ use crate::transport::Transport;
 const READS: usize = 4;
 /// Memory for what was read and not taken that a connection keeps: for a part of a head.
 const KEPT: usize = 2 * 1024;
+/// Lines of a body that the caller's parser reads, before the others have their turn: each costs about as much as an event. Those
+/// of the simulation are few.
+const LINES: usize = if cfg!(simulated) { 2 } else { SHARE };
 /// A server name in a handshake (RFC 1035, section 2.3.4) and a protocol (RFC 7301, section 3.1) are no longer.
 const MAX_NAMES: usize = 512;
 
@@ -141,7 +144,7 @@ impl Connection {
     fn find_failure(&mut self, cx: &mut Receiving<'_, '_>) -> Flow {
         match self.blocked {
             Blocked::Admission | Blocked::Report | Blocked::Relayed | Blocked::Closed => Flow::Idle,
-            _ if self.failure.is_none() && !self.peer_ended => Flow::Idle,
+            _ if self.failure.is_none() && !self.peer_ended || self.is_asked() => Flow::Idle,
             // The block may be over by then.
             _ if !cx.batch.can_tell() => Flow::Report,
             _ => match self.failure.take().or_else(|| self.take_socket_error()) {
@@ -191,8 +194,9 @@ impl Connection {
         self.input.clear();
         let mut then = ReadEnd::Open;
         *packet = start;
-        // What is kept is a part of a head or trailer at most, unless the caller made us wait.
-        if self.readable && kept < READ {
+        // What is kept is a part of a head or trailer at most, unless the caller made us wait, or its parser has it part by part.
+        let is_next_part = kept > 0 && matches!(self.read_state, ReadState::Raw);
+        if self.readable && kept < READ && !is_next_part {
             *packet = end;
             let room = self.transport.room();
             match self.transport.read(&mut batch.bytes[end..end + room]) {
@@ -340,8 +344,9 @@ impl Connection {
                 ReadState::Body(_) => self.take_body(cx, at, end),
                 ReadState::Closed => self.take_behind_last(cx, at, end),
                 ReadState::Raw => {
-                    cx.batch.push(self.id, Event::Raw(Span::new(at, end)));
-                    self.ask(cx.batch, at, end)
+                    let part = self.part_for_caller(cx.batch, at, end);
+                    cx.batch.push(self.id, Event::Raw(part));
+                    self.ask(cx.batch, at, part)
                 }
                 ReadState::Through => {
                     cx.batch.push(self.id, Event::Raw(Span::new(at, end)));
@@ -542,15 +547,28 @@ impl Connection {
             return Step::Stop(at, Flow::Report);
         }
         self.open(cx.batch);
-        let (bytes, packet) = (Span::new(at, end), cx.packet);
+        let bytes = match reason {
+            FallbackReason::Body => self.part_for_caller(cx.batch, at, end),
+            _ => Span::new(at, end),
+        };
+        // A part may have come before what was read last.
+        let packet = if cx.packet > bytes.end() { at } else { cx.packet };
         cx.batch.push(self.id, Event::Fallback { bytes, reason, prelude, packet });
-        self.ask(cx.batch, at, end)
+        self.ask(cx.batch, at, bytes)
+    }
+
+    /// The next part of a body for the caller's parser, which takes each line by itself.
+    fn part_for_caller(&mut self, batch: &Batch<'_>, at: usize, end: usize) -> Span {
+        let bytes = &batch.bytes[at..end];
+        let mut ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        self.asked = ends.nth(LINES - 1).map_or(bytes.len(), |(last, _)| last + 1);
+        Span::new(at, at + self.asked)
     }
 
     /// Waits for one of the `proceed`s. The bytes stay in `input` as well.
-    fn ask(&mut self, batch: &mut Batch<'_>, at: usize, end: usize) -> Step {
+    fn ask(&mut self, batch: &mut Batch<'_>, at: usize, told: Span) -> Step {
         self.read_state = ReadState::Fallback;
-        batch.used = end;
+        batch.used = told.end();
         Step::Wait(at)
     }
 }

@@ -297,3 +297,46 @@ fn requests_that_have_come_before_a_reset_are_told_before_it() {
         assert_eq!(kinds.last(), Some(&(Kind::Closed as i32)));
     }
 }
+
+/// Chunks whose lines the caller's parser reads.
+const ODD_CHUNK: &[u8] = b"1;a=1;b=2\r\nx\r\n";
+
+#[test]
+fn a_body_for_the_caller_s_parser_comes_in_parts_of_a_few_lines() {
+    let chunks = ODD_CHUNK.repeat(2_000);
+    let request = [CHUNKED, &chunks, b"0\r\n\r\n", REQUEST].concat();
+    let mut server = Server::new(4096, Settings::default());
+    let ((mut client, id), (mut other, _)) = (server.adopt(), server.adopt());
+    client.write_all(&request).unwrap();
+    let (mut seen, mut turns) = (Vec::new(), 0);
+    loop {
+        // Who asks meanwhile has its turn behind each part.
+        other.write_all(REQUEST).unwrap();
+        let events = server.events();
+        turns += 1;
+        let of_other = events.iter().filter(|event| event[1] != id as i32);
+        assert_eq!(of_other.filter(|event| event[0] == Kind::Request as i32).count(), 1);
+        let raw = |event: &&Vec<i32>| {
+            [Kind::Raw as i32, Kind::Fallback as i32].contains(&event[0]) && event[1] == id as i32
+        };
+        let Some(part) = events.iter().find(raw) else { continue };
+        let (start, length) = (part[2] as usize, part[3] as usize);
+        let bytes = &server.bytes[start..start + length];
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+        assert!(lines <= SHARE, "{lines} lines in a turn");
+        seen.extend_from_slice(bytes);
+        match bytes.windows(5).position(|it| it == b"0\r\n\r\n") {
+            Some(at) => {
+                let taken = at + 5;
+                seen.truncate(seen.len() - length + taken);
+                server.reactor.proceed_behind(id, taken);
+                break;
+            }
+            None => server.reactor.proceed_raw(id),
+        }
+    }
+    assert!(seen == [&chunks[..], b"0\r\n\r\n"].concat(), "other bytes");
+    assert!(turns >= 2 * 2_000 / SHARE, "{turns} turns");
+    let told: Vec<_> = (0..3).flat_map(|_| server.turn()).collect();
+    assert!(told.contains(&(Kind::Request as i32, id)), "what follows the body: {told:?}");
+}
