@@ -1,5 +1,6 @@
 //! The way between two processes: messages, and descriptors with them.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -65,6 +66,23 @@ impl<S: std::os::fd::AsFd> Link<S> {
         descriptor: Option<Arc<OwnedFd>>,
     ) -> io::Result<()> {
         self.push(message, descriptor)?;
+        self.flush()
+    }
+
+    /// Says that a prefix is ours, or is no more. What was not said yet of the contrary is not said at all: so no more waits for
+    /// an end that does not listen than there are prefixes, and have been when it listened last.
+    pub(crate) fn send_change(&mut self, prefix: &str, is_added: bool) -> io::Result<()> {
+        let prefix = Cow::Borrowed(prefix);
+        let (message, contrary) = match is_added {
+            true => (Message::Added { prefix: prefix.clone() }, Message::Removed { prefix }),
+            false => (Message::Removed { prefix: prefix.clone() }, Message::Added { prefix }),
+        };
+        let contrary = contrary.to_bytes().map_err(|Malformed| malformed())?;
+        let is_contrary = |it: &Outgoing| it.sent == 0 && it.bytes == contrary;
+        match self.output.iter().rposition(is_contrary) {
+            Some(at) => drop(self.output.remove(at)),
+            None => self.push(&message, None)?,
+        }
         self.flush()
     }
 

@@ -4,7 +4,6 @@ mod handoffs;
 mod messages;
 mod peers;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,7 +16,6 @@ use slab::Slab;
 use crate::MAX_HOPS;
 use crate::joining::{Joined, ReactorId};
 use crate::limits::MAX_PREFIXES;
-use crate::message::Message;
 use crate::peer::Peer;
 use crate::prefix::{UrlPrefix, host_and_path};
 use crate::routes::Routes;
@@ -124,8 +122,7 @@ impl SharedPorts {
         }
         address.orphans.remove(&prefix);
         address.members.push(Member { server, prefix: prefix.clone(), accepts: true });
-        let prefix = Cow::Owned(prefix.to_string());
-        self.tell_peers(id, &Message::Added { prefix }, context.now());
+        self.tell_peers(id, &prefix, true, context.now());
         self.mark_stale(id);
         Ok(())
     }
@@ -141,8 +138,7 @@ impl SharedPorts {
         member.accepts = false;
         let prefix = member.prefix.clone();
         if !self.addresses[id].prefixes().any(|other| *other == prefix) {
-            let prefix = Cow::Owned(prefix.to_string());
-            self.tell_peers(id, &Message::Removed { prefix }, context.now());
+            self.tell_peers(id, &prefix, false, context.now());
         }
         self.mark_stale(id);
     }

@@ -8,6 +8,7 @@ mod link;
 #[path = "../src/message.rs"]
 mod message;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -219,4 +220,43 @@ fn with_room_for(count: u64, act: impl FnOnce() -> bool) {
     let limit = Rlimit { current: Some(next + count), ..before.0 };
     setrlimit(Resource::Nofile, limit).unwrap();
     act();
+}
+
+#[test]
+fn what_an_end_that_does_not_listen_has_to_hear_has_a_bound() {
+    let (mut here, mut there) = pair();
+    let mut ours = BTreeSet::new();
+    for round in 0..5_000 {
+        let prefix = format!("http://+:80/{round}/");
+        here.send_change(&prefix, true).unwrap();
+        if round % 1_000 == 0 {
+            ours.insert(prefix);
+        } else {
+            here.send_change(&prefix, false).unwrap();
+        }
+    }
+    let (mut heard, mut count) = (BTreeSet::new(), 0);
+    loop {
+        here.flush().unwrap();
+        match there.receive() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            received => assert!(received.unwrap() > 0),
+        }
+        while let Some((prefix, is_added)) = there.next(|message, _| change(message)).unwrap() {
+            count += 1;
+            let is_news = if is_added { heard.insert(prefix) } else { heard.remove(&prefix) };
+            assert!(is_news);
+        }
+    }
+    assert!(here.is_flushed() && heard == ours);
+    assert!(count < 1_000, "{count} messages");
+}
+
+/// The prefix of a message, and whether it is somebody's from now on.
+fn change(message: &Message<'_>) -> (String, bool) {
+    match message {
+        Message::Added { prefix } => (prefix.to_string(), true),
+        Message::Removed { prefix } => (prefix.to_string(), false),
+        other => panic!("{other:?}"),
+    }
 }

@@ -81,7 +81,7 @@ impl SharedPorts {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if is_transient(&error) => {
-                    self.retry(Watched::Peer(id), context.now());
+                    self.retry_peer(id, context.now());
                     return Ok(());
                 }
                 Err(error) => return Err(error),

@@ -11,11 +11,11 @@ use millrace_stack::router::RouterContext;
 use mio::net::UnixStream;
 
 use super::{SharedPorts, Timer, Watched};
-use crate::joining::Joined;
+use crate::joining::{Joined, Other};
 use crate::limits::MAX_LINKS;
-use crate::message::Message;
 use crate::orphans::{KEPT, OrphanedPrefix};
 use crate::peer::{Peer, Stage};
+use crate::prefix::UrlPrefix;
 use crate::shared_address::SharedAddress;
 use crate::trust::is_trusted;
 
@@ -33,10 +33,28 @@ impl SharedPorts {
     ) -> io::Result<usize> {
         let Joined { prefix, rendezvous, others, .. } = joined;
         let rendezvous = rendezvous.ok_or(io::ErrorKind::NotConnected)?;
-        let id = self.addresses.insert(SharedAddress::new(&prefix, rendezvous, listener));
+        let mut address = SharedAddress::new(&prefix, rendezvous, listener);
+        let entry = self.addresses.vacant_entry();
+        let id = entry.key();
         let watched = Watched::Rendezvous(id);
-        let socket = &mut self.addresses[id].rendezvous;
-        context.register(socket, watched.key(), Interest::READABLE)?;
+        context.register(&mut address.rendezvous, watched.key(), Interest::READABLE)?;
+        entry.insert(address);
+        if let Err(error) = self.add_others(id, others, context) {
+            self.abandon_address(id, context);
+            return Err(error);
+        }
+        // Somebody may have come, or said something, before.
+        self.ready.push(watched);
+        Ok(id)
+    }
+
+    /// Notes what those whom we have joined have said.
+    fn add_others(
+        &mut self,
+        id: usize,
+        others: Vec<Other>,
+        context: &RouterContext<'_>,
+    ) -> io::Result<()> {
         let now = context.now();
         for (orphan, left) in others.iter().flat_map(|other| &other.orphans) {
             self.add_orphan(id, orphan.clone(), now + *left, now);
@@ -48,16 +66,29 @@ impl SharedPorts {
                 self.add_prefix(peer, prefix);
             }
         }
-        // Somebody may have come, or said something, before.
-        self.ready.push(watched);
-        Ok(id)
+        Ok(())
     }
 
-    fn add_peer(&mut self, peer: Peer, context: &RouterContext<'_>) -> io::Result<usize> {
-        let id = self.peers.insert(peer);
+    /// Forgets an address that could not be joined, with those who share it: they find their links ended.
+    fn abandon_address(&mut self, id: usize, context: &RouterContext<'_>) {
+        let of_it = |(peer, it): (usize, &Peer)| (it.address == id).then_some(peer);
+        let peers: Vec<usize> = self.peers.iter().filter_map(of_it).collect();
+        for mut peer in peers.into_iter().filter_map(|peer| self.peers.try_remove(peer)) {
+            // Its descriptor closes with it.
+            context.deregister(&mut peer.link.socket).ok();
+        }
+        if let Some(mut address) = self.addresses.try_remove(id) {
+            context.deregister(&mut address.rendezvous).ok();
+        }
+    }
+
+    fn add_peer(&mut self, mut peer: Peer, context: &RouterContext<'_>) -> io::Result<usize> {
+        let entry = self.peers.vacant_entry();
+        let id = entry.key();
         let watched = Watched::Peer(id);
-        let socket = &mut self.peers[id].link.socket;
-        context.register(socket, watched.key(), Interest::READABLE | Interest::WRITABLE)?;
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        context.register(&mut peer.link.socket, watched.key(), interest)?;
+        entry.insert(peer);
         self.ready.push(watched);
         Ok(id)
     }
@@ -92,13 +123,21 @@ impl SharedPorts {
         }
     }
 
-    pub(super) fn tell_peers(&mut self, address: usize, message: &Message<'_>, now: Nanos) {
+    /// Tells others that a prefix is ours, or is no more.
+    pub(super) fn tell_peers(
+        &mut self,
+        address: usize,
+        prefix: &UrlPrefix,
+        is_added: bool,
+        now: Nanos,
+    ) {
+        let prefix = prefix.to_string();
         // Those that have not said what they want yet hear all there is when they have.
         let of_it = |peer: &Peer| peer.address == address && peer.stage != Stage::Comes;
         let mut told = Vec::new();
         for (id, peer) in self.peers.iter_mut().filter(|(_, peer)| of_it(peer)) {
             // One that is gone is found so when its link is read.
-            peer.link.send(message, None).ok();
+            peer.link.send_change(&prefix, is_added).ok();
             told.push(id);
         }
         for id in told {
@@ -146,8 +185,14 @@ impl SharedPorts {
 
     /// What the system had no room for is said later.
     pub(super) fn retry_if_stalled(&mut self, id: usize, now: Nanos) {
+        if self.peers.get(id).is_some_and(|peer| peer.link.is_stalled()) {
+            self.retry_peer(id, now);
+        }
+    }
+
+    /// Looks at a link again, though no event may say so. However many reasons there are, it has one timer.
+    pub(super) fn retry_peer(&mut self, id: usize, now: Nanos) {
         if let Some(peer) = self.peers.get_mut(id)
-            && peer.link.is_stalled()
             && !std::mem::replace(&mut peer.retries, true)
         {
             self.retry(Watched::Peer(id), now);
@@ -222,5 +267,57 @@ impl SharedPorts {
             self.reroute(at, handoff, context);
         }
         self.drop_address(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::fs::File;
+    use std::os::unix::net::UnixStream as StdStream;
+
+    use millrace_stack::Reactor;
+
+    use super::*;
+    use crate::link::Link;
+
+    /// The system watches no regular file.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_peer_that_cannot_be_watched_is_forgotten() {
+        let mut reactor = Reactor::new().unwrap();
+        reactor.set_router(Box::new(SharedPorts::default()));
+        let file = OwnedFd::from(File::open(std::env::current_exe().unwrap()).unwrap());
+        let other = Other {
+            link: Link::new(StdStream::from(file)),
+            user: 0,
+            process: None,
+            prefixes: HashSet::new(),
+            orphans: Vec::new(),
+            welcomed: true,
+        };
+        let peer = Peer::joined(other, 0).unwrap();
+        let left = reactor.with_router(|ports: &mut SharedPorts, context| {
+            assert!(ports.add_peer(peer, context).is_err());
+            (ports.peers.len(), ports.ready.len())
+        });
+        assert_eq!(left, Some((0, 0)));
+    }
+
+    #[test]
+    fn a_link_that_is_looked_at_again_has_one_timer() {
+        let mut ports = SharedPorts::default();
+        let (socket, _other) = UnixStream::pair().unwrap();
+        let id = ports.peers.insert(Peer::new(socket, 0).unwrap());
+        for _ in 0..3 {
+            ports.retry_peer(id, Nanos::default());
+            ports.retry_if_stalled(id, Nanos::default());
+        }
+        assert_eq!(ports.timers.len(), 1);
+        let (_, timer) = ports.timers.pop_due(Nanos::NEVER).unwrap();
+        ports.on_timer(timer, Nanos::default());
+        assert_eq!(ports.ready, [Watched::Peer(id)]);
+        ports.retry_peer(id, Nanos::default());
+        assert_eq!(ports.timers.len(), 1);
     }
 }

@@ -173,20 +173,20 @@ impl Connection {
             Failure::Decrypt => (failed::DECRYPT, 0, ""),
             Failure::Other(text) => (failed::OTHER, 0, text.as_str()),
         };
-        self.fail(batch, how, alert, text);
+        self.tell_failed(batch, how, alert, text);
+        self.read_state = ReadState::Ended;
         true
     }
 
-    /// The handshake has taken too long.
+    /// The handshake has taken too long. A caller that does not close the connection lets it go on, as Node does.
     pub(crate) fn tell_timeout(&mut self, batch: &mut Batch<'_>) {
-        self.fail(batch, failed::TIMEOUT, 0, "");
+        self.tell_failed(batch, failed::TIMEOUT, 0, "");
     }
 
-    fn fail(&mut self, batch: &mut Batch<'_>, how: i32, alert: u8, text: &str) {
+    fn tell_failed(&mut self, batch: &mut Batch<'_>, how: i32, alert: u8, text: &str) {
         self.open(batch);
         let (text, in_handshake) = (batch.keep(text.as_bytes()), self.is_handshaking());
         batch.push(self.id, Event::Failed { how, alert, text, in_handshake });
-        self.read_state = ReadState::Ended;
     }
 
     /// Receives requests, after an end of the handshake that was told alone. `false`: does so already.

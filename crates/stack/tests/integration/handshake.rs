@@ -36,10 +36,15 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
+        Self::within(LIMIT)
+    }
+
+    /// Handshakes have so much time.
+    fn within(limit: Duration) -> Self {
         let tickets = TicketOptions { keys: [1; 48], context: Vec::new(), lifetime: 300 };
         let (context, client) = configure(Some(tickets));
         let mut reactor = Reactor::new().unwrap();
-        let server = reactor.add_server(Settings { tls: Some(LIMIT), ..Settings::default() });
+        let server = reactor.add_server(Settings { tls: Some(limit), ..Settings::default() });
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         reactor.listen(server, listener.as_fd().try_clone_to_owned().unwrap()).unwrap();
         Self { reactor, listener, context, client }
@@ -245,4 +250,32 @@ fn what_came_before_a_bad_record_is_told_before_its_failure() {
     client.session.writer().write_all(REQUEST).unwrap();
     client.send_with(&UNSEALED);
     server.events(&[Kind::Request, Kind::Failed]);
+}
+
+#[test]
+fn a_handshake_that_has_taken_too_long_goes_on_if_the_caller_lets_it() {
+    let limit = Duration::from_millis(50);
+    for ends in [true, false] {
+        let mut server = Server::within(limit);
+        let (mut client, id) = server.connect();
+        std::thread::sleep(2 * limit);
+        server.events(&[Kind::Failed]);
+        if ends {
+            client.socket.shutdown(Shutdown::Write).unwrap();
+            server.events(&[Kind::Eof]);
+            continue;
+        }
+        client.send();
+        server.events(&[Kind::Hello]);
+        assert!(server.reactor.choose(id, &server.context, false));
+        while client.session.is_handshaking() {
+            server.turn();
+            client.receive();
+        }
+        client.session.writer().write_all(REQUEST).unwrap();
+        client.send();
+        // Once more than the limit: it is told once.
+        std::thread::sleep(2 * limit);
+        server.events(&[Kind::Secure, Kind::Request]);
+    }
 }
