@@ -26,11 +26,12 @@
 //!   send(bytes, done)              reactor/sending.rs       Drained, if the system did not take all. While the caller is busy for
 //!      │                                                    too long, the response is given up (reactor/standby.rs)
 //!   in flight - done               what leaves is seen by the cache: response_tracker.rs
-//!      │   nothing in flight: idle, until the keep-alive time is over (reactor/timers.rs): Idle
+//!      │   nothing in flight: idle, until nothing has come for the keep-alive time: Idle (connection/activity.rs)
 //!      v
 //!   the peer ends its side         connection/receiving.rs  Eof; requests before it are still answered
 //!   end()                          reactor/commands.rs      our last bytes and the end leave together
-//!   close(), or the peer breaks it                          no event, or Closed; the number stays taken until the batch is taken
+//!   close(), or the peer breaks it                          no event, or Closed, behind what has arrived before; the number stays
+//!      │                                                    taken until the batch is taken
 //!      └── what the peer still sends is discarded for a while (reactor/lingering.rs)
 //! ```
 //!
