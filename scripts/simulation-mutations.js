@@ -30,10 +30,10 @@ const MUTATIONS = [
     by: 'while taken < bytes.len() {',
   },
   {
-    name: 'a double event: the end of a connection is told again',
-    file: 'reactor/events.rs',
-    text: '} else if !connection.work.intersects(Work::FREE) {',
-    by: '} else {',
+    name: 'a double event: what was reported later is reported again',
+    file: 'reactor/standby.rs',
+    text: 'std::mem::take(&mut connection.unreported)',
+    by: 'connection.unreported',
   },
   {
     name: 'a wrong count: requests of a connection that is gone are still with the caller',

@@ -103,18 +103,19 @@ fn a_number_that_is_used_again_is_told_to_be_idle_once() {
     assert_eq!(server.told(4 * KEEP_ALIVE, None), []);
 }
 
-/// Sends parts, each a while before the keep-alive time is over, and waits for the connection to be idle behind them.
+/// Sends parts, each a while before the keep-alive time is over, and waits for the connection to be idle behind them. It is so
+/// no sooner than that time after each, however slow the machine is.
 fn is_put_off_by(server: &mut Server, mut client: &UnixStream, parts: &[&[u8]]) {
     let clock = Monotonic::new();
-    for part in parts {
+    for (at, part) in parts.iter().enumerate() {
+        let came = clock.now();
         client.write_all(part).unwrap();
-        let told = server.told(KEEP_ALIVE / 2, Some(Kind::Idle));
-        assert!(!told.contains(&(Kind::Idle as i32)), "{part:?} has just come");
+        let is_last = at + 1 == parts.len();
+        let time = if is_last { LIMIT } else { KEEP_ALIVE / 2 };
+        let is_idle = server.told(time, Some(Kind::Idle)).contains(&(Kind::Idle as i32));
+        assert!(!is_idle || clock.now().since(came) >= KEEP_ALIVE, "{part:?} has just come");
+        assert!(!is_last || is_idle, "{part:?} was the last");
     }
-    let began = clock.now();
-    let told = server.told(LIMIT, Some(Kind::Idle));
-    assert_eq!(told.last(), Some(&(Kind::Idle as i32)));
-    assert!(clock.now().since(began) < LIMIT / 2);
 }
 
 #[test]
@@ -180,10 +181,14 @@ impl Server {
         let began = clock.now();
         action(self);
         self.turn();
-        let inactive = self.reactor.inactive_for(connection).unwrap();
-        let is_recent = inactive <= clock.now().since(began);
-        assert!(is_recent || inactive >= SILENCE);
-        is_recent
+        loop {
+            let before = clock.now();
+            let inactive = self.reactor.inactive_for(connection).unwrap();
+            // A machine that is busy with something else in between would decide.
+            if clock.now().since(before) < SILENCE / 4 {
+                return inactive < before.since(began) + SILENCE / 2;
+            }
+        }
     }
 }
 
@@ -264,11 +269,13 @@ fn what_a_slow_reader_makes_room_for_is_progress() {
 
 #[test]
 fn limits_of_a_connection_that_comes_after_a_silence_count_from_then() {
-    let limit = Duration::from_millis(50);
+    let limit = Duration::from_millis(100);
     let mut reactor = Reactor::new().unwrap();
     let plain = reactor.add_server(Settings::default());
     let tls = reactor.add_server(Settings { tls: Some(limit), ..Settings::default() });
     std::thread::sleep(4 * limit);
+    let clock = Monotonic::new();
+    let began = clock.now();
     let clients: Vec<_> = [plain, tls]
         .into_iter()
         .map(|server| {
@@ -279,10 +286,7 @@ fn limits_of_a_connection_that_comes_after_a_silence_count_from_then() {
         .collect();
     assert_eq!(reactor.late(plain, Some(2 * limit), Some(2 * limit)), []);
     let mut server = Server { reactor, id: tls };
-    let clock = Monotonic::new();
-    let began = clock.now();
     assert_eq!(server.told(LIMIT, Some(Kind::Failed)), [Kind::Failed as i32]);
-    // The adoption was a moment before.
-    assert!(clock.now().since(began) >= limit / 2);
+    assert!(clock.now().since(began) >= limit);
     assert_eq!(server.reactor.late(plain, Some(limit / 2), None), [clients[0].1]);
 }
