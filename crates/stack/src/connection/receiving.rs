@@ -19,9 +19,9 @@ use crate::transport::Transport;
 const READS: usize = 4;
 /// Memory for what was read and not taken that a connection keeps: for a part of a head.
 const KEPT: usize = 2 * 1024;
-/// Lines of a body that the caller's parser reads, before the others have their turn: each costs about as much as an event. Those
-/// of the simulation are few.
-const LINES: usize = if cfg!(simulated) { 2 } else { SHARE };
+/// Lines of a body that the caller's parser reads, before the others have their turn. Each costs less than an event, and a section
+/// of many trailers is to be read soon. Those of the simulation are few.
+const LINES: usize = if cfg!(simulated) { 2 } else { 4 * SHARE };
 /// A server name in a handshake (RFC 1035, section 2.3.4) and a protocol (RFC 7301, section 3.1) are no longer.
 const MAX_NAMES: usize = 512;
 
