@@ -12,6 +12,7 @@
 use millrace_net::Nanos;
 
 use super::Connection;
+use super::state::ReadState;
 use crate::transport::Transport;
 
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +116,7 @@ impl Connection {
 
     /// What it has to do or waits for is not its peer's next request: it is not idle, whatever was answered.
     pub(crate) fn is_busy(&self) -> bool {
-        self.goes_on() || self.queued() > 0 || self.blocked.holds_request()
+        let is_asked = matches!(self.read_state, ReadState::Fallback);
+        is_asked || self.goes_on() || self.queued() > 0 || self.blocked.holds_request()
     }
 }

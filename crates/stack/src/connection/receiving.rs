@@ -299,6 +299,10 @@ impl Connection {
                 (!self.readable && (self.input.is_empty() || taken == start)).then_some(Flow::Idle)
             }
             ReadEnd::Eof => Some(self.take_end(cx.batch)),
+            ReadEnd::Failed(error) if self.is_asked() => {
+                self.fail_behind_input(error);
+                Some(Flow::Idle)
+            }
             ReadEnd::Failed(error) => Some(self.broken(cx.batch, &error)),
         }
     }
