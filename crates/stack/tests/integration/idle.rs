@@ -146,7 +146,7 @@ fn a_connection_whose_requests_are_answered_is_idle_though_the_rest_of_one_does_
         assert!(server.reactor.is_idle(connection));
         assert_eq!(server.told(4 * KEEP_ALIVE, None), []);
         if !told.contains(&(Kind::Fallback as i32)) {
-            is_put_off_by(&mut server, &client, &[b"\r"]);
+            is_put_off_by(&mut server, &client, &[b"T"]);
         }
     }
 }
