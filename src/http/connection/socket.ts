@@ -104,6 +104,8 @@ export class ServerSocket {
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */
   corked = 0;
+  /** `bytesWritten` at the first of these calls. */
+  corkedAt = 0;
   /** Whether corked bytes are sent with the other bytes of this turn. */
   gathers = false;
   /** Number of bytes written since all earlier ones were sent. */
@@ -350,7 +352,7 @@ export class ServerSocket {
   // Writing.
 
   cork() {
-    this.corked++;
+    if (this.corked++ === 0) this.corkedAt = this.bytesWritten;
   }
   uncork() {
     if (this.corked === 0 || --this.corked > 0) return;
@@ -482,7 +484,7 @@ export class ServerSocket {
     if (this.#destroyed) return this;
     // As with Node's own sockets, what was written before has left unless it was corked.
     const corked = this.corked > 0;
-    if (corked) discard(this);
+    if (corked) discard(this, this.corkedAt - this.sent - this.batchedBytes);
     flushSocket(this);
     // Before it is destroyed: afterwards nothing is set any more.
     if (this.timeout > 0) this.setTimeout(0);

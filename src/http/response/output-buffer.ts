@@ -178,9 +178,9 @@ export function reportEnded(socket: ServerSocket): void {
   if (!inTurn || isFull() || socket.nativeServer.isWatched || socket.nativeServer.isShared) send();
 }
 
-/** Drops the collected bytes of a connection. */
-export function discard(socket: ServerSocket): void {
-  if (owner === socket) length = start;
+/** Drops the collected bytes of a connection, but for the first `kept` of them. */
+export function discard(socket: ServerSocket, kept: number): void {
+  if (owner === socket) length = start + Math.max(0, kept);
 }
 
 /** `socket` has something to tell when its bytes have left. */
