@@ -141,6 +141,7 @@ export class NativeServer {
 
   /** Ends the native side: the server is closed and has no connection. It may listen again. */
   retire(): void {
+    this.unwatch();
     if (this.id < 0) return;
     servers[this.id] = null;
     this.#cached = this.#hits();
