@@ -10,7 +10,12 @@ import {
 import { type Incoming, kWritableFinished, type Outgoing } from '../install/node-internals.js';
 import { emit } from '../install/node-methods.js';
 import { native } from '../reactor/native.js';
-import { ConnectionContext, HTTPServerAsyncResource, WriteContext } from '../request/contexts.js';
+import {
+  ConnectionContext,
+  endContext,
+  HTTPServerAsyncResource,
+  WriteContext,
+} from '../request/contexts.js';
 import { receive } from '../request/exchange.js';
 import {
   appendBytes,
@@ -622,7 +627,15 @@ export class ServerSocket {
 
   /** Sets the asynchronous context of further requests to the present one. */
   enterContext(): void {
+    endContext(this.#requests);
     this.#requests = new HTTPServerAsyncResource(this);
+  }
+
+  /** Ends the asynchronous contexts: the connection is closed, or Node's. */
+  endContexts(): void {
+    endContext(this.writeContext);
+    endContext(this.#requests);
+    endContext(this.nativeContext);
   }
 
   // The stream's own `on` starts reading; this socket has nothing to read.

@@ -27,6 +27,7 @@ import { REASON_BODY, REASON_CLOSED, REASON_UPGRADE } from '../reactor/events.js
 import { setHelperThreadUse } from '../reactor/helper-thread.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
+import { endContext, guarded } from '../request/contexts.js';
 import { eofError, errorResponse, requestTimeoutError } from '../request/error-responses.js';
 import { abandon, abortIncoming, emitClose, finish } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
@@ -513,6 +514,7 @@ export class NativeServer {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
     // Later writes have a context of their own.
+    endContext(socket.writeContext);
     socket.writeContext = null;
     // In Node's order: listeners may write more, and a response that is still being written is not drained.
     const { needDrain } = socket;
