@@ -83,10 +83,14 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   connection.corked = 0;
   connection.gathers = false;
   connection.finishing = this;
-  this._finish();
-  settleLater(connection);
-  if (isObserved(this)) reportSoon(connection);
-  flushEnd();
+  try {
+    this._finish();
+  } finally {
+    // As with Node, a response whose 'prefinish' listener throws is sent nevertheless.
+    settleLater(connection);
+    if (isObserved(this)) reportSoon(connection);
+    flushEnd();
+  }
   return this;
 }
 
