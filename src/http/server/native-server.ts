@@ -5,7 +5,7 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import timers from 'node:timers';
 import { offerControl } from '../cache/control.js';
 import { getCacheOptions, ServerCache, toNativeOptions } from '../cache/server-cache.js';
-import { announce } from '../connection/announce.js';
+import { announce, announceDrop } from '../connection/announce.js';
 import { endsUnused } from '../connection/idle-connections.js';
 import { ServerSocket } from '../connection/socket.js';
 import { systemError } from '../connection/socket-errors.js';
@@ -383,17 +383,11 @@ export class NativeServer {
     }
     const socket = this.create(id);
     if (server._connections >= this.maxConnections) {
-      native.stackClose(id, false);
-      if (server.listenerCount('drop') > 0) {
-        const local = socket.address() as { address?: string; port?: number; family?: string };
-        server.emit('drop', {
-          localAddress: local.address,
-          localPort: local.port,
-          localFamily: local.family,
-          remoteAddress: socket.remoteAddress,
-          remotePort: socket.remotePort,
-          remoteFamily: socket.remoteFamily,
-        });
+      try {
+        announceDrop(server, socket);
+      } finally {
+        native.stackClose(id, false);
+        socket.endContexts();
       }
       return null;
     }
@@ -532,7 +526,7 @@ export class NativeServer {
     if (callbacks !== null) {
       socket.callbacks = null;
       socket.inFlight = 0;
-      for (const callback of callbacks) callback(null);
+      for (const callback of callbacks) guarded(callback, null);
     }
     this.conclude(socket);
   }
