@@ -237,6 +237,7 @@ export class NativeServer {
     this.caches = cache !== null;
     this.reportsCacheStatus = cache?.status === true;
     this.#configuredAdmission = this.requiresAdmission;
+    this.#watchRates();
     if (this.id < 0) return;
     const { responseTimeout, maxRequestsInFlight } = this.limits;
     const before = this.isWatched;
@@ -264,14 +265,22 @@ export class NativeServer {
       () => this.#check(),
       this.server.connectionsCheckingInterval,
     ).unref();
-    this.#rating = setInterval(() => this.#rate(), RATE_INTERVAL).unref();
+    this.#watchRates();
   }
 
   unwatch(): void {
     if (this.#checking) clearInterval(this.#checking);
-    if (this.#rating) clearInterval(this.#rating);
     this.#checking = null;
-    this.#rating = null;
+    this.#watchRates();
+  }
+
+  /** Starts or stops the checks of rates: nothing wakes the event loop for a rate that is not limited. */
+  #watchRates(): void {
+    const { minReceiveRate, minSendRate } = this.limits;
+    const isNeeded = this.#checking !== null && (minReceiveRate > 0 || minSendRate > 0);
+    if (isNeeded === (this.#rating !== null)) return;
+    if (this.#rating) clearInterval(this.#rating);
+    this.#rating = isNeeded ? setInterval(() => this.#rate(), RATE_INTERVAL).unref() : null;
   }
 
   /** Computes the result of `server.stats()`. */
@@ -328,7 +337,6 @@ export class NativeServer {
 
   #rate(): void {
     const { minReceiveRate, minSendRate } = this.limits;
-    if (!minReceiveRate && !minSendRate) return;
     const { receiving, sending } = native.stackSlow(this.id, minReceiveRate, minSendRate);
     for (const id of receiving) {
       this.stats.tooSlow++;
