@@ -7,7 +7,7 @@ import { lasting } from '../install/persistent-listeners.js';
 import { callBack } from '../request/contexts.js';
 import { complete } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
-import { parseTrailers } from '../request/request-head.js';
+import { copyPart, parseTrailers } from '../request/request-head.js';
 import {
   collected,
   flush,
@@ -202,7 +202,7 @@ function take(kind: number, id: number, at: number): void {
     case REQUEST: {
       const head = input.latin1Slice(a, a + b);
       const flags = events[at + 4] as number;
-      const url = head.slice(events[at + 5] as number, events[at + 6] as number);
+      const url = copyPart(head, events[at + 5] as number, events[at + 6] as number);
       socket.run(head, METHODS[events[at + 7] as number] as string, url, flags);
       break;
     }
