@@ -109,6 +109,7 @@ function onBatch(count: number): void {
       onThrown(error, at);
     }
   }
+  receiver = null;
   setInTurn(false);
   batch.cursor = batch.total = 0;
   fixDate(false);
@@ -194,12 +195,18 @@ function take(kind: number, id: number, at: number): void {
     }
     return;
   }
-  const socket = sockets[id];
-  if (!socket) return;
   const a = events[at + 2] as number;
   const b = events[at + 3] as number;
+  const socket = sockets[id];
+  if (!socket) {
+    takeRest(kind, at, a, b);
+    return;
+  }
   switch (kind) {
     case REQUEST: {
+      receivingAt = at;
+      receiver = socket;
+      packetLeft = PART_BYTES - b;
       const head = input.latin1Slice(a, a + b);
       const flags = events[at + 4] as number;
       const url = copyPart(head, events[at + 5] as number, events[at + 6] as number);
@@ -207,6 +214,9 @@ function take(kind: number, id: number, at: number): void {
       break;
     }
     case BODY:
+      packetLeft = (isNextOfReceiver(at) ? packetLeft : PART_BYTES) - b;
+      receivingAt = at;
+      receiver = socket;
       if (!callBack(socket.requestsContext, onBody, socket, a, b)) failParsing(socket, 'rest');
       break;
     case BODY_READABLE:
@@ -253,6 +263,33 @@ function take(kind: number, id: number, at: number): void {
       break;
     default:
       takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
+  }
+}
+
+/** The connection of the last event with a head or a part of a body, and the place of that event in the batch. */
+let receiver: ServerSocket | null = null;
+let receivingAt = -1;
+/** Number of bytes behind that event that Node would have read with it. */
+let packetLeft = 0;
+
+function isNextOfReceiver(at: number): boolean {
+  return receivingAt === at - EVENT_LENGTH && events[receivingAt + 1] === events[at + 1];
+}
+
+/**
+ * Takes an event of a connection that a handler has destroyed. As with Node, the request gets what has come in one packet with its
+ * head.
+ */
+function takeRest(kind: number, at: number, offset: number, length: number): void {
+  if (!isNextOfReceiver(at) || !receiver?.destroyed || !receiver.receiving) return;
+  const context = receiver.requestsContext;
+  const rest = packetLeft;
+  packetLeft -= length;
+  receivingAt = at;
+  if (kind === BODY && rest > 0) {
+    callBack(context, onBody, receiver, offset, Math.min(length, rest));
+  } else if (kind === END && packetLeft >= 0) {
+    callBack(context, onEnd, receiver, offset, length);
   }
 }
 
