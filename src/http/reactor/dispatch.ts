@@ -3,7 +3,7 @@ import timers from 'node:timers';
 import type { ServerSocket } from '../connection/socket.js';
 import { systemError } from '../connection/socket-errors.js';
 import { drainTicks } from '../install/node-internals.js';
-import { lasting } from '../install/persistent-listeners.js';
+import { beforeProcessEnds } from '../install/process-end.js';
 import { callBack } from '../request/contexts.js';
 import { complete } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
@@ -60,28 +60,8 @@ const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
 
 /** Adds the reactor to this thread's loop. */
 export function startReactor(): void {
-  if (start(onBatch)) flushAtExit();
-}
-
-/** With Node, what was written before the process ends, or ends itself, has left. */
-function flushAtExit(): void {
-  const leave = () => {
-    flush();
-    // Bytes that later listeners write are sent at once.
-    setInTurn(false);
-  };
-  lasting(() => {
-    if (!process.listeners('exit').includes(leave)) process.prependListener('exit', leave);
-  });
-  const { abort, kill } = process;
-  process.abort = () => {
-    flushAll();
-    return abort.call(process);
-  };
-  process.kill = (pid, signal) => {
-    flushAll();
-    return kill.call(process, pid, signal);
-  };
+  // With Node, what was written before the process ends has left.
+  if (start(onBatch)) beforeProcessEnds(flushAll);
 }
 
 /**
