@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import timers from 'node:timers';
+import { listConnections } from '../connection/active-handles.js';
 import type { ServerSocket } from '../connection/socket.js';
 import { systemError } from '../connection/socket-errors.js';
 import { drainTicks } from '../install/node-internals.js';
@@ -60,8 +61,10 @@ const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
 
 /** Adds the reactor to this thread's loop. */
 export function startReactor(): void {
+  if (!start(onBatch)) return;
   // With Node, what was written before the process ends has left.
-  if (start(onBatch)) beforeProcessEnds(flushAll);
+  beforeProcessEnds(flushAll);
+  listConnections();
 }
 
 /**
