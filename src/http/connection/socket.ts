@@ -715,7 +715,8 @@ function failWrite(socket: ServerSocket, result: number): void {
 }
 
 function isUsual(chunk: unknown, encoding: unknown): boolean {
-  if (chunk instanceof Uint8Array) return true;
+  // An empty one may be detached, which streams refuse.
+  if (chunk instanceof Uint8Array) return chunk.length > 0;
   return typeof chunk === 'string' && (!encoding || Buffer.isEncoding(encoding as string));
 }
 
