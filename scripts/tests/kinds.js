@@ -30,6 +30,7 @@ export const KINDS = {
       'stack/connection/shutdown',
       'stack/sharing/stopped',
       'stack/sharing/listen',
+      'stack/sweeps/writing',
     ].map((name) => integrationTest(name)),
   },
 };

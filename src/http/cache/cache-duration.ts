@@ -1,6 +1,6 @@
-import { usageError } from '../../errors.js';
 import { describeValue } from '../../validation/shape.js';
 import type { ServerSocket } from '../connection/socket.js';
+import { addProperty, warnOfValue } from '../install/added-properties.js';
 import { nodeHttp } from '../install/node-http.js';
 import { native } from '../reactor/native.js';
 
@@ -29,24 +29,30 @@ export function setFillRequest(response: object, socket: ServerSocket, request: 
  * where there is a cache.
  */
 export function installCacheDuration(): void {
-  Object.defineProperty(nodeHttp.ServerResponse.prototype, 'cacheDuration', {
-    configurable: true,
-    enumerable: false,
-    get(this: TimedResponse): number | undefined {
-      return this[kDuration];
-    },
-    set(this: TimedResponse, seconds: number | undefined) {
-      if (seconds !== undefined && !(typeof seconds === 'number' && seconds >= 0)) {
-        throw usageError(
-          `res.cacheDuration must be a number of seconds, 0 or more (got ${describeValue(seconds)})`,
-        );
-      }
-      if (seconds === undefined) delete this[kDuration];
-      else this[kDuration] = seconds;
-      const fill = this[kFillRequest];
-      if (fill && seconds !== undefined && fill.socket.nativeId >= 0) {
-        native.stackCacheFor(fill.socket.nativeId, fill.request, seconds * 1000);
-      }
-    },
-  });
+  addProperty<TimedResponse>(
+    nodeHttp.ServerResponse.prototype,
+    'cacheDuration',
+    (response) => response[kDuration],
+    setDuration,
+  );
+}
+
+/** Returns whether the value is the stack's; otherwise it is the application's own. */
+function setDuration(response: TimedResponse, seconds: unknown): boolean {
+  if (seconds === undefined) {
+    delete response[kDuration];
+    return true;
+  }
+  if (typeof seconds !== 'number') return false;
+  if (!(seconds >= 0)) {
+    const must = 'res.cacheDuration must be a number of seconds, 0 or more';
+    warnOfValue('cacheDuration', `${must} (got ${describeValue(seconds)}); the value is ignored`);
+    return true;
+  }
+  response[kDuration] = seconds;
+  const fill = response[kFillRequest];
+  if (fill && fill.socket.nativeId >= 0) {
+    native.stackCacheFor(fill.socket.nativeId, fill.request, seconds * 1000);
+  }
+  return true;
 }

@@ -3,6 +3,7 @@ import { fromEnvironment } from '../../environment.js';
 import { type MillraceError, usageError } from '../../errors.js';
 import { findNearest } from '../../validation/nearest.js';
 import { describeValue } from '../../validation/shape.js';
+import { warnOfValue } from '../install/added-properties.js';
 import { native } from '../reactor/native.js';
 
 /** Settings of a server's output cache, from its options or `MILLRACE_CACHE_DURATION`. */
@@ -62,49 +63,72 @@ export function getCacheOptions(server: http.Server): Readonly<CacheOptions> | n
   return own === undefined ? environmentOptions : own;
 }
 
-/** Applies `cache` of a server's options. */
+/** Applies `cache` of a server's options, unless it is an option of the application's own. */
 export function applyCacheOption(server: http.Server, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
-  const { cache } = options as { cache?: unknown };
-  if (cache === undefined) return;
-  set.set(server, read(cache));
+  const read = readOption((options as { cache?: unknown }).cache);
+  if (read !== undefined) set.set(server, read);
 }
 
 /** Values of the option `cache`: `true` for all defaults, `false` for no cache. */
 export type CacheOption = boolean | Partial<CacheOptions>;
 
-function read(input: unknown): CacheOptions | null {
+/** Returns the settings; `null`: no cache; `undefined`: the option is not the stack's. */
+function readOption(input: unknown): CacheOptions | null | undefined {
   if (input === false) return null;
   const base = environmentOptions ?? DEFAULTS;
   if (input === true) return base;
-  if (typeof input !== 'object' || input === null) {
-    throw mustBe('cache', 'true, false or an object', input);
-  }
+  if (typeof input !== 'object' || input === null || !isPlain(input)) return undefined;
   const options: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(input)) {
-    if (!Object.hasOwn(CACHE_SETTINGS, key)) {
-      const near = findNearest(key, KEYS);
-      const hint = near ? `did you mean ${near}?` : `the settings are ${KEYS.join(', ')}`;
-      throw usageError(`cache.${key} is an unknown setting; ${hint}`);
+  const entries = Object.entries(input).filter(([, value]) => value !== undefined);
+  const isOurs = entries.length === 0 || entries.some(([key, value]) => isAccepted(key, value));
+  for (const [key, value] of entries) {
+    const problem = findProblem(key, value);
+    if (problem === null) options[key] = value;
+    else if (isOurs || findNearest(key, KEYS) !== undefined) {
+      warnOfValue(`cache.${key}`, `${problem}; the setting is ignored`);
     }
-    if (value === undefined) continue;
-    const { fallback, minimum, unit } = CACHE_SETTINGS[key as Key];
-    if (typeof fallback === 'boolean' && typeof value !== 'boolean') {
-      throw mustBe(`cache.${key}`, 'true or false', value);
-    }
-    if (typeof fallback === 'number' && !(typeof value === 'number' && value >= (minimum ?? 0))) {
-      throw mustBe(`cache.${key}`, `a number of ${UNITS[unit] ?? unit}, ${minimum} or more`, value);
-    }
-    options[key] = value;
   }
-  return options as unknown as CacheOptions;
+  return isOurs ? (options as unknown as CacheOptions) : undefined;
+}
+
+/** Whether an object is a literal. A store of the application's is of a class. */
+function isPlain(input: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(input);
+  // That of another realm has no prototype either.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function isAccepted(key: string, value: unknown): boolean {
+  return findProblem(key, value) === null;
+}
+
+/** Returns what is wrong with a setting. */
+function findProblem(key: string, value: unknown): string | null {
+  if (!Object.hasOwn(CACHE_SETTINGS, key)) {
+    const near = findNearest(key, KEYS);
+    const hint = near ? `did you mean ${near}?` : `the settings are ${KEYS.join(', ')}`;
+    return `cache.${key} is an unknown setting; ${hint}`;
+  }
+  const { fallback, minimum, unit } = CACHE_SETTINGS[key as Key];
+  if (typeof fallback === 'boolean') {
+    if (typeof value === 'boolean') return null;
+    return requirement(`cache.${key}`, 'true or false', value);
+  }
+  if (typeof value === 'number' && value >= (minimum ?? 0)) return null;
+  const range = `a number of ${UNITS[unit] ?? unit}, ${minimum} or more`;
+  return requirement(`cache.${key}`, range, value);
 }
 
 /** Units that are abbreviated in the table, in words. */
 const UNITS: Record<string, string> = { s: 'seconds', ms: 'milliseconds' };
 
-function mustBe(name: string, requirement: string, value: unknown): MillraceError {
-  return usageError(`${name} must be ${requirement} (got ${describeValue(value)})`);
+function requirement(name: string, accepted: string, value: unknown): string {
+  return `${name} must be ${accepted} (got ${describeValue(value)})`;
+}
+
+function mustBe(name: string, accepted: string, value: unknown): MillraceError {
+  return usageError(requirement(name, accepted, value));
 }
 
 function readDuration(): CacheOptions | null {
@@ -156,15 +180,15 @@ export interface CacheSelection {
 
 /** The output cache of one server. It is empty if the cache is off or the server does not listen natively. */
 export class ServerCache {
-  readonly #id: () => number;
+  private readonly id: () => number;
 
   constructor(id: () => number) {
-    this.#id = id;
+    this.id = id;
   }
 
   /** Returns the counters; `null` if there is no cache. */
   stats(): CacheStats | null {
-    const id = this.#id();
+    const id = this.id();
     return id < 0 ? null : (native.stackCacheStatistics(id) ?? null);
   }
 
@@ -173,20 +197,20 @@ export class ServerCache {
     if (!(typeof maxEntries === 'number' && maxEntries >= 0)) {
       throw mustBe('the argument of server.cache.entries', 'a number, 0 or more', maxEntries);
     }
-    const id = this.#id();
+    const id = this.id();
     return id < 0 ? [] : native.stackCacheEntries(id, Math.min(maxEntries, 0xffff_ffff));
   }
 
   /** Removes the entries of a path (with its query), an absolute URL or a selection; returns how many there were. */
   delete(what: string | URL | CacheSelection): number {
-    const id = this.#id();
+    const id = this.id();
     const selection = toSelection(what);
     return id < 0 ? 0 : native.stackCacheDelete(id, selection);
   }
 
   /** Removes all entries; returns how many there were. */
   clear(): number {
-    const id = this.#id();
+    const id = this.id();
     return id < 0 ? 0 : native.stackCacheDelete(id);
   }
 }

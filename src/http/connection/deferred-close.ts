@@ -25,6 +25,7 @@ function closeAll(): void {
     if (socket.isCutOff)
       callAtClose(endCutOff, socket, socket.writeContext ?? socket.nativeContext);
     callAtClose(close, socket, socket.nativeContext);
+    socket.endContexts();
   }
 }
 

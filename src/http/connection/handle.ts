@@ -1,6 +1,4 @@
-import { closeSync } from 'node:fs';
 import net from 'node:net';
-import { systemError } from './socket-errors.js';
 
 /** The handle in which Node's own sockets and servers keep their descriptor. */
 export interface Handle {
@@ -44,9 +42,29 @@ function count(handle: Handle, name: string, get: () => number): void {
   Object.defineProperty(handle, name, { get, configurable: true });
 }
 
-const create = (
+/** The handle of a socket that listens, or of a connection that Node has accepted. */
+export interface ListeningHandle {
+  fd: number;
+  /** What Node calls for each connection; absent before the handle listens. */
+  onconnection?: (this: unknown, error: number, client?: ListeningHandle) => void;
+  listen(backlog: number): number;
+  close(callback?: () => void): void;
+  ref(): void;
+  unref(): void;
+  hasRef?(): boolean;
+  getsockname?(out: object): number;
+}
+
+/** Node's own function that creates and binds a listening handle; returns a number for the system's error. */
+export const createHandle = (
   net as unknown as {
-    _createServerHandle(address: null, port: number, type: number, fd: number): Handle | number;
+    _createServerHandle(
+      address: string | null,
+      port: number | null,
+      addressType: number | null,
+      fd?: number | undefined,
+      flags?: number | undefined,
+    ): ListeningHandle | number;
   }
 )._createServerHandle;
 
@@ -67,21 +85,3 @@ export function closingHandle(): Handle {
 
 /** Among the types that Node has for handles of TCP and of pipes. */
 const SOCKET = 0;
-
-/**
- * A handle of Node's own on the descriptor of a listening socket, which it closes; it accepts nothing. Where there can be none,
- * the descriptor is closed and the system's error is thrown.
- */
-export function listeningHandle(fd: number, like: object): Handle {
-  const handle = create(null, 0, 0, fd);
-  if (typeof handle === 'number') {
-    closeSync(fd);
-    throw systemError('listen', handle);
-  }
-  // Its owner, and what Node calls at a connection.
-  for (const key of Reflect.ownKeys(like)) {
-    const own = Object.getOwnPropertyDescriptor(like, key) as PropertyDescriptor;
-    Object.defineProperty(handle, key, own);
-  }
-  return handle;
-}

@@ -9,6 +9,8 @@ export const endsUnused = ((): boolean => {
   server.emit('listening');
   const unused = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
   nodeConnection.call(server, unused);
+  // Nobody hears that this server is closed, also not who replaces `emit` of servers.
+  server.emit = () => false;
   server.close();
   const { destroyed } = unused;
   unused.destroy();

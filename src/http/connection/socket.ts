@@ -10,7 +10,12 @@ import {
 import { type Incoming, kWritableFinished, type Outgoing } from '../install/node-internals.js';
 import { emit } from '../install/node-methods.js';
 import { native } from '../reactor/native.js';
-import { ConnectionContext, HTTPServerAsyncResource, WriteContext } from '../request/contexts.js';
+import {
+  ConnectionContext,
+  endContext,
+  HTTPServerAsyncResource,
+  WriteContext,
+} from '../request/contexts.js';
 import { receive } from '../request/exchange.js';
 import {
   appendBytes,
@@ -104,6 +109,8 @@ export class ServerSocket {
   queued = 0;
   /** Calls of `cork` that `uncork` has not undone. */
   corked = 0;
+  /** `bytesWritten` at the first of these calls. */
+  corkedAt = 0;
   /** Whether corked bytes are sent with the other bytes of this turn. */
   gathers = false;
   /** Number of bytes written since all earlier ones were sent. */
@@ -350,7 +357,7 @@ export class ServerSocket {
   // Writing.
 
   cork() {
-    this.corked++;
+    if (this.corked++ === 0) this.corkedAt = this.bytesWritten;
   }
   uncork() {
     if (this.corked === 0 || --this.corked > 0) return;
@@ -482,7 +489,7 @@ export class ServerSocket {
     if (this.#destroyed) return this;
     // As with Node's own sockets, what was written before has left unless it was corked.
     const corked = this.corked > 0;
-    if (corked) discard(this);
+    if (corked) discard(this, this.corkedAt - this.sent - this.batchedBytes);
     flushSocket(this);
     // Before it is destroyed: afterwards nothing is set any more.
     if (this.timeout > 0) this.setTimeout(0);
@@ -620,7 +627,15 @@ export class ServerSocket {
 
   /** Sets the asynchronous context of further requests to the present one. */
   enterContext(): void {
+    endContext(this.#requests);
     this.#requests = new HTTPServerAsyncResource(this);
+  }
+
+  /** Ends the asynchronous contexts: the connection is closed, or Node's. */
+  endContexts(): void {
+    endContext(this.writeContext);
+    endContext(this.#requests);
+    endContext(this.nativeContext);
   }
 
   // The stream's own `on` starts reading; this socket has nothing to read.
@@ -700,7 +715,8 @@ function failWrite(socket: ServerSocket, result: number): void {
 }
 
 function isUsual(chunk: unknown, encoding: unknown): boolean {
-  if (chunk instanceof Uint8Array) return true;
+  // An empty one may be detached, which streams refuse.
+  if (chunk instanceof Uint8Array) return chunk.length > 0;
   return typeof chunk === 'string' && (!encoding || Buffer.isEncoding(encoding as string));
 }
 

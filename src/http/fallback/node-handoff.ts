@@ -3,7 +3,7 @@ import type http from 'node:http';
 import net from 'node:net';
 import { watchOutcome } from '../cache/invalidation.js';
 import { countFrom, type Handle } from '../connection/handle.js';
-import type { ServerSocket } from '../connection/socket.js';
+import { ServerSocket } from '../connection/socket.js';
 import { nodeHttp } from '../install/node-http.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
@@ -66,6 +66,12 @@ export function fallBackToNode(
       nativeServer.inParser(socket, leavesHttp(reason, unread), () => deliver(ordinary, parts));
     }
   });
+  endContexts(socket);
+}
+
+/** Ends the contexts of a socket that is an ordinary one by now. */
+function endContexts(socket: ServerSocket): void {
+  ServerSocket.prototype.endContexts.call(socket);
 }
 
 /**
@@ -81,6 +87,7 @@ export function fallBackUnread(nativeServer: NativeServer, socket: ServerSocket)
     restore(ordinary, carried.own, carried.timeout);
     if (rest.length > 0) ordinary.unshift(rest);
   });
+  endContexts(socket);
 }
 
 /** Flushes what was written; returns whether all of it has been sent. */

@@ -3,6 +3,7 @@ import { Duplex } from 'node:stream';
 import type { ServerSocket } from '../connection/socket.js';
 import { nodeHttp } from '../install/node-http.js';
 import { drainTicks, nodeConnection, type ServerInternals } from '../install/node-internals.js';
+import { emit } from '../install/node-methods.js';
 import { complete } from '../request/exchange.js';
 
 type AnyServer = http.Server & Partial<ServerInternals>;
@@ -22,6 +23,8 @@ function createParserConnection(
   const parsing = nodeHttp.createServer(options, onRequest);
   parsing.maxHeadersCount = server.maxHeadersCount;
   parsing.on('clientError', onError);
+  // Who replaces `emit` of servers hears nothing of this one.
+  parsing.emit = emit as never;
   const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
   nodeConnection.call(parsing, duplex);
   duplex.on('error', () => {});

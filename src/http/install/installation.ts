@@ -2,7 +2,7 @@ import type http from 'node:http';
 import * as contexts from '../tls/secure-context.js';
 import { nodeHttp } from './node-http.js';
 import * as options from './options.js';
-import * as listen from './take-over.js';
+import * as methods from './server-methods.js';
 
 /** Functions of this package that apply to the whole thread. */
 interface Installation {
@@ -26,7 +26,7 @@ function getInstallation(): Installation {
   };
   let first = prototype[kInstallation];
   if (first === undefined) {
-    const { installStack, installPrefixes, installSecureStack } = listen;
+    const { installStack, installPrefixes, installSecureStack } = methods;
     const { installSecureContext } = contexts;
     first = {
       installStack,

@@ -1,128 +1,133 @@
-import type http from 'node:http';
-import type net from 'node:net';
-import { installCacheDuration } from '../cache/cache-duration.js';
-import { ServerCache } from '../cache/server-cache.js';
-import { type Handle, learnFrom, listeningHandle } from '../connection/handle.js';
-import { ServerSocket } from '../connection/socket.js';
-import { countRequests } from '../fallback/node-handoff.js';
+import { createHandle, type ListeningHandle, learnFrom } from '../connection/handle.js';
 import { startReactor } from '../reactor/dispatch.js';
-import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
-import { installHead } from '../request/request-head.js';
-import { installPipe } from '../response/fast-pipe.js';
-import { installStoreHeader } from '../response/header-writer.js';
-import { installResponse } from '../response/response.js';
-import { installLimits } from '../server/limits.js';
-import { type HttpServer, NativeServer } from '../server/native-server.js';
-import type { StackStats } from '../server/stats.js';
-import { keepForStats, settleStats } from '../server/stats-file.js';
-import {
-  cancelJoin,
-  claimMembership,
-  createAlreadyListeningError,
-  isJoining,
-  isPrefix,
-  listenToPrefix,
-} from '../sharing/listen-prefix.js';
-import { installSecureContext } from '../tls/secure-context.js';
-import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
-import { SecureSocket, Underlying } from '../tls/secure-socket.js';
-import { isOff } from './disabled.js';
+import type { HttpServer, NativeServer } from '../server/native-server.js';
+import { claimMembership } from '../sharing/listen-prefix.js';
+import { findImpediment } from './impediments.js';
+import { getListeningServer, listenByTwin, NativeListener } from './native-listener.js';
+import { disposeNativeServer, startNativeServer } from './native-servers.js';
 import { nodeCluster } from './node-cluster.js';
-import { nodeConnection } from './node-internals.js';
-import { socketsAreNodes } from './node-methods.js';
 
-/** The native sides of servers that listen natively, or have. */
-const nativeServers = new WeakMap<http.Server, NativeServer>();
-
-interface TcpHandle {
-  fd: number;
-  close(callback?: () => void): void;
-  getsockname?(out: object): number;
-}
-
-/** Marks the handle of a listening socket that the reactor accepts from. */
-const kListens = Symbol('millrace.listens');
-
-/** Listens natively at a shared address, of which the server is to have a part; what fails leaves nothing behind. */
-function listenShared(nativeServer: NativeServer, handle: TcpHandle, membership: number): Handle {
-  try {
-    nativeServer.share(membership, handle.fd);
-    return listenNatively(nativeServer, handle);
-  } catch (error) {
-    handle.close();
-    nativeServer.server._handle = null;
-    // What is left of its part in the address goes with it.
-    dispose(nativeServer.server);
-    throw error;
-  }
-}
-
-/**
- * Lets the reactor accept in the place of a handle; gives another of the same kind for whoever looks at it or sends it to
- * another process. What fails leaves the handle as it was.
+/*
+ * Who accepts the connections of a server that listens:
+ *
+ * - the reactor, from a duplicate of the descriptor, if nobody accepts from the handle: a handle that Node creates for this
+ *   server (also on a descriptor that the application gives), one that is given and does not listen yet, and that of
+ *   another server on the stack;
+ * - Node, which passes each connection on: the handle of a `net.Server`, from which the loop accepts already; a Unix socket;
+ *   the handles of a cluster's worker.
+ *
+ * The handle itself is Node's own in both cases. It is neither closed nor replaced here.
  */
-function listenNatively(nativeServer: NativeServer, handle: TcpHandle): Handle {
-  let listener = native.stackListen(nativeServer.id, handle.fd);
-  let publicHandle: Handle;
+
+/** Arguments of `_listen2`: address, port, type of address, backlog, descriptor, flags. */
+type ListenArguments = [
+  address: string | null,
+  port: number | null,
+  addressType: number | null,
+  backlog: number,
+  fd?: number | undefined,
+  flags?: number | undefined,
+];
+type Listen = (...args: ListenArguments) => void;
+
+/** A server within Node's own `_listen2`. */
+interface Listening {
+  server: HttpServer;
+  /** The server's part of a shared port. */
+  membership: number | undefined;
+}
+
+let listening: Listening | null = null;
+
+/** Lets a server listen with Node's own `_listen2`, and the reactor serve it if it can. */
+export function listen(
+  server: HttpServer,
+  args: unknown[],
+  nodes: (...args: never[]) => unknown,
+): void {
+  const listenAsNode = nodes as unknown as Listen;
+  const membership = claimMembership(server);
+  const before = listening;
+  listening = findImpediment(server) === null ? { server, membership } : null;
   try {
-    publicHandle = listeningHandle(native.stackDuplicate(handle.fd), handle);
-  } catch (error) {
-    native.stackCloseListener(listener);
-    throw error;
+    const isGiven = Boolean(server._handle);
+    const adapted = listening && !isGiven ? bind(server, args as ListenArguments) : args;
+    const handle = server._handle as ListeningHandle | null;
+    if (handle && mayAccept(handle, isGiven)) prepare(handle);
+    listenAsNode.apply(server, adapted as ListenArguments);
+  } finally {
+    const isServed = listening !== null;
+    listening = before;
+    if (isServed) acceptFromNode(server);
   }
-  handle.close();
-  learnFrom(publicHandle);
-  reference(1);
-  const { close, ref, unref } = publicHandle;
-  let referenced = true;
-  const refer = (alive: boolean) => {
-    if (referenced !== alive && listener >= 0) reference(alive ? 1 : -1);
-    referenced = alive;
+}
+
+/** Creates and binds the handle of a TCP server, as Node does next; returns the arguments with the address that it has. */
+function bind(server: HttpServer, args: ListenArguments): ListenArguments {
+  const [address, port, addressType, backlog, fd, flags] = args;
+  // A Unix socket.
+  if (port === -1) return args;
+  if (!address && typeof fd !== 'number') {
+    const all = createHandle('::', port, 6, fd, flags);
+    if (typeof all !== 'number') {
+      server._handle = all;
+      return ['::', port, 6, backlog, fd, flags];
+    }
+  }
+  const handle = createHandle(address, port, addressType, fd, flags);
+  // If it fails, Node tries again and reports the error.
+  if (typeof handle !== 'number') server._handle = handle;
+  return args;
+}
+
+/** Whether the reactor may accept in the place of a handle. */
+function mayAccept(handle: ListeningHandle, isGiven: boolean): boolean {
+  if (handle.constructor.name !== 'TCP' || !(handle.fd >= 0)) return false;
+  if (!isGiven) return true;
+  // The primary counts the handles of its workers. Node calls `onconnection` of a handle from which the loop accepts.
+  return nodeCluster().isPrimary && typeof handle.onconnection !== 'function';
+}
+
+/** Lets the reactor accept in the place of a handle when Node makes it listen. */
+function prepare(handle: ListeningHandle): void {
+  const nodes = handle.listen;
+  handle.listen = function (this: ListeningHandle, backlog) {
+    const error = listening === null ? null : listenNatively(listening, handle, backlog);
+    if (error !== null) return error;
+    // From here on the loop accepts.
+    NativeListener.of(handle).close();
+    handle.listen = nodes;
+    return nodes.call(handle, backlog);
   };
-  return Object.assign(publicHandle, {
-    [kListens]: true,
-    close(this: Handle, callback?: () => void) {
-      if (listener >= 0) {
-        native.stackCloseListener(listener);
-        nativeServer.unshare();
-        refer(false);
-        listener = -1;
-        nativeServer.unwatch();
-      }
-      close.call(this, callback);
-    },
-    ref(this: Handle) {
-      refer(true);
-      ref.call(this);
-    },
-    unref(this: Handle) {
-      refer(false);
-      unref.call(this);
-    },
-  });
 }
 
-interface AcceptingHandle extends TcpHandle {
-  onconnection: (this: unknown, error: number, client?: TcpHandle) => void;
-}
-
-/** Listens natively, if this server and its handle are of the kind that the reactor knows. */
-export function takeOver(server: HttpServer): void {
-  const handle = server._handle as AcceptingHandle | null;
-  const membership = handle ? claimMembership(server) : undefined;
-  if (!handle || kListens in handle || isLeftToNode(server)) return;
+/** Returns the system's error number, or 0; `null`: there is no descriptor for the reactor. */
+function listenNatively(
+  { server, membership }: Listening,
+  handle: ListeningHandle,
+  backlog: number,
+): number | null {
   // What was joined has a reactor already.
-  if (membership === undefined && !hasReactor()) return;
-  const nativeServer = nativeServers.get(server) ?? attachNative(server);
-  nativeServer.start();
-  keepForStats(nativeServer);
-  const isOwn = nodeCluster().isPrimary || membership !== undefined;
-  if (isOwn && handle.constructor.name === 'TCP' && handle.fd >= 0) {
-    server._handle = listenWith(nativeServer, handle, membership);
-    if (server._unref) server.unref();
-  } else {
-    acceptFrom(nativeServer, handle);
+  if (membership === undefined && !hasReactor()) {
+    listening = null;
+    return null;
+  }
+  try {
+    let nativeServer: NativeServer | undefined;
+    const error = listenByTwin(handle, backlog, () => {
+      nativeServer = startNativeServer(server);
+      if (membership !== undefined) nativeServer.share(membership, handle.fd);
+    });
+    if (nativeServer) NativeListener.of(handle).open(nativeServer);
+    return error;
+  } catch (error) {
+    if (membership === undefined) return null;
+    handle.close();
+    server._handle = null;
+    // What is left of its part in the address goes with it.
+    disposeNativeServer(server);
+    throw error;
   }
 }
 
@@ -138,204 +143,34 @@ function hasReactor(): boolean {
   }
 }
 
-/** Listens natively; without descriptors for that, Node accepts. */
-function listenWith(
-  nativeServer: NativeServer,
-  handle: AcceptingHandle,
-  membership?: number,
-): Handle {
-  if (membership !== undefined) return listenShared(nativeServer, handle, membership);
-  try {
-    return listenNatively(nativeServer, handle);
-  } catch {
-    acceptFrom(nativeServer, handle);
-    return handle as unknown as Handle;
-  }
-}
-
-function attachNative(server: HttpServer): NativeServer {
-  const secure = isSecure(server);
-  const nativeServer = secure ? new SecureServer(server) : new NativeServer(server);
-  nativeServers.set(server, nativeServer);
-  if (secure) nativeServer.standFor('connection', getNodeTlsConnection(), onTlsConnection);
-  nativeServer.standFor(secure ? 'secureConnection' : 'connection', nodeConnection, onConnection);
-  return nativeServer;
-}
-
-/**
- * Leaves accepting to Node and takes its connections: a Unix socket, whose path would go with its handle,
- * and a
- * cluster's worker, whose connections come from the primary, or whose handle the primary counts.
- */
-function acceptFrom(nativeServer: NativeServer, handle: AcceptingHandle): void {
-  const { onconnection, close } = handle;
+/** Takes the connections that Node accepts, if the reactor does not accept for this server. */
+function acceptFromNode(server: HttpServer): void {
+  const handle = server._handle as ListeningHandle | null;
+  if (!handle || getListeningServer(handle)?.server === server) return;
+  if (typeof handle.onconnection !== 'function' || !hasReactor()) return;
+  const nativeServer = startNativeServer(server);
+  const { onconnection } = handle;
   handle.onconnection = function (error, client) {
-    if (error || !client || client.fd < 0) {
+    if (error || !client || client.fd < 0 || !adopt(nativeServer, client)) {
       onconnection.call(this, error, client);
-      return;
     }
-    const id = adoptSocket(nativeServer, client.fd);
-    if (id < 0) {
-      // It has a descriptor; a second one is not to be had.
-      nativeServer.countNotTaken();
-      onconnection.call(this, error, client);
-      return;
-    }
-    client.close();
-    learnFrom(client);
-    const socket = nativeServer.open(id);
-    if (socket) nativeServer.connected(socket);
-  };
-  handle.close = function (callback) {
-    nativeServer.unwatch();
-    close.call(this, callback);
   };
 }
 
-/** -1: the system refuses it. */
-function adoptSocket(nativeServer: NativeServer, fd: number): number {
+/** Moves a connection that Node has accepted to the reactor; `false`: there is no descriptor for that. */
+function adopt(nativeServer: NativeServer, client: ListeningHandle): boolean {
+  let id: number;
   try {
-    return native.stackAdopt(nativeServer.id, fd);
+    id = native.stackAdopt(nativeServer.id, client.fd);
   } catch {
-    return -1;
+    nativeServer.countNotTaken();
+    return false;
   }
-}
-
-/** Whether only Node's own code knows what this server wants. */
-function isLeftToNode(server: HttpServer): boolean {
-  return findImpediment(server) !== null;
-}
-
-function findImpediment(server: HttpServer): string | null {
-  const option = findNodeOption(server);
-  if (option !== null) return `the option ${option} is served by Node's own stack`;
-  if (socketsAreNodes()) return null;
-  return "methods of net.Socket were replaced, which only Node's own stack calls";
-}
-
-function findNodeOption(server: HttpServer): string | null {
-  if (server.insecureHTTPParser) return 'insecureHTTPParser';
-  if (server.blockList) return 'blockList';
-  // For HTTPS it is decided with each handshake.
-  if (server.pauseOnConnect && !isSecure(server)) return 'pauseOnConnect';
-  const { httpValidation } = server;
-  return httpValidation === 'insecure' || httpValidation === 'relaxed' ? 'httpValidation' : null;
-}
-
-/** In place of Node's own listener: this server's native connections need nothing, others go the usual way. */
-function onConnection(this: http.Server, socket: net.Socket): void {
-  if (socket instanceof ServerSocket || socket instanceof SecureSocket) {
-    if (socket.nativeServer.server === this) {
-      socket.enterContext();
-      return;
-    }
-    // Another server's: it has two from now on.
-    socket.nativeServer.wantsBytes(socket);
-  }
-  nodeConnection.call(this, socket);
-  const nativeServer = nativeServers.get(this);
-  if (nativeServer && isSecure(nativeServer.server)) countRequests(nativeServer, socket);
-}
-
-function onTlsConnection(this: http.Server, socket: net.Socket): void {
-  if (!(socket instanceof Underlying)) getNodeTlsConnection().call(this, socket);
-}
-
-/** The server is closed and its last connection gone. */
-function dispose(server: http.Server): void {
-  const nativeServer = nativeServers.get(server);
-  if (!nativeServer) return;
-  nativeServer.retire();
-  settleStats(nativeServer);
-}
-
-const kInstalled = Symbol('millrace.installed');
-
-/** Puts the stack under every server of this prototype, once; turned off, only what applications may ask it for. */
-export function installStack(prototype: object): void {
-  const target = prototype as {
-    _listen2(this: HttpServer, ...args: unknown[]): void;
-    close(this: HttpServer, ...args: unknown[]): HttpServer;
-    _emitCloseIfDrained(this: HttpServer): void;
-    closeAllConnections(this: http.Server): void;
-    closeIdleConnections(this: http.Server): void;
-    stats(this: http.Server): StackStats | null;
-    [kInstalled]?: true;
-  };
-  if (target[kInstalled]) return;
-  target[kInstalled] = true;
-  installLimits(prototype, (server) => nativeServers.get(server)?.configure());
-  target.stats = function () {
-    return nativeServers.get(this)?.count() ?? null;
-  };
-  const none = new ServerCache(() => -1);
-  Object.defineProperty(prototype, 'cache', {
-    configurable: true,
-    enumerable: false,
-    get(this: http.Server) {
-      return nativeServers.get(this)?.cache ?? none;
-    },
-  });
-  installPrefixes(prototype);
-  if (isOff) return;
-  const { close } = target;
-  target.close = function (...args) {
-    cancelJoin(this);
-    nativeServers.get(this)?.openAccepted();
-    return close.apply(this, args);
-  };
-  installCacheDuration();
-  installHead();
-  installResponse();
-  installPipe();
-  installStoreHeader();
-  const { _listen2, _emitCloseIfDrained, closeAllConnections, closeIdleConnections } = target;
-  target._listen2 = function (...args) {
-    _listen2.apply(this, args);
-    takeOver(this);
-  };
-  target._emitCloseIfDrained = function () {
-    _emitCloseIfDrained.call(this);
-    if (!this._handle && this._connections === 0) dispose(this);
-  };
-  target.closeAllConnections = function () {
-    closeAllConnections.call(this);
-    nativeServers.get(this)?.closeAll();
-  };
-  target.closeIdleConnections = function () {
-    closeIdleConnections.call(this);
-    nativeServers.get(this)?.closeIdle();
-  };
-}
-
-/**
- * Lets servers of this prototype listen to URL prefixes; turned off, they say why they cannot: Node's own code would take one for
- * the path of a Unix socket.
- */
-export function installPrefixes(prototype: object): void {
-  const target = prototype as { listen(this: HttpServer, ...args: unknown[]): HttpServer };
-  const { listen } = target;
-  target.listen = function (...args) {
-    if (isJoining(this)) throw createAlreadyListeningError();
-    if (!isPrefix(args)) return listen.apply(this, args);
-    listenToPrefix(this, args, isSecure(this), findImpediment(this));
-    return this;
-  };
-}
-
-/** Puts the stack under every `https.Server` of this prototype. */
-export function installSecureStack(prototype: object): void {
-  installStack(prototype);
-  if (isOff) return;
-  installSecureContext();
-  const target = prototype as Record<string, (this: http.Server, ...args: unknown[]) => unknown>;
-  for (const name of ['setTicketKeys', 'setSecureContext', 'addContext']) {
-    const original = target[name] as (this: http.Server, ...args: unknown[]) => unknown;
-    target[name] = function (...args) {
-      const result = original.apply(this, args);
-      const nativeServer = nativeServers.get(this);
-      if (nativeServer instanceof SecureServer) nativeServer.forgetContexts();
-      return result;
-    };
-  }
+  // Not among the active handles while it closes.
+  client.unref();
+  client.close();
+  learnFrom(client);
+  const socket = nativeServer.open(id);
+  if (socket) nativeServer.connected(socket);
+  return true;
 }

@@ -1,13 +1,14 @@
 import { constants } from 'node:os';
 import timers from 'node:timers';
+import { listConnections } from '../connection/active-handles.js';
 import type { ServerSocket } from '../connection/socket.js';
 import { systemError } from '../connection/socket-errors.js';
 import { drainTicks } from '../install/node-internals.js';
-import { lasting } from '../install/persistent-listeners.js';
+import { beforeProcessEnds } from '../install/process-end.js';
 import { callBack } from '../request/contexts.js';
 import { complete } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
-import { parseTrailers } from '../request/request-head.js';
+import { copyPart, parseTrailers } from '../request/request-head.js';
 import {
   collected,
   flush,
@@ -60,28 +61,10 @@ const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
 
 /** Adds the reactor to this thread's loop. */
 export function startReactor(): void {
-  if (start(onBatch)) flushAtExit();
-}
-
-/** With Node, what was written before the process ends, or ends itself, has left. */
-function flushAtExit(): void {
-  const leave = () => {
-    flush();
-    // Bytes that later listeners write are sent at once.
-    setInTurn(false);
-  };
-  lasting(() => {
-    if (!process.listeners('exit').includes(leave)) process.prependListener('exit', leave);
-  });
-  const { abort, kill } = process;
-  process.abort = () => {
-    flushAll();
-    return abort.call(process);
-  };
-  process.kill = (pid, signal) => {
-    flushAll();
-    return kill.call(process, pid, signal);
-  };
+  if (!start(onBatch)) return;
+  // With Node, what was written before the process ends has left.
+  beforeProcessEnds(flushAll);
+  listConnections();
 }
 
 /**
@@ -109,6 +92,7 @@ function onBatch(count: number): void {
       onThrown(error, at);
     }
   }
+  receiver = null;
   setInTurn(false);
   batch.cursor = batch.total = 0;
   fixDate(false);
@@ -194,19 +178,28 @@ function take(kind: number, id: number, at: number): void {
     }
     return;
   }
-  const socket = sockets[id];
-  if (!socket) return;
   const a = events[at + 2] as number;
   const b = events[at + 3] as number;
+  const socket = sockets[id];
+  if (!socket) {
+    takeRest(kind, at, a, b);
+    return;
+  }
   switch (kind) {
     case REQUEST: {
+      receivingAt = at;
+      receiver = socket;
+      packetLeft = PART_BYTES - b;
       const head = input.latin1Slice(a, a + b);
       const flags = events[at + 4] as number;
-      const url = head.slice(events[at + 5] as number, events[at + 6] as number);
+      const url = copyPart(head, events[at + 5] as number, events[at + 6] as number);
       socket.run(head, METHODS[events[at + 7] as number] as string, url, flags);
       break;
     }
     case BODY:
+      packetLeft = (isNextOfReceiver(at) ? packetLeft : PART_BYTES) - b;
+      receivingAt = at;
+      receiver = socket;
       if (!callBack(socket.requestsContext, onBody, socket, a, b)) failParsing(socket, 'rest');
       break;
     case BODY_READABLE:
@@ -253,6 +246,33 @@ function take(kind: number, id: number, at: number): void {
       break;
     default:
       takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
+  }
+}
+
+/** The connection of the last event with a head or a part of a body, and the place of that event in the batch. */
+let receiver: ServerSocket | null = null;
+let receivingAt = -1;
+/** Number of bytes behind that event that Node would have read with it. */
+let packetLeft = 0;
+
+function isNextOfReceiver(at: number): boolean {
+  return receivingAt === at - EVENT_LENGTH && events[receivingAt + 1] === events[at + 1];
+}
+
+/**
+ * Takes an event of a connection that a handler has destroyed. As with Node, the request gets what has come in one packet with its
+ * head.
+ */
+function takeRest(kind: number, at: number, offset: number, length: number): void {
+  if (!isNextOfReceiver(at) || !receiver?.destroyed || !receiver.receiving) return;
+  const context = receiver.requestsContext;
+  const rest = packetLeft;
+  packetLeft -= length;
+  receivingAt = at;
+  if (kind === BODY && rest > 0) {
+    callBack(context, onBody, receiver, offset, Math.min(length, rest));
+  } else if (kind === END && packetLeft >= 0) {
+    callBack(context, onEnd, receiver, offset, length);
   }
 }
 

@@ -1,6 +1,4 @@
 import type http from 'node:http';
-import { usageError } from '../../errors.js';
-import { describeValue } from '../../validation/shape.js';
 import { native } from './native.js';
 
 /** Servers that are served while the event loop is busy. */
@@ -8,16 +6,12 @@ const wanting = new Set<object>();
 /** Servers whose options turn this off. */
 const refusing = new WeakSet<http.Server>();
 
-/** Reads `whileBusy` from a server's options. */
+/** Reads `whileBusy` from a server's options; a value that is not a boolean is the application's own. */
 export function serveWhileBusy(server: http.Server, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
   const { whileBusy } = options as { whileBusy?: unknown };
-  if (whileBusy === undefined) return;
-  if (typeof whileBusy !== 'boolean') {
-    throw usageError(`whileBusy must be true or false (got ${describeValue(whileBusy)})`);
-  }
-  if (whileBusy) refusing.delete(server);
-  else refusing.add(server);
+  if (whileBusy === true) refusing.delete(server);
+  else if (whileBusy === false) refusing.add(server);
 }
 
 /**

@@ -15,7 +15,8 @@ export function callBack<A extends unknown[]>(
   return context.runInAsyncScope(guarded<A>, undefined, action, ...args);
 }
 
-function guarded<A extends unknown[]>(action: (...args: A) => void, ...args: A): boolean {
+/** Calls an action and reports what it throws; returns whether nothing was thrown. */
+export function guarded<A extends unknown[]>(action: (...args: A) => void, ...args: A): boolean {
   try {
     action(...args);
     return true;
@@ -23,6 +24,16 @@ function guarded<A extends unknown[]>(action: (...args: A) => void, ...args: A):
     native.stackFatal(error);
     return false;
   }
+}
+
+const kEnded = Symbol('millrace.ended');
+
+/** Tells `async_hooks` that a context has ended, once. If nobody does, it is told when the context is collected. */
+export function endContext(context: AsyncResource | null): void {
+  const marked = context as (AsyncResource & { [kEnded]?: true }) | null;
+  if (marked === null || marked[kEnded]) return;
+  marked[kEnded] = true;
+  marked.emitDestroy();
 }
 
 /** The asynchronous context of a connection's own events, as Node's handle of a connection has it. */

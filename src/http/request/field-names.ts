@@ -63,10 +63,8 @@ function placeOf(text: string, start: number, end: number): number {
   return ((end - start) * 37 + ends) & (PLACES - 1);
 }
 
-/** Takes the name of a field, one character at least, out of a head. */
-export function sliceName(head: string, start: number, end: number): string {
+/** Finds the name of a field, one character at least, among the common ones. */
+export function findName(head: string, start: number, end: number): string | undefined {
   const name = TABLE[placeOf(head, start, end)] as string;
-  return name.length === end - start && head.startsWith(name, start)
-    ? name
-    : head.slice(start, end);
+  return name.length === end - start && head.startsWith(name, start) ? name : undefined;
 }

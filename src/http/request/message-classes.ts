@@ -52,18 +52,38 @@ function deriveClass<Make extends MakeRequest | MakeResponse>(
   prototype: unknown,
   Base: Make,
 ): Make {
-  if (!(prototype instanceof Base) || !isCallable(Base)) return Base;
-  const construct = Base as unknown as (this: unknown, first: unknown, second: unknown) => void;
-  function Message(this: unknown, first: unknown, second: unknown) {
-    construct.call(this, first, second);
-  }
+  const derive = derivations.get(Base);
+  if (!(prototype instanceof Base) || derive === undefined) return Base;
+  const Message = derive(Base as never);
   Message.prototype = prototype;
   // V8 adds up the fields of the constructors in this chain to reserve space for them in the object.
   Object.setPrototypeOf(Message, Base);
   return Message as never;
 }
 
-/** Whether a constructor can be called for an existing object. Node's own can, an application's may be a class. */
-function isCallable(Base: unknown): boolean {
-  return Base === nodeHttp.IncomingMessage || Base === nodeHttp.ServerResponse;
-}
+type Construct = (this: unknown, first: unknown, second: unknown) => void;
+
+/**
+ * Node's own classes, which can be called for an existing object; an application's may be a class. Stack traces name an object after
+ * the function that has constructed it: here it is the key, which a bundler keeps.
+ */
+const derivations = new Map<unknown, (construct: Construct) => Construct>([
+  [
+    nodeHttp.IncomingMessage,
+    (construct) =>
+      ({
+        IncomingMessage: function (this: unknown, first: unknown, second: unknown) {
+          construct.call(this, first, second);
+        },
+      }).IncomingMessage,
+  ],
+  [
+    nodeHttp.ServerResponse,
+    (construct) =>
+      ({
+        ServerResponse: function (this: unknown, first: unknown, second: unknown) {
+          construct.call(this, first, second);
+        },
+      }).ServerResponse,
+  ],
+]);

@@ -1,6 +1,6 @@
 import { nodeHttp } from '../install/node-http.js';
 import { type Incoming, internalKey } from '../install/node-internals.js';
-import { sliceName } from './field-names.js';
+import { findName } from './field-names.js';
 
 const kHead = Symbol('millrace.head');
 const kRaw = Symbol('millrace.rawHeaders');
@@ -10,8 +10,9 @@ const kHeadersCount = internalKey(
 ) as symbol;
 
 interface Lazy {
-  [kHead]?: string;
-  [kRaw]?: string[];
+  socket?: { nativeServer?: unknown } | null;
+  [kHead]?: string | undefined;
+  [kRaw]?: string[] | undefined;
   [key: symbol]: unknown;
 }
 
@@ -22,26 +23,44 @@ interface Lazy {
  */
 export function setHead(request: Incoming, head: string, fields: number): void {
   const lazy = request as unknown as Lazy;
-  lazy[kRaw] = undefined as never;
+  lazy[kRaw] = undefined;
   lazy[kHead] = head;
   lazy[kHeadersCount] = fields * 2;
 }
 
-/** Makes `rawHeaders` of requests ask `setHead`'s string when somebody reads it. */
+/**
+ * Makes `rawHeaders` of requests on native connections ask `setHead`'s string when somebody reads it. Other messages, as those of
+ * clients, have a property of their own, as with Node.
+ */
 export function installHead(): void {
   Object.defineProperty(nodeHttp.IncomingMessage.prototype, 'rawHeaders', {
     configurable: true,
     enumerable: true,
     get(this: Lazy): string[] | undefined {
-      if (this[kRaw] === undefined && this[kHead] !== undefined) {
-        this[kRaw] = fieldsOf(this[kHead], this[kHeadersCount] as number);
+      const head = this[kHead];
+      if (this[kRaw] === undefined && head !== undefined) {
+        this[kRaw] = fieldsOf(head, this[kHeadersCount] as number);
+        this[kHead] = undefined;
       }
       return this[kRaw];
     },
     set(this: Lazy, value: string[]) {
-      this[kRaw] = value;
+      if (this.socket?.nativeServer !== undefined) this[kRaw] = value;
+      else Object.defineProperty(this, 'rawHeaders', { ...OWN, value });
     },
   });
+}
+
+const OWN = { writable: true, enumerable: true, configurable: true };
+
+/** Length below which V8 copies a part of a string. A longer part refers to the whole, and keeps it in memory. */
+const MIN_REFERRING = 13;
+
+/** Takes a part out of a head, without keeping the head in memory. */
+export function copyPart(head: string, start: number, end: number): string {
+  const part = head.slice(start, end);
+  // V8 copies a concatenation before it takes a part of it.
+  return part.length < MIN_REFERRING ? part : ` ${part}`.slice(1);
 }
 
 /**
@@ -58,8 +77,8 @@ function fieldsOf(head: string, count: number): string[] {
     let to = end - 1;
     while (from < to && isSpace(head.charCodeAt(from))) from++;
     while (to > from && isSpace(head.charCodeAt(to - 1))) to--;
-    fields[index] = sliceName(head, at, colon);
-    fields[index + 1] = head.slice(from, to);
+    fields[index] = findName(head, at, colon) ?? copyPart(head, at, colon);
+    fields[index + 1] = copyPart(head, from, to);
     at = end + 1;
   }
   return fields;

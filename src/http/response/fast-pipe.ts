@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream';
 import type { ServerSocket } from '../connection/socket.js';
 import { nodeHttp } from '../install/node-http.js';
 import { type Incoming, kConnection, type Outgoing } from '../install/node-internals.js';
 import { isObserved, pipes, pipesAsNode } from '../install/node-methods.js';
+import { replaceMethod } from '../install/replace-method.js';
 
 type Pipe = (this: unknown, destination: unknown, options?: unknown) => unknown;
 
@@ -29,10 +29,8 @@ const OWN_EVENTS = 2;
 const kPiped = Symbol('millrace.piped');
 const kBegun = Symbol('millrace.begun');
 const kNode = Symbol('millrace.node');
-const { pipe: nodePipe, unpipe: nodeUnpipe } = Readable.prototype as unknown as {
-  pipe: Pipe;
-  unpipe: Pipe;
-};
+let nodePipe: Pipe;
+let nodeUnpipe: Pipe;
 
 /**
  * `pipe` for the usual case, a small request into its own response. Node's own puts five listeners on the response and
@@ -42,18 +40,20 @@ const { pipe: nodePipe, unpipe: nodeUnpipe } = Readable.prototype as unknown as 
  */
 function pipe(this: Incoming & Piping, destination: unknown, options?: unknown): unknown {
   toNode(this);
-  const response = destination as Outgoing & { [kConnection]?: ServerSocket };
+  const response = destination as (Outgoing & { [kConnection]?: ServerSocket }) | undefined;
+  // Of any other stream, too.
+  if (response?.[kConnection] === undefined || (response.req as unknown) !== this) {
+    return nodePipe.call(this, destination, options);
+  }
   const state = this._readableState;
   if (
     options !== undefined ||
-    response?.[kConnection] === undefined ||
-    (response.req as unknown) !== this ||
-    Readable.prototype.pipe !== (nodePipe as unknown) ||
     state.pipes.length > 0 ||
     state.endEmitted ||
     state.destroyed ||
     // In which order its listeners are called would differ.
     response._eventsCount > 0 ||
+    // Node's own pipe calls it at the end.
     this.unpipe !== (unpipe as unknown) ||
     !pipesAsNode(this, response) ||
     (this._eventsCount > 0 && this.listenerCount('pause') > 0) ||
@@ -154,10 +154,19 @@ export function unpipeFinished(request: Incoming & Piping, response: Outgoing): 
   }
 }
 
-/** Puts the fast path into `http.IncomingMessage.prototype`, for requests of native connections alone. */
+/**
+ * Puts the fast path, for requests of native connections alone, where streams have `pipe`: what an application puts there later is
+ * called as with Node.
+ */
 export function installPipe(): void {
   if (!pipes) return;
-  const prototype = nodeHttp.IncomingMessage.prototype as unknown as { pipe: Pipe; unpipe: Pipe };
-  prototype.pipe = pipe as Pipe;
-  prototype.unpipe = unpipe as Pipe;
+  const { prototype } = nodeHttp.IncomingMessage;
+  replaceMethod<Pipe>(prototype, 'pipe', (nodes) => {
+    nodePipe = nodes;
+    return pipe as Pipe;
+  });
+  replaceMethod<Pipe>(prototype, 'unpipe', (nodes) => {
+    nodeUnpipe = nodes;
+    return unpipe as Pipe;
+  });
 }

@@ -2,7 +2,7 @@ import type { ServerSocket } from '../connection/socket.js';
 import { isObserved } from '../install/node-methods.js';
 import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
-import { callBack } from '../request/contexts.js';
+import { callBack, guarded } from '../request/contexts.js';
 import { enqueue, flushBatch, isDue, isFull } from './write-batch.js';
 
 /** Length from which on bytes are sent without a copy. */
@@ -178,9 +178,9 @@ export function reportEnded(socket: ServerSocket): void {
   if (!inTurn || isFull() || socket.nativeServer.isWatched || socket.nativeServer.isShared) send();
 }
 
-/** Drops the collected bytes of a connection. */
-export function discard(socket: ServerSocket): void {
-  if (owner === socket) length = start;
+/** Drops the collected bytes of a connection, but for the first `kept` of them. */
+export function discard(socket: ServerSocket, kept: number): void {
+  if (owner === socket) length = start + Math.max(0, kept);
 }
 
 /** `socket` has something to tell when its bytes have left. */
@@ -229,7 +229,8 @@ export function settle(): boolean {
     }
     hasSettled = true;
     socket.settling = false;
-    if (socket.writeContext === null) settleOne(socket);
+    // What one of them throws does not keep the others.
+    if (socket.writeContext === null) guarded(settleOne, socket);
     else callBack(socket.writeContext, settleOne, socket);
   }
   return hasSettled;

@@ -48,7 +48,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
     connection._httpMessage !== this ||
     (callback !== undefined && callback !== null) ||
     (encoding !== undefined && encoding !== null && encoding !== 'utf8') ||
-    !(text || chunk === undefined || chunk === null || chunk instanceof Uint8Array) ||
+    !(text || chunk === undefined || chunk === null || isFilled(chunk)) ||
     !plain(this, connection) ||
     (chunk && !this._hasBody && this[kRejectBody])
   ) {
@@ -83,10 +83,14 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   connection.corked = 0;
   connection.gathers = false;
   connection.finishing = this;
-  this._finish();
-  settleLater(connection);
-  if (isObserved(this)) reportSoon(connection);
-  flushEnd();
+  try {
+    this._finish();
+  } finally {
+    // As with Node, a response whose 'prefinish' listener throws is sent nevertheless.
+    settleLater(connection);
+    if (isObserved(this)) reportSoon(connection);
+    flushEnd();
+  }
   return this;
 }
 
@@ -103,7 +107,7 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
     connection._httpMessage !== this ||
     callback !== undefined ||
     (encoding !== undefined && encoding !== null && encoding !== 'utf8') ||
-    !(text || chunk instanceof Uint8Array) ||
+    !(text || isFilled(chunk)) ||
     chunk.length === 0 ||
     !plain(this, connection)
   ) {
@@ -128,7 +132,7 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
   const head = this._headerSent ? '' : (this._header as string);
   this._headerSent = true;
   if (connection.corked === 0) {
-    connection.corked = 1;
+    connection.cork();
     if (joinsChunks) {
       (this as Record<symbol, unknown>)[kCorked] = ((this[kCorked] as number) || 0) + 1;
       process.nextTick(sendKept, this);
@@ -177,6 +181,11 @@ function sendKept(kept: Outgoing): void {
   response._headerSent = true;
   connection.wrote(head.length + appendKept(connection, response, head, null) + 4);
   connection.uncork();
+}
+
+/** Whether a chunk has bytes. Without, there is no chunk to frame, and one may be detached, which Node's own code refuses. */
+function isFilled(chunk: unknown): chunk is Uint8Array {
+  return chunk instanceof Uint8Array && chunk.length > 0;
 }
 
 /** Nothing waits, nothing is over, nothing is counted. */

@@ -3,6 +3,7 @@ import { fromEnvironment } from '../../environment.js';
 import { usageError } from '../../errors.js';
 import { hasDurationUnit, parseDuration } from '../../units.js';
 import { describeValue } from '../../validation/shape.js';
+import { addProperty, warnOfValue } from '../install/added-properties.js';
 
 /** Limits in addition to Node's own: properties of a server that can be read and set at any time, and options. */
 export interface StackLimits {
@@ -65,35 +66,39 @@ export function getLimits(server: http.Server): Readonly<StackLimits> {
 /** Makes the limits properties of servers with this prototype; `changed` is called at each change. */
 export function installLimits(prototype: object, changed: (server: http.Server) => void): void {
   for (const name of NAMES) {
-    Object.defineProperty(prototype, name, {
-      configurable: true,
-      enumerable: true,
-      get(this: http.Server): number {
-        return getLimits(this)[name];
+    addProperty<http.Server>(
+      prototype,
+      name,
+      (server) => getLimits(server)[name],
+      (server, value) => {
+        if (typeof value !== 'number') return false;
+        if (setLimit(server, name, value)) changed(server);
+        return true;
       },
-      set(this: http.Server, value: number) {
-        setLimit(this, name, value);
-        changed(this);
-      },
-    });
+    );
   }
 }
 
-/** Sets the limits that a server's options contain. */
+/** Sets the limits that a server's options contain; an option that is not a number is the application's own. */
 export function applyLimits(server: http.Server, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
-  const limits = options as Partial<StackLimits>;
+  const limits = options as Record<string, unknown>;
   for (const name of NAMES) {
-    if (limits[name] !== undefined) setLimit(server, name, limits[name]);
+    const value = limits[name];
+    if (typeof value === 'number') setLimit(server, name, value);
   }
 }
 
-function setLimit(server: http.Server, name: keyof StackLimits, value: number): void {
+/** Sets a limit; returns whether the value is accepted. */
+function setLimit(server: http.Server, name: keyof StackLimits, value: number): boolean {
   const limit = LIMITS[name];
   if (!isAccepted(limit, value)) {
-    throw usageError(`server.${name} must be ${requirement(limit)} (got ${describeValue(value)})`);
+    const must = `server.${name} must be ${requirement(limit)} (got ${describeValue(value)})`;
+    warnOfValue(name, `${must}; the value is ignored`);
+    return false;
   }
   set.set(server, { ...getLimits(server), [name]: value });
+  return true;
 }
 
 function isAccepted({ accepted, isWhole }: Limit, value: unknown): boolean {

@@ -5,7 +5,7 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import timers from 'node:timers';
 import { offerControl } from '../cache/control.js';
 import { getCacheOptions, ServerCache, toNativeOptions } from '../cache/server-cache.js';
-import { announce } from '../connection/announce.js';
+import { announce, announceDrop } from '../connection/announce.js';
 import { endsUnused } from '../connection/idle-connections.js';
 import { ServerSocket } from '../connection/socket.js';
 import { systemError } from '../connection/socket-errors.js';
@@ -27,6 +27,7 @@ import { REASON_BODY, REASON_CLOSED, REASON_UPGRADE } from '../reactor/events.js
 import { setHelperThreadUse } from '../reactor/helper-thread.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
+import { endContext, guarded } from '../request/contexts.js';
 import { eofError, errorResponse, requestTimeoutError } from '../request/error-responses.js';
 import { abandon, abortIncoming, emitClose, finish } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
@@ -141,6 +142,7 @@ export class NativeServer {
 
   /** Ends the native side: the server is closed and has no connection. It may listen again. */
   retire(): void {
+    this.unwatch();
     if (this.id < 0) return;
     servers[this.id] = null;
     this.#cached = this.#hits();
@@ -235,6 +237,7 @@ export class NativeServer {
     this.caches = cache !== null;
     this.reportsCacheStatus = cache?.status === true;
     this.#configuredAdmission = this.requiresAdmission;
+    this.#watchRates();
     if (this.id < 0) return;
     const { responseTimeout, maxRequestsInFlight } = this.limits;
     const before = this.isWatched;
@@ -262,14 +265,22 @@ export class NativeServer {
       () => this.#check(),
       this.server.connectionsCheckingInterval,
     ).unref();
-    this.#rating = setInterval(() => this.#rate(), RATE_INTERVAL).unref();
+    this.#watchRates();
   }
 
   unwatch(): void {
     if (this.#checking) clearInterval(this.#checking);
-    if (this.#rating) clearInterval(this.#rating);
     this.#checking = null;
-    this.#rating = null;
+    this.#watchRates();
+  }
+
+  /** Starts or stops the checks of rates: nothing wakes the event loop for a rate that is not limited. */
+  #watchRates(): void {
+    const { minReceiveRate, minSendRate } = this.limits;
+    const isNeeded = this.#checking !== null && (minReceiveRate > 0 || minSendRate > 0);
+    if (isNeeded === (this.#rating !== null)) return;
+    if (this.#rating) clearInterval(this.#rating);
+    this.#rating = isNeeded ? setInterval(() => this.#rate(), RATE_INTERVAL).unref() : null;
   }
 
   /** Computes the result of `server.stats()`. */
@@ -326,7 +337,6 @@ export class NativeServer {
 
   #rate(): void {
     const { minReceiveRate, minSendRate } = this.limits;
-    if (!minReceiveRate && !minSendRate) return;
     const { receiving, sending } = native.stackSlow(this.id, minReceiveRate, minSendRate);
     for (const id of receiving) {
       this.stats.tooSlow++;
@@ -381,17 +391,11 @@ export class NativeServer {
     }
     const socket = this.create(id);
     if (server._connections >= this.maxConnections) {
-      native.stackClose(id, false);
-      if (server.listenerCount('drop') > 0) {
-        const local = socket.address() as { address?: string; port?: number; family?: string };
-        server.emit('drop', {
-          localAddress: local.address,
-          localPort: local.port,
-          localFamily: local.family,
-          remoteAddress: socket.remoteAddress,
-          remotePort: socket.remotePort,
-          remoteFamily: socket.remoteFamily,
-        });
+      try {
+        announceDrop(server, socket);
+      } finally {
+        native.stackClose(id, false);
+        socket.endContexts();
       }
       return null;
     }
@@ -512,6 +516,7 @@ export class NativeServer {
     if (socket.destroyed || socket.queued + collected(socket) > 0) return;
     socket.unsettled = 0;
     // Later writes have a context of their own.
+    endContext(socket.writeContext);
     socket.writeContext = null;
     // In Node's order: listeners may write more, and a response that is still being written is not drained.
     const { needDrain } = socket;
@@ -529,7 +534,7 @@ export class NativeServer {
     if (callbacks !== null) {
       socket.callbacks = null;
       socket.inFlight = 0;
-      for (const callback of callbacks) callback(null);
+      for (const callback of callbacks) guarded(callback, null);
     }
     this.conclude(socket);
   }

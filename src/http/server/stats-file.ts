@@ -1,5 +1,7 @@
 import { appendFileSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
 import { lasting } from '../install/persistent-listeners.js';
+import { beforeKill } from '../install/process-end.js';
 import type { NativeServer } from './native-server.js';
 
 /** At the end of the process, appends a line with the counters of its servers to the file that this variable names. */
@@ -64,13 +66,21 @@ export function writeStatsAtExit(): void {
  */
 function onDeadlyTerminate(callback: () => void): void {
   const listeners = () => process.listenerCount('SIGTERM');
-  const onTerminate = () => {
-    if (listeners() > 1) return;
+  const isDeadly = () => listeners() === 1 && process.listeners('SIGTERM').includes(onTerminate);
+  const stepDown = () => {
     process.off('removeListener', comeBack);
     process.off('SIGTERM', onTerminate);
     callback();
+  };
+  const onTerminate = () => {
+    if (!isDeadly()) return;
+    stepDown();
     process.kill(process.pid, 'SIGTERM');
   };
+  // A signal that the process sends to itself, as the last step of a shutdown: nothing may keep it alive until a listener is called.
+  beforeKill((pid, signal) => {
+    if ((pid === process.pid || pid === 0) && isTerminate(signal) && isDeadly()) stepDown();
+  });
   const comeBack = (event: string | symbol) => {
     if (event === 'SIGTERM' && listeners() === 0) process.on('SIGTERM', onTerminate);
   };
@@ -88,6 +98,11 @@ function onDeadlyTerminate(callback: () => void): void {
       process.on('newListener', watch);
     }
   });
+}
+
+/** Without a signal `kill` sends SIGTERM. */
+function isTerminate(signal: unknown): boolean {
+  return signal === undefined || signal === 'SIGTERM' || signal === constants.signals.SIGTERM;
 }
 
 function zero(): Totals {

@@ -4,6 +4,13 @@ import type tls from 'node:tls';
 import { isOff } from '../install/disabled.js';
 import { native } from '../reactor/native.js';
 import { suitesOf } from './cipher-suites.js';
+import {
+  areAuthoritiesKnown,
+  currentAuthorities,
+  type DefaultAuthorities,
+  followAuthorities,
+  readTexts,
+} from './default-authorities.js';
 import { nodeCrypto, nodeTls } from './node-tls.js';
 
 /** The options of a secure context that the reactor needs. */
@@ -45,7 +52,13 @@ const KEPT = [
 ];
 
 /** By the context's own object, which is what Node keeps in `server._contexts`. */
-const remembered = new WeakMap<object, ContextOptions>();
+const remembered = new WeakMap<object, Remembered>();
+
+interface Remembered {
+  options: ContextOptions;
+  /** For a context without `ca`. */
+  authorities: DefaultAuthorities;
+}
 
 let isInstalled = false;
 
@@ -63,10 +76,11 @@ export function installSecureContext(): void {
       const value = (options as ContextOptions | undefined)?.[name];
       if (value !== undefined && value !== null) kept[name] = value;
     }
-    remembered.set(created.context, kept);
+    remembered.set(created.context, { options: kept, authorities: currentAuthorities() });
     return created;
   } as typeof createSecureContext;
   Object.defineProperty(tls.createSecureContext, 'name', { value: 'createSecureContext' });
+  followAuthorities();
   syncBuiltinESMExports();
 }
 
@@ -76,12 +90,14 @@ const POST_QUANTUM = major > 3 || (major === 3 && minor >= 5);
 
 /** Returns the context for the reactor, or a string with the reason why Node's own code must be used. */
 export function nativeContext(context: object, side: ServerSide): NativeContext | string {
-  const options = remembered.get(context);
-  if (!options) return 'TLS context of unknown make';
+  const known = remembered.get(context);
+  if (!known) return 'TLS context of unknown make';
+  const { options } = known;
   const foreign = foreignOption(options);
   if (foreign) return `TLS option ${foreign}`;
+  if (side.requestCert && !options.ca && !areAuthoritiesKnown()) return 'TLS default authorities';
   try {
-    return convert(options, side);
+    return convert(known, side);
   } catch {
     return 'TLS certificate, key or version';
   }
@@ -119,7 +135,7 @@ function foreignOption(options: ContextOptions): string | undefined {
   return undefined;
 }
 
-function convert(options: ContextOptions, side: ServerSide): NativeContext | string {
+function convert({ options, authorities: defaults }: Remembered, side: ServerSide) {
   const tls = nodeTls();
   const { constants } = nodeCrypto();
   const secureOptions = options.secureOptions ?? 0;
@@ -133,7 +149,7 @@ function convert(options: ContextOptions, side: ServerSide): NativeContext | str
   const configured = options.ca ? certificatesOf(options.ca) : null;
   const identities = pair(options, configured ?? []);
   if (identities.length === 0) return 'TLS without a certificate';
-  const authorities = side.requestCert ? (configured ?? defaultAuthorities()) : [];
+  const authorities = side.requestCert ? (configured ?? parseAuthorities(defaults)) : [];
   const context = new native.NativeSecureContext({
     identities: identities.map(({ chain, key }) => ({
       chain: chain.map(raw),
@@ -185,14 +201,9 @@ function certificatesOf(texts: Text | Text[]): X509Certificate[] {
   );
 }
 
-let trusted: X509Certificate[] | null = null;
-
-/** Returns the authorities that Node trusts by default. */
-function defaultAuthorities(): X509Certificate[] {
-  const tls = nodeTls();
-  const modern = (tls as { getCACertificates?(type: string): string[] }).getCACertificates;
-  trusted ??= certificatesOf([...(modern?.('default') ?? tls.rootCertificates)]);
-  return trusted;
+function parseAuthorities(defaults: DefaultAuthorities): X509Certificate[] {
+  defaults.certificates ??= certificatesOf([...readTexts(defaults)]);
+  return defaults.certificates;
 }
 
 interface Identity {

@@ -36,7 +36,6 @@ for (const way of ['import', 'require', 'getBuiltinModule']) {
         // With a context of its own, and with one that was created before the server.
         requests: [1, 2],
         reasons: {},
-        wrong: 'ERR_MILLRACE_USAGE',
       });
     });
   }

@@ -1,0 +1,46 @@
+import { sockets } from '../server/native-server.js';
+import type { ServerSocket } from './socket.js';
+
+/** What Node tells of all that keeps the process alive. */
+const active = process as unknown as {
+  getActiveResourcesInfo(): string[];
+  _getActiveHandles(): object[];
+};
+
+/** Adds native connections to Node's lists of active handles and resources, where tools look for leaks. */
+export function listConnections(): void {
+  const { getActiveResourcesInfo, _getActiveHandles } = active;
+  replace('getActiveResourcesInfo', function (this: unknown) {
+    const resources = getActiveResourcesInfo.call(this);
+    // Handles come before timers.
+    const end = resources.findLastIndex((name) => name.endsWith('Wrap')) + 1;
+    return resources.toSpliced(end, 0, ...findConnections().map(toResource));
+  });
+  replace('_getActiveHandles', function (this: unknown) {
+    return [..._getActiveHandles.call(this), ...findConnections().map(toOwner)];
+  });
+}
+
+/** Connections that keep the process alive, without those for which there is a handle of Node's own. */
+function findConnections(): ServerSocket[] {
+  return sockets.filter(
+    (socket): socket is ServerSocket =>
+      socket !== null && socket.nativeHandle === null && socket.nativeServer.isReferenced(socket),
+  );
+}
+
+function toResource(socket: ServerSocket): string {
+  return 'address' in socket.address() ? 'TCPSocketWrap' : 'PipeWrap';
+}
+
+/** Returns the socket that Node has for a connection: that of 'connection', also over TLS. */
+function toOwner(socket: ServerSocket): object {
+  return (socket as { underlying?: object | null }).underlying ?? socket;
+}
+
+function replace(name: keyof typeof active, value: () => object[] | string[]): void {
+  Object.defineProperty(value, 'name', { value: name });
+  const descriptor = Object.getOwnPropertyDescriptor(process, name);
+  // Does nothing where the application has frozen it.
+  Reflect.defineProperty(process, name, { ...descriptor, value });
+}

@@ -1,0 +1,20 @@
+import type { HttpServer } from '../server/native-server.js';
+import { isSecure } from '../tls/secure-server.js';
+import { socketsAreNodes } from './node-methods.js';
+
+/** Returns why only Node's own code can serve a server; `null`: the stack can. */
+export function findImpediment(server: HttpServer): string | null {
+  const option = findNodeOption(server);
+  if (option !== null) return `the option ${option} is served by Node's own stack`;
+  if (socketsAreNodes()) return null;
+  return "methods of net.Socket were replaced, which only Node's own stack calls";
+}
+
+function findNodeOption(server: HttpServer): string | null {
+  if (server.insecureHTTPParser) return 'insecureHTTPParser';
+  if (server.blockList) return 'blockList';
+  // For HTTPS it is decided with each handshake.
+  if (server.pauseOnConnect && !isSecure(server)) return 'pauseOnConnect';
+  const { httpValidation } = server;
+  return httpValidation === 'insecure' || httpValidation === 'relaxed' ? 'httpValidation' : null;
+}

@@ -1,0 +1,79 @@
+import type http from 'node:http';
+import type net from 'node:net';
+import { ServerSocket } from '../connection/socket.js';
+import { countRequests } from '../fallback/node-handoff.js';
+import { type HttpServer, NativeServer } from '../server/native-server.js';
+import { keepForStats, settleStats } from '../server/stats-file.js';
+import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
+import { SecureSocket, Underlying } from '../tls/secure-socket.js';
+import { nodeConnection } from './node-internals.js';
+
+/** The native sides of servers that listen natively, or have. */
+const nativeServers = new WeakMap<object, NativeServer>();
+
+/** Returns the native side of a server. */
+export function getNativeServer(server: object): NativeServer | undefined {
+  return nativeServers.get(server);
+}
+
+/** Starts the native side of a server that begins to listen; creates it the first time. */
+export function startNativeServer(server: HttpServer): NativeServer {
+  const nativeServer = nativeServers.get(server) ?? attachNative(server);
+  nativeServer.start();
+  keepForStats(nativeServer);
+  return nativeServer;
+}
+
+/** Ends the native side of a server that is closed and has no connection left. */
+export function disposeNativeServer(server: object): void {
+  const nativeServer = nativeServers.get(server);
+  if (!nativeServer) return;
+  nativeServer.retire();
+  settleStats(nativeServer);
+}
+
+function attachNative(server: HttpServer): NativeServer {
+  const secure = isSecure(server);
+  const nativeServer = secure ? new SecureServer(server) : new NativeServer(server);
+  nativeServers.set(server, nativeServer);
+  if (secure) {
+    const nodes = getNodeTlsConnection();
+    nativeServer.standFor('connection', nodes, actAs(nodes, onTlsConnection));
+    nativeServer.standFor('secureConnection', nodeConnection, onSecureConnection);
+  } else {
+    nativeServer.standFor('connection', nodeConnection, actAs(nodeConnection, onConnection));
+  }
+  return nativeServer;
+}
+
+/**
+ * Makes a replacement of Node's own listener look like a listener of `once`: `listeners()` lists Node's own function, and `off()`
+ * with that function removes the replacement.
+ */
+function actAs<F extends object>(nodes: object, replacement: F): F {
+  return Object.assign(replacement, { listener: nodes });
+}
+
+/** Replaces Node's own listener: this server's native connections need nothing, others go the usual way. */
+function onConnection(this: http.Server, socket: net.Socket): void {
+  if (socket instanceof ServerSocket || socket instanceof SecureSocket) {
+    if (socket.nativeServer.server === this) {
+      socket.enterContext();
+      return;
+    }
+    // Another server's: it has two from now on.
+    socket.nativeServer.wantsBytes(socket);
+  }
+  nodeConnection.call(this, socket);
+  const nativeServer = nativeServers.get(this);
+  if (nativeServer && isSecure(nativeServer.server)) countRequests(nativeServer, socket);
+}
+
+/** As `onConnection`. `listeners()` lists it: Node's own function cannot serve a connection after a native handshake. */
+function onSecureConnection(this: http.Server, socket: net.Socket): void {
+  onConnection.call(this, socket);
+}
+
+function onTlsConnection(this: http.Server, socket: net.Socket): void {
+  if (!(socket instanceof Underlying)) getNodeTlsConnection().call(this, socket);
+}

@@ -1,0 +1,157 @@
+import type http from 'node:http';
+import { installCacheDuration } from '../cache/cache-duration.js';
+import { ServerCache } from '../cache/server-cache.js';
+import { installHead } from '../request/request-head.js';
+import { installPipe } from '../response/fast-pipe.js';
+import { installStoreHeader } from '../response/header-writer.js';
+import { installResponse } from '../response/response.js';
+import { installLimits } from '../server/limits.js';
+import type { HttpServer } from '../server/native-server.js';
+import {
+  cancelJoin,
+  createAlreadyListeningError,
+  isJoining,
+  isPrefix,
+  listenToPrefix,
+} from '../sharing/listen-prefix.js';
+import { installSecureContext } from '../tls/secure-context.js';
+import { isSecure, SecureServer } from '../tls/secure-server.js';
+import { addProperty } from './added-properties.js';
+import { isOff } from './disabled.js';
+import { findImpediment } from './impediments.js';
+import { disposeNativeServer, getNativeServer } from './native-servers.js';
+import { replaceMethod } from './replace-method.js';
+import { listen } from './take-over.js';
+
+/** Marks a prototype whose servers are on the stack. */
+const kInstalled = Symbol('millrace.installed');
+/** Marks a prototype whose servers know URL prefixes. */
+const kPrefixes = Symbol('millrace.prefixes');
+
+type ServerMethod = (this: HttpServer, ...args: unknown[]) => unknown;
+
+/** Puts the stack under every server of this prototype, once; turned off, only what applications may ask it for. */
+export function installStack(prototype: object): void {
+  if (kInstalled in prototype) return;
+  Object.defineProperty(prototype, kInstalled, { value: true });
+  installProperties(prototype);
+  installPrefixes(prototype);
+  if (isOff) return;
+  installCacheDuration();
+  installHead();
+  installResponse();
+  installPipe();
+  installStoreHeader();
+  followListening(prototype);
+  followClosing(prototype);
+}
+
+/** Adds what applications may ask the stack for. */
+function installProperties(prototype: object): void {
+  installLimits(prototype, (server) => getNativeServer(server)?.configure());
+  Object.defineProperty(prototype, 'stats', {
+    value: function stats(this: http.Server) {
+      return getNativeServer(this)?.count() ?? null;
+    },
+    writable: true,
+    configurable: true,
+  });
+  const none = new ServerCache(() => -1);
+  addProperty(prototype, 'cache', (server: object) => getNativeServer(server)?.cache ?? none);
+}
+
+function followListening(prototype: object): void {
+  replaceMethod<ServerMethod>(
+    prototype,
+    '_listen2',
+    (nodes) =>
+      function (...args) {
+        if (kInstalled in this) listen(this, args, nodes);
+        else nodes.apply(this, args);
+      },
+  );
+}
+
+function followClosing(prototype: object): void {
+  replaceMethod<ServerMethod>(
+    prototype,
+    'close',
+    (close) =>
+      function (...args) {
+        cancelJoin(this);
+        const nativeServer = getNativeServer(this);
+        nativeServer?.openAccepted();
+        nativeServer?.unwatch();
+        return close.apply(this, args);
+      },
+  );
+  replaceMethod<ServerMethod>(
+    prototype,
+    '_emitCloseIfDrained',
+    (emitCloseIfDrained) =>
+      function (...args) {
+        const result = emitCloseIfDrained.apply(this, args);
+        if (!this._handle && this._connections === 0) disposeNativeServer(this);
+        return result;
+      },
+  );
+  replaceMethod<ServerMethod>(
+    prototype,
+    'closeAllConnections',
+    (closeAllConnections) =>
+      function (...args) {
+        closeAllConnections.apply(this, args);
+        getNativeServer(this)?.closeAll();
+      },
+  );
+  replaceMethod<ServerMethod>(
+    prototype,
+    'closeIdleConnections',
+    (closeIdleConnections) =>
+      function (...args) {
+        closeIdleConnections.apply(this, args);
+        getNativeServer(this)?.closeIdle();
+      },
+  );
+}
+
+/**
+ * Lets servers of this prototype listen to URL prefixes; turned off, they say why they cannot: Node's own code would take one for
+ * the path of a Unix socket.
+ */
+export function installPrefixes(prototype: object): void {
+  if (kPrefixes in prototype) return;
+  Object.defineProperty(prototype, kPrefixes, { value: true });
+  replaceMethod<ServerMethod>(
+    prototype,
+    'listen',
+    (nodes) =>
+      function (...args) {
+        if (!(kPrefixes in this)) return nodes.apply(this, args);
+        if (isJoining(this)) throw createAlreadyListeningError();
+        if (!isPrefix(args)) return nodes.apply(this, args);
+        listenToPrefix(this, args, isSecure(this), findImpediment(this));
+        return this;
+      },
+  );
+}
+
+/** Puts the stack under every `https.Server` of this prototype. */
+export function installSecureStack(prototype: object): void {
+  installStack(prototype);
+  if (isOff) return;
+  installSecureContext();
+  for (const name of ['setTicketKeys', 'setSecureContext', 'addContext']) {
+    replaceMethod<ServerMethod>(
+      prototype,
+      name,
+      (nodes) =>
+        function (...args) {
+          const result = nodes.apply(this, args);
+          const nativeServer = getNativeServer(this);
+          if (nativeServer instanceof SecureServer) nativeServer.forgetContexts();
+          return result;
+        },
+    );
+  }
+}

@@ -1,0 +1,10 @@
+// What one response's listener throws keeps no other response, and no connection.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { both, differences } from '../../../fixtures/stack/both.js';
+
+test('responses finish as with Node if a listener or a callback of another one throws', {
+  timeout: 60_000,
+}, async () => {
+  assert.equal(differences(await both('throwing.js')), '');
+});
