@@ -31,6 +31,9 @@ export const KINDS = {
       'stack/sharing/stopped',
       'stack/sharing/listen',
       'stack/sweeps/writing',
+      'stack/sweeps/identity',
+      'stack/sweeps/properties',
+      'stack/sweeps/documented',
     ].map((name) => integrationTest(name)),
   },
 };
