@@ -31,6 +31,7 @@ export const KINDS = {
       'stack/sharing/stopped',
       'stack/sharing/listen',
       'stack/sweeps/writing',
+      'stack/sweeps/time',
     ].map((name) => integrationTest(name)),
   },
 };
