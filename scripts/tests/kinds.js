@@ -32,6 +32,8 @@ export const KINDS = {
       'stack/sharing/listen',
       'stack/sweeps/writing',
       'stack/sweeps/time',
+      'stack/sweeps/replaced-methods',
+      'stack/sweeps/process-ends',
     ].map((name) => integrationTest(name)),
   },
 };
