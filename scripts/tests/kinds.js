@@ -34,6 +34,9 @@ export const KINDS = {
       'stack/sweeps/identity',
       'stack/sweeps/properties',
       'stack/sweeps/documented',
+      'stack/sweeps/time',
+      'stack/sweeps/replaced-methods',
+      'stack/sweeps/process-ends',
     ].map((name) => integrationTest(name)),
   },
 };
