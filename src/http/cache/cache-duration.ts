@@ -1,5 +1,5 @@
 import { describeValue } from '../../validation/shape.js';
-import type { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { addProperty, warnOfValue } from '../install/added-properties.js';
 import { nodeHttp } from '../install/node-http.js';
 import { native } from '../reactor/native.js';
@@ -9,7 +9,7 @@ const kFillRequest = Symbol('millrace.fillRequest');
 
 /** Which request on which connection a response answers that the cache waits for. */
 interface FillRequest {
-  socket: ServerSocket;
+  connection: Connection;
   request: number;
 }
 
@@ -19,8 +19,8 @@ interface TimedResponse {
 }
 
 /** Marks a response that the cache stores, if it may: its `cacheDuration` is passed on. */
-export function setFillRequest(response: object, socket: ServerSocket, request: number): void {
-  (response as TimedResponse)[kFillRequest] = { socket, request };
+export function setFillRequest(response: object, connection: Connection, request: number): void {
+  (response as TimedResponse)[kFillRequest] = { connection, request };
 }
 
 /**
@@ -51,8 +51,8 @@ function setDuration(response: TimedResponse, seconds: unknown): boolean {
   }
   response[kDuration] = seconds;
   const fill = response[kFillRequest];
-  if (fill && fill.socket.nativeId >= 0) {
-    native.stackCacheFor(fill.socket.nativeId, fill.request, seconds * 1000);
+  if (fill && fill.connection.id >= 0) {
+    native.stackCacheFor(fill.connection.id, fill.request, seconds * 1000);
   }
   return true;
 }

@@ -1,5 +1,5 @@
-import { sockets } from '../server/native-server.js';
-import type { ServerSocket } from './socket.js';
+import { connections } from '../server/native-server.js';
+import type { Connection } from './connection.js';
 
 /** What Node tells of all that keeps the process alive. */
 const active = process as unknown as {
@@ -22,20 +22,20 @@ export function listConnections(): void {
 }
 
 /** Connections that keep the process alive, without those for which there is a handle of Node's own. */
-function findConnections(): ServerSocket[] {
-  return sockets.filter(
-    (socket): socket is ServerSocket =>
-      socket !== null && socket.nativeHandle === null && socket.nativeServer.isReferenced(socket),
+function findConnections(): Connection[] {
+  return connections.filter(
+    (connection): connection is Connection =>
+      connection !== null && !connection.isStream && connection.isReferenced,
   );
 }
 
-function toResource(socket: ServerSocket): string {
-  return 'address' in socket.address() ? 'TCPSocketWrap' : 'PipeWrap';
+function toResource(connection: Connection): string {
+  return connection.local?.address === undefined ? 'PipeWrap' : 'TCPSocketWrap';
 }
 
 /** Returns the socket that Node has for a connection: that of 'connection', also over TLS. */
-function toOwner(socket: ServerSocket): object {
-  return (socket as { underlying?: object | null }).underlying ?? socket;
+function toOwner({ socket }: Connection): object {
+  return socket._parent ?? socket;
 }
 
 function replace(name: keyof typeof active, value: () => object[] | string[]): void {

@@ -1,6 +1,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { emit } from '../install/node-methods.js';
+import type { native } from '../reactor/native.js';
 
 /** The channel that tells of new connections. */
 export const connections = diagnostics.channel('net.server.socket');
@@ -11,29 +12,23 @@ export function announce(server: http.Server, socket: object): void {
   if (connections.hasSubscribers) connections.publish({ socket });
 }
 
-/** What 'drop' tells of. */
-interface Ends {
-  address(): { address?: string; port?: number; family?: string };
-  remoteAddress: string | undefined;
-  remotePort: number | undefined;
-  remoteFamily: string | undefined;
-}
-
 /** Tells of a connection that exceeds `maxConnections`, before it is closed. One of a Unix socket has no addresses. */
-export function announceDrop(server: http.Server, socket: Ends): void {
+export function announceDrop(
+  server: http.Server,
+  { local, remote }: ReturnType<typeof native.stackAddresses>,
+): void {
   if (server.emit === emit && server.listenerCount('drop') === 0) return;
-  const { address, port, family } = socket.address();
-  if (address === undefined) {
+  if (local?.address === undefined) {
     server.emit('drop');
     return;
   }
   server.emit('drop', {
     __proto__: null,
-    localAddress: address,
-    localPort: port,
-    localFamily: family,
-    remoteAddress: socket.remoteAddress,
-    remotePort: socket.remotePort,
-    remoteFamily: socket.remoteFamily,
+    localAddress: local.address,
+    localPort: local.port,
+    localFamily: local.family,
+    remoteAddress: remote?.address,
+    remotePort: remote?.port,
+    remoteFamily: remote?.family,
   } as never);
 }

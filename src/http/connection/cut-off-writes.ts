@@ -1,19 +1,19 @@
 import { constants } from 'node:os';
 import { MAJOR } from '../node-version.js';
-import type { ServerSocket } from './socket.js';
+import type { Connection } from './connection.js';
 import { destroyedError, systemError } from './socket-errors.js';
 
-/** As with Node, closing a connection ends what was in flight, and then what waited behind that. */
-export function endCutOff(socket: ServerSocket): void {
-  const { callbacks, inFlight } = socket;
-  socket.callbacks = null;
+/** As in Node, closing a connection ends the writes that the system has begun to take, and then what waited behind them. */
+export function endCutOff(connection: Connection, error: Error | null): void {
+  const { callbacks, partiallySentCallbacks } = connection;
+  connection.callbacks = null;
   if (callbacks !== null) {
     const canceled = MAJOR < 22 ? null : systemError('write', -constants.errno.ECANCELED);
-    for (const callback of callbacks.slice(0, inFlight)) callback(canceled);
-    const cause = socket.errored ?? canceled ?? destroyedError();
-    for (const callback of callbacks.slice(inFlight)) callback(cause);
+    for (const callback of callbacks.slice(0, partiallySentCallbacks)) callback(canceled);
+    const cause = error ?? canceled ?? destroyedError();
+    for (const callback of callbacks.slice(partiallySentCallbacks)) callback(cause);
   }
-  if (FINISHES_WHEN_CUT_OFF) socket.nativeServer.conclude(socket);
+  if (FINISHES_WHEN_CUT_OFF) connection.nativeServer.conclude(connection);
 }
 
 /** Before Node 24, a response finishes whatever became of its bytes. */

@@ -2,47 +2,52 @@ import type { AsyncResource } from 'node:async_hooks';
 import { drainTicks } from '../install/node-internals.js';
 import { native } from '../reactor/native.js';
 import { callBack } from '../request/contexts.js';
+import type { Connection } from './connection.js';
 import { endCutOff } from './cut-off-writes.js';
 import { closingHandle } from './handle.js';
-import type { ServerSocket } from './socket.js';
 
-/** Destroyed sockets that have not emitted 'close'. */
-let closing: ServerSocket[] = [];
+/** Destroyed connections whose socket has not emitted 'close'. */
+let closing: Connection[] = [];
 
 /**
- * Emits 'close' of a socket at the same time as Node: when the loop closes handles, after all callbacks of `setImmediate` of
- * this turn.
+ * Emits 'close' of a socket without a stream at the same time as Node: when the loop closes handles, after all callbacks
+ * of `setImmediate` of this turn.
  */
-export function closeLater(socket: ServerSocket): void {
+export function closeLater(connection: Connection): void {
   if (closing.length === 0) closingHandle().close(closeAll);
-  closing.push(socket);
+  closing.push(connection);
 }
 
 function closeAll(): void {
-  const sockets = closing;
+  const connections = closing;
   closing = [];
-  for (const socket of sockets) {
-    if (socket.isCutOff)
-      callAtClose(endCutOff, socket, socket.writeContext ?? socket.nativeContext);
-    callAtClose(close, socket, socket.nativeContext);
-    socket.endContexts();
+  for (const connection of connections) {
+    if (connection.isCutOff) {
+      callAtClose(cutOff, connection, connection.writeContext ?? connection.nativeContext);
+    }
+    callAtClose(close, connection, connection.nativeContext);
+    connection.endContexts();
   }
 }
 
 function callAtClose(
-  action: (socket: ServerSocket) => void,
-  socket: ServerSocket,
+  action: (connection: Connection) => void,
+  connection: Connection,
   context: AsyncResource,
 ): void {
   try {
-    callBack(context, action, socket);
+    callBack(context, action, connection);
     drainTicks();
   } catch (error) {
     native.stackFatal(error);
   }
 }
 
-function close(socket: ServerSocket): void {
-  socket.isCloseEmitted = true;
-  socket.nativeServer.onClose(socket);
+function cutOff(connection: Connection): void {
+  endCutOff(connection, null);
+}
+
+function close(connection: Connection): void {
+  connection.isCloseEmitted = true;
+  connection.nativeServer.onClose(connection);
 }

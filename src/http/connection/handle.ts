@@ -4,30 +4,13 @@ import net from 'node:net';
 export interface Handle {
   readonly fd: number;
   reading: boolean;
+  open(fd: number): number;
+  readStart(): number;
+  readStop(): number;
   close(callback?: () => void): void;
   ref(): void;
   unref(): void;
   [key: symbol]: unknown;
-}
-
-/** A handle of Node's own on a connection's descriptor, which it closes; it reads nothing until somebody starts it. */
-export function socketHandle(fd: number, owner: { bytesRead: number; bytesWritten: number }) {
-  const options = { fd, manualStart: true };
-  const holder = new net.Socket(options) as unknown as { _handle: Handle | null };
-  const handle = holder._handle as Handle;
-  holder._handle = null;
-  handOn(handle, owner);
-  count(handle, 'bytesRead', () => owner.bytesRead);
-  count(handle, 'bytesWritten', () => owner.bytesWritten);
-  return handle;
-}
-
-/** Sets the owner of a handle. */
-function handOn(handle: Handle, owner: object): void {
-  const key = Object.getOwnPropertySymbols(handle).find(
-    ({ description }) => description === 'owner_symbol',
-  );
-  if (key) handle[key] = owner;
 }
 
 /** Makes the byte counters of a handle continue from these values. */
@@ -68,18 +51,31 @@ export const createHandle = (
   }
 )._createServerHandle;
 
-let HandleClass: new (type: number) => Handle;
+export type HandleClass = { new (type: number): Handle; readonly prototype: Handle };
+let tcp: HandleClass | undefined;
+let pipe: HandleClass | undefined;
 
 /**
- * Keeps the class of a handle on a descriptor, for `closingHandle`. The handle of a listening worker of a cluster is not of it:
- * where the primary distributes the connections, it is a plain object.
+ * Keeps the class of a handle on a descriptor. The handle of a listening worker of a cluster is of none: where the primary
+ * distributes the connections, it is a plain object.
  */
 export function learnFrom(handle: object): void {
-  HandleClass = handle.constructor as typeof HandleClass;
+  if (handle.constructor.name === 'Pipe') pipe = handle.constructor as HandleClass;
+  else tcp = handle.constructor as HandleClass;
+}
+
+/** The class of handles on the descriptors of TCP connections, or of those of Unix sockets. */
+export function getHandleClass(isUnix: boolean): HandleClass {
+  return ((isUnix ? pipe : tcp) ?? tcp ?? pipe) as HandleClass;
 }
 
 /** A handle without a descriptor: there is nothing to do with it but to close it. */
 export function closingHandle(): Handle {
+  return createClosedHandle(getHandleClass(false));
+}
+
+/** Creates a handle without a descriptor. */
+export function createClosedHandle(HandleClass: HandleClass): Handle {
   return new HandleClass(SOCKET);
 }
 

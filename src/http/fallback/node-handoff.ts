@@ -1,17 +1,19 @@
-import { closeSync } from 'node:fs';
 import type http from 'node:http';
 import net from 'node:net';
 import { watchOutcome } from '../cache/invalidation.js';
+import type { Connection } from '../connection/connection.js';
+import { openAsNodes } from '../connection/connection-handle.js';
 import { countFrom, type Handle } from '../connection/handle.js';
-import { ServerSocket } from '../connection/socket.js';
+import { becomeStream } from '../connection/stream-socket.js';
 import { nodeHttp } from '../install/node-http.js';
+import { type HttpSocket, kTimeout, nodeConnection } from '../install/node-internals.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
-import { abandon, abortIncoming } from '../request/exchange.js';
+import { abandon, abortIncoming, resetTimeout } from '../request/exchange.js';
 import { flushAll } from '../response/output-buffer.js';
 import type { HttpServer, NativeServer } from '../server/native-server.js';
 import { MISDIRECTED, owns } from '../sharing/ownership.js';
-import { attachParser, type Carried, carry, restore } from './carried-state.js';
+import { restoreListeners, streamEnd } from './node-listeners.js';
 import { inPackets } from './node-parser.js';
 
 /** Bytes that start a request; `packet` is the last read, which ends with them. */
@@ -21,125 +23,138 @@ export interface Bytes {
 }
 
 /**
- * Hands a connection to Node's own code. The socket object itself becomes an ordinary `net.Socket` on the same
- * descriptor. Node's parser first receives what the reactor has read: `bytes`; without them `injected`, which the
- * application pushed into the socket, and the bytes for which no event was emitted.
+ * Hands a connection to Node's own code: the socket, which becomes a stream, gets the descriptor. Node's parser first receives what
+ * the reactor has read: `bytes`; without them `injected`, which the application pushed into the socket, and the bytes for
+ * which no event was emitted.
  *
  * @param reason one of those in docs/reference/stack.md, "Reasons of fallbacks"
  */
 export function fallBackToNode(
   nativeServer: NativeServer,
-  socket: ServerSocket,
+  connection: Connection,
   bytes: Bytes | null,
   reason: string,
   injected: Buffer = NOTHING,
 ): void {
-  if (!hasAllLeft(nativeServer, socket)) {
-    socket.afterWrite(() => fallBackToNode(nativeServer, socket, bytes, reason, injected));
+  if (!flushAndCheck(connection)) {
+    connection.afterWrite(() => fallBackToNode(nativeServer, connection, bytes, reason, injected));
     return;
   }
   // Bytes without a request: Node would read them later.
-  const from = unreadOffset(socket.nativeId);
+  const from = unreadOffset(connection.id);
   if (from === null) return;
-  const later = from >= 0 || (bytes === null && socket.requestIndex === 0);
-  const carried = carry(nativeServer, socket, bytes !== null);
-  socket.nativeContext.runInAsyncScope(() => {
-    const [ordinary, rest] = release(nativeServer, socket, from, reason, carried);
+  const later = from >= 0 || (bytes === null && connection.requestIndex === 0);
+  const { isPaused } = connection;
+  connection.nativeContext.runInAsyncScope(() => {
+    const socket = becomeStream(connection);
+    if (connection.isKeepAliveTimeout || (bytes !== null && socket.timeout)) {
+      resetTimeout(connection);
+    }
+    const rest = giveDescriptor(connection, from, reason);
     const unread = bytes?.bytes ?? Buffer.concat([injected, rest]);
-    attachParser(
-      socket,
-      ordinary,
-      countingFrom(nativeServer.server, socket.requestsCount),
-      carried,
-    );
-    // The server itself, not the one of `countingFrom`.
-    ordinary.server = nativeServer.server;
-    countRequests(nativeServer, ordinary);
-    abortWithin(socket, ordinary, reason);
+    attachParser(connection, countingFrom(nativeServer.server, connection.requestsCount));
+    countRequests(nativeServer, socket);
+    abortWithin(connection, reason);
+    startReading(socket, isPaused);
     if (unread.length === 0) return;
     // An application that wants the bytes is about to listen for them. Bytes that Node would have parsed by now go to
     // the parser only, even if an earlier request has paused the socket.
-    if (carried.paused && bytes === null) ordinary.push(unread);
-    else if (later) process.nextTick(deliver, ordinary, [unread]);
+    if (isPaused && bytes === null) socket.push(unread);
+    else if (later) process.nextTick(deliver, socket, [unread]);
     else {
       const parts = inPackets(unread, bytes?.packet);
-      nativeServer.inParser(socket, leavesHttp(reason, unread), () => deliver(ordinary, parts));
+      nativeServer.inParser(connection, leavesHttp(reason, unread), () => deliver(socket, parts));
     }
   });
-  endContexts(socket);
-}
-
-/** Ends the contexts of a socket that is an ordinary one by now. */
-function endContexts(socket: ServerSocket): void {
-  ServerSocket.prototype.endContexts.call(socket);
+  connection.endContexts();
 }
 
 /**
  * Hands over a connection of an application that has removed Node's own listener for 'connection': nothing reads it
  * yet.
  */
-export function fallBackUnread(nativeServer: NativeServer, socket: ServerSocket): void {
-  const from = unreadOffset(socket.nativeId);
+export function fallBackUnread(connection: Connection): void {
+  const from = unreadOffset(connection.id);
   if (from === null) return;
-  const carried = carry(nativeServer, socket, false);
-  socket.nativeContext.runInAsyncScope(() => {
-    const [ordinary, rest] = release(nativeServer, socket, from, 'connection wanted', carried);
-    restore(ordinary, carried.own, carried.timeout);
-    if (rest.length > 0) ordinary.unshift(rest);
+  connection.nativeContext.runInAsyncScope(() => {
+    const socket = becomeStream(connection);
+    for (const name of OWN) Reflect.deleteProperty(socket, name);
+    socket._events = Object.assign(Object.create(null), { end: streamEnd }) as never;
+    socket._eventsCount = 1;
+    (socket as unknown as { _readableState: { flowing: null } })._readableState.flowing = null;
+    const rest = giveDescriptor(connection, from, 'connection wanted');
+    startReading(socket, false);
+    if (rest.length > 0) socket.unshift(rest);
   });
-  endContexts(socket);
+  connection.endContexts();
 }
 
+/** What Node's listener for 'connection' sets. */
+const OWN = ['on', 'addListener', 'prependListener', 'setEncoding', 'parser', '_paused'];
+
 /** Flushes what was written; returns whether all of it has been sent. */
-function hasAllLeft(nativeServer: NativeServer, socket: ServerSocket): boolean {
+function flushAndCheck(connection: Connection): boolean {
   flushAll();
-  if (nativeServer.caches) socket.countQueued();
-  return socket.queued === 0;
+  if (connection.nativeServer.caches) connection.countQueued();
+  return connection.queued === 0;
 }
 
 /**
- * Makes the socket an ordinary one. Returns it with the bytes that were read and not parsed: those from `from` on in
+ * Gives the stream of a connection the descriptor. Returns the bytes that were read and not parsed: those from `from` on in
  * the input memory.
  */
-function release(
-  nativeServer: NativeServer,
-  socket: ServerSocket,
-  from: number,
-  reason: string,
-  carried: Carried,
-): [OrdinarySocket, Buffer] {
-  const { server, nativeHandle: handle } = socket;
-  const { fd, told: deliveredEnd, bytes: kept, read } = native.stackRelease(socket.nativeId);
+function giveDescriptor(connection: Connection, from: number, reason: string): Buffer {
+  const { nativeServer, socket, bytesWritten } = connection;
+  const handle = socket._handle as Handle;
+  const { fd, told: deliveredEnd, bytes: kept, read } = native.stackRelease(connection.id);
   const ahead = from < 0 ? NOTHING : input.subarray(from, deliveredEnd);
   const rest = Buffer.concat([ahead, kept]);
-  nativeServer.forget(socket);
+  const { isReferenced } = connection;
+  nativeServer.forget(connection);
   nativeServer.countFallback(reason);
-  const { noDelay, keepAlive, keepAliveInitialDelay } = nativeServer.server;
-  // Node keeps seconds.
-  const ofServer = { on: keepAlive, delayMs: keepAliveInitialDelay * 1000 };
-  const { on, delayMs } = socket.keepAlive ?? ofServer;
-  const options = {
-    ...{ allowHalfOpen: true, readable: true, writable: true, pauseOnCreate: carried.paused },
-    // The current values, so that the constructor changes nothing.
-    noDelay: socket.noDelay ?? noDelay,
-    ...{ keepAlive: on, keepAliveInitialDelay: delayMs },
-  };
-  for (const key of REPLACED) delete (socket as unknown as Record<string, unknown>)[key];
+  connection.isFallback = true;
+  openAsNodes(handle, fd);
+  if (!isReferenced) handle.unref();
+  countFrom(handle, read, bytesWritten);
   Object.setPrototypeOf(socket, net.Socket.prototype);
-  const ordinary = socket as unknown as OrdinarySocket;
-  const construct = net.Socket as unknown as (this: net.Socket, options: object) => void;
-  if (handle !== null) {
-    handle.reading = false;
-    closeSync(fd);
-    construct.call(ordinary, { ...options, handle });
-  } else {
-    construct.call(ordinary, { ...options, fd });
+  return rest;
+}
+
+/** Starts the reading of a handle that has got a descriptor. */
+export function startReading(socket: HttpSocket, isPaused: boolean): void {
+  const handle = socket._handle as Handle | null;
+  if (handle === null) return;
+  handle.reading = !isPaused;
+  if (!isPaused) handle.readStart();
+}
+
+/** Gives the stream of a connection to Node's parser, with its listeners and the timer that runs. */
+export function attachParser(connection: Connection, server: HttpServer): void {
+  const { socket } = connection;
+  const { _events: before, timeout } = socket;
+  const timer = socket[kTimeout];
+  socket[kTimeout] = null;
+  for (const name of OWN) Reflect.deleteProperty(socket, name);
+  socket._events = Object.assign(Object.create(null), { end: streamEnd }) as never;
+  socket._eventsCount = 1;
+  connection.inContext(() => nodeConnection.call(server, socket as never));
+  // The server itself, not the one of `countingFrom`.
+  socket.server = connection.nativeServer.server;
+  restoreListeners(connection, before);
+  // One that Node has started is none of the application's.
+  if (socket.timeout) socket.setTimeout(0);
+  Object.assign(socket, { [kTimeout]: timer, timeout });
+  for (const event of ['data', 'readable']) {
+    if (socket._events[event] !== connection.nodeListeners?.[event]) listenAgain(socket, event);
   }
-  if (carried.peer) ordinary._peername = carried.peer;
-  countFrom(ordinary._handle, read, carried.bytesWritten);
-  ordinary._server = ordinary.server = server;
-  if (!carried.referenced) ordinary.unref();
-  return [ordinary, rest];
+}
+
+/** As if a listener for bytes had been added when the connection was Node's already. */
+function listenAgain(socket: HttpSocket, event: string): void {
+  if (socket.listenerCount(event) === 0) return;
+  const listener = () => {};
+  socket.on(event, listener);
+  socket.removeListener(event, listener);
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -148,10 +163,10 @@ const NOTHING = Buffer.alloc(0);
  * Aborts the requests that are unanswered at the fallback when the connection closes. After an upgrade, Node no longer
  * tracks them.
  */
-export function abortWithin(socket: ServerSocket, ordinary: net.Socket, reason: string): void {
-  if (socket.incoming.length === 0) return;
-  if (reason === UPGRADE) abandon(socket);
-  else ordinary.once('close', () => abortIncoming(socket));
+export function abortWithin(connection: Connection, reason: string): void {
+  if (connection.incoming.length === 0) return;
+  if (reason === UPGRADE) abandon(connection);
+  else connection.socket.once('close', () => abortIncoming(connection));
 }
 
 export const UPGRADE = 'upgrade';
@@ -172,8 +187,8 @@ interface Parser {
 
 type ParseError = Error & { bytesParsed: number };
 
-export function deliver(socket: net.Socket, parts: Buffer[]): void {
-  const { parser } = socket as { parser?: Parser | null };
+export function deliver(socket: HttpSocket, parts: Buffer[]): void {
+  const parser = socket.parser as Parser | null;
   let failure: ParseError | null = null;
   if (parser) {
     const { execute } = parser;
@@ -189,14 +204,14 @@ export function deliver(socket: net.Socket, parts: Buffer[]): void {
     // Node keeps parsers for other connections.
     if (parser) delete (parser as Partial<Parser>).execute;
   }
-  if (failure) repeatPlace(socket as { parser?: Parser | null }, failure);
+  if (failure) repeatPlace(socket.parser as Parser | null, failure);
 }
 
 /**
  * Keeps the `bytesParsed` of a parser's error, which the parser reports again for all later bytes: Node computes it
  * from the memory that it reads into, and these parts were not in it.
  */
-function repeatPlace({ parser }: { parser?: Parser | null }, { bytesParsed }: ParseError): void {
+function repeatPlace(parser: Parser | null, { bytesParsed }: ParseError): void {
   const index = parser?.constructor.kOnExecute;
   if (!parser || index === undefined) return;
   const callback = parser[index];
@@ -239,26 +254,16 @@ interface Parser {
     | null;
 }
 
-interface OrdinarySocket extends net.Socket {
-  _handle: Handle;
-  /** Kept after the handle is closed. */
-  _peername?: object;
-  _server: net.Server;
-  server: net.Server;
-  parser: Parser | null;
-  _httpMessage?: object | null;
-}
-
 /** Counts the requests that Node's parser finds on this socket, and rejects those that another process owns. */
-export function countRequests(nativeServer: NativeServer, socket: net.Socket): void {
-  const { parser } = socket as OrdinarySocket;
+export function countRequests(nativeServer: NativeServer, socket: HttpSocket): void {
+  const parser = socket.parser as Parser | null;
   const onIncoming = parser?.onIncoming;
   if (!parser || !onIncoming) return;
   let isOver = false;
   parser.onIncoming = (request, keepAlive) => {
     if (isOver || (nativeServer.isShared && !owns(nativeServer.id, request))) {
       isOver = true;
-      misdirected(socket as OrdinarySocket);
+      misdirected(socket);
       request.upgrade = false;
       return STOP;
     }
@@ -272,15 +277,9 @@ export function countRequests(nativeServer: NativeServer, socket: net.Socket): v
 const STOP = 2;
 
 /** Ends a connection whose request another process owns: it cannot move any more, so its client has to open another. */
-function misdirected(socket: OrdinarySocket): void {
+function misdirected(socket: HttpSocket): void {
   if (socket.writableEnded) return;
   // While a response is in progress, the client would take this one for it.
   if (socket._httpMessage) socket.destroy();
   else socket.end(MISDIRECTED, () => socket.destroy());
 }
-
-/** Properties of a native socket that an ordinary one reads from its streams and its handle. */
-const REPLACED = [
-  ...['readableEnded', 'writableEnded', 'writableFinished', 'sent'],
-  ...['timeout', '_paused', '_hadError', '_parent'],
-];

@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { Duplex } from 'node:stream';
-import type { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../install/node-http.js';
 import { drainTicks, nodeConnection, type ServerInternals } from '../install/node-internals.js';
 import { emit } from '../install/node-methods.js';
@@ -78,7 +78,7 @@ export class NodeParserBody {
   /** The end of the stream is an error. */
   readonly expectsMore = true;
   readonly #duplex: Duplex;
-  readonly #socket: ServerSocket;
+  readonly #connection: Connection;
   #request: http.IncomingMessage | null = null;
   #bytes: Buffer = Buffer.alloc(0);
   #packet: Buffer = this.#bytes;
@@ -89,8 +89,8 @@ export class NodeParserBody {
   #trailers = 0;
 
   /** `prelude` leads the parser to where the reactor's stands. */
-  constructor(server: AnyServer, socket: ServerSocket, prelude: string) {
-    this.#socket = socket;
+  constructor(server: AnyServer, connection: Connection, prelude: string) {
+    this.#connection = connection;
     let skipped = prelude.startsWith('1') ? 1 : 0;
     this.#duplex = createParserConnection(
       server,
@@ -98,9 +98,9 @@ export class NodeParserBody {
         const bytesParsed = this.#taken + (error.bytesParsed ?? 0);
         Object.assign(error, { bytesParsed });
         try {
-          this.#tick(socket);
+          this.#tick(connection);
         } finally {
-          socket.nativeServer.onError(socket, inPacket(error, this.#bytes, this.#packet));
+          connection.nativeServer.onError(connection, inPacket(error, this.#bytes, this.#packet));
         }
       },
       (inner) => {
@@ -109,12 +109,13 @@ export class NodeParserBody {
           this.#began = true;
           const rest = chunk.subarray(skipped);
           skipped = Math.max(0, skipped - chunk.length);
-          if (rest.length > 0 && socket.receiving?.push(rest) === false) socket.pause();
+          if (rest.length > 0 && connection.receiving?.push(rest) === false)
+            connection.socket.pause();
         });
         inner.on('end', () => {
           this.#duplex.destroy();
-          const request = socket.receiving;
-          socket.receiving = null;
+          const request = connection.receiving;
+          connection.receiving = null;
           if (request === null) return;
           request.complete = true;
           const { rawTrailers } = inner;
@@ -129,7 +130,7 @@ export class NodeParserBody {
 
   /** Reads on; gives how many of these bytes are the body's if it ends in them. A body ends with a line. */
   take(bytes: Buffer, packet: Buffer): number | null {
-    const socket = this.#socket;
+    const connection = this.#connection;
     this.#bytes = bytes;
     this.#packet = packet;
     for (this.#taken = 0; this.#taken < bytes.length; ) {
@@ -138,14 +139,14 @@ export class NodeParserBody {
       this.#duplex.emit('data', bytes.subarray(this.#taken, end));
       this.#taken = end;
       if (this.#request?.complete) return end;
-      this.#tick(socket);
-      if (socket.destroyed) return null;
+      this.#tick(connection);
+      if (connection.destroyed) return null;
     }
     return null;
   }
 
   /** With Node, ticks come behind each part of a body, and behind each part of many trailers. */
-  #tick(socket: ServerSocket): void {
+  #tick(connection: Connection): void {
     const { parser } = this.#duplex as Duplex & { parser?: { _headers?: string[] } | null };
     const trailers = parser?._headers?.length ?? 0;
     // It flows from the first tick on.
@@ -153,7 +154,7 @@ export class NodeParserBody {
     this.#began = false;
     this.#trailers = trailers;
     drainTicks();
-    socket.nativeServer.concludeEnded(socket);
+    connection.nativeServer.concludeEnded(connection);
   }
 
   /** The connection is gone: Node's parser is kept by Node until its own connection closes. */

@@ -1,12 +1,10 @@
 import type http from 'node:http';
 import type net from 'node:net';
-import { ServerSocket } from '../connection/socket.js';
 import { countRequests } from '../fallback/node-handoff.js';
 import { type HttpServer, NativeServer } from '../server/native-server.js';
 import { keepForStats, settleStats } from '../server/stats-file.js';
 import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
-import { SecureSocket, Underlying } from '../tls/secure-socket.js';
-import { nodeConnection } from './node-internals.js';
+import { type HttpSocket, kConnection, nodeConnection } from './node-internals.js';
 
 /** The native sides of servers that listen natively, or have. */
 const nativeServers = new WeakMap<object, NativeServer>();
@@ -56,17 +54,18 @@ function actAs<F extends object>(nodes: object, replacement: F): F {
 
 /** Replaces Node's own listener: this server's native connections need nothing, others go the usual way. */
 function onConnection(this: http.Server, socket: net.Socket): void {
-  if (socket instanceof ServerSocket || socket instanceof SecureSocket) {
-    if (socket.nativeServer.server === this) {
-      socket.enterContext();
+  const connection = (socket as unknown as Partial<HttpSocket>)[kConnection];
+  if (connection !== undefined && !connection.isFallback) {
+    if (connection.nativeServer.server === this) {
+      connection.enterContext();
       return;
     }
     // Another server's: it has two from now on.
-    socket.nativeServer.wantsBytes(socket);
+    connection.nativeServer.wantsBytes(connection);
   }
   nodeConnection.call(this, socket);
   const nativeServer = nativeServers.get(this);
-  if (nativeServer && isSecure(nativeServer.server)) countRequests(nativeServer, socket);
+  if (nativeServer?.isSecure) countRequests(nativeServer, socket as unknown as HttpSocket);
 }
 
 /** As `onConnection`. `listeners()` lists it: Node's own function cannot serve a connection after a native handshake. */
@@ -74,6 +73,7 @@ function onSecureConnection(this: http.Server, socket: net.Socket): void {
   onConnection.call(this, socket);
 }
 
+/** Replaces Node's own listener, which puts TLS over a socket: that of a native connection has it. */
 function onTlsConnection(this: http.Server, socket: net.Socket): void {
-  if (!(socket instanceof Underlying)) getNodeTlsConnection().call(this, socket);
+  if (!(kConnection in socket)) getNodeTlsConnection().call(this, socket);
 }

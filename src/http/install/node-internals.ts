@@ -1,6 +1,7 @@
 import type http from 'node:http';
-import type { Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from './node-http.js';
 
 /**
@@ -58,14 +59,44 @@ export interface IncomingInternals {
 
 export type Incoming = Omit<http.IncomingMessage, keyof IncomingInternals> & IncomingInternals;
 
+/** A listener of Node's own. */
+export type Listener = (this: unknown, ...args: never[]) => void;
+export type SocketEvents = Record<string | symbol, Listener | Listener[] | undefined>;
+
+/** What Node keeps on the sockets of a server. */
+export interface SocketInternals {
+  _events: SocketEvents;
+  _eventsCount: number;
+  _handle: object | null;
+  _httpMessage: Outgoing | null;
+  _parent: object | null;
+  _paused: boolean;
+  _server: net.Server | null;
+  server: net.Server;
+  /** Kept after the handle is closed. */
+  _peername?: object;
+  parser: object | null;
+  timeout: number | undefined;
+  emit(event: string | symbol, ...args: unknown[]): boolean;
+  _unrefTimer(): void;
+  _onTimeout(): void;
+  [kConnection]: Connection;
+  [key: symbol]: unknown;
+}
+
+/** A socket of a server's connection. */
+export type HttpSocket = Omit<net.Socket, keyof SocketInternals> & SocketInternals;
+
 export interface ServerInternals {
   _events: Record<string, unknown>;
   _handle: object | null;
+  _pipeName?: string;
   _connections: number;
   _unref: boolean;
   _emitCloseIfDrained(): void;
   _listen2(...args: unknown[]): void;
   joinDuplicateHeaders?: boolean;
+  allowHalfOpen: boolean;
   httpAllowHalfOpen: boolean;
   requireHostHeader: boolean;
   rejectNonStandardBodyWrites: boolean;
@@ -134,5 +165,14 @@ export const kEndCallbacks = outgoingKey('kEndCallbacks');
 export const kOutHeaders = outgoingKey('kOutHeaders');
 /** Header fields that are never repeated. */
 export const kUniqueHeaders: symbol = outgoingModule.kUniqueHeaders ?? Symbol('kUniqueHeaders');
-/** The native connection of a response. */
-export const kConnection = Symbol('millrace.connection');
+/** The native connection of a socket or a response. */
+export const kConnection: unique symbol = Symbol('millrace.connection');
+
+const socketProbe = new net.Socket();
+function socketKey(description: string): symbol {
+  return internalKey(socketProbe, description) ?? Symbol(description);
+}
+/** The timer of `setTimeout`. */
+export const kTimeout = socketKey('timeout');
+/** The bytes that waited to be sent when this was looked at last. */
+export const kLastWriteQueueSize = socketKey('lastWriteQueueSize');

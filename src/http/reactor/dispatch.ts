@@ -1,16 +1,16 @@
 import { constants } from 'node:os';
 import timers from 'node:timers';
 import { listConnections } from '../connection/active-handles.js';
-import type { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { systemError } from '../connection/socket-errors.js';
 import { drainTicks } from '../install/node-internals.js';
 import { beforeProcessEnds } from '../install/process-end.js';
 import { callBack } from '../request/contexts.js';
-import { complete } from '../request/exchange.js';
+import { complete, receive } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
 import { copyPart, parseTrailers } from '../request/request-head.js';
 import {
-  collected,
+  appendedBytes,
   flush,
   flushAll,
   pending,
@@ -18,7 +18,7 @@ import {
   setInTurn,
   settle,
 } from '../response/output-buffer.js';
-import { servers, sockets } from '../server/native-server.js';
+import { connections, servers } from '../server/native-server.js';
 import { takeSecure } from '../tls/secure-server.js';
 import { fixDate } from './date.js';
 import { batch } from './event-batch.js';
@@ -105,10 +105,10 @@ function onBatch(count: number): void {
 function onThrown(thrown: unknown, at: number): void {
   let error = thrown;
   const isOfBody = events[at] === BODY || events[at] === BODY_READABLE;
-  const socket = isOfBody ? sockets[events[at + 1] as number] : null;
+  const connection = isOfBody ? connections[events[at + 1] as number] : null;
   for (;;) {
     native.stackFatal(error);
-    if (socket) failParsing(socket, 'rest');
+    if (connection) failParsing(connection, 'rest');
     try {
       drainTicks();
       settleAll();
@@ -136,17 +136,18 @@ function isSamePacket(at: number): boolean {
 function isPipelined(at: number): boolean {
   const id = events[at + 1] as number;
   if (events[at + EVENT_LENGTH + 1] !== id) return false;
-  const socket = sockets[id];
-  if (!socket || collected(socket) > MAX_COLLECTED || socket.queued > MAX_QUEUED) return false;
+  const connection = connections[id];
+  if (!connection || appendedBytes(connection) > MAX_COLLECTED || connection.queued > MAX_QUEUED)
+    return false;
   const next = events[at + EVENT_LENGTH];
   if (next === BODY || next === END) {
-    socket.nativeServer.concludeEnded(socket);
+    connection.nativeServer.concludeEnded(connection);
     return true;
   }
-  if (next !== REQUEST || !socket.finishing || socket.callbacks) return false;
+  if (next !== REQUEST || !connection.finishing || connection.callbacks) return false;
   // After the last response of a connection nothing is dispatched.
-  if (socket.finishing._last) return false;
-  socket.nativeServer.conclude(socket);
+  if (connection.finishing._last) return false;
+  connection.nativeServer.conclude(connection);
   return true;
 }
 
@@ -164,9 +165,9 @@ function settleAll(): void {
 function take(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
     const nativeServer = servers[events[at + 2] as number];
-    const socket = nativeServer?.open(id);
+    const connection = nativeServer?.open(id);
     if (!nativeServer) native.stackClose(id, true);
-    else if (socket) nativeServer.connected(socket);
+    else if (connection) nativeServer.connected(connection);
     return;
   }
   if (kind === NONE) return;
@@ -180,48 +181,51 @@ function take(kind: number, id: number, at: number): void {
   }
   const a = events[at + 2] as number;
   const b = events[at + 3] as number;
-  const socket = sockets[id];
-  if (!socket) {
+  const connection = connections[id];
+  if (!connection) {
     takeRest(kind, at, a, b);
     return;
   }
+  if (connection.isLastSent && isOfNextRequest(connection, kind)) return;
   switch (kind) {
     case REQUEST: {
       receivingAt = at;
-      receiver = socket;
+      receiver = connection;
       packetLeft = PART_BYTES - b;
       const head = input.latin1Slice(a, a + b);
       const flags = events[at + 4] as number;
       const url = copyPart(head, events[at + 5] as number, events[at + 6] as number);
-      socket.run(head, METHODS[events[at + 7] as number] as string, url, flags);
+      const method = METHODS[events[at + 7] as number] as string;
+      connection.inContext(receive, connection, head, method, url, flags);
       break;
     }
     case BODY:
       packetLeft = (isNextOfReceiver(at) ? packetLeft : PART_BYTES) - b;
       receivingAt = at;
-      receiver = socket;
-      if (!callBack(socket.requestsContext, onBody, socket, a, b)) failParsing(socket, 'rest');
+      receiver = connection;
+      if (!callBack(connection.requestsContext, onBody, connection, a, b))
+        failParsing(connection, 'rest');
       break;
     case BODY_READABLE:
-      if (!callBack(socket.requestsContext, onBodyReadable, socket, at))
-        failParsing(socket, 'rest');
+      if (!callBack(connection.requestsContext, onBodyReadable, connection, at))
+        failParsing(connection, 'rest');
       break;
     case END:
-      callBack(socket.requestsContext, onEnd, socket, a, b);
+      callBack(connection.requestsContext, onEnd, connection, a, b);
       break;
     case EOF:
       // With Node, an end that has come with a request is reported in the turn after it, so that who answers by `setImmediate`
       // still can; with TLS in the same.
-      if (socket._httpMessage && events[at - EVENT_LENGTH + 1] === id && !('encrypted' in socket)) {
-        setImmediate(takeEnd, socket, a);
-      } else callBack(socket.nativeContext, takeState, socket, kind, a);
+      if (isBehindRequest(connection, at)) {
+        setImmediate(takeEnd, connection, a);
+      } else callBack(connection.nativeContext, takeState, connection, kind, a);
       break;
     case DRAINED:
-      callBack(socket.writeContext ?? socket.nativeContext, takeState, socket, kind, a);
+      callBack(connection.writeContext ?? connection.nativeContext, takeState, connection, kind, a);
       break;
     case CLOSED:
     case IDLE:
-      callBack(socket.nativeContext, takeState, socket, kind, a);
+      callBack(connection.nativeContext, takeState, connection, kind, a);
       break;
     case NEEDS_NODE_PARSER: {
       const reason = events[at + 4] as number;
@@ -229,28 +233,42 @@ function take(kind: number, id: number, at: number): void {
       const first = Math.min(a, start);
       const all = Buffer.from(input.subarray(first, a + b));
       const [bytes, packet] = [all.subarray(a - first), all.subarray(start - first)];
-      const context = socket.requestsContext;
+      const context = connection.requestsContext;
       const prelude = events[at + 5] as number;
-      const isDone = callBack(context, onUnparsed, socket, bytes, packet, reason, prelude);
-      if (!isDone && socket.foreign?.expectsMore) failParsing(socket, 'rest');
+      const isDone = callBack(context, onUnparsed, connection, bytes, packet, reason, prelude);
+      if (!isDone && connection.fallbackParser?.expectsMore) failParsing(connection, 'rest');
       break;
     }
     case RAW: {
       const bytes = Buffer.from(input.subarray(a, a + b));
-      const isDone = callBack(socket.requestsContext, onRaw, socket, bytes);
-      if (!isDone && socket.foreign?.expectsMore) failParsing(socket, 'rest');
+      const isDone = callBack(connection.requestsContext, onRaw, connection, bytes);
+      if (!isDone && connection.fallbackParser?.expectsMore) failParsing(connection, 'rest');
       break;
     }
     case ANSWERED:
-      socket.destroySoon();
+      connection.socket.destroySoon();
       break;
     default:
-      takeSecure(socket, kind, events.subarray(at + 2, at + EVENT_LENGTH));
+      takeSecure(connection, kind, events.subarray(at + 2, at + EVENT_LENGTH));
   }
 }
 
+/** Whether an event is of a request behind the last one that is answered. */
+function isOfNextRequest(connection: Connection, kind: number): boolean {
+  return kind === REQUEST || (kind === NEEDS_NODE_PARSER && connection.receiving === null);
+}
+
+/** Whether the end has come with a request of plain HTTP that is unanswered. */
+function isBehindRequest(connection: Connection, at: number): boolean {
+  return (
+    Boolean(connection.socket._httpMessage) &&
+    events[at - EVENT_LENGTH + 1] === connection.id &&
+    !connection.nativeServer.isSecure
+  );
+}
+
 /** The connection of the last event with a head or a part of a body, and the place of that event in the batch. */
-let receiver: ServerSocket | null = null;
+let receiver: Connection | null = null;
 let receivingAt = -1;
 /** Number of bytes behind that event that Node would have read with it. */
 let packetLeft = 0;
@@ -276,53 +294,53 @@ function takeRest(kind: number, at: number, offset: number, length: number): voi
   }
 }
 
-function takeEnd(socket: ServerSocket, detail: number): void {
-  if (sockets[socket.nativeId] !== socket) return;
-  callBack(socket.nativeContext, takeState, socket, EOF, detail);
+function takeEnd(connection: Connection, detail: number): void {
+  if (connections[connection.id] !== connection) return;
+  callBack(connection.nativeContext, takeState, connection, EOF, detail);
 }
 
 /** What has become of a connection. */
-function takeState(socket: ServerSocket, kind: number, detail: number): void {
-  const { nativeServer } = socket;
-  if (kind === EOF) nativeServer.onEof(socket, detail === 1);
-  else if (kind === CLOSED) nativeServer.onReset(socket, detail);
-  else if (kind === IDLE) nativeServer.onIdle(socket);
+function takeState(connection: Connection, kind: number, detail: number): void {
+  const { nativeServer } = connection;
+  if (kind === EOF) nativeServer.onEof(connection, detail === 1);
+  else if (kind === CLOSED) nativeServer.onReset(connection, detail);
+  else if (kind === IDLE) nativeServer.onIdle(connection);
   else {
     // More bytes may have been sent in the meantime.
-    socket.countQueued();
-    nativeServer.settle(socket);
+    connection.countQueued();
+    nativeServer.settle(connection);
   }
 }
 
-function onUnparsed(...args: Parameters<ServerSocket['nativeServer']['onUnparsed']>): void {
-  const [socket] = args;
-  socket.nativeServer.onUnparsed(...args);
+function onUnparsed(...args: Parameters<Connection['nativeServer']['onUnparsed']>): void {
+  const [connection] = args;
+  connection.nativeServer.onUnparsed(...args);
 }
 
-function onRaw(socket: ServerSocket, bytes: Buffer): void {
-  socket.nativeServer.onRaw(socket, bytes);
+function onRaw(connection: Connection, bytes: Buffer): void {
+  connection.nativeServer.onRaw(connection, bytes);
 }
 
-function onBody(socket: ServerSocket, offset: number, length: number): void {
-  pushBody(socket, input, offset, length);
+function onBody(connection: Connection, offset: number, length: number): void {
+  pushBody(connection, input, offset, length);
 }
 
 /** Memory for the next part of a body, which becomes the application's if the part fills it. */
 let part: Buffer | null = null;
 
-function onBodyReadable(socket: ServerSocket, at: number): void {
+function onBodyReadable(connection: Connection, at: number): void {
   const buffer = part ?? allocUnsafeSlow(PART_BYTES);
   part = buffer;
-  const length = functions.receiveBody(socket.nativeId, buffer);
+  const length = functions.receiveBody(connection.id, buffer);
   // Where an event with bytes has their number: an error says how many were parsed.
   events[at + 3] = length;
-  if (length > 0) pushBody(socket, buffer, 0, length);
+  if (length > 0) pushBody(connection, buffer, 0, length);
 }
 
 /** Gives the application a part of a body. */
-function pushBody(socket: ServerSocket, bytes: Buffer, offset: number, length: number): void {
-  if (socket.timeout > 0) socket._unrefTimer();
-  const request = socket.receiving;
+function pushBody(connection: Connection, bytes: Buffer, offset: number, length: number): void {
+  connection.refreshTimer();
+  const request = connection.receiving;
   if (request === null || request._dumped) return;
   let chunk: Buffer;
   if (bytes === part && length === PART_BYTES) {
@@ -333,12 +351,12 @@ function pushBody(socket: ServerSocket, bytes: Buffer, offset: number, length: n
     chunk.set(bytes.subarray(offset, offset + length));
   }
   countBodyBytes(length);
-  if (!request.push(chunk)) socket.pause();
+  if (!request.push(chunk)) connection.socket.pause();
 }
 
-function onEnd(socket: ServerSocket, offset: number, length: number): void {
-  const request = socket.receiving;
-  socket.receiving = null;
+function onEnd(connection: Connection, offset: number, length: number): void {
+  const request = connection.receiving;
+  connection.receiving = null;
   if (request === null) return;
   if (length > 0) {
     request.complete = true;
@@ -346,5 +364,5 @@ function onEnd(socket: ServerSocket, offset: number, length: number): void {
     request._addHeaderLines(trailers, trailers.length);
   }
   complete(request);
-  if (socket.pausedReading && !socket._paused) socket.resume();
+  if (connection.isPaused && !connection.socket._paused) connection.socket.resume();
 }

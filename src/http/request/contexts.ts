@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { ServerSocket } from '../connection/socket.js';
+import type { HttpSocket } from '../install/node-internals.js';
 import { native } from '../reactor/native.js';
 
 /**
@@ -53,9 +53,9 @@ export class WriteContext extends AsyncResource {
 /** The asynchronous context of a connection's requests, created when the connection is announced; it looks like Node's. */
 export class HTTPServerAsyncResource extends AsyncResource {
   readonly type = 'HTTPINCOMINGMESSAGE';
-  readonly socket: ServerSocket;
+  readonly socket: HttpSocket;
 
-  constructor(socket: ServerSocket) {
+  constructor(socket: HttpSocket) {
     super('HTTPINCOMINGMESSAGE');
     this.socket = socket;
   }

@@ -1,8 +1,8 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { setFillRequest } from '../cache/cache-duration.js';
+import type { Connection } from '../connection/connection.js';
 import { NONE } from '../connection/none.js';
-import type { ServerSocket } from '../connection/socket.js';
 import { nodeHttp } from '../install/node-http.js';
 import {
   type Incoming,
@@ -31,7 +31,7 @@ import {
 } from '../reactor/events.js';
 import { native } from '../reactor/native.js';
 import { unpipeFinished } from '../response/fast-pipe.js';
-import { collected, reportEnded } from '../response/output-buffer.js';
+import { appendedBytes, reportEnded } from '../response/output-buffer.js';
 import type { NativeServer } from '../server/native-server.js';
 import { failParsing } from './parser-failure.js';
 import { setHead } from './request-head.js';
@@ -44,32 +44,32 @@ const finished = diagnostics.channel('http.server.response.finish');
  * need of the classes' constructors has its place here.
  */
 export function receive(
-  socket: ServerSocket,
+  connection: Connection,
   head: string,
   method: string,
   url: string,
   flags: number,
 ): void {
-  const { nativeServer } = socket;
+  const { nativeServer } = connection;
   try {
     if (nativeServer.isOutdated()) nativeServer.configure();
-    const request = begin(socket, head, method, url, flags);
+    const request = begin(connection, head, method, url, flags);
     if ((flags & FLAG_BODY) === 0) complete(request);
   } catch (error) {
     native.stackFatal(error);
-    failParsing(socket, 'head');
+    failParsing(connection, 'head');
   }
 }
 
 /** One request and its response: what Node does between the parser and the application. */
 function begin(
-  socket: ServerSocket,
+  connection: Connection,
   head: string,
   method: string,
   url: string,
   flags: number,
 ): Incoming {
-  const { nativeServer } = socket;
+  const { nativeServer, socket } = connection;
   const { server, messages } = nativeServer;
   messages.fit(server._events.request);
   const request = new messages.Request(socket);
@@ -85,12 +85,12 @@ function begin(
   if (!takesFieldsAsNode(request)) addFields(request);
   nativeServer.requests++;
   nativeServer.inFlight++;
-  const number = socket.requestIndex++;
+  const number = connection.requestIndex++;
   const keepAlive = (flags & FLAG_KEEP_ALIVE) !== 0;
-  if (socket.timeout > 0) resetTimeout(socket);
-  if (socket.incoming === NONE) socket.incoming = [request];
-  else socket.incoming.push(request);
-  if ((flags & FLAG_BODY) !== 0) socket.receiving = request;
+  if (socket.timeout || socket._parent) resetTimeout(connection);
+  if (connection.incoming === NONE) connection.incoming = [request];
+  else connection.incoming.push(request);
+  if ((flags & FLAG_BODY) !== 0) connection.receiving = request;
   else if (nativeServer.optimizeEmpty && !('content-length' in request.headers))
     closeReadable(request);
 
@@ -99,24 +99,24 @@ function begin(
   response._maxRequestsPerSocket = server.maxRequestsPerSocket as number;
   response.shouldKeepAlive = keepAlive;
   const keyed = response as unknown as Record<symbol, unknown>;
-  keyed[kConnection] = socket;
+  keyed[kConnection] = connection;
   if (nativeServer.caches) {
-    if ((flags & FLAG_STORED) !== 0) setFillRequest(response, socket, number);
+    if ((flags & FLAG_STORED) !== 0) setFillRequest(response, connection, number);
     if (nativeServer.reportsCacheStatus) response.setHeader('Cache-Status', cacheStatus(flags));
   }
   if (nativeServer.uniqueHeaders !== null) keyed[kUniqueHeaders] = nativeServer.uniqueHeaders;
   if (started.hasSubscribers) started.publish({ request, response, socket, server });
-  if (socket._httpMessage === null) {
-    attach(response, socket);
+  if (!socket._httpMessage) {
+    attach(response, connection);
   } else {
-    enqueue(socket, response);
+    enqueue(connection, response);
   }
   const { responseTimeout, maxRequestsInFlight } = nativeServer.limits;
   if (responseTimeout > 0) nativeServer.deadlines.add(response);
   if (maxRequestsInFlight > 0 && nativeServer.inFlight > maxRequestsInFlight) {
-    refuse(nativeServer, socket, request, response);
+    refuse(nativeServer, connection, request, response);
   } else {
-    answer(nativeServer, socket, request, response, flags);
+    answer(nativeServer, connection, request, response, flags);
   }
   return request;
 }
@@ -141,27 +141,26 @@ function addFields(request: Incoming): void {
 }
 
 /** Begins the turn of a response. */
-function attach(response: Outgoing, socket: ServerSocket): void {
-  if (!socket.isObserved && attachesAsNode(response)) {
+function attach(response: Outgoing, connection: Connection): void {
+  const { socket } = connection;
+  if (!connection.isObserved && attachesAsNode(response)) {
     response.socket = socket as never;
     socket._httpMessage = response;
   } else {
     // Before there is a response that listens to it.
-    socket._events;
+    if (!connection.isStream) connection.getEvents();
     response.assignSocket(socket as never);
     (response as unknown as http.ServerResponse).on('finish', onFinish);
   }
 }
 
 /** Queues a response that waits for the responses before it. */
-function enqueue(socket: ServerSocket, response: Outgoing): void {
-  response._onPendingData = (delta) => {
-    socket.outgoingData += delta;
-    socket.nativeServer.drain(socket);
-  };
-  if (socket.outgoing === NONE) socket.outgoing = [response];
-  else socket.outgoing.push(response);
-  if (!socket._paused && socket.outgoingData >= socket.nativeServer.highWaterMark) {
+function enqueue(connection: Connection, response: Outgoing): void {
+  response._onPendingData = connection.onPendingData;
+  if (connection.outgoing === NONE) connection.outgoing = [response];
+  else connection.outgoing.push(response);
+  const { socket } = connection;
+  if (!socket._paused && connection.outgoingData >= connection.nativeServer.highWaterMark) {
     socket._paused = true;
     socket.pause();
   }
@@ -169,7 +168,7 @@ function enqueue(socket: ServerSocket, response: Outgoing): void {
 
 function answer(
   nativeServer: NativeServer,
-  socket: ServerSocket,
+  connection: Connection,
   request: Incoming,
   response: Outgoing,
   flags: number,
@@ -184,10 +183,10 @@ function answer(
     }
     const limit = server.maxRequestsPerSocket;
     if (typeof limit === 'number' && limit > 0) {
-      socket.requestsCount++;
-      response.maxRequestsOnConnectionReached = limit <= socket.requestsCount;
-      if (limit < socket.requestsCount) {
-        server.emit('dropRequest', request as never, socket as never);
+      connection.requestsCount++;
+      response.maxRequestsOnConnectionReached = limit <= connection.requestsCount;
+      if (limit < connection.requestsCount) {
+        server.emit('dropRequest', request as never, connection.socket as never);
         response.writeHead(503);
         response.end();
         return;
@@ -204,12 +203,12 @@ function answer(
 /** More requests are being handled than the server wants. */
 function refuse(
   nativeServer: NativeServer,
-  socket: ServerSocket,
+  connection: Connection,
   request: Incoming,
   response: Outgoing,
 ): void {
   nativeServer.stats.overloaded++;
-  nativeServer.server.emit('dropRequest', request as never, socket as never);
+  nativeServer.server.emit('dropRequest', request as never, connection.socket as never);
   response.writeHead(503, ['Connection', 'close'] as never);
   response.end();
 }
@@ -247,12 +246,12 @@ export function complete(request: Incoming): void {
 
 /** Node's own `end` has ended a response. */
 export function onFinish(this: Outgoing): void {
-  const { socket } = this;
-  if (socket !== null) conclude(socket as never, this);
+  const connection = (this as unknown as Record<symbol, Connection>)[kConnection];
+  if (this.socket !== null && connection !== undefined) conclude(connection, this);
 }
 
 /** A response on the fast path has left. */
-export function finish(socket: ServerSocket, response: Outgoing): void {
+export function finish(connection: Connection, response: Outgoing): void {
   if (kWritableFinished) {
     const keyed = response as unknown as Record<symbol, unknown>;
     keyed[kWritableFinished] = true;
@@ -262,23 +261,23 @@ export function finish(socket: ServerSocket, response: Outgoing): void {
       for (const callback of callbacks) callback(null);
     }
   }
-  conclude(socket, response);
+  conclude(connection, response);
   if (isObserved(response)) response.emit('finish');
 }
 
-function conclude(socket: ServerSocket, response: Outgoing): void {
-  const { nativeServer } = socket;
+function conclude(connection: Connection, response: Outgoing): void {
+  const { nativeServer, socket } = connection;
   const request = response.req as unknown as Incoming;
   if (finished.hasSubscribers) {
     finished.publish({ request, response, socket, server: nativeServer.server });
   }
   if (nativeServer.deadlines.size > 0) nativeServer.deadlines.delete(response);
   unpipeFinished(request, response);
-  if (forget(request, socket)) nativeServer.inFlight--;
+  if (forget(request, connection)) nativeServer.inFlight--;
   dump(request);
   detachSignal?.call(request);
   // A connection that fell back to Node's code has listeners.
-  if (socket.isObserved === false && attachesAsNode(response)) {
+  if (connection.isObserved === false && attachesAsNode(response)) {
     socket._httpMessage = null;
     response.socket = null;
   } else {
@@ -289,60 +288,61 @@ function conclude(socket: ServerSocket, response: Outgoing): void {
     response.destroyed = true;
     response._closed = true;
   }
-  socket.done++;
+  connection.done++;
   if (response._last) {
+    connection.isLastSent = true;
     socket.destroySoon();
     return;
   }
-  if (socket.outgoing === NONE) answered(socket);
-  else assignNext(socket);
-  if (collected(socket) === 0) reportEnded(socket);
+  if (connection.outgoing === NONE) answered(connection);
+  else assignNext(connection);
+  if (appendedBytes(connection) === 0) reportEnded(connection);
 }
 
 /** Takes a request that is answered from those that are not; `false`: it went with its connection. */
-function forget(request: Incoming, socket: ServerSocket): boolean {
-  const { incoming } = socket;
+function forget(request: Incoming, connection: Connection): boolean {
+  const { incoming } = connection;
   const at = incoming.indexOf(request);
   if (at < 0) return false;
-  if (incoming.length === 1) socket.incoming = NONE;
+  if (incoming.length === 1) connection.incoming = NONE;
   else if (at === 0) incoming.shift();
   else incoming.splice(at, 1);
   return true;
 }
 
 /** Gives the turn to the next response. */
-function assignNext(socket: ServerSocket): void {
-  const next = socket.outgoing.shift();
-  if (socket.outgoing.length === 0) socket.outgoing = NONE;
+function assignNext(connection: Connection): void {
+  const next = connection.outgoing.shift();
+  if (connection.outgoing.length === 0) connection.outgoing = NONE;
   if (!next) return;
-  attach(next, socket);
-  if (socket.isObserved) return;
-  if (next._eventsCount > 0) next.emit('socket', socket as never);
+  attach(next, connection);
+  if (connection.isObserved) return;
+  if (next._eventsCount > 0) next.emit('socket', connection.socket as never);
   next._flush();
 }
 
 /** No response is due. */
-function answered(socket: ServerSocket): void {
-  const { keepAliveMs } = socket.nativeServer;
+function answered(connection: Connection): void {
+  const { keepAliveMs } = connection.nativeServer;
   // As with Node, the keep-alive time takes the place of a timeout that was set.
-  if (socket.timeout > 0 && keepAliveMs > 0) {
-    socket.setTimeout(keepAliveMs);
-    socket.waiting = true;
+  if (connection.socket.timeout && keepAliveMs > 0) {
+    connection.socket.setTimeout(keepAliveMs);
+    connection.isKeepAliveTimeout = true;
   }
-  if (socket.incoming.length === 0 && socket.afterResponses !== null) {
-    const continueReading = socket.afterResponses;
-    socket.afterResponses = null;
+  if (connection.incoming.length === 0 && connection.afterResponses !== null) {
+    const continueReading = connection.afterResponses;
+    connection.afterResponses = null;
     continueReading();
   }
 }
 
 /** As Node when a request comes: a timer that has waited for it is put off, or is the server's again. */
-export function resetTimeout(socket: ServerSocket): void {
-  if (socket.waiting) {
-    socket.waiting = false;
-    socket.setTimeout(socket.nativeServer.server.timeout || 0);
+export function resetTimeout(connection: Connection): void {
+  if (connection.isKeepAliveTimeout) {
+    connection.isKeepAliveTimeout = false;
+    connection.socket.setTimeout(connection.nativeServer.server.timeout || 0);
   } else {
-    socket._unrefTimer();
+    connection.socket._unrefTimer();
   }
 }
 
@@ -380,25 +380,26 @@ export function emitClose(response: Outgoing): void {
 }
 
 /** Ends the unanswered requests of a connection. */
-export function abandon(socket: ServerSocket): void {
-  const { nativeServer, incoming, outgoing } = socket;
-  socket.receiving = null;
+export function abandon(connection: Connection): void {
+  const { nativeServer, incoming, outgoing } = connection;
+  connection.receiving = null;
   nativeServer.inFlight -= incoming.length;
-  socket.incoming = NONE;
+  connection.incoming = NONE;
   if (nativeServer.deadlines.size === 0) return;
-  if (socket._httpMessage) nativeServer.deadlines.delete(socket._httpMessage);
+  const current = connection.socket._httpMessage;
+  if (current) nativeServer.deadlines.delete(current);
   for (const response of outgoing) nativeServer.deadlines.delete(response);
 }
 
 /** Aborts the requests of a connection that has ended before they were answered. */
-export function abortIncoming(socket: ServerSocket): void {
-  const { incoming, outgoing } = socket;
-  abandon(socket);
+export function abortIncoming(connection: Connection): void {
+  const { incoming, outgoing } = connection;
+  abandon(connection);
   for (const request of incoming) {
     (request as unknown as http.IncomingMessage).destroy(aborted());
   }
   if (!ENDS_QUEUED) return;
-  socket.outgoing = NONE;
+  connection.outgoing = NONE;
   for (const next of outgoing) next.destroy(aborted());
 }
 

@@ -1,4 +1,4 @@
-import type { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { batch } from '../reactor/event-batch.js';
 import {
   BODY,
@@ -22,15 +22,15 @@ const OF_PARSER = new Set([REQUEST, BODY, END, NEEDS_NODE_PARSER, RAW]);
  * Stops the parsing of a connection where the application has thrown and the process goes on. As with Node's parser, the rest
  * of what has come is dropped, and the next bytes are an error: 'clientError', or a 400 and the end of the connection.
  */
-export function failParsing(socket: ServerSocket, where: 'head' | 'rest'): void {
-  const id = socket.nativeId;
+export function failParsing(connection: Connection, where: 'head' | 'rest'): void {
+  const id = connection.id;
   if (id < 0) return;
   const bytesParsed = parsedBytes(id);
   for (let at = batch.cursor * EVENT_LENGTH; at < batch.total * EVENT_LENGTH; at += EVENT_LENGTH) {
     if (events[at + 1] === id && OF_PARSER.has(events[at] as number)) events[at] = NONE;
   }
-  socket.foreign?.close?.();
-  socket.foreign = new FailedParser(socket, where, bytesParsed);
+  connection.fallbackParser?.close?.();
+  connection.fallbackParser = new FailedParser(connection, where, bytesParsed);
   native.stackProceedRaw(id);
 }
 
@@ -52,12 +52,12 @@ function parsedBytes(id: number): number {
 /** Stands where bytes are read that the reactor does not parse, and takes none. */
 class FailedParser {
   readonly expectsMore = false;
-  readonly #socket: ServerSocket;
+  readonly #connection: Connection;
   readonly #error: { code: string; reason: string };
   readonly #bytesParsed: number;
 
-  constructor(socket: ServerSocket, where: 'head' | 'rest', bytesParsed: number) {
-    this.#socket = socket;
+  constructor(connection: Connection, where: 'head' | 'rest', bytesParsed: number) {
+    this.#connection = connection;
     this.#error = where === 'head' ? HEAD : REST;
     this.#bytesParsed = bytesParsed;
   }
@@ -66,7 +66,7 @@ class FailedParser {
     const { code, reason } = this.#error;
     const details = { code, reason, bytesParsed: this.#bytesParsed, rawPacket };
     const error = Object.assign(new Error(`Parse Error: ${reason}`), details);
-    this.#socket.nativeServer.onError(this.#socket, error);
+    this.#connection.nativeServer.onError(this.#connection, error);
     return null;
   }
 }

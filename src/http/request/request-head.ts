@@ -1,5 +1,5 @@
 import { nodeHttp } from '../install/node-http.js';
-import { type Incoming, internalKey } from '../install/node-internals.js';
+import { type Incoming, internalKey, kConnection } from '../install/node-internals.js';
 import { findName } from './field-names.js';
 
 const kHead = Symbol('millrace.head');
@@ -10,7 +10,7 @@ const kHeadersCount = internalKey(
 ) as symbol;
 
 interface Lazy {
-  socket?: { nativeServer?: unknown } | null;
+  socket?: { [kConnection]?: { isFallback: boolean } } | null;
   [kHead]?: string | undefined;
   [kRaw]?: string[] | undefined;
   [key: symbol]: unknown;
@@ -45,7 +45,7 @@ export function installHead(): void {
       return this[kRaw];
     },
     set(this: Lazy, value: string[]) {
-      if (this.socket?.nativeServer !== undefined) this[kRaw] = value;
+      if (this.socket?.[kConnection]?.isFallback === false) this[kRaw] = value;
       else Object.defineProperty(this, 'rawHeaders', { ...OWN, value });
     },
   });

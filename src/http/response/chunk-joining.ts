@@ -1,5 +1,5 @@
 import type http from 'node:http';
-import type { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../install/node-http.js';
 import {
   kChunkedBuffer,
@@ -57,7 +57,7 @@ export function keepsChunks(response: Outgoing): boolean {
  * `send` is what a tick calls.
  */
 export function keepChunk(
-  connection: ServerSocket,
+  connection: Connection,
   response: Outgoing,
   data: string | Uint8Array,
   send: (response: Outgoing) => void,
@@ -80,7 +80,7 @@ function byteLength(data: string | Uint8Array): number {
 
 /** Appends what a response keeps, and the body's last part, as one chunk; returns the bytes of the chunk. */
 export function appendKept(
-  connection: ServerSocket,
+  connection: Connection,
   response: Outgoing,
   head: string,
   last: string | Uint8Array | null,
@@ -102,7 +102,7 @@ export function appendKept(
 }
 
 function append(
-  connection: ServerSocket,
+  connection: Connection,
   data: string | Uint8Array,
   encoding?: BufferEncoding | null,
 ): void {

@@ -1,4 +1,4 @@
-import type { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../install/node-http.js';
 import { type Incoming, kConnection, type Outgoing } from '../install/node-internals.js';
 import { isObserved, pipes, pipesAsNode } from '../install/node-methods.js';
@@ -40,7 +40,7 @@ let nodeUnpipe: Pipe;
  */
 function pipe(this: Incoming & Piping, destination: unknown, options?: unknown): unknown {
   toNode(this);
-  const response = destination as (Outgoing & { [kConnection]?: ServerSocket }) | undefined;
+  const response = destination as (Outgoing & { [kConnection]?: Connection }) | undefined;
   // Of any other stream, too.
   if (response?.[kConnection] === undefined || (response.req as unknown) !== this) {
     return nodePipe.call(this, destination, options);
@@ -88,10 +88,10 @@ function forward(this: Incoming & Piping, chunk: unknown): void {
     piped.data?.(chunk);
     return;
   }
-  const response = this[kPiped] as (Outgoing & { [kConnection]?: ServerSocket }) | undefined;
+  const response = this[kPiped] as (Outgoing & { [kConnection]?: Connection }) | undefined;
   // Nobody computes between a body and its end, with which it leaves.
   const connection = response?.[kConnection];
-  if (connection !== undefined) connection.gathers = true;
+  if (connection !== undefined) connection.flushesAtTurnEnd = true;
   const more = response?.write(chunk as Buffer);
   if (more && !this[kBegun]) this[kBegun] = true;
   // Which waits by itself where the response is full.

@@ -1,4 +1,4 @@
-import type { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { isObserved } from '../install/node-methods.js';
 import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
@@ -19,14 +19,14 @@ const MAX_BATCHED_BYTES = 64 * 1024;
  * body and last chunk leave in one system call. At the end of a request, or when another connection wants to send,
  * they go into the batch of writes, and are in front of `start` until that is sent.
  */
-let owner: ServerSocket | null = null;
+let owner: Connection | null = null;
 let start = 0;
 let length = 0;
 let inTurn = false;
 /** The connection in whose context a tick will flush and settle. */
-let scheduledBy: ServerSocket | null = null;
+let scheduledBy: Connection | null = null;
 /** Connections with something to tell when their bytes have left. */
-let settling: ServerSocket[] = [];
+let settling: Connection[] = [];
 
 /** While a batch is taken, its loop flushes and settles; otherwise a tick does. */
 export function setInTurn(value: boolean): void {
@@ -35,13 +35,13 @@ export function setInTurn(value: boolean): void {
 }
 
 /** Number of this connection's bytes that have not been passed to the system. */
-export function collected(socket: ServerSocket): number {
-  return owner === socket ? length - start : 0;
+export function appendedBytes(connection: Connection): number {
+  return owner === connection ? length - start : 0;
 }
 
-function schedule(socket: ServerSocket): void {
+function schedule(connection: Connection): void {
   if (inTurn || scheduledBy !== null) return;
-  scheduledBy = socket;
+  scheduledBy = connection;
   process.nextTick(later);
 }
 
@@ -56,31 +56,31 @@ function now(): void {
   settle();
 }
 
-function claim(socket: ServerSocket): void {
-  if (owner === socket) return;
+function claim(connection: Connection): void {
+  if (owner === connection) return;
   flush();
   // A handler that answers many requests may take long for each.
   if (inTurn) sendDue();
-  owner = socket;
-  schedule(socket);
+  owner = connection;
+  schedule(connection);
 }
 
-export function appendText(socket: ServerSocket, text: string, latin1: boolean): void {
-  claim(socket);
+export function appendText(connection: Connection, text: string, latin1: boolean): void {
+  claim(connection);
   // A UTF-16 unit takes at most three bytes of UTF-8.
   const most = latin1 ? text.length : text.length * 3;
   if (most > OUTPUT_BYTES - length) {
-    appendBytes(socket, Buffer.from(text, latin1 ? 'latin1' : 'utf8'));
+    appendBytes(connection, Buffer.from(text, latin1 ? 'latin1' : 'utf8'));
   } else {
     length += latin1 ? output.latin1Write(text, length) : output.utf8Write(text, length);
   }
 }
 
 /** CRLF. */
-export function appendLineEnd(socket: ServerSocket): void {
-  claim(socket);
+export function appendLineEnd(connection: Connection): void {
+  claim(connection);
   if (length + 2 > OUTPUT_BYTES) {
-    appendText(socket, '\r\n', true);
+    appendText(connection, '\r\n', true);
     return;
   }
   output[length] = 13;
@@ -88,19 +88,19 @@ export function appendLineEnd(socket: ServerSocket): void {
   length += 2;
 }
 
-export function appendBytes(socket: ServerSocket, bytes: Uint8Array): void {
-  claim(socket);
+export function appendBytes(connection: Connection, bytes: Uint8Array): void {
+  claim(connection);
   if (bytes.length < COPY_LIMIT && bytes.length <= OUTPUT_BYTES - length) {
     if (bytes.length > LOOP_LIMIT) output.set(bytes, length);
     else for (let at = 0; at < bytes.length; at++) output[length + at] = bytes[at] as number;
     length += bytes.length;
   } else {
     const first = length - start;
-    if (socket.batchedBytes > 0) flushBatch();
+    if (connection.batchedBytes > 0) flushBatch();
     // Those in memory that other threads write to are copied there.
-    const queued = functions.sendBytes(socket.nativeId, start, first, bytes, 0);
+    const queued = functions.sendBytes(connection.id, start, first, bytes, 0);
     length = start;
-    socket.written(queued, first + bytes.length);
+    connection.onSent(queued, first + bytes.length);
     countBodyBytes(bytes.length);
   }
 }
@@ -114,20 +114,20 @@ export function flushEnd(): void {
 
 /** Passes the collected bytes to the system, or within a turn to the batch. */
 export function flush(): void {
-  const socket = owner;
-  if (socket === null) return;
+  const connection = owner;
+  if (connection === null) return;
   const bytes = length - start;
   owner = null;
-  if (socket.nativeId < 0) {
+  if (connection.id < 0) {
     length = start;
     return;
   }
   // Behind a connection's last response our side ends, and the end leaves with it.
-  const last = socket.finishing?._last === true;
-  if (bytes > 0 || socket.done > 0) enqueue(socket, start, bytes, last);
-  if (bytes === 0 && socket.queued === 0) socket.unsettled = 0;
+  const last = connection.finishing?._last === true;
+  if (bytes > 0 || connection.done > 0) enqueue(connection, start, bytes, last);
+  if (bytes === 0 && connection.queued === 0) connection.bytesSinceDrain = 0;
   start = length;
-  if (inTurn && start < MAX_BATCHED_BYTES && !isFull() && mayWait(socket, bytes, last)) return;
+  if (inTurn && start < MAX_BATCHED_BYTES && !isFull() && mayWait(connection, bytes, last)) return;
   send();
 }
 
@@ -135,23 +135,23 @@ export function flush(): void {
  * Whether nobody sees that a connection's bytes have not left yet: a short response has ended with them, and no
  * second thread goes by what has left.
  */
-function mayWait(socket: ServerSocket, bytes: number, last: boolean): boolean {
-  const { finishing } = socket;
+function mayWait(connection: Connection, bytes: number, last: boolean): boolean {
+  const { finishing } = connection;
   return (
     bytes < COPY_LIMIT &&
     !last &&
-    (finishing === null ? socket._httpMessage === null : !isObserved(finishing)) &&
-    !socket.nativeServer.isWatched &&
-    socket.callbacks === null &&
-    !socket.needDrain &&
-    socket.queued === 0
+    (finishing === null ? connection.socket._httpMessage === null : !isObserved(finishing)) &&
+    !connection.nativeServer.isWatched &&
+    connection.callbacks === null &&
+    !connection.needDrain &&
+    connection.queued === 0
   );
 }
 
 /** Passes the bytes of this connection to the system. */
-export function flushSocket(socket: ServerSocket): void {
-  if (owner === socket) flush();
-  if (socket.batchedBytes > 0) send();
+export function flushConnection(connection: Connection): void {
+  if (owner === connection) flush();
+  if (connection.batchedBytes > 0) send();
 }
 
 /** Sends everything, the batch first. */
@@ -171,76 +171,77 @@ function send(): void {
 }
 
 /** Responses ended without bytes of their own to send. */
-export function reportEnded(socket: ServerSocket): void {
-  if (socket.done === 0 || socket.batchedBytes > 0 || socket.nativeId < 0) return;
-  enqueue(socket, start, 0, false);
+export function reportEnded(connection: Connection): void {
+  if (connection.done === 0 || connection.batchedBytes > 0 || connection.id < 0) return;
+  enqueue(connection, start, 0, false);
   // On a shared port, what comes next may be another's, and go there without this loop.
-  if (!inTurn || isFull() || socket.nativeServer.isWatched || socket.nativeServer.isShared) send();
+  if (!inTurn || isFull() || connection.nativeServer.isWatched || connection.nativeServer.isShared)
+    send();
 }
 
 /** Drops the collected bytes of a connection, but for the first `kept` of them. */
-export function discard(socket: ServerSocket, kept: number): void {
-  if (owner === socket) length = start + Math.max(0, kept);
+export function discard(connection: Connection, kept: number): void {
+  if (owner === connection) length = start + Math.max(0, kept);
 }
 
-/** `socket` has something to tell when its bytes have left. */
-export function settleLater(socket: ServerSocket): void {
-  if (socket.settling) return;
-  socket.settling = true;
-  settling.push(socket);
-  schedule(socket);
+/** `connection` has something to tell when its bytes have left. */
+export function notifySentLater(connection: Connection): void {
+  if (connection.awaitsSent) return;
+  connection.awaitsSent = true;
+  settling.push(connection);
+  schedule(connection);
   // The tick has the context of another connection.
-  if (!inTurn && scheduledBy !== socket && isAwaited(socket)) socket.keepContext();
+  if (!inTurn && scheduledBy !== connection && isAwaited(connection)) connection.keepContext();
 }
 
 /** Whether somebody waits for the moment when the bytes of a connection have left. */
-function isAwaited({ callbacks, needDrain, finishing }: ServerSocket): boolean {
+function isAwaited({ callbacks, needDrain, finishing }: Connection): boolean {
   return callbacks !== null || needDrain || (finishing !== null && isObserved(finishing));
 }
 
 /** As with Node, whoever wants to know that bytes have left hears of it in a tick, not at the turn's end. */
-export function reportSoon(socket: ServerSocket): void {
-  if (inTurn) process.nextTick(reportSent, socket);
+export function reportSoon(connection: Connection): void {
+  if (inTurn) process.nextTick(reportSent, connection);
 }
 
-function reportSent(socket: ServerSocket): void {
-  if (socket.destroyed) return;
-  if (socket.writableEnded) {
+function reportSent(connection: Connection): void {
+  if (connection.destroyed) return;
+  if (connection.endsSide) {
     // A connection ends with its turn: the rest of a request that came with this one is still reported.
-    if (socket.isObserved || (socket.callbacks?.length ?? 0) > 1) socket.keepContext();
+    if (connection.isObserved || (connection.callbacks?.length ?? 0) > 1) connection.keepContext();
     return;
   }
   // A short response that is over may leave together with the next; who wrote with a callback wants it to have left.
-  const bytes = collected(socket);
-  if (bytes > COPY_LIMIT || (socket.callbacks !== null && bytes > 0)) flush();
-  if (socket.queued === 0) socket.nativeServer.concludeAll(socket);
+  const bytes = appendedBytes(connection);
+  if (bytes > COPY_LIMIT || (connection.callbacks !== null && bytes > 0)) flush();
+  if (connection.queued === 0) connection.nativeServer.concludeAll(connection);
 }
 
 /** Settles the connections whose bytes have left; `true` if there was one. The others wait until theirs have. */
 export function settle(): boolean {
   if (settling.length === 0) return false;
-  const sockets = settling;
+  const connections = settling;
   settling = [];
   let hasSettled = false;
-  for (const socket of sockets) {
-    if (collected(socket) > 0) {
-      settling.push(socket);
+  for (const connection of connections) {
+    if (appendedBytes(connection) > 0) {
+      settling.push(connection);
       continue;
     }
     hasSettled = true;
-    socket.settling = false;
+    connection.awaitsSent = false;
     // What one of them throws does not keep the others.
-    if (socket.writeContext === null) guarded(settleOne, socket);
-    else callBack(socket.writeContext, settleOne, socket);
+    if (connection.writeContext === null) guarded(settleOne, connection);
+    else callBack(connection.writeContext, settleOne, connection);
   }
   return hasSettled;
 }
 
-function settleOne(socket: ServerSocket): void {
-  socket.nativeServer.settle(socket);
+function settleOne(connection: Connection): void {
+  connection.nativeServer.settle(connection);
 }
 
 /** The connection whose bytes are collected. */
-export function pending(): ServerSocket | null {
+export function pending(): Connection | null {
   return owner;
 }

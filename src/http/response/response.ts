@@ -1,5 +1,5 @@
 import type http from 'node:http';
-import { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../install/node-http.js';
 import {
   kChunkedLength,
@@ -17,15 +17,15 @@ import {
   appendLineEnd,
   appendText,
   flushEnd,
+  notifySentLater,
   reportSoon,
-  settleLater,
 } from './output-buffer.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
 type Write = (this: Outgoing, ...args: unknown[]) => boolean;
 
 interface Marked {
-  [kConnection]?: ServerSocket;
+  [kConnection]?: Connection;
   [key: symbol]: unknown;
 }
 
@@ -35,7 +35,7 @@ const nodeFinish = (nodeHttp.ServerResponse.prototype as unknown as Outgoing)._f
 
 /**
  * `end` for the usual case, a response on a native connection whose turn it is, without the detour over
- * `write`, `_send` and a stream: the bytes go where `ServerSocket.write` puts them. Everything else is Node's own `end`,
+ * `write`, `_send` and a stream: the bytes go to the output buffer of their connection. Everything else is Node's own `end`,
  * which must give the same bytes and the same events.
  */
 function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callback?: unknown) {
@@ -44,14 +44,14 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   if (connection === undefined) return nodeEnd.apply(this, arguments as never);
   const text = typeof chunk === 'string';
   if (
-    this.socket !== (connection as unknown) ||
-    connection._httpMessage !== this ||
+    !hasTurn(this, connection) ||
     (callback !== undefined && callback !== null) ||
     (encoding !== undefined && encoding !== null && encoding !== 'utf8') ||
     !(text || chunk === undefined || chunk === null || isFilled(chunk)) ||
     !plain(this, connection) ||
     (chunk && !this._hasBody && this[kRejectBody])
   ) {
+    this._onPendingData = connection.onPendingData;
     // biome-ignore lint/complexity/noArguments: see above
     nodeEnd.apply(this, arguments as never);
     flushEnd();
@@ -81,13 +81,13 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   this.finished = true;
   if (this[kCorked]) this[kCorked] = 0;
   connection.corked = 0;
-  connection.gathers = false;
+  connection.flushesAtTurnEnd = false;
   connection.finishing = this;
   try {
     this._finish();
   } finally {
     // As with Node, a response whose 'prefinish' listener throws is sent nevertheless.
-    settleLater(connection);
+    notifySentLater(connection);
     if (isObserved(this)) reportSoon(connection);
     flushEnd();
   }
@@ -103,14 +103,14 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
   const text = typeof chunk === 'string';
   if (
     connection === undefined ||
-    this.socket !== (connection as unknown) ||
-    connection._httpMessage !== this ||
+    !hasTurn(this, connection) ||
     callback !== undefined ||
     (encoding !== undefined && encoding !== null && encoding !== 'utf8') ||
     !(text || isFilled(chunk)) ||
     chunk.length === 0 ||
     !plain(this, connection)
   ) {
+    if (connection !== undefined) this._onPendingData = connection.onPendingData;
     // biome-ignore lint/complexity/noArguments: see above
     return nodeWrite.apply(this, arguments as never);
   }
@@ -150,13 +150,19 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
     if (head !== '') appendText(connection, head, true);
     appendBytes(connection, chunk);
   }
-  const more = connection.wrote(head.length + chunk.length + (this.chunkedEncoding ? 5 : 0));
+  const more = connection.recordWrite(head.length + chunk.length + (this.chunkedEncoding ? 5 : 0));
   if (!more) (this as Record<symbol, unknown>)[kNeedDrain] = true;
   return more;
 }
 
-function uncork(connection: ServerSocket): void {
-  connection.uncork();
+function uncork(connection: Connection): void {
+  if (connection.isStream) connection.socket.uncork();
+  else connection.uncork();
+}
+
+/** Whether what a response writes is what its connection sends next. */
+function hasTurn(response: Outgoing, { socket }: Connection): boolean {
+  return response.socket === (socket as unknown) && socket._httpMessage === response;
 }
 
 /** Sends the chunks of a turn, by Node's own `uncork` where there is more to do than that. */
@@ -167,8 +173,7 @@ function sendKept(kept: Outgoing): void {
   const connection = response[kConnection];
   if (
     connection === undefined ||
-    response.socket !== (connection as unknown) ||
-    connection._httpMessage !== response ||
+    !hasTurn(response, connection) ||
     response[kCorked] !== 1 ||
     response[kNeedDrain] ||
     !keepsChunks(response) ||
@@ -179,7 +184,7 @@ function sendKept(kept: Outgoing): void {
   }
   const head = response._headerSent ? '' : (response._header as string);
   response._headerSent = true;
-  connection.wrote(head.length + appendKept(connection, response, head, null) + 4);
+  connection.recordWrite(head.length + appendKept(connection, response, head, null) + 4);
   connection.uncork();
 }
 
@@ -189,14 +194,14 @@ function isFilled(chunk: unknown): chunk is Uint8Array {
 }
 
 /** Nothing waits, nothing is over, nothing is counted. */
-function plain(response: Outgoing & Marked, connection: ServerSocket): boolean {
+function plain(response: Outgoing & Marked, connection: Connection): boolean {
   return (
     !response.finished &&
     !response.destroyed &&
     response.outputData.length === 0 &&
-    connection.writable &&
+    connection.canBypassStream &&
     connection.finishing === null &&
-    connection.write === ServerSocket.prototype.write &&
+    connection.socket.write === connection.nativeServer.nativeWrite &&
     sendsAsNode(response) &&
     !(response as unknown as http.ServerResponse).strictContentLength &&
     (!response[kCorked] || keepsOn(response))
@@ -210,7 +215,7 @@ function keepsOn(response: Outgoing & Marked): boolean {
 }
 
 function sendChunked(
-  connection: ServerSocket,
+  connection: Connection,
   response: Outgoing & Marked,
   head: string,
   body: string | Uint8Array | null,

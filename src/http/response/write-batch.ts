@@ -1,4 +1,4 @@
-import type { ServerSocket } from '../connection/socket.js';
+import type { Connection } from '../connection/connection.js';
 import { now } from '../reactor/clock.js';
 import { batchEntries, ENTRY_LENGTH, functions, MAX_ENTRIES } from '../reactor/native.js';
 
@@ -13,31 +13,31 @@ const BACKOFF_MS = 1000;
  * The bytes that are about to be sent, in the order of the writes. The short responses of a turn are sent together: each
  * separate send wakes the client, which costs a tenth of a short request.
  */
-let pendingSockets: ServerSocket[] = [];
+let pending: Connection[] = [];
 /** Time of the first entry; 0 if it is not needed. */
 let since = 0;
 let batchingDisabledUntil = 0;
 
 /** Adds bytes of the output memory to the batch. `last`: our side of the connection ends after them. */
-export function enqueue(socket: ServerSocket, start: number, bytes: number, last: boolean): void {
-  const at = pendingSockets.length * ENTRY_LENGTH;
-  pendingSockets.push(socket);
-  batchEntries[at] = socket.nativeId;
+export function enqueue(connection: Connection, start: number, bytes: number, last: boolean): void {
+  const at = pending.length * ENTRY_LENGTH;
+  pending.push(connection);
+  batchEntries[at] = connection.id;
   batchEntries[at + 1] = start;
   batchEntries[at + 2] = bytes;
   batchEntries[at + 4] = last ? 1 : 0;
   // Without bytes it may be a connection that is a stream by now.
-  if (bytes > 0) socket.batchedBytes += bytes;
+  if (bytes > 0) connection.batchedBytes += bytes;
 }
 
 /** Whether the batch is full. */
 export function isFull(): boolean {
-  return pendingSockets.length >= MAX_ENTRIES;
+  return pending.length >= MAX_ENTRIES;
 }
 
 /** Whether the batch has waited for long enough. */
 export function isDue(): boolean {
-  if (pendingSockets.length === 0) return false;
+  if (pending.length === 0) return false;
   const time = now();
   if (since === 0) since = time;
   return time - since > MAX_DELAY_MS || time < batchingDisabledUntil;
@@ -45,7 +45,7 @@ export function isDue(): boolean {
 
 /** Sends the batch. */
 export function flushBatch(): void {
-  const batch = pendingSockets;
+  const batch = pending;
   const { length } = batch;
   if (length === 0) return;
   if (since > 0) {
@@ -55,16 +55,16 @@ export function flushBatch(): void {
   }
   // A connection's responses end with the last of its entries.
   for (let entry = length - 1; entry >= 0; entry--) {
-    const socket = batch[entry] as ServerSocket;
-    batchEntries[entry * ENTRY_LENGTH + 3] = socket.done;
-    socket.done = 0;
+    const connection = batch[entry] as Connection;
+    batchEntries[entry * ENTRY_LENGTH + 3] = connection.done;
+    connection.done = 0;
   }
   // If a later statement throws, nothing is sent twice.
-  pendingSockets = [];
+  pending = [];
   functions.send(length);
   for (let entry = 0; entry < length; entry++) {
     const at = entry * ENTRY_LENGTH;
     const bytes = batchEntries[at + 2] as number;
-    if (bytes > 0) (batch[entry] as ServerSocket).left(batchEntries[at] as number, bytes);
+    if (bytes > 0) (batch[entry] as Connection).onBatchSent(batchEntries[at] as number, bytes);
   }
 }

@@ -6,12 +6,17 @@ import timers from 'node:timers';
 import { offerControl } from '../cache/control.js';
 import { getCacheOptions, ServerCache, toNativeOptions } from '../cache/server-cache.js';
 import { announce, announceDrop } from '../connection/announce.js';
+import { Connection } from '../connection/connection.js';
+import type { Handle } from '../connection/handle.js';
 import { endsUnused } from '../connection/idle-connections.js';
-import { ServerSocket } from '../connection/socket.js';
+import type { NativeSocketClass } from '../connection/native-socket.js';
+import { readNewConnection } from '../connection/new-connection.js';
+import { isWithinTimeout } from '../connection/progress.js';
 import { systemError } from '../connection/socket-errors.js';
-import { runInRequestContext } from '../fallback/carried-state.js';
+import { getPlainSockets, type SocketKind } from '../connection/socket-kinds.js';
+import { becomeStream } from '../connection/stream-socket.js';
 import { type Bytes, fallBackToNode, fallBackUnread, UPGRADE } from '../fallback/node-handoff.js';
-import { isTakenOver, nodeError } from '../fallback/node-listeners.js';
+import { hasRemovedDataListener, nodeError, nodeTimeout } from '../fallback/node-listeners.js';
 import { NodeParserBody, parseWithNode } from '../fallback/node-parser.js';
 import { nodeHttp } from '../install/node-http.js';
 import type { Outgoing, ServerInternals } from '../install/node-internals.js';
@@ -31,7 +36,7 @@ import { endContext, guarded } from '../request/contexts.js';
 import { eofError, errorResponse, requestTimeoutError } from '../request/error-responses.js';
 import { abandon, abortIncoming, emitClose, finish } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
-import { appendText, collected, flushAll, flushSocket } from '../response/output-buffer.js';
+import { appendedBytes, appendText, flushAll, flushConnection } from '../response/output-buffer.js';
 import { getLimits, type StackLimits } from './limits.js';
 import { Deadlines } from './response-timeouts.js';
 import type { CountedHere, StackStats } from './stats.js';
@@ -72,12 +77,22 @@ export class NativeServer {
   #maxHeaderSize: unknown;
   #maxConnections: unknown;
   limits: Readonly<StackLimits>;
+  /** The prototype of sockets that are streams, and the class of those that are not. */
+  readonly streamPrototype: object;
+  readonly NativeSocket: NativeSocketClass;
+  /** The `write` of native sockets, unless the application has replaced it. */
+  readonly nativeWrite: unknown;
+  readonly isSecure: boolean = false;
+  /** Whether the server listens to a Unix socket. */
+  isUnix = false;
   /** Whether there is an output cache whose responses have `Cache-Status`. */
   caches = false;
   reportsCacheStatus = false;
   readonly cache = new ServerCache(() => this.id);
-  readonly connections = new Set<ServerSocket>();
+  readonly connections = new Set<Connection>();
   readonly highWaterMark: number;
+  /** The same if a stream takes it. */
+  readonly streamHighWaterMark: number;
   readonly messages: MessageClasses;
   readonly responseOptions: object;
   readonly uniqueHeaders: unknown;
@@ -92,14 +107,19 @@ export class NativeServer {
   isShared = false;
   #checking: NodeJS.Timeout | null = null;
   #rating: NodeJS.Timeout | null = null;
-  #unreferenced = new WeakSet<ServerSocket>();
   /** Calls in the asynchronous context in which the server began to listen, as Node does with a new connection. */
   protected inListenContext = AsyncLocalStorage.snapshot();
 
-  constructor(server: HttpServer) {
+  constructor(server: HttpServer, sockets: SocketKind = getPlainSockets()) {
     this.server = server;
+    this.streamPrototype = sockets.streamPrototype;
+    this.NativeSocket = sockets.NativeSocket;
+    this.nativeWrite = sockets.NativeSocket.prototype.write;
     this.limits = getLimits(server);
     this.highWaterMark = server.highWaterMark ?? getDefaultHighWaterMark(false);
+    this.streamHighWaterMark = isWhole(server.highWaterMark)
+      ? server.highWaterMark
+      : getDefaultHighWaterMark(false);
     const own = (name: string) => {
       const key = internalKey(server, name);
       return key && server[key];
@@ -118,6 +138,7 @@ export class NativeServer {
 
   /** Begins to serve: the server listens. */
   start(): void {
+    this.isUnix = listensToUnixSocket(this.server);
     if (this.id < 0) {
       this.id = native.stackAddServer(this.settings());
       servers[this.id] = this;
@@ -253,7 +274,7 @@ export class NativeServer {
   }
 
   /**
-   * Whether responses are sent at once, not collected: the helper thread decides by what was sent whether a response is
+   * Whether responses are sent at once, not appendedBytes: the helper thread decides by what was sent whether a response is
    * late, a request is one too many or a cache entry is complete. Also true where `whileBusy` turns that thread off.
    */
   isWatched = false;
@@ -323,7 +344,7 @@ export class NativeServer {
     };
   }
 
-  /** Joins a shared port; `membership` is from `stackJoin`, `fd` is the listening socket. */
+  /** Joins a shared port; `membership` is from `stackJoin`, `fd` is the listening connection. */
   share(membership: number, fd: number): void {
     native.stackShare(this.id, membership, fd);
     this.isShared = true;
@@ -340,27 +361,28 @@ export class NativeServer {
     const { receiving, sending } = native.stackSlow(this.id, minReceiveRate, minSendRate);
     for (const id of receiving) {
       this.stats.tooSlow++;
-      const socket = sockets[id];
-      if (socket) this.onError(socket, requestTimeoutError());
+      const connection = connections[id];
+      if (connection) this.onError(connection, requestTimeoutError());
     }
     for (const id of sending) {
       this.stats.tooSlow++;
-      sockets[id]?.destroy();
+      connections[id]?.socket.destroy();
     }
   }
 
   /** Ends a response that has reached its deadline, if no earlier one of its connection is incomplete. */
   #late(response: Outgoing): void {
-    const socket = (response as unknown as Record<symbol, ServerSocket>)[kConnection];
-    if (!socket || socket.destroyed || socket._httpMessage !== response) return;
+    const connection = (response as unknown as Record<symbol, Connection>)[kConnection];
+    if (!connection || connection.destroyed || connection.socket._httpMessage !== response) return;
     // The second thread has answered it while the event loop was busy.
-    if (native.stackIsTimedOut(socket.nativeId)) return;
+    if (native.stackIsTimedOut(connection.id)) return;
     this.stats.responseTimeouts++;
+    const { socket } = connection;
     if (response._headerSent || !socket.writable) {
       socket.destroy();
       return;
     }
-    appendText(socket, errorResponse(this.limits.responseTimeoutStatus), true);
+    appendText(connection, errorResponse(this.limits.responseTimeoutStatus), true);
     socket.destroySoon();
   }
 
@@ -370,18 +392,20 @@ export class NativeServer {
     const whole = positive(this.server.requestTimeout);
     if (!head && !whole) return;
     for (const id of native.stackLate(this.id, head, whole)) {
-      const socket = sockets[id] ?? this.open(id);
-      if (socket) this.onError(socket, requestTimeoutError());
+      const connection = connections[id] ?? this.open(id);
+      if (connection) this.onError(connection, requestTimeoutError());
     }
   }
 
   // A connection's life.
 
-  protected create(id: number): ServerSocket {
-    return new ServerSocket(id, this);
+  protected create(id: number): Connection {
+    const connection = new Connection(id, this);
+    connection.socket = new this.NativeSocket(connection);
+    return connection;
   }
 
-  open(id: number): ServerSocket | null {
+  open(id: number): Connection | null {
     const { server } = this;
     if (
       !Object.is(server.maxConnections, this.#maxConnections) ||
@@ -389,22 +413,26 @@ export class NativeServer {
     ) {
       this.configure();
     }
-    const socket = this.create(id);
     if (server._connections >= this.maxConnections) {
-      try {
-        announceDrop(server, socket);
-      } finally {
-        native.stackClose(id, false);
-        socket.endContexts();
-      }
+      this.#drop(id);
       return null;
     }
+    const connection = this.create(id);
     this.stats.connections.native++;
-    sockets[id] = socket;
-    this.connections.add(socket);
+    connections[id] = connection;
+    this.connections.add(connection);
     server._connections++;
     reference(1);
-    return socket;
+    return connection;
+  }
+
+  /** Turns a connection away; 'drop' tells of it before it is closed. */
+  #drop(id: number): void {
+    try {
+      this.inListenContext(announceDrop, this.server, native.stackAddresses(id));
+    } finally {
+      native.stackClose(id, false);
+    }
   }
 
   /** Number of connections from which on Node drops new ones; infinite or `NaN`: it drops none. */
@@ -415,10 +443,11 @@ export class NativeServer {
     return isLimit ? Number(maxConnections) : Infinity;
   }
 
-  connected(socket: ServerSocket): void {
-    if (!this.stands('connection')) fallBackUnread(this, socket);
-    else if (this.server.timeout) socket.setTimeout(this.server.timeout);
-    this.inListenContext(announce, this.server, socket);
+  connected(connection: Connection): void {
+    if (!this.stands('connection')) fallBackUnread(connection);
+    else if (this.server.timeout) connection.socket.setTimeout(this.server.timeout);
+    this.inListenContext(announce, this.server, connection.socket);
+    readNewConnection(connection);
   }
 
   /**
@@ -427,8 +456,8 @@ export class NativeServer {
    */
   openAccepted(): void {
     for (const id of takeAccepted(this.id)) {
-      const socket = this.open(id);
-      if (socket) this.connected(socket);
+      const connection = this.open(id);
+      if (connection) this.connected(connection);
     }
   }
 
@@ -436,13 +465,13 @@ export class NativeServer {
    * Calls `action` in the asynchronous context in which Node's parser reports errors, upgrades and CONNECT: that of the
    * connection's requests; for upgrades and CONNECT before Node 24 (`leaves`) that of the connection.
    */
-  inParser(socket: ServerSocket, leaves: boolean, action: () => void): void {
-    if (MAJOR < 24 && leaves) socket.nativeContext.runInAsyncScope(action);
-    else runInRequestContext(socket, action);
+  inParser(connection: Connection, leaves: boolean, action: () => void): void {
+    if (MAJOR < 24 && leaves) connection.nativeContext.runInAsyncScope(action);
+    else connection.inContext(action);
   }
 
   closeAll(): void {
-    for (const socket of this.connections) socket.destroy();
+    for (const { socket } of this.connections) socket.destroy();
   }
 
   closeIdle(): void {
@@ -450,33 +479,24 @@ export class NativeServer {
     const pairs = native.stackIdle(this.id, endsUnused);
     for (let at = 0; at < pairs.length; at += 2)
       idle.set(pairs[at] as number, pairs[at + 1] as number);
-    for (const socket of this.connections) {
+    for (const connection of this.connections) {
       // The batch may still contain events of a request that was read.
-      if (idle.get(socket.nativeId) !== socket.requestIndex >>> 0) continue;
-      const response = socket._httpMessage;
-      const answered = response === null || response.finished;
-      if (!answered || socket.outgoing.length > 0) continue;
-      endSide(socket);
-      socket.destroy();
+      if (idle.get(connection.id) !== connection.requestIndex >>> 0) continue;
+      const response = connection.socket._httpMessage;
+      const answered = !response || response.finished;
+      if (!answered || connection.outgoing.length > 0) continue;
+      endSide(connection);
+      connection.socket.destroy();
     }
   }
 
   /** Removes a connection that the reactor no longer has. */
-  forget(socket: ServerSocket): void {
-    sockets[socket.nativeId] = null;
-    socket.nativeId = -1;
-    if (this.connections.delete(socket) && !this.#unreferenced.has(socket)) reference(-1);
-  }
-
-  isReferenced(socket: ServerSocket): boolean {
-    return !this.#unreferenced.has(socket);
-  }
-
-  reference(socket: ServerSocket, alive: boolean): void {
-    if (socket.nativeId < 0 || this.#unreferenced.has(socket) !== alive) return;
-    if (alive) this.#unreferenced.delete(socket);
-    else this.#unreferenced.add(socket);
-    reference(alive ? 1 : -1);
+  forget(connection: Connection): void {
+    if (connection.id < 0) return;
+    connections[connection.id] = null;
+    connection.id = -1;
+    this.connections.delete(connection);
+    if (connection.isReferenced) reference(-1);
   }
 
   released(): void {
@@ -484,77 +504,90 @@ export class NativeServer {
     this.server._emitCloseIfDrained();
   }
 
-  onClose(socket: ServerSocket): void {
-    socket.foreign?.close?.();
-    socket.foreign = null;
+  /** Called before a socket emits 'close'. */
+  beforeClose(_connection: Connection): void {}
+
+  /** Handles that a connection without a stream has closed. */
+  onClose(connection: Connection): void {
+    const { socket } = connection;
+    this.beforeClose(connection);
     try {
-      if (socket.isObserved) socket.emit('close', socket._hadError);
+      if (connection.isObserved) socket.emit('close', false);
       else {
-        this.abort(socket);
+        this.abort(connection);
         if (socket._httpMessage) emitClose(socket._httpMessage);
       }
     } finally {
-      abandon(socket);
+      this.abandon(connection);
     }
+  }
+
+  /** Drops what a closed connection has left. */
+  abandon(connection: Connection): void {
+    connection.fallbackParser?.close?.();
+    connection.fallbackParser = null;
+    abandon(connection);
   }
 
   /** Aborts the unanswered requests, as Node's own listener for 'close' does. */
-  abort(socket: ServerSocket): void {
-    abortIncoming(socket);
+  abort(connection: Connection): void {
+    abortIncoming(connection);
   }
 
   /** Gives up a connection whose descriptor is sent to another process: no event reports its end here. */
-  detach(socket: ServerSocket): void {
+  detach(connection: Connection): void {
     flushAll();
-    socket.close(false, true);
-    socket._httpMessage?.detachSocket(socket as never);
-    abandon(socket);
+    connection.close(false);
+    connection.socket._httpMessage?.detachSocket(connection.socket as never);
+    this.abandon(connection);
   }
 
   /** Handles that the reactor has sent bytes of a connection, or some of them. */
-  settle(socket: ServerSocket): void {
-    if (socket.destroyed || socket.queued + collected(socket) > 0) return;
-    socket.unsettled = 0;
+  settle(connection: Connection): void {
+    if (connection.destroyed || connection.queued + appendedBytes(connection) > 0) return;
+    connection.bytesSinceDrain = 0;
     // Later writes have a context of their own.
-    endContext(socket.writeContext);
-    socket.writeContext = null;
+    endContext(connection.writeContext);
+    connection.writeContext = null;
     // In Node's order: listeners may write more, and a response that is still being written is not drained.
-    const { needDrain } = socket;
-    socket.needDrain = false;
-    if (needDrain && !socket.writableEnded) {
-      if (socket.isObserved) socket.emit('drain');
-      else this.drain(socket);
+    const { needDrain } = connection;
+    connection.needDrain = false;
+    if (needDrain && !connection.endsSide && !connection.isStream) {
+      if (connection.isObserved) connection.socket.emit('drain');
+      else this.drain(connection);
     }
-    this.concludeAll(socket);
+    this.concludeAll(connection);
   }
 
   /** Handles that all written bytes have been sent. */
-  concludeAll(socket: ServerSocket): void {
-    const { callbacks } = socket;
+  concludeAll(connection: Connection): void {
+    const { callbacks } = connection;
     if (callbacks !== null) {
-      socket.callbacks = null;
-      socket.inFlight = 0;
+      connection.callbacks = null;
+      connection.partiallySentCallbacks = 0;
       for (const callback of callbacks) guarded(callback, null);
     }
-    this.conclude(socket);
+    this.conclude(connection);
   }
 
   /** Finishes a response whose bytes have been sent. */
-  conclude(socket: ServerSocket): void {
-    const response = socket.finishing;
+  conclude(connection: Connection): void {
+    const response = connection.finishing;
     if (response === null) return;
-    socket.finishing = null;
-    finish(socket, response);
+    connection.finishing = null;
+    finish(connection, response);
   }
 
   /** Finishes, a tick later, a response that was ended before its request was complete. */
-  concludeEnded(socket: ServerSocket): void {
-    if (socket.finishing && !socket.callbacks && socket.queued === 0) this.conclude(socket);
+  concludeEnded(connection: Connection): void {
+    if (connection.finishing && !connection.callbacks && connection.queued === 0)
+      this.conclude(connection);
   }
 
   /** Continues reading, and emits 'drain' for the response, when few bytes wait to be sent. */
-  drain(socket: ServerSocket): void {
-    if (socket._paused && socket.outgoingData <= this.highWaterMark) {
+  drain(connection: Connection): void {
+    const { socket } = connection;
+    if (socket._paused && connection.outgoingData <= this.highWaterMark) {
       socket._paused = false;
       socket.resume();
     }
@@ -571,65 +604,68 @@ export class NativeServer {
    * Handles an error as Node does: 'clientError' decides; without a listener the default error response is sent and the
    * connection closed.
    */
-  onError(socket: ServerSocket, error: Error): void {
-    if (socket.failed) return;
-    socket.failed = true;
-    nodeError(socket, error);
+  onError(connection: Connection, error: Error): void {
+    if (connection.failed) return;
+    connection.failed = true;
+    nodeError(becomeStream(connection), error);
   }
 
-  /** Handles an error of a connection. */
-  onSocketError(socket: ServerSocket, error: Error): void {
-    socket.emit('error', error);
-  }
-
-  onIdle(socket: ServerSocket): void {
+  onIdle(connection: Connection): void {
     // A response from the cache may have been sent since.
-    if (this.caches && !native.stackIsIdle(socket.nativeId)) return;
+    if (this.caches && !native.stackIsIdle(connection.id)) return;
     // If a timeout is set, it includes the keep-alive time.
-    if (socket.timeout === 0 && this.isInactive(socket)) socket.emitTimeout();
-  }
-
-  /** Whether nothing has happened while a timer ran; otherwise it runs again. */
-  isInactive(socket: ServerSocket): boolean {
-    // The process that a connection is relayed to measures its times.
-    const relayed = this.isShared && native.stackIsRelayed(socket.nativeId);
-    // Responses from the cache are activity, too.
-    const idleMs = this.caches ? native.stackIdleFor(socket.nativeId) : null;
-    if (!relayed && (idleMs === null || idleMs >= socket.timeout)) return true;
-    socket._unrefTimer();
-    return false;
+    if (connection.socket.timeout || isWithinTimeout(connection)) return;
+    if (connection.isObserved) becomeStream(connection).emit('timeout');
+    else nodeTimeout(connection.socket);
   }
 
   /** Handles the end of the peer's side. */
-  onEof(socket: ServerSocket, middle: boolean): void {
-    socket.readableEnded = true;
-    socket.endedWithin = socket.foreign?.expectsMore ?? middle;
-    if (socket.isObserved) socket.emit('end');
-    else this.onEnd(socket);
-  }
-
-  /** Does what Node's own listener for 'end' does. */
-  onEnd(socket: ServerSocket): void {
-    if (!socket.failed && socket.endedWithin) {
-      this.onError(socket, parseWithNode(this.server, null).error ?? eofError());
-    } else if (!this.server.httpAllowHalfOpen) {
-      socket.end();
-      if (socket.writableFinished) socket.destroy();
+  onEof(connection: Connection, middle: boolean): void {
+    connection.endedWithin = connection.fallbackParser?.expectsMore ?? middle;
+    if (connection.isObserved) {
+      const socket = becomeStream(connection);
+      // As Node's handle does it.
+      socket.push(null);
+      socket.read(0);
     } else {
-      const last = socket.outgoing.at(-1) ?? socket._httpMessage;
-      if (last) last._last = true;
-      else socket.end();
+      connection.readableEnded = true;
+      this.onEnd(connection);
     }
   }
 
-  onReset(socket: ServerSocket, errno: number): void {
-    if (errno === 0) socket.destroy();
-    else socket.destroy(systemError(errno === EPIPE ? 'write' : 'read', -errno));
+  /** Does what Node's own listener for 'end' does. */
+  onEnd(connection: Connection): void {
+    if (!connection.failed && connection.endedWithin) {
+      this.onError(connection, parseWithNode(this.server, null).error ?? eofError());
+    } else if (!this.server.httpAllowHalfOpen) {
+      this.#endSide(connection);
+    } else {
+      const last = connection.outgoing.at(-1) ?? connection.socket._httpMessage;
+      if (last) last._last = true;
+      else this.#endSide(connection);
+    }
+  }
+
+  #endSide(connection: Connection): void {
+    if (connection.isObserved) {
+      becomeStream(connection).end();
+      return;
+    }
+    connection.end();
+    if (connection.writableFinished) connection.destroy();
+  }
+
+  onReset(connection: Connection, errno: number): void {
+    if (errno === 0) connection.socket.destroy();
+    else {
+      const error = systemError(errno === EPIPE ? 'write' : 'read', -errno);
+      becomeStream(connection).destroy(error);
+    }
   }
 
   /** Handles bytes that only Node's parser can read; `packet` is what was read last, which ends with them. */
   onUnparsed(
-    socket: ServerSocket,
+    connection: Connection,
     bytes: Buffer,
     packet: Buffer,
     reason: number,
@@ -637,32 +673,36 @@ export class NativeServer {
   ): void {
     switch (reason) {
       case REASON_UPGRADE:
-        if (socket.incoming.length > 0 && this.#mayRefuseUpgrade()) {
+        if (connection.incoming.length > 0 && this.#mayRefuseUpgrade()) {
           // If it is refused, its response comes after those to earlier requests.
-          socket.afterResponses = () => this.fallBack(socket, { bytes, packet }, UPGRADE);
+          connection.afterResponses = () => this.fallBack(connection, { bytes, packet }, UPGRADE);
         } else if (this.#wantsUpgrade()) {
           // At once, as Node does, even if earlier requests are unanswered.
-          this.fallBack(socket, { bytes, packet }, UPGRADE);
-        } else native.stackProceed(socket.nativeId);
+          this.fallBack(connection, { bytes, packet }, UPGRADE);
+        } else native.stackProceed(connection.id);
         break;
       case REASON_BODY:
-        socket.foreign = new NodeParserBody(this.server, socket, preludes.get(prelude) ?? '');
-        this.onRaw(socket, bytes, packet);
+        connection.fallbackParser = new NodeParserBody(
+          this.server,
+          connection,
+          preludes.get(prelude) ?? '',
+        );
+        this.onRaw(connection, bytes, packet);
         break;
       case REASON_CLOSED:
-        native.stackProceedRaw(socket.nativeId);
+        native.stackProceedRaw(connection.id);
         this.onError(
-          socket,
+          connection,
           parseWithNode(this.server, bytes, packet, CLOSING_HEAD).error ?? eofError(),
         );
         break;
       default:
-        this.#onUnusual(socket, bytes, packet);
+        this.#onUnusual(connection, bytes, packet);
     }
   }
 
-  fallBack(socket: ServerSocket, bytes: Bytes | null, reason: string, injected?: Buffer): void {
-    fallBackToNode(this, socket, bytes, reason, injected);
+  fallBack(connection: Connection, bytes: Bytes | null, reason: string, injected?: Buffer): void {
+    fallBackToNode(this, connection, bytes, reason, injected);
   }
 
   countFallback(reason: string): void {
@@ -694,36 +734,40 @@ export class NativeServer {
   }
 
   /** Handles unusual bytes. Node reports an error at once, a request when those before it are answered. */
-  #onUnusual(socket: ServerSocket, bytes: Buffer, packet: Buffer): void {
-    const isBehind = socket.incoming.length > 0 || packet.length > bytes.length;
+  #onUnusual(connection: Connection, bytes: Buffer, packet: Buffer): void {
+    const isBehind = connection.incoming.length > 0 || packet.length > bytes.length;
     const error = isBehind ? parseWithNode(this.server, bytes, packet).error : null;
     if (error) {
-      native.stackProceedRaw(socket.nativeId);
-      this.onError(socket, error);
-    } else if (socket.incoming.length === 0) {
-      this.fallBack(socket, { bytes, packet }, 'unusual');
+      native.stackProceedRaw(connection.id);
+      this.onError(connection, error);
+    } else if (connection.incoming.length === 0) {
+      this.fallBack(connection, { bytes, packet }, 'unusual');
     } else {
-      socket.afterResponses = () => this.fallBack(socket, { bytes, packet }, 'unusual');
+      connection.afterResponses = () => this.fallBack(connection, { bytes, packet }, 'unusual');
     }
   }
 
   /** Handles further bytes of a body that Node's parser reads. */
-  onRaw(socket: ServerSocket, bytes: Buffer, packet = bytes): void {
-    const taken = socket.foreign?.take(bytes, packet) ?? null;
-    if (socket.nativeId < 0) return;
-    if (taken === null) {
-      native.stackProceedRaw(socket.nativeId);
+  onRaw(connection: Connection, bytes: Buffer, packet = bytes): void {
+    if (connection.isRaw) {
+      pushRaw(connection, bytes);
       return;
     }
-    socket.foreign = null;
+    const taken = connection.fallbackParser?.take(bytes, packet) ?? null;
+    if (connection.id < 0) return;
+    if (taken === null) {
+      native.stackProceedRaw(connection.id);
+      return;
+    }
+    connection.fallbackParser = null;
     const rest = bytes.subarray(taken);
     // As with Node, an error behind the body is reported without a tick in between.
     const { error } = rest.length > 0 ? parseWithNode(this.server, rest, packet) : { error: null };
     if (error) {
-      native.stackProceedRaw(socket.nativeId);
-      this.onError(socket, error);
+      native.stackProceedRaw(connection.id);
+      this.onError(connection, error);
     } else {
-      native.stackProceedBehind(socket.nativeId, taken);
+      native.stackProceedBehind(connection.id, taken);
     }
   }
 
@@ -732,12 +776,31 @@ export class NativeServer {
    * request this happens only if the application has removed Node's listener for them. Returns whether Node's own code
    * has the connection now.
    */
-  wantsBytes(socket: ServerSocket, injected?: Buffer): boolean {
-    if (socket.nativeId < 0 || socket.receiving !== null) return false;
-    if (socket.incoming.length > 0 && !isTakenOver(socket)) return false;
-    this.fallBack(socket, null, 'bytes wanted', injected);
-    return socket.nativeId < 0;
+  wantsBytes(connection: Connection, injected?: Buffer): boolean {
+    if (connection.id < 0 || connection.receiving !== null) return false;
+    if (connection.isFallback) return false;
+    if (connection.incoming.length > 0 && !hasRemovedDataListener(connection)) return false;
+    this.fallBack(connection, null, 'bytes wanted', injected);
+    return connection.isFallback;
   }
+}
+
+/** By its handle; in a worker of a cluster, which may have none of Node's own, by the path. */
+function listensToUnixSocket({ _handle, _pipeName }: HttpServer): boolean {
+  const kind = _handle?.constructor.name;
+  return kind === 'Pipe' || (kind !== 'TCP' && typeof _pipeName === 'string');
+}
+
+/** Gives the stream bytes that Node's own code parses; as Node's handle does, a full stream stops the reading. */
+function pushRaw(connection: Connection, bytes: Buffer): void {
+  const { socket } = connection;
+  connection.refreshTimer();
+  const handle = socket._handle as Handle | null;
+  if (!socket.destroyed && !socket.push(bytes) && handle !== null) {
+    handle.reading = false;
+    handle.readStop();
+  }
+  if (connection.id >= 0) native.stackProceedRaw(connection.id);
 }
 
 /** A head after which Node's parser accepts no further bytes. */
@@ -754,7 +817,7 @@ const preludes = new Map([
 ]);
 
 /** The connections of this thread, by their number in the reactor. */
-export const sockets: (ServerSocket | null)[] = [];
+export const connections: (Connection | null)[] = [];
 /** The servers of this thread that listen or have connections, by their number in the reactor. */
 export const servers: (NativeServer | null)[] = [];
 
@@ -767,13 +830,17 @@ function isDrained(response: Outgoing): boolean {
  * Ends the server's side of a connection, so that a client that is still sending receives what was written before it is
  * destroyed.
  */
-function endSide(socket: ServerSocket): void {
-  flushSocket(socket);
-  if (socket.nativeId >= 0) native.stackEnd(socket.nativeId);
+function endSide(connection: Connection): void {
+  flushConnection(connection);
+  if (connection.id >= 0) native.stackEnd(connection.id);
 }
 
 function configure(nativeServer: NativeServer): void {
   if (nativeServer.id >= 0) nativeServer.configure();
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0;
 }
 
 function positive(value: unknown): number {

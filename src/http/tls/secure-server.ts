@@ -1,28 +1,37 @@
 import net from 'node:net';
-import { announce, connections } from '../connection/announce.js';
-import { ServerSocket } from '../connection/socket.js';
-import { attachParser, type Carried, carry } from '../fallback/carried-state.js';
+import { announce, connections as connectionChannel } from '../connection/announce.js';
+import type { Connection } from '../connection/connection.js';
+import { openAsNodes } from '../connection/connection-handle.js';
+import { readNewConnection } from '../connection/new-connection.js';
+import { becomeStream } from '../connection/stream-socket.js';
 import {
   abortWithin,
+  attachParser,
   type Bytes,
   countingFrom,
   countRequests,
   deliver,
   leavesHttp,
+  startReading,
 } from '../fallback/node-handoff.js';
 import { inPackets } from '../fallback/node-parser.js';
 import { internalKey } from '../install/node-internals.js';
 import { emit } from '../install/node-methods.js';
 import { unreadOffset } from '../reactor/event-batch.js';
-import { reference } from '../reactor/loop-reference.js';
 import { input, native } from '../reactor/native.js';
+import { resetTimeout } from '../request/exchange.js';
 import { flushAll } from '../response/output-buffer.js';
-import { type HttpServer, NativeServer, sockets } from '../server/native-server.js';
+import { type HttpServer, NativeServer } from '../server/native-server.js';
 import { authorizationError } from './client-certificate.js';
 import { findHttpsPrototype, nodeTls } from './node-tls.js';
+import { createRawSocket, releaseRawSocket } from './raw-socket.js';
 import { type NativeContext, nativeContext } from './secure-context.js';
-import { prepareSecureSockets, SecureSocket, Underlying } from './secure-socket.js';
-import { becomeStream, Carrier, type SecureStream, startRaw } from './secure-stream.js';
+import {
+  getSecureSockets,
+  initializeSecureSocket,
+  SecureConnection,
+  type SecureSocket,
+} from './secure-socket.js';
 import { TIMEOUT, tlsError } from './tls-error.js';
 import { Security } from './tls-state.js';
 
@@ -79,15 +88,14 @@ export class SecureServer extends NativeServer {
   declare readonly server: SecureHttpServer;
   /** The native context of each of Node's contexts; a string is the reason why the reactor cannot use it. */
   #contexts = new WeakMap<object, NativeContext | string>();
-  readonly #carriers = new Set<ServerSocket>();
+  override readonly isSecure = true;
   readonly #protocols: Buffer[];
   readonly #keys: ReturnType<typeof findKeys>;
   /** The context for handshakes while the event loop is busy. */
   #offered: NativeContext | null = null;
 
   constructor(server: SecureHttpServer) {
-    super(server);
-    prepareSecureSockets();
+    super(server, getSecureSockets());
     this.#keys = findKeys(server);
     this.#protocols = parseProtocols(server.ALPNProtocols);
     native.stackSeedRandom();
@@ -117,8 +125,12 @@ export class SecureServer extends NativeServer {
     };
   }
 
-  protected override create(id: number): ServerSocket {
-    return new SecureSocket(id, this);
+  protected override create(id: number): Connection {
+    const connection = new SecureConnection(id, this);
+    const socket = new this.NativeSocket(connection) as SecureSocket;
+    initializeSecureSocket(socket);
+    connection.socket = socket;
+    return connection;
   }
 
   /** Contexts are created again, as ticket keys have changed. */
@@ -127,23 +139,24 @@ export class SecureServer extends NativeServer {
     this.#offerContext();
   }
 
-  override connected(socket: ServerSocket): void {
+  override connected(connection: Connection): void {
+    const secure = connection as SecureConnection;
     if (!this.stands('connection')) {
-      this.#handOverTls(socket as SecureSocket, 'connection wanted', false);
+      this.#handOverTls(secure, 'connection wanted', false);
       return;
     }
     // One listener is ours.
     const isHeard =
       this.server.listenerCount('connection') > 1 || (this.server.emit as unknown) !== emit;
-    if (!isHeard && !connections.hasSubscribers) return;
-    const underlying = new Underlying(socket as SecureSocket);
-    (socket as SecureSocket).underlying = underlying;
-    this.inListenContext(announce, this.server, underlying);
+    if (!isHeard && !connectionChannel.hasSubscribers) return;
+    secure.raw = createRawSocket(secure);
+    secure.socket._parent = secure.raw;
+    this.inListenContext(announce, this.server, secure.raw);
   }
 
   /** As with Node, a connection is one of HTTP when its handshake is done. */
   override closeAll(): void {
-    for (const socket of this.connections) {
+    for (const { socket } of this.connections) {
       if (!(socket as SecureSocket).secureConnecting) socket.destroy();
     }
   }
@@ -151,15 +164,15 @@ export class SecureServer extends NativeServer {
   // The handshake.
 
   /** Handles the first message of a client's handshake. */
-  onHello(socket: SecureSocket, name: string, unsure: boolean): void {
+  onHello(connection: SecureConnection, name: string, unsure: boolean): void {
     const reason = unsure ? 'TLS unusual' : this.#foreign();
     if (reason) {
-      this.#handOverTls(socket, reason);
+      this.#handOverTls(connection, reason);
       return;
     }
     const callback = this.server[this.#keys.sniCallback] as SniCallback | undefined;
-    if (name && callback) this.#ask(socket, name, callback);
-    else this.#choose(socket, name ? this.#contextFor(name) : undefined);
+    if (name && callback) this.#ask(connection, name, callback);
+    else this.#choose(connection, name ? this.#contextFor(name) : undefined);
   }
 
   #foreign(): string | undefined {
@@ -178,13 +191,13 @@ export class SecureServer extends NativeServer {
     return this.server._contexts.findLast(([pattern]) => pattern.test(name))?.[1];
   }
 
-  #ask(socket: SecureSocket, name: string, callback: SniCallback): void {
+  #ask(connection: SecureConnection, name: string, callback: SniCallback): void {
     let answered = false;
     try {
-      callback.call(socket, name, (error, context) => {
-        if (socket.destroyed && !answered) return;
+      callback.call(connection.socket, name, (error, context) => {
+        if (connection.destroyed && !answered) return;
         if (answered) {
-          socket.destroy(
+          connection.socket.destroy(
             Object.assign(new Error('Callback called multiple times'), {
               code: 'ERR_MULTIPLE_CALLBACK',
             }),
@@ -192,23 +205,23 @@ export class SecureServer extends NativeServer {
           return;
         }
         answered = true;
-        if (error) socket.destroy(error);
-        else this.#choose(socket, context ? (context.context ?? context) : undefined);
+        if (error) connection.socket.destroy(error);
+        else this.#choose(connection, context ? (context.context ?? context) : undefined);
       });
     } catch (error) {
-      socket.destroy(error as Error);
+      connection.socket.destroy(error as Error);
     }
   }
 
-  #choose(socket: SecureSocket, chosen: object | undefined): void {
-    if (socket.nativeId < 0) return;
+  #choose(connection: SecureConnection, chosen: object | undefined): void {
+    if (connection.id < 0) return;
     const context = this.#native(chosen ?? this.server._sharedCreds.context);
     if (typeof context === 'string') {
-      this.#handOverTls(socket, context);
-    } else if (!native.stackChoose(socket.nativeId, context.context, this.#isWatched())) {
-      this.#handOverTls(socket, 'TLS parameters');
+      this.#handOverTls(connection, context);
+    } else if (!native.stackChoose(connection.id, context.context, this.#isWatched())) {
+      this.#handOverTls(connection, 'TLS parameters');
     } else {
-      socket.secureContext = context;
+      connection.secureContext = context;
     }
   }
 
@@ -233,21 +246,21 @@ export class SecureServer extends NativeServer {
   }
 
   onSecure(
-    socket: SecureSocket,
+    connection: SecureConnection,
     name: string,
     suite: number,
     flags: number,
     verdict: number,
   ): void {
     const protocol = this.#protocols[(flags >> PROTOCOL_SHIFT) - 1]?.toString('latin1');
-    socket.secureContext ??= this.#offered;
-    const security = new Security(socket.nativeId, suite, flags, socket.secureContext);
-    this.#established(socket, security, name, protocol, verdict);
+    connection.secureContext ??= this.#offered;
+    const security = new Security(connection.id, suite, flags, connection.secureContext);
+    this.#established(connection, security, name, protocol, verdict);
   }
 
   /** Another process, which shares the port, has the session; this one has the requests, and judges for itself. */
   onForwarded(
-    socket: SecureSocket,
+    connection: SecureConnection,
     name: string,
     suite: number,
     flags: number,
@@ -256,172 +269,132 @@ export class SecureServer extends NativeServer {
     const { server } = this;
     const found = name ? this.#contextFor(name) : undefined;
     const context = this.#native(found ?? server._sharedCreds.context);
-    if (typeof context !== 'string') socket.secureContext = context;
-    const known = flags & ASKED ? socket.secureContext : null;
+    if (typeof context !== 'string') connection.secureContext = context;
+    const known = flags & ASKED ? connection.secureContext : null;
     if (server.requestCert && server.rejectUnauthorized && known === null) {
-      socket.secureConnecting = false;
-      socket.destroy();
+      connection.socket.secureConnecting = false;
+      connection.socket.destroy();
       return;
     }
-    const verdict = known ? native.stackJudge(socket.nativeId, known.context) : NOT_ASKED;
-    const security = new Security(socket.nativeId, suite, flags, socket.secureContext);
-    this.#established(socket, security, name, protocol, verdict);
+    const verdict = known ? native.stackJudge(connection.id, known.context) : NOT_ASKED;
+    const security = new Security(connection.id, suite, flags, connection.secureContext);
+    this.#established(connection, security, name, protocol, verdict);
   }
 
   #established(
-    socket: SecureSocket,
+    connection: SecureConnection,
     security: Security,
     name: string,
     protocol: string | undefined,
     verdict: number,
   ): void {
-    socket.security = security;
-    socket.servername = name || false;
-    socket.alpnProtocol = protocol || false;
-    if (verdict === VALID) socket.authorized = true;
+    connection.security = security;
+    connection.socket.servername = name || false;
+    connection.socket.alpnProtocol = protocol || false;
+    if (verdict === VALID) connection.socket.authorized = true;
     else if (verdict !== NOT_ASKED) {
-      socket.authorizationError = authorizationError(security.chain, security.authorities);
-      socket.authorized = socket.authorizationError === null;
-      if (!socket.authorized && this.server.rejectUnauthorized) {
-        socket.destroy();
+      connection.socket.authorizationError = authorizationError(
+        security.chain,
+        security.authorities,
+      );
+      connection.socket.authorized = connection.socket.authorizationError === null;
+      if (!connection.socket.authorized && this.server.rejectUnauthorized) {
+        connection.socket.destroy();
         return;
       }
     }
-    socket.secureConnecting = false;
-    socket.hearAsServer();
-    if (this.server.timeout) socket.setTimeout(this.server.timeout);
-    const { nativeId: id } = socket;
+    connection.socket.secureConnecting = false;
+    connection.hearAsServer();
+    if (this.server.timeout) connection.socket.setTimeout(this.server.timeout);
+    const { id } = connection;
     try {
-      this.inListenContext(() => this.server.emit('secureConnection', socket as never));
+      this.inListenContext(() => this.server.emit('secureConnection', connection.socket as never));
+      readNewConnection(connection);
     } finally {
       // Unless a listener has closed the connection, or wants its bytes.
-      if (socket.nativeId === id) native.stackStartRequests(id);
+      if (connection.id === id) native.stackStartRequests(id);
     }
   }
 
-  onTlsFailed(socket: SecureSocket, kind: number, alert: number, text: string): void {
+  onTlsFailed(connection: SecureConnection, kind: number, alert: number, text: string): void {
     const error = tlsError(kind, alert, text);
-    if (kind === TIMEOUT) this.onTlsError(socket, error);
-    else socket.destroy(error);
+    if (kind === TIMEOUT) this.onTlsError(connection, error);
+    else connection.socket.destroy(error);
   }
 
   /** Emits 'tlsClientError' at most once, before anything else is emitted, as Node does. */
-  onTlsError(socket: SecureSocket, error: Error): void {
-    if (socket.refused) return;
-    socket.refused = true;
-    this.server.emit('tlsClientError', error, socket as never);
+  onTlsError(connection: SecureConnection, error: Error): void {
+    if (connection.refused) return;
+    connection.refused = true;
+    this.server.emit('tlsClientError', error, connection.socket as never);
   }
 
-  override onSocketError(socket: ServerSocket, error: Error): void {
-    if (socket instanceof SecureSocket && socket.secureConnecting) {
-      this.onTlsError(socket, error);
-      if (socket.listenerCount('error') === 0) return;
-    }
-    super.onSocketError(socket, error);
+  override onEof(connection: Connection, middle: boolean): void {
+    const { socket } = connection as SecureConnection;
+    if (socket.secureConnecting) socket.destroy();
+    else super.onEof(connection, middle);
   }
 
-  override onEof(socket: ServerSocket, middle: boolean): void {
-    if (socket instanceof Carrier) socket.onEof();
-    else if ((socket as SecureSocket).secureConnecting) socket.destroy();
-    else super.onEof(socket, middle);
-  }
-
-  override onClose(socket: ServerSocket): void {
-    if (socket instanceof SecureSocket && socket.secureConnecting && !socket._hadError) {
-      const error = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
-      this.onTlsError(socket, error);
-    }
-    super.onClose(socket);
+  override beforeClose(connection: Connection): void {
+    const { socket } = connection as SecureConnection;
+    if (!socket.secureConnecting || (connection.isStream && socket.errored)) return;
+    const error = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
+    this.onTlsError(connection as SecureConnection, error);
   }
 
   // What Node's own code takes over.
 
   /** Before anything was answered: the descriptor goes, with what the client has sent. */
-  #handOverTls(socket: SecureSocket, reason: string, known = true): void {
-    if (socket.nativeId < 0) return;
+  #handOverTls(connection: SecureConnection, reason: string, known = true): void {
+    if (connection.id < 0) return;
     const { server } = this;
-    const { fd, bytes } = native.stackRelease(socket.nativeId);
-    this.forget(socket);
+    const { fd, bytes } = native.stackRelease(connection.id);
+    this.forget(connection);
     this.countFallback(reason);
-    const options = { fd, readable: true, writable: true, allowHalfOpen: server.allowHalfOpen };
-    const ordinary = this.#ordinary(socket, options);
-    ordinary.server = server;
-    ordinary._server = server;
-    if (bytes.length > 0) ordinary.push(bytes);
-    if (known) getNodeTlsConnection().call(server, ordinary);
-    else this.inListenContext(announce, server, ordinary);
-  }
-
-  /** Turns the socket that 'connection' listeners got into an ordinary one; creates one if there were none. */
-  #ordinary(socket: SecureSocket, options: object): OrdinarySocket {
-    const publicSocket = socket.underlying as object | null;
-    if (!publicSocket)
-      return new net.Socket(options as net.SocketConstructorOpts) as OrdinarySocket;
-    for (const key of Object.keys(new ServerSocket(-1, this))) {
-      if (!key.startsWith('_events') && key !== '_maxListeners') {
-        delete (publicSocket as Record<string, unknown>)[key];
-      }
+    const { allowHalfOpen } = server;
+    const socket = connection.raw ?? new net.Socket({ fd, allowHalfOpen, ...BOTH_SIDES });
+    if (connection.raw) {
+      openAsNodes(releaseRawSocket(connection.raw), fd);
+      startReading(connection.raw, false);
     }
-    Object.setPrototypeOf(publicSocket, net.Socket.prototype);
-    (net.Socket as unknown as (this: object, options: object) => void).call(publicSocket, options);
-    return publicSocket as OrdinarySocket;
+    Object.assign(socket, { server, _server: server });
+    if (bytes.length > 0) socket.push(bytes);
+    if (known) getNodeTlsConnection().call(server, socket as net.Socket);
+    else this.inListenContext(announce, server, socket);
   }
 
-  /** After an upgrade, or for a request that is not judged here: only the text can go. */
-  override fallBack(socket: ServerSocket, bytes: Bytes | null, reason: string): void {
+  /** After an upgrade, or for a request that is not judged here: the descriptor cannot be given away, only the plaintext. */
+  override fallBack(connection: Connection, bytes: Bytes | null, reason: string): void {
     // Requests that the batch contains cannot be read as bytes any more.
-    if (socket.nativeId < 0 || unreadOffset(socket.nativeId) !== -1) return;
+    if (connection.id < 0 || unreadOffset(connection.id) !== -1) return;
     flushAll();
-    if (socket.queued > 0) {
+    if (connection.queued > 0) {
       // What has been sent leaves first.
-      socket.afterWrite(() => this.fallBack(socket, bytes, reason));
+      connection.afterWrite(() => this.fallBack(connection, bytes, reason));
       return;
     }
-    const carried = carry(this, socket, bytes !== null);
-    this.inParser(socket, leavesHttp(reason, bytes?.bytes), () => {
-      const stream = this.#release(socket as SecureSocket, reason, carried);
+    const socket = becomeStream(connection);
+    if (connection.isKeepAliveTimeout || (bytes !== null && socket.timeout)) {
+      resetTimeout(connection);
+    }
+    this.inParser(connection, leavesHttp(reason, bytes?.bytes), () => {
+      this.countFallback(reason);
+      this.connections.delete(connection);
+      // Errors are the stream's.
+      connection.isFallback = connection.isRaw = connection.failed = true;
       // Bytes that the reactor did not parse come from here.
-      if (bytes) native.stackProceedRaw(stream.carrier.nativeId);
-      else startRaw(stream.carrier);
-      attachParser(socket, stream, countingFrom(this.server, socket.requestsCount), carried);
-      // Not the one that counts.
-      stream.server = this.server;
-      countRequests(this, stream);
-      abortWithin(socket, stream, reason);
+      if (bytes) native.stackProceedRaw(connection.id);
+      else native.stackRaw(connection.id);
+      attachParser(connection, countingFrom(this.server, connection.requestsCount));
+      countRequests(this, socket);
+      abortWithin(connection, reason);
       // The parser's alone, as where there is no TLS.
-      if (bytes) deliver(stream, inPackets(bytes.bytes, bytes.packet));
+      if (bytes) deliver(socket, inPackets(bytes.bytes, bytes.packet));
     });
   }
-
-  #release(socket: SecureSocket, reason: string, carried: Carried): SecureStream {
-    const { nativeId: id } = socket;
-    socket.nativeHandle?.close();
-    this.forget(socket);
-    this.countFallback(reason);
-    const stream = becomeStream(socket, this, id, carried);
-    const { carrier } = stream;
-    sockets[id] = carrier;
-    this.#carriers.add(carrier);
-    reference(1);
-    if (!carried.referenced) carrier.unref();
-    return stream;
-  }
-
-  override forget(socket: ServerSocket): void {
-    if (!this.#carriers.delete(socket)) {
-      super.forget(socket);
-      return;
-    }
-    sockets[socket.nativeId] = null;
-    socket.nativeId = -1;
-    reference(-1);
-  }
 }
 
-interface OrdinarySocket extends net.Socket {
-  server: net.Server;
-  _server: net.Server;
-}
+const BOTH_SIDES = { readable: true, writable: true };
 
 /** Out of the form that TLS has for them (RFC 7301). */
 function parseProtocols(encoded: Buffer | undefined): Buffer[] {
@@ -439,17 +412,18 @@ export function isSecure(server: HttpServer): server is SecureHttpServer {
 }
 
 /** Dispatches the TLS events of the reactor. */
-export function takeSecure(socket: ServerSocket, kind: number, event: Int32Array): void {
-  if (!(socket instanceof SecureSocket)) return;
+export function takeSecure(connection: Connection, kind: number, event: Int32Array): void {
+  if (!(connection instanceof SecureConnection)) return;
   const [a = 0, b = 0, c = 0, d = 0, e = 0] = event;
-  if (kind === HELLO) socket.nativeServer.onHello(socket, input.latin1Slice(a, a + b), c === 1);
+  if (kind === HELLO)
+    connection.nativeServer.onHello(connection, input.latin1Slice(a, a + b), c === 1);
   else if (kind === SECURE)
-    socket.nativeServer.onSecure(socket, input.latin1Slice(a, a + b), c, d, e);
+    connection.nativeServer.onSecure(connection, input.latin1Slice(a, a + b), c, d, e);
   else if (kind === FORWARDED) {
     const protocol = input.latin1Slice(a + b, a + b + e);
-    socket.nativeServer.onForwarded(socket, input.latin1Slice(a, a + b), c, d, protocol);
+    connection.nativeServer.onForwarded(connection, input.latin1Slice(a, a + b), c, d, protocol);
   } else if (kind === FAILED)
-    socket.nativeServer.onTlsFailed(socket, a, b, input.latin1Slice(c, c + d));
+    connection.nativeServer.onTlsFailed(connection, a, b, input.latin1Slice(c, c + d));
 }
 
 const HELLO = 12;

@@ -1,65 +1,60 @@
 import { EventEmitter } from 'node:events';
-import { ServerSocket } from '../connection/socket.js';
-import type { Events } from '../fallback/node-listeners.js';
+import { Connection } from '../connection/connection.js';
+import { createSockets, type SocketKind } from '../connection/socket-kinds.js';
+import { type HttpSocket, kConnection, type SocketEvents } from '../install/node-internals.js';
 import { native } from '../reactor/native.js';
 import { nodeTls } from './node-tls.js';
 import type { NativeContext } from './secure-context.js';
 import type { SecureServer } from './secure-server.js';
 import { legacy, type Security } from './tls-state.js';
 
-/** Properties of `tls.TLSSocket`. */
-interface SecureProperties {
+/** The socket of a TLS connection: a `tls.TLSSocket` for applications. */
+export interface SecureSocket extends HttpSocket {
   encrypted: true;
   authorized: boolean;
   authorizationError: string | null;
   servername: string | false | null;
   alpnProtocol: string | false | null;
   secureConnecting: boolean;
-  /** The state of a finished handshake. */
-  security: Security | null;
-  /** Number of the connection in the reactor. */
-  nativeId: number;
-  destroyed: boolean;
+  [kConnection]: SecureConnection;
 }
 
-/** The socket of a TLS connection that the reactor owns: a `tls.TLSSocket` to look at. */
-export class SecureSocket extends ServerSocket implements SecureProperties {
+/** A TLS connection whose records are the reactor's. */
+export class SecureConnection extends Connection {
   declare readonly nativeServer: SecureServer;
-  readonly encrypted = true;
-  authorized = false;
-  authorizationError: string | null = null;
-  servername: string | false | null = null;
-  alpnProtocol: string | false | null = null;
-  secureConnecting = true;
+  declare socket: SecureSocket;
+  /** The state of a finished handshake. */
   security: Security | null = null;
   /** What the server has chosen to show. */
   secureContext: NativeContext | null = null;
-  /** The socket that 'connection' listeners got. */
-  underlying: Underlying | null = null;
+  /** The socket below TLS, if 'connection' listeners got it. */
+  raw: HttpSocket | null = null;
   /** Whether the server has handled an error in the handshake. */
   refused = false;
 
-  get _secureEstablished() {
-    return !this.secureConnecting;
-  }
-
-  override get allowHalfOpen() {
-    return this.nativeServer.server.allowHalfOpen;
-  }
-  override set allowHalfOpen(_value: boolean) {}
+  readonly #onHandshakeError = (error: Error) => this.nativeServer.onTlsError(this, error);
 
   // The server's come with the end of the handshake.
-  protected override nodeListeners(): Events {
-    return this.secureConnecting ? Object.create(null) : super.nodeListeners();
+  protected override createListeners(): SocketEvents {
+    if (!this.socket.secureConnecting) return super.createListeners();
+    this.eventsCount = 1;
+    return Object.assign(Object.create(null), { error: this.#onHandshakeError });
   }
+
+  override close(reset: boolean): void {
+    super.close(reset);
+    this.raw?.destroy();
+  }
+
   /** From now on it is the server's: what listens already has come first. */
   hearAsServer(): void {
-    if (!this.isObserved) return;
-    const before = this._events;
-    this._events = super.nodeListeners();
+    const { events: before, socket } = this;
+    if (before === null) return;
+    this.events = super.createListeners();
     for (const event of Reflect.ownKeys(before)) {
       for (const listener of [before[event] ?? []].flat()) {
-        EventEmitter.prototype.prependListener.call(this, event, listener as never);
+        if (listener === this.#onHandshakeError) continue;
+        EventEmitter.prototype.prependListener.call(socket, event, listener as never);
       }
     }
   }
@@ -68,51 +63,57 @@ export class SecureSocket extends ServerSocket implements SecureProperties {
 type Export = (length: number, label: string, context?: Buffer) => Buffer;
 /** Node's own `exportKeyingMaterial`. */
 let nodeExport: Export;
+let secure: SocketKind | undefined;
 
-/** Makes a `SecureSocket` a `tls.TLSSocket` by its prototypes, with the methods of a `ServerSocket` before them; once. */
-export function prepareSecureSockets(): void {
-  if (nodeExport !== undefined) return;
-  const { TLSSocket } = nodeTls();
-  nodeExport = TLSSocket.prototype.exportKeyingMaterial as Export;
-  const between = Object.getOwnPropertyDescriptors(ServerSocket.prototype);
-  Object.setPrototypeOf(SecureSocket.prototype, Object.create(TLSSocket.prototype, between));
-  addSecureMethods(SecureSocket.prototype);
-  Object.defineProperty(SecureSocket.prototype, 'constructor', {
-    value: TLSSocket,
-    writable: true,
-    configurable: true,
-  });
+/** The sockets of TLS connections. */
+export function getSecureSockets(): SocketKind {
+  if (secure === undefined) {
+    const { prototype } = nodeTls().TLSSocket;
+    nodeExport = prototype.exportKeyingMaterial as Export;
+    secure = createSockets(prototype, secureMembers());
+  }
+  return secure;
+}
+
+/** Sets what `tls.TLSSocket` sets on each socket. */
+export function initializeSecureSocket(socket: SecureSocket): void {
+  socket.encrypted = true;
+  socket.authorized = false;
+  socket.authorizationError = null;
+  socket.servername = null;
+  socket.alpnProtocol = null;
+  socket.secureConnecting = true;
 }
 
 /** The values of Node if there are none. */
-function unknownToRustls(this: SecureProperties) {
+function unknownToRustls(this: SecureSocket) {
   return this.destroyed ? null : undefined;
 }
 
-const methods: ThisType<SecureProperties> & Record<string, unknown> = {
+const methods: ThisType<SecureSocket> & Record<string, unknown> = {
   getPeerCertificate(detailed?: boolean) {
     if (this.destroyed) return null;
-    return this.security?.peer(Boolean(detailed)) ?? {};
+    return this[kConnection].security?.peer(Boolean(detailed)) ?? {};
   },
   getPeerX509Certificate() {
-    return this.destroyed ? undefined : this.security?.chain[0];
+    return this.destroyed ? undefined : this[kConnection].security?.chain[0];
   },
   getCertificate() {
     if (this.destroyed) return null;
-    const own = this.security?.own;
+    const own = this[kConnection].security?.own;
     return own ? legacy(own) : {};
   },
   getX509Certificate() {
-    return this.destroyed ? undefined : this.security?.own;
+    return this.destroyed ? undefined : this[kConnection].security?.own;
   },
   getCipher() {
-    return this.destroyed ? null : this.security?.cipher;
+    return this.destroyed ? null : this[kConnection].security?.cipher;
   },
   getProtocol() {
-    return this.destroyed ? null : (this.security?.protocol ?? null);
+    return this.destroyed ? null : (this[kConnection].security?.protocol ?? null);
   },
   isSessionReused() {
-    return this.destroyed ? null : (this.security?.resumed ?? false);
+    return this.destroyed ? null : (this[kConnection].security?.resumed ?? false);
   },
   getEphemeralKeyInfo: () => null,
   getSharedSigalgs: () => [],
@@ -122,7 +123,7 @@ const methods: ThisType<SecureProperties> & Record<string, unknown> = {
   getPeerFinished: unknownToRustls,
   exportKeyingMaterial(length: number, label: string, context?: Buffer) {
     // Node's own judges arguments and state.
-    const { nativeId: id } = this;
+    const { id, security } = this[kConnection];
     const _handle = {
       exportKeyingMaterial(...args: Parameters<Export>) {
         const material = native.stackExport(id, ...args);
@@ -132,7 +133,7 @@ const methods: ThisType<SecureProperties> & Record<string, unknown> = {
         });
       },
     };
-    const _secureEstablished = this.security !== null && id >= 0;
+    const _secureEstablished = security !== null && id >= 0;
     return nodeExport.call({ _secureEstablished, _handle } as never, length, label, context);
   },
   renegotiate: () => false,
@@ -142,53 +143,18 @@ const methods: ThisType<SecureProperties> & Record<string, unknown> = {
   setKeyCert() {},
 };
 
-/** Adds the properties of a TLS connection to a prototype. */
-export function addSecureMethods(prototype: object): void {
+/** The members of a TLS connection that have no handle of OpenSSL below them here. */
+function secureMembers(): PropertyDescriptorMap {
+  const members: PropertyDescriptorMap = {
+    _secureEstablished: {
+      get(this: SecureSocket) {
+        return !this.secureConnecting;
+      },
+      configurable: true,
+    },
+  };
   for (const [name, value] of Object.entries(methods)) {
-    Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
+    members[name] = { value, writable: true, configurable: true };
   }
-}
-
-/** The socket that 'connection' listeners of a TLS server get: the connection below TLS. */
-export class Underlying extends ServerSocket {
-  readonly #secure: SecureSocket;
-
-  constructor(secure: SecureSocket) {
-    super(secure.nativeId, secure.nativeServer);
-    this.#secure = secure;
-    secure.once('close', (hadError: boolean) => {
-      this.nativeId = -1;
-      this.emit('close', hadError);
-    });
-  }
-  protected override nodeListeners(): Events {
-    return Object.create(null);
-  }
-  override get destroyed() {
-    return this.#secure.destroyed;
-  }
-  override destroy(error?: Error | null): this {
-    this.#secure.destroy(error);
-    return this;
-  }
-  override end(): this {
-    this.#secure.end();
-    return this;
-  }
-  // Its bytes are TLS, and the reactor's: nothing can be read, written or made up.
-  override write(): boolean {
-    return false;
-  }
-  override push(): boolean {
-    return false;
-  }
-  unshift(): void {}
-}
-
-for (const name of ['on', 'addListener'] as const) {
-  Object.defineProperty(Underlying.prototype, name, {
-    value: EventEmitter.prototype[name],
-    writable: true,
-    configurable: true,
-  });
+  return members;
 }

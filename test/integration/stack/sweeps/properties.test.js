@@ -5,7 +5,7 @@ import { outdated, unlisted } from '../../../fixtures/stack/sweeps/differences.j
 import { sweep } from '../../../fixtures/stack/sweeps/run.js';
 
 test('properties of an application keep their values, and the server answers', async () => {
-  const seen = await sweep('properties.js', { parts: 53, processes: 8 });
+  const seen = await sweep('properties.js', { parts: 23, processes: 8 });
   assert.ok(Object.keys(seen.plain).length > 150);
   assert.equal(unlisted('own properties', seen), '');
   assert.equal(outdated('own properties', seen), '');

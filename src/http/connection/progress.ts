@@ -1,0 +1,44 @@
+import timers from 'node:timers';
+import { type HttpSocket, kTimeout } from '../install/node-internals.js';
+import { native } from '../reactor/native.js';
+import type { Connection } from './connection.js';
+
+/** Node's functions, kept in case the application replaces the global ones. */
+const { setTimeout, clearTimeout } = timers;
+
+/** A timer of `socket.setTimeout`: when it was started last, in milliseconds of the event loop. */
+type SocketTimer = { readonly _idleStart: number } | null | undefined;
+
+/**
+ * Called when a socket's timer fires. Node puts it off with all bytes that come or leave, the stack with those that JavaScript
+ * sees. Returns whether there was progress within the timeout; then `_onTimeout` is called again when its rest has passed.
+ */
+export function isWithinTimeout(
+  connection: Connection,
+  socket: HttpSocket = connection.socket,
+): boolean {
+  const { id, nativeServer } = connection;
+  if (id < 0) return false;
+  // The process that a connection is relayed to measures its times.
+  if (nativeServer.isShared && native.stackIsRelayed(id)) {
+    socket._unrefTimer();
+    return true;
+  }
+  const idleMs = native.stackIdleFor(id);
+  const restMs = (socket.timeout ?? 0) - (idleMs ?? Number.POSITIVE_INFINITY);
+  if (restMs <= 0) return false;
+  const timer = socket[kTimeout] as SocketTimer;
+  const startedAt = timer?._idleStart;
+  clearProgressTimer(connection);
+  connection.progressTimer = setTimeout(() => {
+    connection.progressTimer = null;
+    // It runs again otherwise.
+    if ((socket[kTimeout] as SocketTimer)?._idleStart === startedAt) socket._onTimeout();
+  }, Math.ceil(restMs)).unref();
+  return true;
+}
+
+export function clearProgressTimer(connection: Connection): void {
+  if (connection.progressTimer !== null) clearTimeout(connection.progressTimer);
+  connection.progressTimer = null;
+}
