@@ -28,7 +28,7 @@ import { NONE } from './none.js';
 import { clearProgressTimer } from './progress.js';
 import { type Callback, SendState } from './send-state.js';
 import { destroyedError, systemError } from './socket-errors.js';
-import { becomeStream } from './stream-socket.js';
+import { becomeStream, type ListenerMethod } from './stream-socket.js';
 
 /** Parses the rest of a connection in place of the reactor. */
 export interface FallbackParser {
@@ -61,6 +61,8 @@ export class Connection extends SendState {
   /** Whether Node's own code has the connection, and its listeners, by event. */
   isFallback = false;
   nodeListeners: Record<string, Listener> | null = null;
+  /** The methods by which that code lets listeners be added. */
+  nodeListenerMethods: Record<string, ListenerMethod> | null = null;
   /** Options that the application has set on a native socket; otherwise they are the server's. */
   noDelay: boolean | null = null;
   keepAlive: KeepAliveOptions | null = null;
@@ -108,8 +110,6 @@ export class Connection extends SendState {
   /** Address of the peer, if it was read before the end of the connection. */
   peer: PeerAddress = undefined;
   #bytesRead = 0;
-  /** Fires when the socket's timeout has passed since the last progress that JavaScript did not see. */
-  progressTimer: NodeJS.Timeout | null = null;
   /** Stands for the bytes that waited to be sent when the socket became a stream. */
   backlog: Buffer | null = null;
 
@@ -362,7 +362,7 @@ export class Connection extends SendState {
   /** Closes the connection in the reactor. */
   close(reset: boolean): void {
     this.#bytesRead = native.stackClose(this.id, reset);
-    clearProgressTimer(this);
+    clearProgressTimer(this.socket);
     this.nativeServer.forget(this);
   }
 }

@@ -12,7 +12,7 @@ import type { Connection } from './connection.js';
 import { type KeepAliveOptions, seconds, TAKES_OPTIONS } from './keep-alive.js';
 import { parserView } from './parser-view.js';
 import { isWithinTimeout } from './progress.js';
-import { becomeStream, setEncoding, wantsBytes } from './stream-socket.js';
+import { becomeStream, getListenerMethod, setEncoding, wantsBytes } from './stream-socket.js';
 
 type Self = HttpSocket;
 type Method = (this: Self, ...args: never[]) => unknown;
@@ -165,6 +165,20 @@ function ofStream(socket: Self, name: string | symbol): Method {
   return Reflect.get(Object.getPrototypeOf(stream), name, socket) as Method;
 }
 
+/**
+ * Gives a method of the table to the stream once the socket is one: an application that has wrapped the method on an object calls
+ * it later, too.
+ */
+function untilStream(name: string, method: Method): Method {
+  const value: Method = function (...args) {
+    if (!this[kConnection].isStream) return method.apply(this, args);
+    return (getListenerMethod(this[kConnection], name) ?? ofStream(this, name)).apply(this, args);
+  };
+  Object.defineProperty(value, 'name', { value: method.name });
+  Object.defineProperty(value, 'length', { value: method.length });
+  return value;
+}
+
 /** Members of Node's own that work on a socket without a stream. */
 const WORKS = new Set<string | symbol>([
   ...['constructor', 'address', 'setTimeout', '_unrefTimer'],
@@ -235,7 +249,8 @@ function tableMembers(base: object): PropertyDescriptorMap {
     const set = isSettable(base, name) && { set: overwrite(name) };
     descriptors[name] = { get, ...set, configurable: true, enumerable: true };
   }
-  for (const [name, value] of Object.entries(methods)) {
+  for (const [name, method] of Object.entries(methods)) {
+    const value = untilStream(name, method);
     descriptors[name] = { value, writable: true, configurable: true, enumerable: true };
   }
   descriptors._events = {

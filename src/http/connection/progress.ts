@@ -29,16 +29,20 @@ export function isWithinTimeout(
   if (restMs <= 0) return false;
   const timer = socket[kTimeout] as SocketTimer;
   const startedAt = timer?._idleStart;
-  clearProgressTimer(connection);
-  connection.progressTimer = setTimeout(() => {
-    connection.progressTimer = null;
+  clearProgressTimer(socket);
+  const progressTimer = setTimeout(() => {
+    progressTimers.delete(socket);
     // It runs again otherwise.
     if ((socket[kTimeout] as SocketTimer)?._idleStart === startedAt) socket._onTimeout();
   }, Math.ceil(restMs)).unref();
+  progressTimers.set(socket, progressTimer);
   return true;
 }
 
-export function clearProgressTimer(connection: Connection): void {
-  if (connection.progressTimer !== null) clearTimeout(connection.progressTimer);
-  connection.progressTimer = null;
+/** Fire when the timeout of a socket has passed since the last progress that JavaScript did not see. */
+const progressTimers = new WeakMap<HttpSocket, NodeJS.Timeout>();
+
+export function clearProgressTimer(socket: HttpSocket): void {
+  clearTimeout(progressTimers.get(socket));
+  progressTimers.delete(socket);
 }

@@ -112,10 +112,12 @@ export function createStreamPrototype(base: object): object {
   return Object.create(base, members);
 }
 
-const LISTENER_METHODS = ['on', 'addListener', 'prependListener'] as const;
+export const LISTENER_METHODS = ['on', 'addListener', 'prependListener'] as const;
+
+export type ListenerMethod = (this: HttpSocket, ...args: never[]) => unknown;
 
 /** What Node sets on the socket of a server's connection, so that a listener for its bytes stops the parser from taking them. */
-const ownListenerMethods = Object.fromEntries(
+const ownListenerMethods: Record<string, ListenerMethod> = Object.fromEntries(
   LISTENER_METHODS.map((name) => [
     name,
     function socketListenerWrap(this: HttpSocket, event: string | symbol, listener: unknown) {
@@ -125,6 +127,14 @@ const ownListenerMethods = Object.fromEntries(
     },
   ]),
 );
+
+/** The method by which a stream adds listeners, of the stack or of Node's own code that has the connection. */
+export function getListenerMethod(
+  { nodeListenerMethods }: Connection,
+  name: string,
+): ListenerMethod | undefined {
+  return (nodeListenerMethods ?? ownListenerMethods)[name];
+}
 
 /** A listener for bytes is added: Node's own code takes the connection, if it can. Returns whether it has it. */
 export function wantsBytes(connection: Connection, event: string | symbol): boolean {

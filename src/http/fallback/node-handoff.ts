@@ -4,7 +4,7 @@ import { watchOutcome } from '../cache/invalidation.js';
 import type { Connection } from '../connection/connection.js';
 import { openAsNodes } from '../connection/connection-handle.js';
 import { countFrom, type Handle } from '../connection/handle.js';
-import { becomeStream } from '../connection/stream-socket.js';
+import { becomeStream, getListenerMethod, LISTENER_METHODS } from '../connection/stream-socket.js';
 import { nodeHttp } from '../install/node-http.js';
 import { type HttpSocket, kTimeout, nodeConnection } from '../install/node-internals.js';
 import { unreadOffset } from '../reactor/event-batch.js';
@@ -134,10 +134,19 @@ export function attachParser(connection: Connection, server: HttpServer): void {
   const { _events: before, timeout } = socket;
   const timer = socket[kTimeout];
   socket[kTimeout] = null;
+  // Wrappers of the application call what is there now.
+  const wrappers = Object.fromEntries(
+    LISTENER_METHODS.filter((name) => socket[name] !== getListenerMethod(connection, name)).map(
+      (name) => [name, socket[name]],
+    ),
+  );
   for (const name of OWN) Reflect.deleteProperty(socket, name);
   socket._events = Object.assign(Object.create(null), { end: streamEnd }) as never;
   socket._eventsCount = 1;
   connection.inContext(() => nodeConnection.call(server, socket as never));
+  const { on, addListener, prependListener } = socket;
+  connection.nodeListenerMethods = { on, addListener, prependListener } as never;
+  Object.assign(socket, wrappers);
   // The server itself, not the one of `countingFrom`.
   socket.server = connection.nativeServer.server;
   restoreListeners(connection, before);

@@ -6,17 +6,17 @@ import { keepForStats, settleStats } from '../server/stats-file.js';
 import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
 import { type HttpSocket, kConnection, nodeConnection } from './node-internals.js';
 
-/** The native sides of servers that listen natively, or have. */
-const nativeServers = new WeakMap<object, NativeServer>();
+/** Under which a server that listens natively, or has, keeps its native side: a wrapper of the server finds it, too. */
+const kNativeServer = Symbol('millrace.nativeServer');
 
 /** Returns the native side of a server. */
 export function getNativeServer(server: object): NativeServer | undefined {
-  return nativeServers.get(server);
+  return (server as { [kNativeServer]?: NativeServer })[kNativeServer];
 }
 
 /** Starts the native side of a server that begins to listen; creates it the first time. */
 export function startNativeServer(server: HttpServer): NativeServer {
-  const nativeServer = nativeServers.get(server) ?? attachNative(server);
+  const nativeServer = getNativeServer(server) ?? attachNative(server);
   nativeServer.start();
   keepForStats(nativeServer);
   return nativeServer;
@@ -24,7 +24,7 @@ export function startNativeServer(server: HttpServer): NativeServer {
 
 /** Ends the native side of a server that is closed and has no connection left. */
 export function disposeNativeServer(server: object): void {
-  const nativeServer = nativeServers.get(server);
+  const nativeServer = getNativeServer(server);
   if (!nativeServer) return;
   nativeServer.retire();
   settleStats(nativeServer);
@@ -33,7 +33,7 @@ export function disposeNativeServer(server: object): void {
 function attachNative(server: HttpServer): NativeServer {
   const secure = isSecure(server);
   const nativeServer = secure ? new SecureServer(server) : new NativeServer(server);
-  nativeServers.set(server, nativeServer);
+  Object.defineProperty(server, kNativeServer, { value: nativeServer, configurable: true });
   if (secure) {
     const nodes = getNodeTlsConnection();
     nativeServer.standFor('connection', nodes, actAs(nodes, onTlsConnection));
@@ -64,7 +64,7 @@ function onConnection(this: http.Server, socket: net.Socket): void {
     connection.nativeServer.wantsBytes(connection);
   }
   nodeConnection.call(this, socket);
-  const nativeServer = nativeServers.get(this);
+  const nativeServer = getNativeServer(this);
   if (nativeServer?.isSecure) countRequests(nativeServer, socket as unknown as HttpSocket);
 }
 

@@ -206,8 +206,9 @@ export class NativeServer {
   get keepAliveMs(): number {
     const { keepAliveTimeout, keepAliveTimeoutBuffer } = this.server;
     const timeout = positive(keepAliveTimeout);
-    const buffer = Number.isFinite(keepAliveTimeoutBuffer) && Number(keepAliveTimeoutBuffer);
-    return timeout && timeout + (buffer !== false && buffer >= 0 ? buffer : KEEP_ALIVE_BUFFER);
+    const buffer = Number(keepAliveTimeoutBuffer);
+    const counts = KNOWS_BUFFER && Number.isFinite(keepAliveTimeoutBuffer) && buffer >= 0;
+    return timeout && timeout + (counts ? buffer : KEEP_ALIVE_BUFFER);
   }
 
   /** Node's own listener and its replacement, by event. */
@@ -805,6 +806,9 @@ function pushRaw(connection: Connection, bytes: Buffer): void {
 
 /** A head after which Node's parser accepts no further bytes. */
 const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+/** Whether this Node.js has the property `keepAliveTimeoutBuffer`. */
+const KNOWS_BUFFER = 'keepAliveTimeoutBuffer' in nodeHttp.createServer();
 
 /** The source of the default `shouldUpgradeCallback` of Node's servers. */
 const listenedFor = String((nodeHttp.createServer() as HttpServer).shouldUpgradeCallback);

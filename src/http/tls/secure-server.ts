@@ -206,7 +206,7 @@ export class SecureServer extends NativeServer {
         }
         answered = true;
         if (error) connection.socket.destroy(error);
-        else this.#choose(connection, context ? (context.context ?? context) : undefined);
+        else this.#choose(connection, contextOf(context));
       });
     } catch (error) {
       connection.socket.destroy(error as Error);
@@ -392,6 +392,12 @@ export class SecureServer extends NativeServer {
       if (bytes) deliver(socket, inPackets(bytes.bytes, bytes.packet));
     });
   }
+}
+
+/** What an SNI callback has given; without a context, the server's own counts. */
+function contextOf(given: { context?: object } | undefined): object | undefined {
+  const context: unknown = given?.context ?? given;
+  return typeof context === 'object' && context !== null ? context : undefined;
 }
 
 const BOTH_SIDES = { readable: true, writable: true };

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Connection } from '../connection/connection.js';
+import { clearProgressTimer } from '../connection/progress.js';
 import { createSockets, type SocketKind } from '../connection/socket-kinds.js';
 import { type HttpSocket, kConnection, type SocketEvents } from '../install/node-internals.js';
 import { native } from '../reactor/native.js';
@@ -43,7 +44,9 @@ export class SecureConnection extends Connection {
 
   override close(reset: boolean): void {
     super.close(reset);
-    this.raw?.destroy();
+    if (this.raw === null) return;
+    clearProgressTimer(this.raw);
+    this.raw.destroy();
   }
 
   /** From now on it is the server's: what listens already has come first. */
