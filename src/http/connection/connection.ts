@@ -11,7 +11,12 @@ import {
 import { emit } from '../install/node-methods.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
-import { ConnectionContext, endContext, HTTPServerAsyncResource } from '../request/contexts.js';
+import {
+  ConnectionContext,
+  endContext,
+  guarded,
+  HTTPServerAsyncResource,
+} from '../request/contexts.js';
 import {
   appendedBytes,
   discard,
@@ -290,7 +295,7 @@ export class Connection extends SendState {
       this.broken = true;
       this.sendError = result;
       // A stream's own write reports it.
-      if (!this.isStream && !this.destroyed) process.nextTick(failWrite, this, result);
+      if (!this.isStream && !this.destroyed) process.nextTick(guarded, failWrite, this, result);
     }
     this.refreshTimer();
   }
@@ -339,7 +344,7 @@ export class Connection extends SendState {
     if (this.socket.timeout) this.socket.setTimeout(0);
     this.isNativeDestroyed = true;
     if (this.id >= 0) this.close(false);
-    process.nextTick(concludeDestroyed, this, null);
+    process.nextTick(guarded, concludeDestroyed, this, null);
     closeLater(this);
     this.nativeServer.released();
   }
@@ -349,7 +354,7 @@ export class Connection extends SendState {
     // Node versions that have `kWritableFinished` take a response for unfinished that an error has overtaken.
     this.#flushAtEnd(error !== null && kWritableFinished !== undefined);
     this.close(reset);
-    process.nextTick(concludeDestroyed, this, error);
+    process.nextTick(guarded, concludeDestroyed, this, error);
   }
 
   /** Sends what was written; `isUnfinished`: what waits with it is not over, though nothing waits in the reactor. */

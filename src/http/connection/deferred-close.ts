@@ -1,7 +1,7 @@
 import type { AsyncResource } from 'node:async_hooks';
 import { drainTicks } from '../install/node-internals.js';
-import { native } from '../reactor/native.js';
 import { callBack } from '../request/contexts.js';
+import { reportException } from '../request/internal-errors.js';
 import type { Connection } from './connection.js';
 import { endCutOff } from './cut-off-writes.js';
 import { closingHandle } from './handle.js';
@@ -39,7 +39,7 @@ function callAtClose(
     callBack(context, action, connection);
     drainTicks();
   } catch (error) {
-    native.stackFatal(error);
+    reportException(error, connection);
   }
 }
 

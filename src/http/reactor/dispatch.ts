@@ -5,8 +5,9 @@ import type { Connection } from '../connection/connection.js';
 import { systemError } from '../connection/socket-errors.js';
 import { drainTicks } from '../install/node-internals.js';
 import { beforeProcessEnds } from '../install/process-end.js';
-import { callBack } from '../request/contexts.js';
+import { callBack, guarded } from '../request/contexts.js';
 import { complete, receive } from '../request/exchange.js';
+import { reportException } from '../request/internal-errors.js';
 import { failParsing } from '../request/parser-failure.js';
 import { copyPart, parseTrailers } from '../request/request-head.js';
 import {
@@ -104,11 +105,11 @@ function onBatch(count: number): void {
  */
 function onThrown(thrown: unknown, at: number): void {
   let error = thrown;
+  const connection = connections[events[at + 1] as number] ?? null;
   const isOfBody = events[at] === BODY || events[at] === BODY_READABLE;
-  const connection = isOfBody ? connections[events[at + 1] as number] : null;
   for (;;) {
-    native.stackFatal(error);
-    if (connection) failParsing(connection, 'rest');
+    reportException(error, connection);
+    if (connection && isOfBody) failParsing(connection, 'rest');
     try {
       drainTicks();
       settleAll();
@@ -217,7 +218,7 @@ function take(kind: number, id: number, at: number): void {
       // With Node, an end that has come with a request is reported in the turn after it, so that who answers by `setImmediate`
       // still can; with TLS in the same.
       if (isBehindRequest(connection, at)) {
-        setImmediate(takeEnd, connection, a);
+        setImmediate(guarded, takeEnd, connection, a);
       } else callBack(connection.nativeContext, takeState, connection, kind, a);
       break;
     case DRAINED:

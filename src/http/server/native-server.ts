@@ -66,6 +66,7 @@ export class NativeServer {
     responseTimeouts: 0,
     overloaded: 0,
     tooSlow: 0,
+    internalErrors: 0,
   };
   readonly deadlines = new Deadlines((response) => this.#late(response));
   /** Counters of `server.stats()` that are kept in JavaScript. */
