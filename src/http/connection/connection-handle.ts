@@ -162,6 +162,7 @@ function closeConnection(handle: Self, reset: boolean, callback?: () => void): v
       connection.endContexts();
     }
   });
+  connection.closeBelow();
 }
 
 /** The prototype of Node's own that a handle has above `members`. */

@@ -248,11 +248,19 @@ export class Connection extends SendState {
   /** Counts what was written in this turn, as a stream does, even if it has been sent by now; `false`: wait for 'drain'. */
   recordWrite(bytes: number): boolean {
     this.bytesSinceDrain += bytes;
-    if (this.bytesSinceDrain < this.nativeServer.highWaterMark) return true;
+    if (this.bytesSinceDrain < this.nativeServer.highWaterMark) {
+      if (this.nativeServer.isSecure) notifySentLater(this);
+      return true;
+    }
     this.needDrain = true;
     this.keepContext();
     notifySentLater(this);
     return false;
+  }
+
+  /** Nothing that was written waits any more; through TLS it does until that is reported. */
+  forgetWritten(): void {
+    if (!this.nativeServer.isSecure) this.bytesSinceDrain = 0;
   }
 
   /** Reads the number of waiting bytes from the reactor, including responses from the cache. */
@@ -277,7 +285,7 @@ export class Connection extends SendState {
   onBatchSent(result: number, count: number): void {
     this.batchedBytes -= count;
     this.onSent(result, count);
-    if (this.batchedBytes + this.queued + appendedBytes(this) === 0) this.bytesSinceDrain = 0;
+    if (this.batchedBytes + this.queued + appendedBytes(this) === 0) this.forgetWritten();
   }
 
   /** Handles the reactor's result of a send: the number of waiting bytes, or a negative error number. */
@@ -346,6 +354,7 @@ export class Connection extends SendState {
     if (this.id >= 0) this.close(false);
     process.nextTick(guarded, concludeDestroyed, this, null);
     closeLater(this);
+    this.closeBelow();
     this.nativeServer.released();
   }
 
@@ -370,6 +379,9 @@ export class Connection extends SendState {
     clearProgressTimer(this.socket);
     this.nativeServer.forget(this);
   }
+
+  /** Closes the socket below, when this one's handle closes already: of two handles libuv closes the later one first. */
+  closeBelow(): void {}
 }
 
 function concludeDestroyed(connection: Connection, error: Error | null): void {

@@ -37,10 +37,10 @@ const getters: Record<string, (this: Self) => unknown> = {
     const connection = this[kConnection];
     return !connection.isNativeDestroyed && !connection.readableEnded;
   },
-  // What is appended counts as sent, as small writes leave at once with Node, unless the socket is corked.
+  // What is appended counts as sent, as small writes leave at once with Node, unless the socket is corked or of TLS.
   writableLength() {
-    const { corked, bytesSinceDrain, queued } = this[kConnection];
-    return corked > 0 ? bytesSinceDrain : queued;
+    const { corked, bytesSinceDrain, queued, nativeServer } = this[kConnection];
+    return corked > 0 || nativeServer.isSecure ? bytesSinceDrain : queued;
   },
   writableHighWaterMark() {
     return this[kConnection].nativeServer.highWaterMark;

@@ -68,7 +68,8 @@ function writeGeneric(
   flushConnection(connection);
   if (connection.nativeServer.caches) connection.countQueued();
   if (connection.sendError !== 0) done(systemError('write', connection.sendError));
-  else if (connection.queued === 0) done();
+  // Through TLS no write of Node's ends within the call.
+  else if (connection.queued === 0 && !connection.nativeServer.isSecure) done();
   else connection.afterWrite(done);
 }
 
@@ -223,8 +224,11 @@ function setStates(connection: Connection): void {
     if (connection.writableFinished) writable.finished = true;
     return;
   }
-  if (connection.queued > 0) {
-    connection.backlog = Buffer.allocUnsafeSlow(connection.queued);
+  // Through TLS, what was written waits until the end of the turn.
+  const written = connection.nativeServer.isSecure ? connection.bytesSinceDrain : 0;
+  const waiting = Math.max(connection.queued, written);
+  if (waiting > 0) {
+    connection.backlog = Buffer.allocUnsafeSlow(waiting);
     connection.needDrain = false;
     socket.write(connection.backlog);
   }

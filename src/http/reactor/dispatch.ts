@@ -18,6 +18,8 @@ import {
   sendDue,
   setInTurn,
   settle,
+  settleBehind,
+  settlesBehind,
 } from '../response/output-buffer.js';
 import { connections, servers } from '../server/native-server.js';
 import { takeSecure } from '../tls/secure-server.js';
@@ -94,9 +96,22 @@ function onBatch(count: number): void {
     }
   }
   receiver = null;
+  settleLast();
   setInTurn(false);
   batch.cursor = batch.total = 0;
   fixDate(false);
+}
+
+/** Settles what reports behind the turn, and what comes of that. */
+function settleLast(): void {
+  for (;;) {
+    try {
+      if (!settleBehind()) return;
+      settleAll();
+    } catch (error) {
+      onThrown(error, -EVENT_LENGTH);
+    }
+  }
 }
 
 /**
@@ -141,6 +156,7 @@ function isPipelined(at: number): boolean {
   if (!connection || appendedBytes(connection) > MAX_COLLECTED || connection.queued > MAX_QUEUED)
     return false;
   const next = events[at + EVENT_LENGTH];
+  if (settlesBehind(connection)) return false;
   if (next === BODY || next === END) {
     connection.nativeServer.concludeEnded(connection);
     return true;

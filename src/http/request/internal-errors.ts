@@ -15,16 +15,36 @@ const CATCHER = /\b(?:onBatch|receive|guarded|callAtClose)\d* \(/;
 /** A frame of a function of the language, such as `Array.map`. */
 const LANGUAGE = / \((?:<anonymous>|native)\)$/;
 
+/** A tick that is not the stack's, whose own are guarded by themselves: Node's state of contexts is left to its own handler. */
+const TICK = /\bprocessTicksAndRejections \(/;
+
+type UncaughtHandler = (error: unknown, ...rest: unknown[]) => boolean;
+/** What Node calls with an uncaught exception: 'uncaughtException' and all that is around it. */
+const uncaught = process as unknown as { _fatalException: UncaughtHandler };
+
 /**
  * Reports what was thrown in a callback of the reactor. What an application has thrown, or an error that Node defines, goes to
  * 'uncaughtException', as from any callback of Node's. An error of the stack's own code ends its connection alone, is counted in
  * `server.stats()`, and is a warning of the process.
  */
 export function reportException(error: unknown, connection: Connection | null): void {
-  if (!isInternal(error)) {
+  const { _fatalException } = uncaught;
+  // By now Node knows the place of the error, which it prints: whoever reads the trace before that takes it away.
+  const handler: UncaughtHandler = (...args) => {
+    if (!isInternal(error)) return _fatalException.apply(process, args);
+    endConnection(error, connection);
+    return true;
+  };
+  uncaught._fatalException = handler;
+  try {
     native.stackFatal(error);
-    return;
+  } finally {
+    if (uncaught._fatalException === handler) uncaught._fatalException = _fatalException;
   }
+}
+
+/** Ends the connection that an error of the stack concerns, and reports the error. */
+function endConnection(error: Error, connection: Connection | null): void {
   process.emitWarning('millrace: an error of the HTTP stack has ended a connection', {
     code: 'MILLRACE_INTERNAL_ERROR',
     detail: error.stack as string,
@@ -35,6 +55,7 @@ export function reportException(error: unknown, connection: Connection | null): 
     connection.socket.destroy();
   } catch {
     if (connection.id >= 0) connection.close(true);
+    connection.closeBelow();
   }
 }
 
@@ -52,7 +73,7 @@ function isInternal(error: unknown): error is Error {
   const thrower = above.find((line) => !LANGUAGE.test(line)) ?? '';
   // Its listener is a function of the language, or was bound.
   if (/\bemit \(node:events/.test(thrower)) return false;
-  return above.every((line) => isOwn(line) || isNeutral(line));
+  return above.every((line) => (isOwn(line) || isNeutral(line)) && !TICK.test(line));
 }
 
 /** The lines of a trace that name a place. */

@@ -1,9 +1,14 @@
+import timers from 'node:timers';
 import type { Connection } from '../connection/connection.js';
+import { drainTicks } from '../install/node-internals.js';
 import { isObserved } from '../install/node-methods.js';
 import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
 import { callBack, guarded } from '../request/contexts.js';
 import { enqueue, flushBatch, isDue, isFull } from './write-batch.js';
+
+/** Node's function, kept in case the application replaces the global one. */
+const { setImmediate } = timers;
 
 /** Length from which on bytes are sent without a copy. */
 const COPY_LIMIT = 8 * 1024;
@@ -27,6 +32,8 @@ let inTurn = false;
 let scheduledBy: Connection | null = null;
 /** Connections with something to tell when their bytes have left. */
 let settling: Connection[] = [];
+/** Those of TLS whose bytes have left and that tell it behind the turn. */
+let settlingBehind: Connection[] = [];
 
 /** While a batch is taken, its loop flushes and settles; otherwise a tick does. */
 export function setInTurn(value: boolean): void {
@@ -125,7 +132,7 @@ export function flush(): void {
   // Behind a connection's last response our side ends, and the end leaves with it.
   const last = connection.finishing?._last === true;
   if (bytes > 0 || connection.done > 0) enqueue(connection, start, bytes, last);
-  if (bytes === 0 && connection.queued === 0) connection.bytesSinceDrain = 0;
+  if (bytes === 0 && connection.queued === 0) connection.forgetWritten();
   start = length;
   if (inTurn && start < MAX_BATCHED_BYTES && !isFull() && mayWait(connection, bytes, last)) return;
   send();
@@ -190,8 +197,18 @@ export function notifySentLater(connection: Connection): void {
   connection.awaitsSent = true;
   settling.push(connection);
   schedule(connection);
-  // The tick has the context of another connection.
-  if (!inTurn && scheduledBy !== connection && isAwaited(connection)) connection.keepContext();
+  // The tick, or the end of the turn, has the context of another connection.
+  const isElsewhere = connection.nativeServer.isSecure || (!inTurn && scheduledBy !== connection);
+  if (isElsewhere && isAwaited(connection)) connection.keepContext();
+}
+
+/**
+ * Whether a connection tells behind the turn that its bytes have left. A write of Node's through TLS never ends within
+ * the call, but behind all that the loop has read.
+ */
+export function settlesBehind(connection: Connection): boolean {
+  const { nativeServer, bytesSinceDrain } = connection;
+  return nativeServer.isSecure && (bytesSinceDrain > 0 || isAwaited(connection));
 }
 
 /** Whether somebody waits for the moment when the bytes of a connection have left. */
@@ -205,7 +222,7 @@ export function reportSoon(connection: Connection): void {
 }
 
 function reportSent(connection: Connection): void {
-  if (connection.destroyed) return;
+  if (connection.destroyed || settlesBehind(connection)) return;
   if (connection.endsSide) {
     // A connection ends with its turn: the rest of a request that came with this one is still reported.
     if (connection.isObserved || (connection.callbacks?.length ?? 0) > 1) connection.keepContext();
@@ -229,15 +246,38 @@ export function settle(): boolean {
       continue;
     }
     hasSettled = true;
-    connection.awaitsSent = false;
-    // What one of them throws does not keep the others.
-    if (connection.writeContext === null) guarded(settleOne, connection);
-    else callBack(connection.writeContext, settleOne, connection);
+    if (settlesBehind(connection)) addBehind(connection);
+    else settleOne(connection);
   }
   return hasSettled;
 }
 
+function addBehind(connection: Connection): void {
+  if (settlingBehind.length === 0 && !inTurn) setImmediate(settleBehind);
+  settlingBehind.push(connection);
+}
+
+/** Settles the connections of TLS behind the turn; `true` if there was one. */
+export function settleBehind(): boolean {
+  if (settlingBehind.length === 0) return false;
+  const connections = settlingBehind;
+  settlingBehind = [];
+  for (const connection of connections) {
+    settleOne(connection);
+    // As behind each callback of Node's.
+    drainTicks();
+  }
+  return true;
+}
+
+/** What it throws does not keep the others. */
 function settleOne(connection: Connection): void {
+  connection.awaitsSent = false;
+  if (connection.writeContext === null) guarded(reportSettled, connection);
+  else callBack(connection.writeContext, reportSettled, connection);
+}
+
+function reportSettled(connection: Connection): void {
   connection.nativeServer.settle(connection);
 }
 

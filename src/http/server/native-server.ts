@@ -540,6 +540,7 @@ export class NativeServer {
   detach(connection: Connection): void {
     flushAll();
     connection.close(false);
+    connection.closeBelow();
     connection.socket._httpMessage?.detachSocket(connection.socket as never);
     this.abandon(connection);
   }

@@ -45,9 +45,9 @@ const handleMembers: PropertyDescriptorMap &
   },
   close: {
     value(callback?: () => void) {
-      const { socket } = this[kConnection];
+      // Of two handles libuv closes the later one first: this socket's 'close' comes before that of the one above.
+      this[kConnection].socket.destroy();
       closeOfNode(this).call(this, callback);
-      socket.destroy();
     },
     configurable: true,
   },
@@ -82,12 +82,22 @@ export function createRawSocket(connection: SecureConnection): HttpSocket {
   socket[kConnection] = connection;
   socket.server = server;
   // As the connection is counted once, this is not set: `_server`.
+  socket.on('close', onClose).on('error', onError);
   return socket;
+}
+
+function onClose(this: HttpSocket): void {
+  this[kConnection].socket.destroy();
+}
+
+function onError(this: HttpSocket, error: Error): void {
+  (this[kConnection] as SecureConnection).onRawError(error);
 }
 
 /** Makes the raw socket Node's own again; its handle is to get the descriptor. */
 export function releaseRawSocket(socket: HttpSocket): Handle {
   const handle = socket._handle as Handle;
+  socket.off('close', onClose).off('error', onError);
   for (const name of Object.keys(handleMembers)) Reflect.deleteProperty(handle, name);
   Object.setPrototypeOf(socket, net.Socket.prototype);
   Reflect.deleteProperty(socket, kConnection);

@@ -141,8 +141,9 @@ export class SecureServer extends NativeServer {
 
   override connected(connection: Connection): void {
     const secure = connection as SecureConnection;
-    if (!this.stands('connection')) {
-      this.#handOverTls(secure, 'connection wanted', false);
+    const reason = this.#reasonForNode();
+    if (reason !== undefined) {
+      this.#handOverTls(secure, reason, false);
       return;
     }
     // One listener is ours.
@@ -152,6 +153,12 @@ export class SecureServer extends NativeServer {
     secure.raw = createRawSocket(secure);
     secure.socket._parent = secure.raw;
     this.inListenContext(announce, this.server, secure.raw);
+  }
+
+  /** Why Node's own code serves a connection from its first byte on. */
+  #reasonForNode(): string | undefined {
+    if (!this.stands('connection')) return 'connection wanted';
+    return this.server.pauseOnConnect ? 'TLS option pauseOnConnect' : undefined;
   }
 
   /** As with Node, a connection is one of HTTP when its handshake is done. */
@@ -182,7 +189,6 @@ export class SecureServer extends NativeServer {
     if (server.ALPNCallback) return 'TLS option ALPNCallback';
     if (server[this.#keys.pskCallback]) return 'TLS option pskCallback';
     if (server[this.#keys.enableTrace]) return 'TLS option enableTrace';
-    if (server.pauseOnConnect) return 'TLS option pauseOnConnect';
     return undefined;
   }
 
@@ -351,8 +357,10 @@ export class SecureServer extends NativeServer {
     const { fd, bytes } = native.stackRelease(connection.id);
     this.forget(connection);
     this.countFallback(reason);
-    const { allowHalfOpen } = server;
-    const socket = connection.raw ?? new net.Socket({ fd, allowHalfOpen, ...BOTH_SIDES });
+    const { allowHalfOpen, pauseOnConnect } = server;
+    const options = { ...BOTH_SIDES, allowHalfOpen, pauseOnCreate: pauseOnConnect };
+    const socket =
+      connection.raw ?? new net.Socket({ fd, ...options } as net.SocketConstructorOpts);
     if (connection.raw) {
       openAsNodes(releaseRawSocket(connection.raw), fd);
       startReading(connection.raw, false);

@@ -42,8 +42,13 @@ export class SecureConnection extends Connection {
     return Object.assign(Object.create(null), { error: this.#onHandshakeError });
   }
 
-  override close(reset: boolean): void {
-    super.close(reset);
+  /** Handles an error of the socket below TLS, within the handshake or behind it. */
+  onRawError(error: Error): void {
+    if (this.socket.secureConnecting) this.nativeServer.onTlsError(this, error);
+    else this.socket.destroy(error);
+  }
+
+  override closeBelow(): void {
     if (this.raw === null) return;
     clearProgressTimer(this.raw);
     this.raw.destroy();
