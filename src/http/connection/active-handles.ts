@@ -1,4 +1,4 @@
-import { connections } from '../server/native-server.js';
+import { connections } from '../reactor/registry.js';
 import type { Connection } from './connection.js';
 
 /** What Node tells of all that keeps the process alive. */

@@ -133,6 +133,11 @@ export class Connection extends SendState {
     return this.isStream || this.events !== null || this.socket.emit !== emit;
   }
 
+  /** Whether a TLS handshake is in progress. */
+  get isHandshaking(): boolean {
+    return false;
+  }
+
   /** Whether responses may go past the socket's stream: it has none yet, and our side is open. */
   get canBypassStream(): boolean {
     return !this.isStream && !this.isNativeDestroyed && !this.writableEnded;

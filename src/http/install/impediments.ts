@@ -1,5 +1,5 @@
-import type { HttpServer } from '../server/native-server.js';
 import { isSecure } from '../tls/secure-server.js';
+import type { HttpServer } from './node-internals.js';
 import { socketsAreNodes } from './node-methods.js';
 
 /** Returns why only Node's own code can serve a server; `null`: the stack can. */

@@ -1,18 +1,10 @@
 import type http from 'node:http';
 import type net from 'node:net';
 import { countRequests } from '../fallback/node-handoff.js';
-import { type HttpServer, NativeServer } from '../server/native-server.js';
-import { keepForStats, settleStats } from '../server/stats-file.js';
+import { getNativeServer, NativeServer, setNativeServer } from '../server/native-server.js';
+import { keepForStats } from '../server/stats-file.js';
 import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
-import { type HttpSocket, kConnection, nodeConnection } from './node-internals.js';
-
-/** Under which a server that listens natively, or has, keeps its native side: a wrapper of the server finds it, too. */
-const kNativeServer = Symbol('millrace.nativeServer');
-
-/** Returns the native side of a server. */
-export function getNativeServer(server: object): NativeServer | undefined {
-  return (server as { [kNativeServer]?: NativeServer })[kNativeServer];
-}
+import { type HttpServer, type HttpSocket, kConnection, nodeConnection } from './node-internals.js';
 
 /** Starts the native side of a server that begins to listen; creates it the first time. */
 export function startNativeServer(server: HttpServer): NativeServer {
@@ -22,24 +14,17 @@ export function startNativeServer(server: HttpServer): NativeServer {
   return nativeServer;
 }
 
-/** Ends the native side of a server that is closed and has no connection left. */
-export function disposeNativeServer(server: object): void {
-  const nativeServer = getNativeServer(server);
-  if (!nativeServer) return;
-  nativeServer.retire();
-  settleStats(nativeServer);
-}
-
 function attachNative(server: HttpServer): NativeServer {
   const secure = isSecure(server);
   const nativeServer = secure ? new SecureServer(server) : new NativeServer(server);
-  Object.defineProperty(server, kNativeServer, { value: nativeServer, configurable: true });
+  setNativeServer(server, nativeServer);
+  const { replacedListeners } = nativeServer;
   if (secure) {
     const nodes = getNodeTlsConnection();
-    nativeServer.standFor('connection', nodes, actAs(nodes, onTlsConnection));
-    nativeServer.standFor('secureConnection', nodeConnection, onSecureConnection);
+    replacedListeners.replace('connection', nodes, actAs(nodes, onTlsConnection));
+    replacedListeners.replace('secureConnection', nodeConnection, onSecureConnection);
   } else {
-    nativeServer.standFor('connection', nodeConnection, actAs(nodeConnection, onConnection));
+    replacedListeners.replace('connection', nodeConnection, actAs(nodeConnection, onConnection));
   }
   return nativeServer;
 }

@@ -115,6 +115,8 @@ export interface ServerInternals {
   [key: symbol]: unknown;
 }
 
+export type HttpServer = http.Server & ServerInternals;
+
 /** Runs what waits for the end of a callback: ticks and microtasks. */
 export const drainTicks = ((): (() => void) => {
   const drain = (process as unknown as { _tickCallback(): void })._tickCallback;

@@ -5,10 +5,10 @@ import { installHead } from '../request/request-head.js';
 import { installPipe } from '../response/fast-pipe.js';
 import { installStoreHeader } from '../response/header-writer.js';
 import { installResponse } from '../response/response.js';
+import { followClosing } from '../server/closing.js';
 import { installLimits } from '../server/limits.js';
-import type { HttpServer } from '../server/native-server.js';
+import { getNativeServer } from '../server/native-server.js';
 import {
-  cancelJoin,
   createAlreadyListeningError,
   isJoining,
   isPrefix,
@@ -19,7 +19,7 @@ import { isSecure, SecureServer } from '../tls/secure-server.js';
 import { addProperty } from './added-properties.js';
 import { isOff } from './disabled.js';
 import { findImpediment } from './impediments.js';
-import { disposeNativeServer, getNativeServer } from './native-servers.js';
+import type { HttpServer } from './node-internals.js';
 import { replaceMethod } from './replace-method.js';
 import { listen } from './take-over.js';
 
@@ -51,7 +51,7 @@ function installProperties(prototype: object): void {
   installLimits(prototype, (server) => getNativeServer(server)?.configure());
   Object.defineProperty(prototype, 'stats', {
     value: function stats(this: http.Server) {
-      return getNativeServer(this)?.count() ?? null;
+      return getNativeServer(this)?.counters.count() ?? null;
     },
     writable: true,
     configurable: true,
@@ -68,49 +68,6 @@ function followListening(prototype: object): void {
       function (...args) {
         if (kInstalled in this) listen(this, args, nodes);
         else nodes.apply(this, args);
-      },
-  );
-}
-
-function followClosing(prototype: object): void {
-  replaceMethod<ServerMethod>(
-    prototype,
-    'close',
-    (close) =>
-      function (...args) {
-        cancelJoin(this);
-        const nativeServer = getNativeServer(this);
-        nativeServer?.openAccepted();
-        nativeServer?.unwatch();
-        return close.apply(this, args);
-      },
-  );
-  replaceMethod<ServerMethod>(
-    prototype,
-    '_emitCloseIfDrained',
-    (emitCloseIfDrained) =>
-      function (...args) {
-        const result = emitCloseIfDrained.apply(this, args);
-        if (!this._handle && this._connections === 0) disposeNativeServer(this);
-        return result;
-      },
-  );
-  replaceMethod<ServerMethod>(
-    prototype,
-    'closeAllConnections',
-    (closeAllConnections) =>
-      function (...args) {
-        closeAllConnections.apply(this, args);
-        getNativeServer(this)?.closeAll();
-      },
-  );
-  replaceMethod<ServerMethod>(
-    prototype,
-    'closeIdleConnections',
-    (closeIdleConnections) =>
-      function (...args) {
-        closeIdleConnections.apply(this, args);
-        getNativeServer(this)?.closeIdle();
       },
   );
 }

@@ -1,12 +1,14 @@
 import { createHandle, type ListeningHandle, learnFrom } from '../connection/handle.js';
 import { startReactor } from '../reactor/dispatch.js';
 import { native } from '../reactor/native.js';
-import type { HttpServer, NativeServer } from '../server/native-server.js';
+import { disposeNativeServer } from '../server/closing.js';
+import type { NativeServer } from '../server/native-server.js';
 import { claimMembership } from '../sharing/listen-prefix.js';
 import { findImpediment } from './impediments.js';
 import { getListeningServer, listenByTwin, NativeListener } from './native-listener.js';
-import { disposeNativeServer, startNativeServer } from './native-servers.js';
+import { startNativeServer } from './native-servers.js';
 import { nodeCluster } from './node-cluster.js';
+import type { HttpServer } from './node-internals.js';
 
 /*
  * Who accepts the connections of a server that listens:

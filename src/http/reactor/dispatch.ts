@@ -3,6 +3,7 @@ import timers from 'node:timers';
 import { listConnections } from '../connection/active-handles.js';
 import type { Connection } from '../connection/connection.js';
 import { systemError } from '../connection/socket-errors.js';
+import { onRaw, onUnparsed } from '../fallback/unparsed-bytes.js';
 import { drainTicks } from '../install/node-internals.js';
 import { beforeProcessEnds } from '../install/process-end.js';
 import { callBack } from '../request/contexts.js';
@@ -18,7 +19,6 @@ import {
   setInTurn,
   settle,
 } from '../response/output-buffer.js';
-import { connections, servers } from '../server/native-server.js';
 import { takeSecure } from '../tls/secure-server.js';
 import { fixDate } from './date.js';
 import { batch } from './event-batch.js';
@@ -42,6 +42,7 @@ import {
 } from './events.js';
 import { METHODS } from './methods.js';
 import { events, functions, input, native, start } from './native.js';
+import { connections, servers } from './registry.js';
 import { countBodyBytes } from './young-collection.js';
 
 /** Node's functions, kept in case the application replaces the global ones. */
@@ -310,15 +311,6 @@ function takeState(connection: Connection, kind: number, detail: number): void {
     connection.countQueued();
     nativeServer.settle(connection);
   }
-}
-
-function onUnparsed(...args: Parameters<Connection['nativeServer']['onUnparsed']>): void {
-  const [connection] = args;
-  connection.nativeServer.onUnparsed(...args);
-}
-
-function onRaw(connection: Connection, bytes: Buffer): void {
-  connection.nativeServer.onRaw(connection, bytes);
 }
 
 function onBody(connection: Connection, offset: number, length: number): void {

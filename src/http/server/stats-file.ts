@@ -36,7 +36,7 @@ export function keepForStats(server: NativeServer): void {
 /** Removes a server that neither listens nor has connections; it may listen again. */
 export function settleStats(server: NativeServer): void {
   if (!live.delete(server)) return;
-  const counted = server.count();
+  const counted = server.counters.count();
   add(earlier, counted, 1);
   const before = taken.get(server);
   if (before) add(earlier, before, -1);

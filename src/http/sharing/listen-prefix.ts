@@ -5,9 +5,9 @@ import { join as joinPath } from 'node:path';
 import timers from 'node:timers';
 import { meetingDirectory } from '../cache/control-protocol.js';
 import { offBecause } from '../install/disabled.js';
+import type { HttpServer } from '../install/node-internals.js';
 import { startReactor } from '../reactor/dispatch.js';
 import { native } from '../reactor/native.js';
-import type { HttpServer } from '../server/native-server.js';
 
 /*
  * `server.listen('http://*:8080/foo/')`: one port for several processes. Node listens as usual, with a new socket or with the

@@ -15,13 +15,13 @@ import {
   startReading,
 } from '../fallback/node-handoff.js';
 import { inPackets } from '../fallback/node-parser.js';
-import { internalKey } from '../install/node-internals.js';
+import { type HttpServer, internalKey } from '../install/node-internals.js';
 import { emit } from '../install/node-methods.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
 import { resetTimeout } from '../request/exchange.js';
 import { flushAll } from '../response/output-buffer.js';
-import { type HttpServer, NativeServer } from '../server/native-server.js';
+import { NativeServer } from '../server/native-server.js';
 import { authorizationError } from './client-certificate.js';
 import { findHttpsPrototype, nodeTls } from './node-tls.js';
 import { createRawSocket, releaseRawSocket } from './raw-socket.js';
@@ -141,7 +141,7 @@ export class SecureServer extends NativeServer {
 
   override connected(connection: Connection): void {
     const secure = connection as SecureConnection;
-    if (!this.stands('connection')) {
+    if (!this.replacedListeners.isInstalled('connection')) {
       this.#handOverTls(secure, 'connection wanted', false);
       return;
     }
@@ -152,13 +152,6 @@ export class SecureServer extends NativeServer {
     secure.raw = createRawSocket(secure);
     secure.socket._parent = secure.raw;
     this.inListenContext(announce, this.server, secure.raw);
-  }
-
-  /** As with Node, a connection is one of HTTP when its handshake is done. */
-  override closeAll(): void {
-    for (const { socket } of this.connections) {
-      if (!(socket as SecureSocket).secureConnecting) socket.destroy();
-    }
   }
 
   // The handshake.

@@ -42,6 +42,10 @@ export class SecureConnection extends Connection {
     return Object.assign(Object.create(null), { error: this.#onHandshakeError });
   }
 
+  override get isHandshaking(): boolean {
+    return this.socket.secureConnecting;
+  }
+
   override close(reset: boolean): void {
     super.close(reset);
     if (this.raw === null) return;
