@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
-import type { HttpServer } from '../install/node-internals.js';
+import type { HttpServer } from '../node/node-internals.js';
 import type { ControlAnswer, ControlledServer, ControlRequest } from './control-protocol.js';
 import { controlDirectory } from './control-protocol.js';
 import type { ServerCache } from './server-cache.js';

@@ -1,6 +1,6 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
-import { emit } from '../install/node-methods.js';
+import { emit } from '../node/node-methods.js';
 import type { native } from '../reactor/native.js';
 
 /** The channel that tells of new connections. */

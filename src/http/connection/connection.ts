@@ -1,4 +1,3 @@
-import { createListeners } from '../fallback/node-listeners.js';
 import {
   type HttpSocket,
   type Incoming,
@@ -7,27 +6,28 @@ import {
   type Listener,
   type Outgoing,
   type SocketEvents,
-} from '../install/node-internals.js';
-import { emit } from '../install/node-methods.js';
+} from '../node/node-internals.js';
+import { emit } from '../node/node-methods.js';
+import { destroyedError, systemError } from '../node/socket-errors.js';
+import { ConnectionContext, endContext, HTTPServerAsyncResource } from '../reactor/contexts.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
-import { ConnectionContext, endContext, HTTPServerAsyncResource } from '../request/contexts.js';
 import {
   appendedBytes,
   discard,
   flushConnection,
   notifySentLater,
   reportSoon,
-} from '../response/output-buffer.js';
-import { flushBatch } from '../response/write-batch.js';
+} from '../sending/output-buffer.js';
+import { flushBatch } from '../sending/write-batch.js';
 import type { NativeServer } from '../server/native-server.js';
+import { NONE } from '../state/none.js';
+import { type Callback, SendState } from '../state/send-state.js';
 import { FINISHES_WHEN_CUT_OFF } from './cut-off-writes.js';
 import { closeLater } from './deferred-close.js';
 import { type KeepAliveOptions, setKeepAlive } from './keep-alive.js';
-import { NONE } from './none.js';
 import { clearProgressTimer } from './progress.js';
-import { type Callback, SendState } from './send-state.js';
-import { destroyedError, systemError } from './socket-errors.js';
+import { createListeners } from './replaced-listeners.js';
 import { becomeStream, type ListenerMethod } from './stream-socket.js';
 
 /** Parses the rest of a connection in place of the reactor. */

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
-import { nodeHttp } from '../install/node-http.js';
-import { nodeConnection } from '../install/node-internals.js';
+import { nodeHttp } from '../node/node-http.js';
+import { nodeConnection } from '../node/node-internals.js';
 
 /** This Node.js counts a connection that has sent nothing yet among the idle ones, which `server.close()` ends: 26 and later do. */
 export const endsUnused = ((): boolean => {

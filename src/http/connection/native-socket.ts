@@ -7,7 +7,7 @@ import {
   kLastWriteQueueSize,
   kTimeout,
   type SocketEvents,
-} from '../install/node-internals.js';
+} from '../node/node-internals.js';
 import type { Connection } from './connection.js';
 import { type KeepAliveOptions, seconds, TAKES_OPTIONS } from './keep-alive.js';
 import { parserView } from './parser-view.js';

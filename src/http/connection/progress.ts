@@ -1,5 +1,5 @@
 import timers from 'node:timers';
-import { type HttpSocket, kTimeout } from '../install/node-internals.js';
+import { type HttpSocket, kTimeout } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import type { Connection } from './connection.js';
 

@@ -4,15 +4,15 @@ import {
   kConnection,
   kLastWriteQueueSize,
   kTimeout,
-} from '../install/node-internals.js';
-import { appendBytes, appendText, flushConnection } from '../response/output-buffer.js';
+} from '../node/node-internals.js';
+import { systemError } from '../node/socket-errors.js';
+import { appendBytes, appendText, flushConnection } from '../sending/output-buffer.js';
+import type { Callback } from '../state/send-state.js';
 import type { Connection } from './connection.js';
 import { createConnectionHandle, openDuplicate } from './connection-handle.js';
 import type { Handle } from './handle.js';
 import { parserView } from './parser-view.js';
 import { isWithinTimeout } from './progress.js';
-import type { Callback } from './send-state.js';
-import { systemError } from './socket-errors.js';
 
 /*
  * The socket of a connection as a `net.Socket` of Node's own: its streams, timers, encodings and states are Node's code, over a

@@ -1,12 +1,12 @@
 import type { Connection } from '../connection/connection.js';
 import type { Handle } from '../connection/handle.js';
-import { nodeHttp } from '../install/node-http.js';
-import type { HttpServer } from '../install/node-internals.js';
+import { hasRemovedDataListener } from '../connection/replaced-listeners.js';
+import { nodeHttp } from '../node/node-http.js';
+import type { HttpServer } from '../node/node-internals.js';
 import { REASON_BODY, REASON_CLOSED, REASON_UPGRADE } from '../reactor/events.js';
 import { native } from '../reactor/native.js';
 import { eofError } from '../request/error-responses.js';
 import { UPGRADE } from './node-handoff.js';
-import { hasRemovedDataListener } from './node-listeners.js';
 import { NodeParserBody, parseWithNode } from './node-parser.js';
 
 /** A head after which Node's parser accepts no further bytes. */

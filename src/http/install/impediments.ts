@@ -1,6 +1,6 @@
+import type { HttpServer } from '../node/node-internals.js';
+import { socketsAreNodes } from '../node/node-methods.js';
 import { isSecure } from '../tls/secure-server.js';
-import type { HttpServer } from './node-internals.js';
-import { socketsAreNodes } from './node-methods.js';
 
 /** Returns why only Node's own code can serve a server; `null`: the stack can. */
 export function findImpediment(server: HttpServer): string | null {

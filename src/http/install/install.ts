@@ -1,7 +1,8 @@
 import type http from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../../version.js';
-import { isOff, isTurnedOff } from './disabled.js';
+import { nodeHttp } from '../node/node-http.js';
+import { isOff, isTurnedOff } from '../reactor/disabled.js';
 import { followHttps } from './https-use.js';
 import {
   applyOptions,
@@ -10,7 +11,6 @@ import {
   installSecureStack,
   installStack,
 } from './installation.js';
-import { nodeHttp } from './node-http.js';
 import './unknown-variables.js';
 
 /**

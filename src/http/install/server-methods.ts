@@ -1,8 +1,12 @@
 import type http from 'node:http';
 import { installCacheDuration } from '../cache/cache-duration.js';
 import { ServerCache } from '../cache/server-cache.js';
+import { addProperty } from '../node/added-properties.js';
+import type { HttpServer } from '../node/node-internals.js';
+import { replaceMethod } from '../node/replace-method.js';
+import { isOff } from '../reactor/disabled.js';
+import { installPipe } from '../request/fast-pipe.js';
 import { installHead } from '../request/request-head.js';
-import { installPipe } from '../response/fast-pipe.js';
 import { installStoreHeader } from '../response/header-writer.js';
 import { installResponse } from '../response/response.js';
 import { followClosing } from '../server/closing.js';
@@ -16,11 +20,7 @@ import {
 } from '../sharing/listen-prefix.js';
 import { installSecureContext } from '../tls/secure-context.js';
 import { isSecure, SecureServer } from '../tls/secure-server.js';
-import { addProperty } from './added-properties.js';
-import { isOff } from './disabled.js';
 import { findImpediment } from './impediments.js';
-import type { HttpServer } from './node-internals.js';
-import { replaceMethod } from './replace-method.js';
 import { listen } from './take-over.js';
 
 /** Marks a prototype whose servers are on the stack. */

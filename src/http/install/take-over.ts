@@ -1,4 +1,6 @@
 import { createHandle, type ListeningHandle, learnFrom } from '../connection/handle.js';
+import { nodeCluster } from '../node/node-cluster.js';
+import type { HttpServer } from '../node/node-internals.js';
 import { startReactor } from '../reactor/dispatch.js';
 import { native } from '../reactor/native.js';
 import { disposeNativeServer } from '../server/closing.js';
@@ -7,8 +9,6 @@ import { claimMembership } from '../sharing/listen-prefix.js';
 import { findImpediment } from './impediments.js';
 import { getListeningServer, listenByTwin, NativeListener } from './native-listener.js';
 import { startNativeServer } from './native-servers.js';
-import { nodeCluster } from './node-cluster.js';
-import type { HttpServer } from './node-internals.js';
 
 /*
  * Who accepts the connections of a server that listens:

@@ -2,11 +2,10 @@ import { constants } from 'node:os';
 import timers from 'node:timers';
 import { listConnections } from '../connection/active-handles.js';
 import type { Connection } from '../connection/connection.js';
-import { systemError } from '../connection/socket-errors.js';
 import { onRaw, onUnparsed } from '../fallback/unparsed-bytes.js';
-import { drainTicks } from '../install/node-internals.js';
-import { beforeProcessEnds } from '../install/process-end.js';
-import { callBack } from '../request/contexts.js';
+import { drainTicks } from '../node/node-internals.js';
+import { beforeProcessEnds } from '../node/process-end.js';
+import { systemError } from '../node/socket-errors.js';
 import { complete, receive } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
 import { copyPart, parseTrailers } from '../request/request-head.js';
@@ -18,8 +17,9 @@ import {
   sendDue,
   setInTurn,
   settle,
-} from '../response/output-buffer.js';
+} from '../sending/output-buffer.js';
 import { takeSecure } from '../tls/secure-server.js';
+import { callBack } from './contexts.js';
 import { fixDate } from './date.js';
 import { batch } from './event-batch.js';
 import {

@@ -2,8 +2,7 @@ import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { setFillRequest } from '../cache/cache-duration.js';
 import type { Connection } from '../connection/connection.js';
-import { NONE } from '../connection/none.js';
-import { nodeHttp } from '../install/node-http.js';
+import { nodeHttp } from '../node/node-http.js';
 import {
   type Incoming,
   internalKey,
@@ -13,13 +12,8 @@ import {
   kWritableFinished,
   type Outgoing,
   readsHeaders,
-} from '../install/node-internals.js';
-import {
-  attachesAsNode,
-  endsAsNode,
-  isObserved,
-  takesFieldsAsNode,
-} from '../install/node-methods.js';
+} from '../node/node-internals.js';
+import { attachesAsNode, endsAsNode, isObserved, takesFieldsAsNode } from '../node/node-methods.js';
 import {
   FIELDS_SHIFT,
   FLAG_BODY,
@@ -30,9 +24,10 @@ import {
   FLAG_STORED,
 } from '../reactor/events.js';
 import { native } from '../reactor/native.js';
-import { unpipeFinished } from '../response/fast-pipe.js';
-import { appendedBytes, reportEnded } from '../response/output-buffer.js';
+import { appendedBytes, reportEnded } from '../sending/output-buffer.js';
 import type { NativeServer } from '../server/native-server.js';
+import { NONE } from '../state/none.js';
+import { unpipeFinished } from './fast-pipe.js';
 import { failParsing } from './parser-failure.js';
 import { setHead } from './request-head.js';
 

@@ -1,13 +1,8 @@
 import type http from 'node:http';
 import { onHead } from '../cache/invalidation.js';
-import { nodeHttp } from '../install/node-http.js';
-import {
-  kConnection,
-  kOutHeaders,
-  kUniqueHeaders,
-  type Outgoing,
-} from '../install/node-internals.js';
-import { storesHeader } from '../install/node-methods.js';
+import { nodeHttp } from '../node/node-http.js';
+import { kConnection, kOutHeaders, kUniqueHeaders, type Outgoing } from '../node/node-internals.js';
+import { storesHeader } from '../node/node-methods.js';
 import { dateLine } from '../reactor/date.js';
 
 type StoreHeader = (this: Outgoing, firstLine: string, headers: unknown) => void;

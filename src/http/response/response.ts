@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import type { Connection } from '../connection/connection.js';
-import { nodeHttp } from '../install/node-http.js';
+import { nodeHttp } from '../node/node-http.js';
 import {
   kChunkedLength,
   kConnection,
@@ -8,10 +8,9 @@ import {
   kNeedDrain,
   kRejectBody,
   type Outgoing,
-} from '../install/node-internals.js';
-import { ends, isObserved, sendsAsNode, writes } from '../install/node-methods.js';
+} from '../node/node-internals.js';
+import { ends, isObserved, sendsAsNode, writes } from '../node/node-methods.js';
 import { onFinish } from '../request/exchange.js';
-import { appendKept, joinsChunks, keepChunk, keepsChunks } from './chunk-joining.js';
 import {
   appendBytes,
   appendLineEnd,
@@ -19,7 +18,8 @@ import {
   flushEnd,
   notifySentLater,
   reportSoon,
-} from './output-buffer.js';
+} from '../sending/output-buffer.js';
+import { appendKept, joinsChunks, keepChunk, keepsChunks } from './chunk-joining.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
 type Write = (this: Outgoing, ...args: unknown[]) => boolean;

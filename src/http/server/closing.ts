@@ -1,11 +1,11 @@
 import type { Connection } from '../connection/connection.js';
 import { endsUnused } from '../connection/idle-connections.js';
-import type { HttpServer } from '../install/node-internals.js';
-import { replaceMethod } from '../install/replace-method.js';
+import type { HttpServer } from '../node/node-internals.js';
+import { replaceMethod } from '../node/replace-method.js';
 import { takeAccepted } from '../reactor/event-batch.js';
 import { native } from '../reactor/native.js';
 import { servers } from '../reactor/registry.js';
-import { flushConnection } from '../response/output-buffer.js';
+import { flushConnection } from '../sending/output-buffer.js';
 import { cancelJoin } from '../sharing/listen-prefix.js';
 import { getNativeServer, type NativeServer } from './native-server.js';
 import { settleStats } from './stats-file.js';

@@ -1,11 +1,11 @@
 import { offerControl } from '../cache/control.js';
 import { getCacheOptions, ServerCache, toNativeOptions } from '../cache/server-cache.js';
-import { nodeHttp } from '../install/node-http.js';
-import type { HttpServer } from '../install/node-internals.js';
-import { MAJOR } from '../node-version.js';
+import { nodeHttp } from '../node/node-http.js';
+import type { HttpServer } from '../node/node-internals.js';
+import { MAJOR } from '../node/node-version.js';
 import { setHelperThreadUse } from '../reactor/helper-thread.js';
 import { native } from '../reactor/native.js';
-import { flushAll } from '../response/output-buffer.js';
+import { flushAll } from '../sending/output-buffer.js';
 import { getLimits, type StackLimits } from './limits.js';
 import { ReplacedListeners } from './replaced-listeners.js';
 

@@ -1,4 +1,4 @@
-import type { HttpServer } from '../install/node-internals.js';
+import type { HttpServer } from '../node/node-internals.js';
 
 /** Node's own listeners of a server, each with its replacement. */
 export class ReplacedListeners {

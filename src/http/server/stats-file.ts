@@ -1,7 +1,7 @@
 import { appendFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { lasting } from '../install/persistent-listeners.js';
-import { beforeKill } from '../install/process-end.js';
+import { lasting } from '../node/persistent-listeners.js';
+import { beforeKill } from '../node/process-end.js';
 import type { NativeServer } from './native-server.js';
 
 /** At the end of the process, appends a line with the counters of its servers to the file that this variable names. */

@@ -4,8 +4,8 @@ import type http from 'node:http';
 import { join as joinPath } from 'node:path';
 import timers from 'node:timers';
 import { meetingDirectory } from '../cache/control-protocol.js';
-import { offBecause } from '../install/disabled.js';
-import type { HttpServer } from '../install/node-internals.js';
+import type { HttpServer } from '../node/node-internals.js';
+import { offBecause } from '../reactor/disabled.js';
 import { startReactor } from '../reactor/dispatch.js';
 import { native } from '../reactor/native.js';
 

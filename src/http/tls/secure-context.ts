@@ -1,7 +1,7 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import type tls from 'node:tls';
-import { isOff } from '../install/disabled.js';
+import { isOff } from '../reactor/disabled.js';
 import { native } from '../reactor/native.js';
 import { suitesOf } from './cipher-suites.js';
 import {

@@ -15,12 +15,12 @@ import {
   startReading,
 } from '../fallback/node-handoff.js';
 import { inPackets } from '../fallback/node-parser.js';
-import { type HttpServer, internalKey } from '../install/node-internals.js';
-import { emit } from '../install/node-methods.js';
+import { type HttpServer, internalKey } from '../node/node-internals.js';
+import { emit } from '../node/node-methods.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
 import { resetTimeout } from '../request/exchange.js';
-import { flushAll } from '../response/output-buffer.js';
+import { flushAll } from '../sending/output-buffer.js';
 import { NativeServer } from '../server/native-server.js';
 import { authorizationError } from './client-certificate.js';
 import { findHttpsPrototype, nodeTls } from './node-tls.js';

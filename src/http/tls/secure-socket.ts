@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { Connection } from '../connection/connection.js';
 import { clearProgressTimer } from '../connection/progress.js';
 import { createSockets, type SocketKind } from '../connection/socket-kinds.js';
-import { type HttpSocket, kConnection, type SocketEvents } from '../install/node-internals.js';
+import { type HttpSocket, kConnection, type SocketEvents } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import { nodeTls } from './node-tls.js';
 import type { NativeContext } from './secure-context.js';

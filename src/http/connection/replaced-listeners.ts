@@ -1,15 +1,15 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
-import type { Connection } from '../connection/connection.js';
-import { nodeHttp } from '../install/node-http.js';
+import { nodeHttp } from '../node/node-http.js';
 import {
   type HttpSocket,
   type Listener,
   nodeConnection,
   type SocketEvents,
-} from '../install/node-internals.js';
-import { assigns } from '../install/node-methods.js';
+} from '../node/node-internals.js';
+import { assigns } from '../node/node-methods.js';
 import { emitClose } from '../request/exchange.js';
+import type { Connection } from './connection.js';
 
 /*
  * The listeners that Node's own code adds to each connection of a server. Applications find them, add others before and

@@ -1,8 +1,8 @@
 import type { Connection } from '../connection/connection.js';
-import { nodeHttp } from '../install/node-http.js';
-import { type Incoming, kConnection, type Outgoing } from '../install/node-internals.js';
-import { isObserved, pipes, pipesAsNode } from '../install/node-methods.js';
-import { replaceMethod } from '../install/replace-method.js';
+import { nodeHttp } from '../node/node-http.js';
+import { type Incoming, kConnection, type Outgoing } from '../node/node-internals.js';
+import { isObserved, pipes, pipesAsNode } from '../node/node-methods.js';
+import { replaceMethod } from '../node/replace-method.js';
 
 type Pipe = (this: unknown, destination: unknown, options?: unknown) => unknown;
 

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { HttpSocket } from '../install/node-internals.js';
-import { native } from '../reactor/native.js';
+import type { HttpSocket } from '../node/node-internals.js';
+import { native } from './native.js';
 
 /**
  * Calls an application from outside of JavaScript, in an asynchronous context. An exception is reported while that context

@@ -1,5 +1,5 @@
-import type { Outgoing } from '../install/node-internals.js';
-import { WriteContext } from '../request/contexts.js';
+import type { Outgoing } from '../node/node-internals.js';
+import { WriteContext } from '../reactor/contexts.js';
 
 export type Callback = (error?: Error | null) => void;
 
