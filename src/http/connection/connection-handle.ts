@@ -4,7 +4,7 @@ import timers from 'node:timers';
 import { drainTicks, kConnection } from '../node/node-internals.js';
 import { callBack } from '../reactor/contexts.js';
 import { native } from '../reactor/native.js';
-import type { Connection } from './connection.js';
+import type { Connection } from '../state/connection.js';
 import { endCutOff } from './cut-off-writes.js';
 import { createClosedHandle, getHandleClass, type Handle, type HandleClass } from './handle.js';
 

@@ -2,7 +2,7 @@ import type { AsyncResource } from 'node:async_hooks';
 import { drainTicks } from '../node/node-internals.js';
 import { callBack } from '../reactor/contexts.js';
 import { native } from '../reactor/native.js';
-import type { Connection } from './connection.js';
+import type { Connection } from '../state/connection.js';
 import { endCutOff } from './cut-off-writes.js';
 import { closingHandle } from './handle.js';
 

@@ -2,14 +2,13 @@ import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { inspect } from 'node:util';
 import {
-  type HttpSocket,
   kConnection,
   kLastWriteQueueSize,
   kTimeout,
   type SocketEvents,
 } from '../node/node-internals.js';
-import type { Connection } from './connection.js';
-import { type KeepAliveOptions, seconds, TAKES_OPTIONS } from './keep-alive.js';
+import type { Connection, HttpSocket, KeepAliveOptions } from '../state/connection.js';
+import { seconds, TAKES_OPTIONS } from './keep-alive.js';
 import { parserView } from './parser-view.js';
 import { isWithinTimeout } from './progress.js';
 import { becomeStream, getListenerMethod, setEncoding, wantsBytes } from './stream-socket.js';

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.js';
+import type { Connection } from '../state/connection.js';
 import type { Handle } from './handle.js';
 
 /**

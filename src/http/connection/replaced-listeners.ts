@@ -1,15 +1,10 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { nodeHttp } from '../node/node-http.js';
-import {
-  type HttpSocket,
-  type Listener,
-  nodeConnection,
-  type SocketEvents,
-} from '../node/node-internals.js';
+import { type Listener, nodeConnection, type SocketEvents } from '../node/node-internals.js';
 import { assigns } from '../node/node-methods.js';
-import { emitClose } from '../request/exchange.js';
-import type { Connection } from './connection.js';
+import { emitClose } from '../node/response-close.js';
+import type { Connection, HttpSocket } from '../state/connection.js';
 
 /*
  * The listeners that Node's own code adds to each connection of a server. Applications find them, add others before and

@@ -1,14 +1,9 @@
 import net from 'node:net';
-import {
-  type HttpSocket,
-  kConnection,
-  kLastWriteQueueSize,
-  kTimeout,
-} from '../node/node-internals.js';
+import { kConnection, kLastWriteQueueSize, kTimeout } from '../node/node-internals.js';
 import { systemError } from '../node/socket-errors.js';
 import { appendBytes, appendText, flushConnection } from '../sending/output-buffer.js';
+import type { Connection, HttpSocket, ListenerMethod } from '../state/connection.js';
 import type { Callback } from '../state/send-state.js';
-import type { Connection } from './connection.js';
 import { createConnectionHandle, openDuplicate } from './connection-handle.js';
 import type { Handle } from './handle.js';
 import { parserView } from './parser-view.js';
@@ -113,8 +108,6 @@ export function createStreamPrototype(base: object): object {
 }
 
 export const LISTENER_METHODS = ['on', 'addListener', 'prependListener'] as const;
-
-export type ListenerMethod = (this: HttpSocket, ...args: never[]) => unknown;
 
 /** What Node sets on the socket of a server's connection, so that a listener for its bytes stops the parser from taking them. */
 const ownListenerMethods: Record<string, ListenerMethod> = Object.fromEntries(

@@ -1,27 +1,20 @@
 import type http from 'node:http';
 import net from 'node:net';
 import { watchOutcome } from '../cache/invalidation.js';
-import type { Connection } from '../connection/connection.js';
 import { openAsNodes } from '../connection/connection-handle.js';
 import { countFrom, type Handle } from '../connection/handle.js';
 import { restoreListeners, streamEnd } from '../connection/replaced-listeners.js';
 import { becomeStream, getListenerMethod, LISTENER_METHODS } from '../connection/stream-socket.js';
 import { nodeHttp } from '../node/node-http.js';
-import type { HttpServer } from '../node/node-internals.js';
-import { type HttpSocket, kTimeout, nodeConnection } from '../node/node-internals.js';
+import { type HttpServer, kTimeout, nodeConnection } from '../node/node-internals.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
 import { abandon, abortIncoming, resetTimeout } from '../request/exchange.js';
 import { flushAll } from '../sending/output-buffer.js';
-import type { NativeServer } from '../server/native-server.js';
 import { MISDIRECTED, owns } from '../sharing/ownership.js';
+import type { Connection, HttpSocket } from '../state/connection.js';
+import type { Bytes, NativeServer } from '../state/native-server.js';
 import { inPackets } from './node-parser.js';
-
-/** Bytes that start a request; `packet` is the last read, which ends with them. */
-export interface Bytes {
-  bytes: Buffer;
-  packet: Buffer;
-}
 
 /**
  * Hands a connection to Node's own code: the socket, which becomes a stream, gets the descriptor. Node's parser first receives what

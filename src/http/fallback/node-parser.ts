@@ -1,10 +1,10 @@
 import type http from 'node:http';
 import { Duplex } from 'node:stream';
-import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../node/node-http.js';
 import { drainTicks, nodeConnection, type ServerInternals } from '../node/node-internals.js';
 import { emit } from '../node/node-methods.js';
 import { complete } from '../request/exchange.js';
+import type { Connection } from '../state/connection.js';
 
 type AnyServer = http.Server & Partial<ServerInternals>;
 

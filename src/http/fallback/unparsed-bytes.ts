@@ -1,4 +1,3 @@
-import type { Connection } from '../connection/connection.js';
 import type { Handle } from '../connection/handle.js';
 import { hasRemovedDataListener } from '../connection/replaced-listeners.js';
 import { nodeHttp } from '../node/node-http.js';
@@ -6,6 +5,7 @@ import type { HttpServer } from '../node/node-internals.js';
 import { REASON_BODY, REASON_CLOSED, REASON_UPGRADE } from '../reactor/events.js';
 import { native } from '../reactor/native.js';
 import { eofError } from '../request/error-responses.js';
+import type { Connection } from '../state/connection.js';
 import { UPGRADE } from './node-handoff.js';
 import { NodeParserBody, parseWithNode } from './node-parser.js';
 

@@ -1,14 +1,10 @@
 import type http from 'node:http';
 import type net from 'node:net';
 import { countRequests } from '../fallback/node-handoff.js';
-import {
-  type HttpServer,
-  type HttpSocket,
-  kConnection,
-  nodeConnection,
-} from '../node/node-internals.js';
+import { type HttpServer, kConnection, nodeConnection } from '../node/node-internals.js';
 import { getNativeServer, NativeServer, setNativeServer } from '../server/native-server.js';
 import { keepForStats } from '../server/stats-file.js';
+import type { HttpSocket } from '../state/connection.js';
 import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
 
 /** Starts the native side of a server that begins to listen; creates it the first time. */

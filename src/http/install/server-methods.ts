@@ -5,11 +5,13 @@ import { addProperty } from '../node/added-properties.js';
 import type { HttpServer } from '../node/node-internals.js';
 import { replaceMethod } from '../node/replace-method.js';
 import { isOff } from '../reactor/disabled.js';
+import { handleEvents } from '../reactor/dispatch.js';
 import { installPipe } from '../request/fast-pipe.js';
 import { installHead } from '../request/request-head.js';
 import { installStoreHeader } from '../response/header-writer.js';
 import { installResponse } from '../response/response.js';
 import { followClosing } from '../server/closing.js';
+import { connectionEvents } from '../server/connection-events.js';
 import { installLimits } from '../server/limits.js';
 import { getNativeServer } from '../server/native-server.js';
 import {
@@ -37,6 +39,7 @@ export function installStack(prototype: object): void {
   installProperties(prototype);
   installPrefixes(prototype);
   if (isOff) return;
+  handleEvents(connectionEvents);
   installCacheDuration();
   installHead();
   installResponse();

@@ -1,7 +1,6 @@
 import type http from 'node:http';
 import net, { type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from './node-http.js';
 
 /**
@@ -80,12 +79,11 @@ export interface SocketInternals {
   emit(event: string | symbol, ...args: unknown[]): boolean;
   _unrefTimer(): void;
   _onTimeout(): void;
-  [kConnection]: Connection;
   [key: symbol]: unknown;
 }
 
 /** A socket of a server's connection. */
-export type HttpSocket = Omit<net.Socket, keyof SocketInternals> & SocketInternals;
+export type NodeSocket = Omit<net.Socket, keyof SocketInternals> & SocketInternals;
 
 export interface ServerInternals {
   _events: Record<string, unknown>;

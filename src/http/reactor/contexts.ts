@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { HttpSocket } from '../node/node-internals.js';
+import type { HttpSocket } from '../state/connection.js';
 import { native } from './native.js';
 
 /**

@@ -1,5 +1,5 @@
-import type { Connection } from '../connection/connection.js';
-import type { NativeServer } from '../server/native-server.js';
+import type { Connection } from '../state/connection.js';
+import type { NativeServer } from '../state/native-server.js';
 
 /** The connections of this thread, by their number in the reactor. */
 export const connections: (Connection | null)[] = [];

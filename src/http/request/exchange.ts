@@ -1,7 +1,6 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { setFillRequest } from '../cache/cache-duration.js';
-import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../node/node-http.js';
 import {
   type Incoming,
@@ -14,6 +13,7 @@ import {
   readsHeaders,
 } from '../node/node-internals.js';
 import { attachesAsNode, endsAsNode, isObserved, takesFieldsAsNode } from '../node/node-methods.js';
+import { emitClose } from '../node/response-close.js';
 import {
   FIELDS_SHIFT,
   FLAG_BODY,
@@ -25,7 +25,8 @@ import {
 } from '../reactor/events.js';
 import { native } from '../reactor/native.js';
 import { appendedBytes, reportEnded } from '../sending/output-buffer.js';
-import type { NativeServer } from '../server/native-server.js';
+import type { Connection } from '../state/connection.js';
+import type { NativeServer } from '../state/native-server.js';
 import { NONE } from '../state/none.js';
 import { unpipeFinished } from './fast-pipe.js';
 import { failParsing } from './parser-failure.js';
@@ -365,14 +366,6 @@ const detachSignal = detachKey
       (this as unknown as Record<symbol, () => void>)[detachKey]?.();
     }
   : undefined;
-
-/** Emits 'close' once, whatever ended the response. */
-export function emitClose(response: Outgoing): void {
-  if (response._closed) return;
-  response.destroyed = true;
-  response._closed = true;
-  response.emit('close');
-}
 
 /** Ends the unanswered requests of a connection. */
 export function abandon(connection: Connection): void {

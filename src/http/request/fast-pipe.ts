@@ -1,8 +1,8 @@
-import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../node/node-http.js';
 import { type Incoming, kConnection, type Outgoing } from '../node/node-internals.js';
 import { isObserved, pipes, pipesAsNode } from '../node/node-methods.js';
 import { replaceMethod } from '../node/replace-method.js';
+import type { Connection } from '../state/connection.js';
 
 type Pipe = (this: unknown, destination: unknown, options?: unknown) => unknown;
 

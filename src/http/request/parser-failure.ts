@@ -1,4 +1,3 @@
-import type { Connection } from '../connection/connection.js';
 import { batch } from '../reactor/event-batch.js';
 import {
   BODY,
@@ -11,6 +10,7 @@ import {
   REQUEST,
 } from '../reactor/events.js';
 import { events, native } from '../reactor/native.js';
+import type { Connection } from '../state/connection.js';
 
 /** Node's codes and reasons for a parser in whose callback an application has thrown. */
 const HEAD = { code: 'HPE_CB_HEADERS_COMPLETE', reason: 'User callback error' };

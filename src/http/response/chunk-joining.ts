@@ -1,9 +1,9 @@
 import type http from 'node:http';
-import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../node/node-http.js';
 import { kChunkedBuffer, kChunkedLength, kCorked, type Outgoing } from '../node/node-internals.js';
 import { writes } from '../node/node-methods.js';
 import { appendBytes, appendLineEnd, appendText } from '../sending/output-buffer.js';
+import type { Connection } from '../state/connection.js';
 
 /*
  * From Node 26 on, what is written to a chunked response in one turn of the loop is one chunk: `write` keeps it in the

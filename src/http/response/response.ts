@@ -1,5 +1,4 @@
 import type http from 'node:http';
-import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from '../node/node-http.js';
 import {
   kChunkedLength,
@@ -19,6 +18,7 @@ import {
   notifySentLater,
   reportSoon,
 } from '../sending/output-buffer.js';
+import type { Connection } from '../state/connection.js';
 import { appendKept, joinsChunks, keepChunk, keepsChunks } from './chunk-joining.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;

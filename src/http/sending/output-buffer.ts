@@ -1,8 +1,8 @@
-import type { Connection } from '../connection/connection.js';
 import { isObserved } from '../node/node-methods.js';
 import { callBack, guarded } from '../reactor/contexts.js';
 import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
+import type { Connection } from '../state/connection.js';
 import { enqueue, flushBatch, isDue, isFull } from './write-batch.js';
 
 /** Length from which on bytes are sent without a copy. */

@@ -1,6 +1,6 @@
-import type { Connection } from '../connection/connection.js';
 import { now } from '../reactor/clock.js';
 import { batchEntries, ENTRY_LENGTH, functions, MAX_ENTRIES } from '../reactor/native.js';
+import type { Connection } from '../state/connection.js';
 
 /** Maximum time for which a response waits for the handlers of requests that arrived together with its own. */
 const MAX_DELAY_MS = 0.1;

@@ -1,4 +1,3 @@
-import type { Connection } from '../connection/connection.js';
 import { endsUnused } from '../connection/idle-connections.js';
 import type { HttpServer } from '../node/node-internals.js';
 import { replaceMethod } from '../node/replace-method.js';
@@ -7,6 +6,7 @@ import { native } from '../reactor/native.js';
 import { servers } from '../reactor/registry.js';
 import { flushConnection } from '../sending/output-buffer.js';
 import { cancelJoin } from '../sharing/listen-prefix.js';
+import type { Connection } from '../state/connection.js';
 import { getNativeServer, type NativeServer } from './native-server.js';
 import { settleStats } from './stats-file.js';
 

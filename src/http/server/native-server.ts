@@ -3,28 +3,31 @@ import { constants } from 'node:os';
 import { getDefaultHighWaterMark } from 'node:stream';
 import timers from 'node:timers';
 import { announce, announceDrop } from '../connection/announce.js';
-import { Connection } from '../connection/connection.js';
+import { NativeConnection } from '../connection/native-connection.js';
 import type { NativeSocketClass } from '../connection/native-socket.js';
 import { readNewConnection } from '../connection/new-connection.js';
 import { isWithinTimeout } from '../connection/progress.js';
 import { nodeError, nodeTimeout } from '../connection/replaced-listeners.js';
 import { getPlainSockets, type SocketKind } from '../connection/socket-kinds.js';
 import { becomeStream } from '../connection/stream-socket.js';
-import { type Bytes, fallBackToNode, fallBackUnread } from '../fallback/node-handoff.js';
+import { fallBackToNode, fallBackUnread } from '../fallback/node-handoff.js';
 import { parseWithNode } from '../fallback/node-parser.js';
 import { wantsBytes } from '../fallback/unparsed-bytes.js';
 import type { HttpServer, Outgoing } from '../node/node-internals.js';
 import { internalKey, kNeedDrain, kWritableFinished } from '../node/node-internals.js';
 import { MAJOR } from '../node/node-version.js';
+import { emitClose } from '../node/response-close.js';
 import { systemError } from '../node/socket-errors.js';
 import { endContext, guarded } from '../reactor/contexts.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
 import { connections, servers } from '../reactor/registry.js';
 import { eofError } from '../request/error-responses.js';
-import { abandon, abortIncoming, emitClose, finish } from '../request/exchange.js';
+import { abandon, abortIncoming, finish } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
 import { appendedBytes, flushAll } from '../sending/output-buffer.js';
+import type { Connection } from '../state/connection.js';
+import type * as state from '../state/native-server.js';
 import { ServerConfiguration } from './configuration.js';
 import { Counters } from './counters.js';
 import { Deadlines } from './response-timeouts.js';
@@ -37,7 +40,7 @@ const { setImmediate } = timers;
 const { EPIPE } = constants.errno;
 
 /** The native side of one `http.Server`: a method for each event of its connections. */
-export class NativeServer extends ServerConfiguration {
+export class NativeServer extends ServerConfiguration implements state.NativeServer {
   readonly stats: CountedHere = {
     connections: { native: 0, fallback: 0 },
     requests: { fallback: 0 },
@@ -128,7 +131,7 @@ export class NativeServer extends ServerConfiguration {
   // A connection's life.
 
   protected create(id: number): Connection {
-    const connection = new Connection(id, this);
+    const connection = new NativeConnection(id, this);
     connection.socket = new this.NativeSocket(connection);
     return connection;
   }
@@ -347,7 +350,15 @@ export class NativeServer extends ServerConfiguration {
     }
   }
 
-  fallBack(connection: Connection, bytes: Bytes | null, reason: string, injected?: Buffer): void {
+  /** Does nothing: plain HTTP has no handshake. */
+  onTlsEvent(_connection: Connection, _kind: number, _details: Int32Array): void {}
+
+  fallBack(
+    connection: Connection,
+    bytes: state.Bytes | null,
+    reason: string,
+    injected?: Buffer,
+  ): void {
     fallBackToNode(this, connection, bytes, reason, injected);
   }
 

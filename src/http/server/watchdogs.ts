@@ -1,10 +1,10 @@
 import timers from 'node:timers';
-import type { Connection } from '../connection/connection.js';
 import { type HttpServer, kConnection, type Outgoing } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import { connections } from '../reactor/registry.js';
 import { errorResponse, requestTimeoutError } from '../request/error-responses.js';
 import { appendText } from '../sending/output-buffer.js';
+import type { Connection } from '../state/connection.js';
 import { positive } from './configuration.js';
 import type { StackLimits } from './limits.js';
 import type { CountedHere } from './stats.js';

@@ -1,5 +1,5 @@
+import type { AsyncResource } from 'node:async_hooks';
 import type { Outgoing } from '../node/node-internals.js';
-import { WriteContext } from '../reactor/contexts.js';
 
 export type Callback = (error?: Error | null) => void;
 
@@ -25,7 +25,7 @@ export abstract class SendState {
   /** Whether bytes that are written now belong to that, too. */
   collectsPartialWrite = false;
   /** Context in which callbacks, 'drain' and 'finish' come that do not come in a tick of the write: of the first such write. */
-  writeContext: WriteContext | null = null;
+  writeContext: AsyncResource | null = null;
   /** Bytes in the batch of writes. */
   batchedBytes = 0;
   /** Bytes that the reactor could not send yet. */
@@ -50,9 +50,4 @@ export abstract class SendState {
   sendError = 0;
   /** Whether the system had not accepted all bytes when the connection was destroyed. */
   isCutOff = false;
-
-  /** Keeps the current context for callbacks and events that report later that bytes have been sent. */
-  keepContext(): void {
-    this.writeContext ??= new WriteContext();
-  }
 }

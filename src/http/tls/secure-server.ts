@@ -1,13 +1,11 @@
 import net from 'node:net';
 import { announce, connections as connectionChannel } from '../connection/announce.js';
-import type { Connection } from '../connection/connection.js';
 import { openAsNodes } from '../connection/connection-handle.js';
 import { readNewConnection } from '../connection/new-connection.js';
 import { becomeStream } from '../connection/stream-socket.js';
 import {
   abortWithin,
   attachParser,
-  type Bytes,
   countingFrom,
   countRequests,
   deliver,
@@ -22,6 +20,8 @@ import { input, native } from '../reactor/native.js';
 import { resetTimeout } from '../request/exchange.js';
 import { flushAll } from '../sending/output-buffer.js';
 import { NativeServer } from '../server/native-server.js';
+import type { Connection } from '../state/connection.js';
+import type { Bytes } from '../state/native-server.js';
 import { authorizationError } from './client-certificate.js';
 import { findHttpsPrototype, nodeTls } from './node-tls.js';
 import { createRawSocket, releaseRawSocket } from './raw-socket.js';
@@ -155,6 +155,17 @@ export class SecureServer extends NativeServer {
   }
 
   // The handshake.
+
+  override onTlsEvent(connection: Connection, kind: number, details: Int32Array): void {
+    const secure = connection as SecureConnection;
+    const [a = 0, b = 0, c = 0, d = 0, e = 0] = details;
+    if (kind === HELLO) this.onHello(secure, input.latin1Slice(a, a + b), c === 1);
+    else if (kind === SECURE) this.onSecure(secure, input.latin1Slice(a, a + b), c, d, e);
+    else if (kind === FORWARDED) {
+      const protocol = input.latin1Slice(a + b, a + b + e);
+      this.onForwarded(secure, input.latin1Slice(a, a + b), c, d, protocol);
+    } else if (kind === FAILED) this.onTlsFailed(secure, a, b, input.latin1Slice(c, c + d));
+  }
 
   /** Handles the first message of a client's handshake. */
   onHello(connection: SecureConnection, name: string, unsure: boolean): void {
@@ -408,21 +419,6 @@ function parseProtocols(encoded: Buffer | undefined): Buffer[] {
 
 export function isSecure(server: HttpServer): server is SecureHttpServer {
   return findHttpsPrototype(Object.getPrototypeOf(server)) !== undefined;
-}
-
-/** Dispatches the TLS events of the reactor. */
-export function takeSecure(connection: Connection, kind: number, event: Int32Array): void {
-  if (!(connection instanceof SecureConnection)) return;
-  const [a = 0, b = 0, c = 0, d = 0, e = 0] = event;
-  if (kind === HELLO)
-    connection.nativeServer.onHello(connection, input.latin1Slice(a, a + b), c === 1);
-  else if (kind === SECURE)
-    connection.nativeServer.onSecure(connection, input.latin1Slice(a, a + b), c, d, e);
-  else if (kind === FORWARDED) {
-    const protocol = input.latin1Slice(a + b, a + b + e);
-    connection.nativeServer.onForwarded(connection, input.latin1Slice(a, a + b), c, d, protocol);
-  } else if (kind === FAILED)
-    connection.nativeServer.onTlsFailed(connection, a, b, input.latin1Slice(c, c + d));
 }
 
 const HELLO = 12;

@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events';
-import { Connection } from '../connection/connection.js';
+import { NativeConnection } from '../connection/native-connection.js';
 import { clearProgressTimer } from '../connection/progress.js';
 import { createSockets, type SocketKind } from '../connection/socket-kinds.js';
-import { type HttpSocket, kConnection, type SocketEvents } from '../node/node-internals.js';
+import { kConnection, type SocketEvents } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
+import type { HttpSocket } from '../state/connection.js';
 import { nodeTls } from './node-tls.js';
 import type { NativeContext } from './secure-context.js';
 import type { SecureServer } from './secure-server.js';
@@ -21,7 +22,7 @@ export interface SecureSocket extends HttpSocket {
 }
 
 /** A TLS connection whose records are the reactor's. */
-export class SecureConnection extends Connection {
+export class SecureConnection extends NativeConnection {
   declare readonly nativeServer: SecureServer;
   declare socket: SecureSocket;
   /** The state of a finished handshake. */
