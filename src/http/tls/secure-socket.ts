@@ -5,9 +5,9 @@ import { createSockets, type SocketKind } from '../connection/socket-kinds.js';
 import { kConnection, type SocketEvents } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import type { HttpSocket } from '../state/connection.js';
+import type { NativeServer } from '../state/native-server.js';
 import { nodeTls } from './node-tls.js';
 import type { NativeContext } from './secure-context.js';
-import type { SecureServer } from './secure-server.js';
 import { legacy, type Security } from './tls-state.js';
 
 /** The socket of a TLS connection: a `tls.TLSSocket` for applications. */
@@ -21,9 +21,14 @@ export interface SecureSocket extends HttpSocket {
   [kConnection]: SecureConnection;
 }
 
+/** What a TLS connection asks of its server. */
+interface HandshakeServer extends NativeServer {
+  onTlsError(connection: SecureConnection, error: Error): void;
+}
+
 /** A TLS connection whose records are the reactor's. */
 export class SecureConnection extends NativeConnection {
-  declare readonly nativeServer: SecureServer;
+  declare readonly nativeServer: HandshakeServer;
   declare socket: SecureSocket;
   /** The state of a finished handshake. */
   security: Security | null = null;
