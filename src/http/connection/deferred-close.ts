@@ -1,7 +1,7 @@
 import type { AsyncResource } from 'node:async_hooks';
 import { drainTicks } from '../node/node-internals.js';
 import { callBack } from '../reactor/contexts.js';
-import { native } from '../reactor/native.js';
+import { reportException } from '../reactor/internal-errors.js';
 import type { Connection } from '../state/connection.js';
 import { endCutOff } from './cut-off-writes.js';
 import { closingHandle } from './handle.js';
@@ -39,7 +39,7 @@ function callAtClose(
     callBack(context, action, connection);
     drainTicks();
   } catch (error) {
-    native.stackFatal(error);
+    reportException(error, connection);
   }
 }
 

@@ -8,6 +8,7 @@ import { destroyedError, systemError } from '../node/socket-errors.js';
 import {
   ConnectionContext,
   endContext,
+  guarded,
   HTTPServerAsyncResource,
   WriteContext,
 } from '../reactor/contexts.js';
@@ -208,7 +209,7 @@ export class NativeConnection extends Connection {
       this.broken = true;
       this.sendError = result;
       // A stream's own write reports it.
-      if (!this.isStream && !this.destroyed) process.nextTick(failWrite, this, result);
+      if (!this.isStream && !this.destroyed) process.nextTick(guarded, failWrite, this, result);
     }
     this.refreshTimer();
   }
@@ -256,7 +257,7 @@ export class NativeConnection extends Connection {
     if (this.socket.timeout) this.socket.setTimeout(0);
     this.isNativeDestroyed = true;
     if (this.id >= 0) this.close(false);
-    process.nextTick(concludeDestroyed, this, null);
+    process.nextTick(guarded, concludeDestroyed, this, null);
     closeLater(this);
     this.nativeServer.released();
   }
@@ -265,7 +266,7 @@ export class NativeConnection extends Connection {
     // Node versions that have `kWritableFinished` take a response for unfinished that an error has overtaken.
     this.#flushAtEnd(error !== null && kWritableFinished !== undefined);
     this.close(reset);
-    process.nextTick(concludeDestroyed, this, error);
+    process.nextTick(guarded, concludeDestroyed, this, error);
   }
 
   /** Sends what was written; `isUnfinished`: what waits with it is not over, though nothing waits in the reactor. */

@@ -1,3 +1,4 @@
+import { guarded } from '../reactor/contexts.js';
 import type { Connection } from '../state/connection.js';
 import type { Handle } from './handle.js';
 
@@ -6,7 +7,7 @@ import type { Handle } from './handle.js';
  * reading, a listener for 'connection' that pauses the socket does not keep its requests away.
  */
 export function readNewConnection(connection: Connection): void {
-  if (connection.isPaused) process.nextTick(read, connection);
+  if (connection.isPaused) process.nextTick(guarded, read, connection);
 }
 
 function read(connection: Connection): void {

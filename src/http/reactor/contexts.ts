@@ -1,13 +1,13 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { HttpSocket } from '../state/connection.js';
-import { native } from './native.js';
+import type { Connection, HttpSocket } from '../state/connection.js';
+import { reportException } from './internal-errors.js';
 
 /**
  * Calls an application from outside of JavaScript, in an asynchronous context. An exception is reported while that context
  * is current, as with Node: 'uncaughtException' finds the store of the request, and a domain its errors. Returns whether nothing was
  * thrown.
  */
-export function callBack<A extends unknown[]>(
+export function callBack<A extends GuardedArguments>(
   context: AsyncResource,
   action: (...args: A) => void,
   ...args: A
@@ -16,15 +16,21 @@ export function callBack<A extends unknown[]>(
 }
 
 /** Calls an action and reports what it throws; returns whether nothing was thrown. */
-export function guarded<A extends unknown[]>(action: (...args: A) => void, ...args: A): boolean {
+export function guarded<A extends GuardedArguments>(
+  action: (...args: A) => void,
+  ...args: A
+): boolean {
   try {
     action(...args);
     return true;
   } catch (error) {
-    native.stackFatal(error);
+    reportException(error, args[0]);
     return false;
   }
 }
+
+/** The connection that ends if the stack itself fails, and further arguments. */
+type GuardedArguments = [connection: Connection | null, ...rest: unknown[]];
 
 const kEnded = Symbol('millrace.ended');
 

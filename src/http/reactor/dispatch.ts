@@ -11,7 +11,8 @@ import {
   REASON_UPGRADE,
   REQUEST,
 } from './events.js';
-import { events, native, start } from './native.js';
+import { reportException } from './internal-errors.js';
+import { events, start } from './native.js';
 import { connections } from './registry.js';
 
 /** What the stack does with the reactor's events (`server/connection-events.ts`). One object has it, so that each call has one target. */
@@ -78,11 +79,11 @@ function onBatch(count: number): void {
  */
 function onThrown(thrown: unknown, at: number): void {
   let error = thrown;
+  const connection = connections[events[at + 1] as number] ?? null;
   const isOfBody = events[at] === BODY || events[at] === BODY_READABLE;
-  const connection = isOfBody ? connections[events[at + 1] as number] : null;
   for (;;) {
-    native.stackFatal(error);
-    if (connection) handlers.failBody(connection);
+    reportException(error, connection);
+    if (connection && isOfBody) handlers.failBody(connection);
     try {
       drainTicks();
       handlers.sendAll();

@@ -23,7 +23,7 @@ import {
   FLAG_KEEP_ALIVE,
   FLAG_STORED,
 } from '../reactor/events.js';
-import { native } from '../reactor/native.js';
+import { reportException } from '../reactor/internal-errors.js';
 import { appendedBytes, reportEnded } from '../sending/output-buffer.js';
 import type { Connection } from '../state/connection.js';
 import type { NativeServer } from '../state/native-server.js';
@@ -52,7 +52,7 @@ export function receive(
     const request = begin(connection, head, method, url, flags);
     if ((flags & FLAG_BODY) === 0) complete(request);
   } catch (error) {
-    native.stackFatal(error);
+    reportException(error, connection);
     failParsing(connection, 'head');
   }
 }
@@ -263,15 +263,18 @@ export function finish(connection: Connection, response: Outgoing): void {
 
 function conclude(connection: Connection, response: Outgoing): void {
   const { nativeServer, socket } = connection;
-  const request = response.req as unknown as Incoming;
+  // Responses finish in the order of the requests; an application may have set `response.req` to something else.
+  const request = connection.incoming[0] ?? (response.req as unknown as Incoming | undefined);
   if (finished.hasSubscribers) {
     finished.publish({ request, response, socket, server: nativeServer.server });
   }
   if (nativeServer.deadlines.size > 0) nativeServer.deadlines.delete(response);
-  unpipeFinished(request, response);
-  if (forget(request, connection)) nativeServer.inFlight--;
-  dump(request);
-  detachSignal?.call(request);
+  if (request) {
+    unpipeFinished(request, response);
+    if (forgetAnswered(connection)) nativeServer.inFlight--;
+    dump(request);
+    detachSignal?.call(request);
+  }
   // A connection that fell back to Node's code has listeners.
   if (connection.isObserved === false && attachesAsNode(response)) {
     socket._httpMessage = null;
@@ -295,14 +298,12 @@ function conclude(connection: Connection, response: Outgoing): void {
   if (appendedBytes(connection) === 0) reportEnded(connection);
 }
 
-/** Takes a request that is answered from those that are not; `false`: it went with its connection. */
-function forget(request: Incoming, connection: Connection): boolean {
+/** Takes the request that is answered from those that are not; `false`: it went with its connection. */
+function forgetAnswered(connection: Connection): boolean {
   const { incoming } = connection;
-  const at = incoming.indexOf(request);
-  if (at < 0) return false;
+  if (incoming.length === 0) return false;
   if (incoming.length === 1) connection.incoming = NONE;
-  else if (at === 0) incoming.shift();
-  else incoming.splice(at, 1);
+  else incoming.shift();
   return true;
 }
 

@@ -201,7 +201,7 @@ function isAwaited({ callbacks, needDrain, finishing }: Connection): boolean {
 
 /** As with Node, whoever wants to know that bytes have left hears of it in a tick, not at the turn's end. */
 export function reportSoon(connection: Connection): void {
-  if (inTurn) process.nextTick(reportSent, connection);
+  if (inTurn) process.nextTick(guarded, reportSent, connection);
 }
 
 function reportSent(connection: Connection): void {

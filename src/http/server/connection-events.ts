@@ -5,7 +5,7 @@ import { onRaw, onUnparsed } from '../fallback/unparsed-bytes.js';
 import { drainTicks } from '../node/node-internals.js';
 import { beforeProcessEnds } from '../node/process-end.js';
 import { systemError } from '../node/socket-errors.js';
-import { callBack } from '../reactor/contexts.js';
+import { callBack, guarded } from '../reactor/contexts.js';
 import type { ConnectionEvents } from '../reactor/dispatch.js';
 import {
   ACCEPT_FAILED,
@@ -167,7 +167,7 @@ function take(kind: number, id: number, at: number): void {
       // With Node, an end that has come with a request is reported in the turn after it, so that who answers by `setImmediate`
       // still can; with TLS in the same.
       if (isBehindRequest(connection, at)) {
-        setImmediate(takeEnd, connection, a);
+        setImmediate(guarded, takeEnd, connection, a);
       } else callBack(connection.nativeContext, takeState, connection, kind, a);
       break;
     case DRAINED:

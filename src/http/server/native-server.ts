@@ -48,6 +48,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     responseTimeouts: 0,
     overloaded: 0,
     tooSlow: 0,
+    internalErrors: 0,
   };
   /** Counters of `server.stats()` that are kept in JavaScript. */
   requests = 0;

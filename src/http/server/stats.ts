@@ -34,6 +34,8 @@ export interface StackStats {
   overloaded: number;
   /** Connections closed because of `minReceiveRate` or `minSendRate`. */
   tooSlow: number;
+  /** Errors of the stack itself, each of which ended a connection; the process also warns of them (`MILLRACE_INTERNAL_ERROR`). */
+  internalErrors: number;
 }
 
 /** The counters that are kept in JavaScript; the others are computed when they are read. */

@@ -52,7 +52,11 @@ export interface NativeServer {
   };
 
   /** Counters of `server.stats()`. */
-  readonly stats: { readonly requests: { fallback: number }; overloaded: number };
+  readonly stats: {
+    readonly requests: { fallback: number };
+    overloaded: number;
+    internalErrors: number;
+  };
   requests: number;
   inFlight: number;
   countFallback(reason: string): void;
