@@ -158,7 +158,7 @@ function closeConnection(handle: Self, reset: boolean, callback?: () => void): v
       nativeServer.beforeClose(connection);
       callback?.();
     } finally {
-      nativeServer.abandon(connection);
+      nativeServer.dropPending(connection);
       connection.endContexts();
     }
   });

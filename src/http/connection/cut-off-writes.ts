@@ -13,7 +13,7 @@ export function endCutOff(connection: Connection, error: Error | null): void {
     const cause = error ?? canceled ?? destroyedError();
     for (const callback of callbacks.slice(partiallySentCallbacks)) callback(cause);
   }
-  if (FINISHES_WHEN_CUT_OFF) connection.nativeServer.conclude(connection);
+  if (FINISHES_WHEN_CUT_OFF) connection.nativeServer.endResponse(connection);
 }
 
 /** Before Node 24, a response finishes whatever became of its bytes. */

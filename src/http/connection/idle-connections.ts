@@ -9,7 +9,7 @@ export const endsUnused = ((): boolean => {
   server.emit('listening');
   const unused = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
   nodeConnection.call(server, unused);
-  // Nobody hears that this server is closed, also not who replaces `emit` of servers.
+  // No listener sees that this server is closed, not even an application that replaces `emit` of servers.
   server.emit = () => false;
   server.close();
   const { destroyed } = unused;

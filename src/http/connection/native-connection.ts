@@ -222,10 +222,10 @@ export class NativeConnection extends Connection {
       const cause = error ?? destroyedError();
       for (const callback of callbacks) callback(cause);
     }
-    if (FINISHES_WHEN_CUT_OFF) this.nativeServer.conclude(this);
+    if (FINISHES_WHEN_CUT_OFF) this.nativeServer.endResponse(this);
   }
 
-  // The end of a connection that nobody observes; that of all others is Node's own code.
+  // The end of a connection without listeners; all others end by Node's own code.
 
   end(): void {
     if (this.writableEnded || this.isNativeDestroyed) return;
@@ -249,7 +249,7 @@ export class NativeConnection extends Connection {
 
   destroy(): void {
     if (this.isNativeDestroyed) return;
-    // What was written before has left unless it was corked.
+    // Everything that was written before is sent, unless it was corked.
     const corked = this.corked > 0;
     if (corked) discard(this, this.corkedAt - this.sent - this.batchedBytes);
     this.#flushAtEnd(corked);
@@ -259,7 +259,7 @@ export class NativeConnection extends Connection {
     if (this.id >= 0) this.close(false);
     process.nextTick(guarded, concludeDestroyed, this, null);
     closeLater(this);
-    this.nativeServer.released();
+    this.nativeServer.onConnectionEnd();
   }
 
   closeStream(reset: boolean, error: Error | null): void {
@@ -279,12 +279,12 @@ export class NativeConnection extends Connection {
   close(reset: boolean): void {
     this.#bytesRead = native.stackClose(this.id, reset);
     clearProgressTimer(this.socket);
-    this.nativeServer.forget(this);
+    this.nativeServer.unregister(this);
   }
 }
 
 function concludeDestroyed(connection: NativeConnection, error: Error | null): void {
-  if (connection.wasFlushed) connection.nativeServer.concludeAll(connection);
+  if (connection.wasFlushed) connection.nativeServer.onAllSent(connection);
   if (!connection.isCutOff) connection.failCallbacks(error);
 }
 

@@ -11,7 +11,12 @@ import type { Connection, HttpSocket, KeepAliveOptions } from '../state/connecti
 import { seconds, TAKES_OPTIONS } from './keep-alive.js';
 import { parserView } from './parser-view.js';
 import { isWithinTimeout } from './progress.js';
-import { becomeStream, getListenerMethod, setEncoding, wantsBytes } from './stream-socket.js';
+import {
+  becomeStream,
+  fallBackForDataListener,
+  getListenerMethod,
+  setEncoding,
+} from './stream-socket.js';
 
 type Self = HttpSocket;
 type Method = (this: Self, ...args: never[]) => unknown;
@@ -72,11 +77,12 @@ const methods: Record<string, Method> = {
     return this[kConnection].local ?? {};
   },
   on(event: string | symbol, listener: never) {
-    if (wantsBytes(this[kConnection], event)) return this.on(event as string, listener);
+    if (fallBackForDataListener(this[kConnection], event))
+      return this.on(event as string, listener);
     return EventEmitter.prototype.on.call(this, event, listener);
   },
   prependListener(event: string | symbol, listener: never) {
-    if (wantsBytes(this[kConnection], event))
+    if (fallBackForDataListener(this[kConnection], event))
       return this.prependListener(event as string, listener);
     return EventEmitter.prototype.prependListener.call(this, event, listener);
   },

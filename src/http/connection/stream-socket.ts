@@ -114,7 +114,7 @@ const ownListenerMethods: Record<string, ListenerMethod> = Object.fromEntries(
   LISTENER_METHODS.map((name) => [
     name,
     function socketListenerWrap(this: HttpSocket, event: string | symbol, listener: unknown) {
-      if (wantsBytes(this[kConnection], event))
+      if (fallBackForDataListener(this[kConnection], event))
         return this[name](event as string, listener as never);
       return node[name].call(this, event, listener);
     },
@@ -130,9 +130,9 @@ export function getListenerMethod(
 }
 
 /** A listener for bytes is added: Node's own code takes the connection, if it can. Returns whether it has it. */
-export function wantsBytes(connection: Connection, event: string | symbol): boolean {
+export function fallBackForDataListener(connection: Connection, event: string | symbol): boolean {
   if (event !== 'data' && event !== 'readable') return false;
-  return connection.nativeServer.wantsBytes(connection);
+  return connection.nativeServer.fallBackForRawData(connection);
 }
 
 /** As Node's for sockets of servers. */

@@ -105,15 +105,15 @@ export function onRaw(connection: Connection, bytes: Buffer, packet = bytes): vo
     pushRaw(connection, bytes);
     return;
   }
-  const taken = connection.fallbackParser?.take(bytes, packet) ?? null;
+  const end = connection.fallbackParser?.parse(bytes, packet) ?? null;
   if (connection.id < 0) return;
-  if (taken === null) {
+  if (end === null) {
     native.stackProceedRaw(connection.id);
     return;
   }
   connection.fallbackParser = null;
   const { nativeServer } = connection;
-  const rest = bytes.subarray(taken);
+  const rest = bytes.subarray(end);
   // As with Node, an error behind the body is reported without a tick in between.
   const { error } =
     rest.length > 0 ? parseWithNode(nativeServer.server, rest, packet) : { error: null };
@@ -121,7 +121,7 @@ export function onRaw(connection: Connection, bytes: Buffer, packet = bytes): vo
     native.stackProceedRaw(connection.id);
     nativeServer.onError(connection, error);
   } else {
-    native.stackProceedBehind(connection.id, taken);
+    native.stackProceedBehind(connection.id, end);
   }
 }
 
@@ -141,7 +141,7 @@ function pushRaw(connection: Connection, bytes: Buffer): void {
  * Falls back because the application listens for the connection's bytes, or pushes some (`injected`). During a request this
  * happens only if the application has removed Node's listener for them. Returns whether Node's own code has the connection now.
  */
-export function wantsBytes(connection: Connection, injected?: Buffer): boolean {
+export function fallBackForRawData(connection: Connection, injected?: Buffer): boolean {
   if (connection.id < 0 || connection.receiving !== null) return false;
   if (connection.isFallback) return false;
   if (connection.incoming.length > 0 && !hasRemovedDataListener(connection)) return false;

@@ -48,7 +48,7 @@ export function install(): void {
   applyOptionsIn(nodeHttp);
   const origin = process.getBuiltinModule('_http_server') as { Server: unknown };
   if (origin.Server === Server) origin.Server = nodeHttp.Server;
-  // Who lists what is in the module finds Node's own.
+  // Not enumerable: a list of the module's members is the same as in Node.
   const value = packageVersion();
   Object.defineProperty(target, 'millraceVersion', { value, writable: true, configurable: true });
   syncBuiltinESMExports();

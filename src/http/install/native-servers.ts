@@ -3,7 +3,7 @@ import type net from 'node:net';
 import { countRequests } from '../fallback/node-handoff.js';
 import { type HttpServer, kConnection, nodeConnection } from '../node/node-internals.js';
 import { getNativeServer, NativeServer, setNativeServer } from '../server/native-server.js';
-import { keepForStats } from '../server/stats-file.js';
+import { addToStats } from '../server/stats-file.js';
 import type { HttpSocket } from '../state/connection.js';
 import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
 
@@ -11,7 +11,7 @@ import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-serv
 export function startNativeServer(server: HttpServer): NativeServer {
   const nativeServer = getNativeServer(server) ?? attachNative(server);
   nativeServer.start();
-  keepForStats(nativeServer);
+  addToStats(nativeServer);
   return nativeServer;
 }
 
@@ -21,8 +21,8 @@ function attachNative(server: HttpServer): NativeServer {
   setNativeServer(server, nativeServer);
   const { replacedListeners } = nativeServer;
   if (secure) {
-    const nodes = getNodeTlsConnection();
-    replacedListeners.replace('connection', nodes, actAs(nodes, onTlsConnection));
+    const original = getNodeTlsConnection();
+    replacedListeners.replace('connection', original, actAs(original, onTlsConnection));
     replacedListeners.replace('secureConnection', nodeConnection, onSecureConnection);
   } else {
     replacedListeners.replace('connection', nodeConnection, actAs(nodeConnection, onConnection));
@@ -34,8 +34,8 @@ function attachNative(server: HttpServer): NativeServer {
  * Makes a replacement of Node's own listener look like a listener of `once`: `listeners()` lists Node's own function, and `off()`
  * with that function removes the replacement.
  */
-function actAs<F extends object>(nodes: object, replacement: F): F {
-  return Object.assign(replacement, { listener: nodes });
+function actAs<F extends object>(original: object, replacement: F): F {
+  return Object.assign(replacement, { listener: original });
 }
 
 /** Replaces Node's own listener: this server's native connections need nothing, others go the usual way. */
@@ -47,7 +47,7 @@ function onConnection(this: http.Server, socket: net.Socket): void {
       return;
     }
     // Another server's: it has two from now on.
-    connection.nativeServer.wantsBytes(connection);
+    connection.nativeServer.fallBackForRawData(connection);
   }
   nodeConnection.call(this, socket);
   const nativeServer = getNativeServer(this);

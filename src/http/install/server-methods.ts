@@ -22,8 +22,8 @@ import {
 } from '../sharing/listen-prefix.js';
 import { installSecureContext } from '../tls/secure-context.js';
 import { isSecure, SecureServer } from '../tls/secure-server.js';
-import { findImpediment } from './impediments.js';
-import { listen } from './take-over.js';
+import { listen } from './listen.js';
+import { findUnsupportedFeature } from './unsupported-features.js';
 
 /** Marks a prototype whose servers are on the stack. */
 const kInstalled = Symbol('millrace.installed');
@@ -67,10 +67,10 @@ function followListening(prototype: object): void {
   replaceMethod<ServerMethod>(
     prototype,
     '_listen2',
-    (nodes) =>
+    (original) =>
       function (...args) {
-        if (kInstalled in this) listen(this, args, nodes);
-        else nodes.apply(this, args);
+        if (kInstalled in this) listen(this, args, original);
+        else original.apply(this, args);
       },
   );
 }
@@ -85,12 +85,12 @@ export function installPrefixes(prototype: object): void {
   replaceMethod<ServerMethod>(
     prototype,
     'listen',
-    (nodes) =>
+    (original) =>
       function (...args) {
-        if (!(kPrefixes in this)) return nodes.apply(this, args);
+        if (!(kPrefixes in this)) return original.apply(this, args);
         if (isJoining(this)) throw createAlreadyListeningError();
-        if (!isPrefix(args)) return nodes.apply(this, args);
-        listenToPrefix(this, args, isSecure(this), findImpediment(this));
+        if (!isPrefix(args)) return original.apply(this, args);
+        listenToPrefix(this, args, isSecure(this), findUnsupportedFeature(this));
         return this;
       },
   );
@@ -105,9 +105,9 @@ export function installSecureStack(prototype: object): void {
     replaceMethod<ServerMethod>(
       prototype,
       name,
-      (nodes) =>
+      (original) =>
         function (...args) {
-          const result = nodes.apply(this, args);
+          const result = original.apply(this, args);
           const nativeServer = getNativeServer(this);
           if (nativeServer instanceof SecureServer) nativeServer.forgetContexts();
           return result;

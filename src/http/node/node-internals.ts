@@ -58,7 +58,7 @@ export interface IncomingInternals {
 
 export type Incoming = Omit<http.IncomingMessage, keyof IncomingInternals> & IncomingInternals;
 
-/** A listener of Node's own. */
+/** A listener. */
 export type Listener = (this: unknown, ...args: never[]) => void;
 export type SocketEvents = Record<string | symbol, Listener | Listener[] | undefined>;
 
@@ -158,7 +158,7 @@ export const kRejectBody = outgoingKey('kRejectNonStandardBodyWrites');
 /** Chunks of a corked response; Node 22 and later. */
 export const kChunkedBuffer = internalKey(probe, 'kChunkedBuffer');
 export const kChunkedLength = internalKey(probe, 'kChunkedLength');
-/** All has left, and who wants to know; Node 26. */
+/** Whether all bytes are sent, and the callbacks that wait for that; Node 26. */
 export const kWritableFinished = internalKey(probe, 'kWritableFinished');
 export const kEndCallbacks = outgoingKey('kEndCallbacks');
 /** Fields set with `setHeader`, by lower-case name; null if there are none. */

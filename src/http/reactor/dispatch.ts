@@ -45,8 +45,8 @@ export function startReactor(): void {
 }
 
 /**
- * Takes a batch of so many events; none: what is left of the last one, where something was thrown, or where a listener runs
- * the event loop itself. That one then finds its batch taken when it comes back.
+ * Dispatches a batch of `count` events; 0: the rest of the last one, after an exception, or when a listener runs the event loop
+ * itself. The interrupted call then finds its batch dispatched.
  */
 function onBatch(count: number): void {
   if (count > 0) {
@@ -74,8 +74,8 @@ function onBatch(count: number): void {
 }
 
 /**
- * As from any callback of Node's, 'uncaughtException' decides whether the process goes on; if it does, what was
- * answered before leaves. With Node's parser, ticks behind a part of a body are within its callback.
+ * Reports an exception: 'uncaughtException' decides whether the process continues, as after any callback of Node. If it does,
+ * earlier responses are sent. In Node's parser, the ticks after a part of a body belong to its callback.
  */
 function onThrown(thrown: unknown, at: number): void {
   let error = thrown;
@@ -95,8 +95,8 @@ function onThrown(thrown: unknown, at: number): void {
 }
 
 /**
- * With Node, no tick comes between a request and the first of its body that has come with it, nor between its head or its
- * end and what is wrong behind that.
+ * Whether no tick runs before the next event: as in Node, between a request and the part of its body that arrived with it, and
+ * between its head or its end and an error after that.
  */
 function isSamePacket(at: number): boolean {
   if (events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;

@@ -17,18 +17,18 @@ const MAX_BATCHED_BYTES = 64 * 1024;
 /*
  * The bytes that one connection is about to send. They are collected in the reactor's memory, so that head,
  * body and last chunk leave in one system call. At the end of a request, or when another connection wants to send,
- * they go into the batch of writes, and are in front of `start` until that is sent.
+ * they go into the batch of writes, and are in front of `bufferStart` until that is sent.
  */
-let owner: Connection | null = null;
-let start = 0;
-let length = 0;
+let bufferOwner: Connection | null = null;
+let bufferStart = 0;
+let bufferLength = 0;
 let inTurn = false;
-/** The connection in whose context a tick will flush and settle. */
+/** The connection in whose context a tick will flush and notify. */
 let scheduledBy: Connection | null = null;
-/** Connections with something to tell when their bytes have left. */
-let settling: Connection[] = [];
+/** Connections to be notified when their bytes are sent. */
+let awaitingSent: Connection[] = [];
 
-/** While a batch is taken, its loop flushes and settles; otherwise a tick does. */
+/** While a batch of events is dispatched, its loop flushes and notifies; otherwise a tick does. */
 export function setInTurn(value: boolean): void {
   inTurn = value;
   if (!value) send();
@@ -36,70 +36,72 @@ export function setInTurn(value: boolean): void {
 
 /** Number of this connection's bytes that have not been passed to the system. */
 export function appendedBytes(connection: Connection): number {
-  return owner === connection ? length - start : 0;
+  return bufferOwner === connection ? bufferLength - bufferStart : 0;
 }
 
 function schedule(connection: Connection): void {
   if (inTurn || scheduledBy !== null) return;
   scheduledBy = connection;
-  process.nextTick(later);
+  process.nextTick(flushInNextTick);
 }
 
 // An 'end' that was put into the queue behind the first write still comes with it.
-function later(): void {
-  process.nextTick(now);
+function flushInNextTick(): void {
+  process.nextTick(flushNow);
 }
 
-function now(): void {
+function flushNow(): void {
   scheduledBy = null;
   flush();
-  settle();
+  notifySent();
 }
 
-function claim(connection: Connection): void {
-  if (owner === connection) return;
+function acquireBuffer(connection: Connection): void {
+  if (bufferOwner === connection) return;
   flush();
   // A handler that answers many requests may take long for each.
   if (inTurn) sendDue();
-  owner = connection;
+  bufferOwner = connection;
   schedule(connection);
 }
 
 export function appendText(connection: Connection, text: string, latin1: boolean): void {
-  claim(connection);
+  acquireBuffer(connection);
   // A UTF-16 unit takes at most three bytes of UTF-8.
   const most = latin1 ? text.length : text.length * 3;
-  if (most > OUTPUT_BYTES - length) {
+  if (most > OUTPUT_BYTES - bufferLength) {
     appendBytes(connection, Buffer.from(text, latin1 ? 'latin1' : 'utf8'));
   } else {
-    length += latin1 ? output.latin1Write(text, length) : output.utf8Write(text, length);
+    bufferLength += latin1
+      ? output.latin1Write(text, bufferLength)
+      : output.utf8Write(text, bufferLength);
   }
 }
 
 /** CRLF. */
 export function appendLineEnd(connection: Connection): void {
-  claim(connection);
-  if (length + 2 > OUTPUT_BYTES) {
+  acquireBuffer(connection);
+  if (bufferLength + 2 > OUTPUT_BYTES) {
     appendText(connection, '\r\n', true);
     return;
   }
-  output[length] = 13;
-  output[length + 1] = 10;
-  length += 2;
+  output[bufferLength] = 13;
+  output[bufferLength + 1] = 10;
+  bufferLength += 2;
 }
 
 export function appendBytes(connection: Connection, bytes: Uint8Array): void {
-  claim(connection);
-  if (bytes.length < COPY_LIMIT && bytes.length <= OUTPUT_BYTES - length) {
-    if (bytes.length > LOOP_LIMIT) output.set(bytes, length);
-    else for (let at = 0; at < bytes.length; at++) output[length + at] = bytes[at] as number;
-    length += bytes.length;
+  acquireBuffer(connection);
+  if (bytes.length < COPY_LIMIT && bytes.length <= OUTPUT_BYTES - bufferLength) {
+    if (bytes.length > LOOP_LIMIT) output.set(bytes, bufferLength);
+    else for (let at = 0; at < bytes.length; at++) output[bufferLength + at] = bytes[at] as number;
+    bufferLength += bytes.length;
   } else {
-    const first = length - start;
+    const first = bufferLength - bufferStart;
     if (connection.batchedBytes > 0) flushBatch();
     // Those in memory that other threads write to are copied there.
-    const queued = functions.sendBytes(connection.id, start, first, bytes, 0);
-    length = start;
+    const queued = functions.sendBytes(connection.id, bufferStart, first, bytes, 0);
+    bufferLength = bufferStart;
     connection.onSent(queued, first + bytes.length);
     countBodyBytes(bytes.length);
   }
@@ -109,38 +111,40 @@ export function appendBytes(connection: Connection, bytes: Uint8Array): void {
 export function flushEnd(): void {
   if (inTurn) return;
   flush();
-  if (settling.length > 0) process.nextTick(settle);
+  if (awaitingSent.length > 0) process.nextTick(notifySent);
 }
 
 /** Passes the collected bytes to the system, or within a turn to the batch. */
 export function flush(): void {
-  const connection = owner;
+  const connection = bufferOwner;
   if (connection === null) return;
-  const bytes = length - start;
-  owner = null;
+  const bytes = bufferLength - bufferStart;
+  bufferOwner = null;
   if (connection.id < 0) {
-    length = start;
+    bufferLength = bufferStart;
     return;
   }
-  // Behind a connection's last response our side ends, and the end leaves with it.
-  const last = connection.finishing?._last === true;
-  if (bytes > 0 || connection.done > 0) enqueue(connection, start, bytes, last);
+  // Our side ends after a connection's last response, and the end is sent with it.
+  const last = connection.responseAwaitingSend?._last === true;
+  if (bytes > 0 || connection.endedResponses > 0) enqueue(connection, bufferStart, bytes, last);
   if (bytes === 0 && connection.queued === 0) connection.bytesSinceDrain = 0;
-  start = length;
-  if (inTurn && start < MAX_BATCHED_BYTES && !isFull() && mayWait(connection, bytes, last)) return;
-  send();
+  bufferStart = bufferLength;
+  const hasSpace = bufferStart < MAX_BATCHED_BYTES && !isFull();
+  if (!inTurn || !hasSpace || !canDelaySend(connection, bytes, last)) send();
 }
 
 /**
- * Whether nobody sees that a connection's bytes have not left yet: a short response has ended with them, and no
- * second thread goes by what has left.
+ * Whether no listener can observe that a connection's bytes are not sent yet: a short response ends with them, and the helper
+ * thread does not depend on them.
  */
-function mayWait(connection: Connection, bytes: number, last: boolean): boolean {
-  const { finishing } = connection;
+function canDelaySend(connection: Connection, bytes: number, last: boolean): boolean {
+  const { responseAwaitingSend } = connection;
   return (
     bytes < COPY_LIMIT &&
     !last &&
-    (finishing === null ? connection.socket._httpMessage === null : !isObserved(finishing)) &&
+    (responseAwaitingSend === null
+      ? connection.socket._httpMessage === null
+      : !isObserved(responseAwaitingSend)) &&
     !connection.nativeServer.isWatched &&
     connection.callbacks === null &&
     !connection.needDrain &&
@@ -150,7 +154,7 @@ function mayWait(connection: Connection, bytes: number, last: boolean): boolean 
 
 /** Passes the bytes of this connection to the system. */
 export function flushConnection(connection: Connection): void {
-  if (owner === connection) flush();
+  if (bufferOwner === connection) flush();
   if (connection.batchedBytes > 0) send();
 }
 
@@ -167,39 +171,43 @@ export function sendDue(): void {
 
 function send(): void {
   flushBatch();
-  if (owner === null) start = length = 0;
+  if (bufferOwner === null) bufferStart = bufferLength = 0;
 }
 
-/** Responses ended without bytes of their own to send. */
+/** Reports responses that ended without bytes of their own. */
 export function reportEnded(connection: Connection): void {
-  if (connection.done === 0 || connection.batchedBytes > 0 || connection.id < 0) return;
-  enqueue(connection, start, 0, false);
-  // On a shared port, what comes next may be another's, and go there without this loop.
+  if (connection.endedResponses === 0 || connection.batchedBytes > 0 || connection.id < 0) return;
+  enqueue(connection, bufferStart, 0, false);
+  // On a shared port, the next request may be for another process; the reactor then moves the connection without this loop.
   if (!inTurn || isFull() || connection.nativeServer.isWatched || connection.nativeServer.isShared)
     send();
 }
 
 /** Drops the collected bytes of a connection, but for the first `kept` of them. */
 export function discard(connection: Connection, kept: number): void {
-  if (owner === connection) length = start + Math.max(0, kept);
+  if (bufferOwner === connection) bufferLength = bufferStart + Math.max(0, kept);
 }
 
-/** `connection` has something to tell when its bytes have left. */
+/** Notifies a connection when its bytes are sent. */
 export function notifySentLater(connection: Connection): void {
   if (connection.awaitsSent) return;
   connection.awaitsSent = true;
-  settling.push(connection);
+  awaitingSent.push(connection);
   schedule(connection);
   // The tick has the context of another connection.
   if (!inTurn && scheduledBy !== connection && isAwaited(connection)) connection.keepContext();
 }
 
-/** Whether somebody waits for the moment when the bytes of a connection have left. */
-function isAwaited({ callbacks, needDrain, finishing }: Connection): boolean {
-  return callbacks !== null || needDrain || (finishing !== null && isObserved(finishing));
+/** Whether a callback or a listener waits until the bytes of a connection are sent. */
+function isAwaited({ callbacks, needDrain, responseAwaitingSend }: Connection): boolean {
+  return (
+    callbacks !== null ||
+    needDrain ||
+    (responseAwaitingSend !== null && isObserved(responseAwaitingSend))
+  );
 }
 
-/** As with Node, whoever wants to know that bytes have left hears of it in a tick, not at the turn's end. */
+/** Reports in a tick, as Node does, and not at the turn's end, that the bytes of a connection are sent. */
 export function reportSoon(connection: Connection): void {
   if (inTurn) process.nextTick(guarded, reportSent, connection);
 }
@@ -207,41 +215,41 @@ export function reportSoon(connection: Connection): void {
 function reportSent(connection: Connection): void {
   if (connection.destroyed) return;
   if (connection.endsSide) {
-    // A connection ends with its turn: the rest of a request that came with this one is still reported.
+    // The connection ends with the turn: the rest of a request that arrived with this one is still reported.
     if (connection.isObserved || (connection.callbacks?.length ?? 0) > 1) connection.keepContext();
     return;
   }
-  // A short response that is over may leave together with the next; who wrote with a callback wants it to have left.
+  // A short response that has ended may be sent together with the next one, but a callback needs its bytes sent now.
   const bytes = appendedBytes(connection);
   if (bytes > COPY_LIMIT || (connection.callbacks !== null && bytes > 0)) flush();
-  if (connection.queued === 0) connection.nativeServer.concludeAll(connection);
+  if (connection.queued === 0) connection.nativeServer.onAllSent(connection);
 }
 
-/** Settles the connections whose bytes have left; `true` if there was one. The others wait until theirs have. */
-export function settle(): boolean {
-  if (settling.length === 0) return false;
-  const connections = settling;
-  settling = [];
+/** Notifies the connections whose bytes are sent; returns whether there was one. The others stay in the list. */
+export function notifySent(): boolean {
+  if (awaitingSent.length === 0) return false;
+  const connections = awaitingSent;
+  awaitingSent = [];
   let hasSettled = false;
   for (const connection of connections) {
     if (appendedBytes(connection) > 0) {
-      settling.push(connection);
+      awaitingSent.push(connection);
       continue;
     }
     hasSettled = true;
     connection.awaitsSent = false;
-    // What one of them throws does not keep the others.
-    if (connection.writeContext === null) guarded(settleOne, connection);
-    else callBack(connection.writeContext, settleOne, connection);
+    // An exception of one does not stop the others.
+    if (connection.writeContext === null) guarded(notifyConnection, connection);
+    else callBack(connection.writeContext, notifyConnection, connection);
   }
   return hasSettled;
 }
 
-function settleOne(connection: Connection): void {
-  connection.nativeServer.settle(connection);
+function notifyConnection(connection: Connection): void {
+  connection.nativeServer.onBytesSent(connection);
 }
 
 /** The connection whose bytes are collected. */
-export function pending(): Connection | null {
-  return owner;
+export function getBufferOwner(): Connection | null {
+  return bufferOwner;
 }

@@ -1,14 +1,14 @@
 import { endsUnused } from '../connection/idle-connections.js';
 import type { HttpServer } from '../node/node-internals.js';
 import { replaceMethod } from '../node/replace-method.js';
-import { takeAccepted } from '../reactor/event-batch.js';
+import { extractAccepted } from '../reactor/event-batch.js';
 import { native } from '../reactor/native.js';
 import { servers } from '../reactor/registry.js';
 import { flushConnection } from '../sending/output-buffer.js';
 import { cancelJoin } from '../sharing/listen-prefix.js';
 import type { Connection } from '../state/connection.js';
 import { getNativeServer, type NativeServer } from './native-server.js';
-import { settleStats } from './stats-file.js';
+import { removeFromStats } from './stats-file.js';
 
 /*
  * How a server on the stack closes. Node's own methods do it; they call the functions here for the native side. The listening
@@ -65,7 +65,7 @@ export function followClosing(prototype: object): void {
 
 /** Opens the connections that were accepted before the server closes, though their events are still to come in this batch. */
 function openAccepted(nativeServer: NativeServer): void {
-  for (const id of takeAccepted(nativeServer.id)) {
+  for (const id of extractAccepted(nativeServer.id)) {
     const connection = nativeServer.open(id);
     if (connection) nativeServer.connected(connection);
   }
@@ -81,7 +81,7 @@ export function disposeNativeServer(server: object): void {
     nativeServer.counters.keep();
     nativeServer.removeFromReactor();
   }
-  settleStats(nativeServer);
+  removeFromStats(nativeServer);
 }
 
 /** As with Node, a connection is one of HTTP when its TLS handshake is done. */

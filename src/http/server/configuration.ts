@@ -31,7 +31,7 @@ export abstract class ServerConfiguration {
   reportsCacheStatus = false;
   readonly cache = new ServerCache(() => this.id);
   /**
-   * Whether responses are sent at once, not appendedBytes: the helper thread decides by what was sent whether a response is
+   * Whether responses are sent at once, not collected: the helper thread decides by what was sent whether a response is
    * late, a request is one too many or a cache entry is complete. Also true where `whileBusy` turns that thread off.
    */
   isWatched = false;

@@ -28,17 +28,17 @@ import { METHODS } from '../reactor/methods.js';
 import { events, functions, input, native } from '../reactor/native.js';
 import { connections, servers } from '../reactor/registry.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
-import { complete, receive } from '../request/exchange.js';
+import { completeRequest, receive } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
 import { copyPart, parseTrailers } from '../request/request-head.js';
 import {
   appendedBytes,
   flush,
   flushAll,
-  pending,
+  getBufferOwner,
+  notifySent,
   sendDue,
   setInTurn,
-  settle,
 } from '../sending/output-buffer.js';
 import type { Connection } from '../state/connection.js';
 
@@ -60,7 +60,7 @@ const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
 /** What the stack does with each event of the reactor. */
 export const connectionEvents: ConnectionEvents = {
   onStart() {
-    // With Node, what was written before the process ends has left.
+    // As in Node, everything that was written before the process ends is sent.
     beforeProcessEnds(flushAll);
     listConnections();
   },
@@ -73,10 +73,10 @@ export const connectionEvents: ConnectionEvents = {
   },
   onEvent(kind, id, at) {
     sendDue();
-    take(kind, id, at);
+    dispatchEvent(kind, id, at);
   },
   isPipelined,
-  sendAll: settleAll,
+  sendAll,
   failBody(connection) {
     failParsing(connection, 'rest');
   },
@@ -91,28 +91,28 @@ function isPipelined(at: number): boolean {
     return false;
   const next = events[at + EVENT_LENGTH];
   if (next === BODY || next === END) {
-    connection.nativeServer.concludeEnded(connection);
+    connection.nativeServer.endEarlyResponse(connection);
     return true;
   }
-  if (next !== REQUEST || !connection.finishing || connection.callbacks) return false;
+  if (next !== REQUEST || !connection.responseAwaitingSend || connection.callbacks) return false;
   // After the last response of a connection nothing is dispatched.
-  if (connection.finishing._last) return false;
-  connection.nativeServer.conclude(connection);
+  if (connection.responseAwaitingSend._last) return false;
+  connection.nativeServer.endResponse(connection);
   return true;
 }
 
-function settleAll(): void {
-  while (pending() !== null) {
+function sendAll(): void {
+  while (getBufferOwner() !== null) {
     flush();
-    if (settle()) drainTicks();
+    if (notifySent()) drainTicks();
   }
-  while (settle()) {
+  while (notifySent()) {
     drainTicks();
     flush();
   }
 }
 
-function take(kind: number, id: number, at: number): void {
+function dispatchEvent(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
     const nativeServer = servers[events[at + 2] as number];
     const connection = nativeServer?.open(id);
@@ -133,7 +133,7 @@ function take(kind: number, id: number, at: number): void {
   const b = events[at + 3] as number;
   const connection = connections[id];
   if (!connection) {
-    takeRest(kind, at, a, b);
+    dispatchRest(kind, at, a, b);
     return;
   }
   if (connection.isLastSent && isOfNextRequest(connection, kind)) return;
@@ -164,18 +164,24 @@ function take(kind: number, id: number, at: number): void {
       callBack(connection.requestsContext, onEnd, connection, a, b);
       break;
     case EOF:
-      // With Node, an end that has come with a request is reported in the turn after it, so that who answers by `setImmediate`
-      // still can; with TLS in the same.
+      // As in Node, an end that arrives with a request is reported one turn later, so that a response by `setImmediate` is still
+      // sent; over TLS in the same turn.
       if (isBehindRequest(connection, at)) {
-        setImmediate(guarded, takeEnd, connection, a);
-      } else callBack(connection.nativeContext, takeState, connection, kind, a);
+        setImmediate(guarded, dispatchEnd, connection, a);
+      } else callBack(connection.nativeContext, dispatchState, connection, kind, a);
       break;
     case DRAINED:
-      callBack(connection.writeContext ?? connection.nativeContext, takeState, connection, kind, a);
+      callBack(
+        connection.writeContext ?? connection.nativeContext,
+        dispatchState,
+        connection,
+        kind,
+        a,
+      );
       break;
     case CLOSED:
     case IDLE:
-      callBack(connection.nativeContext, takeState, connection, kind, a);
+      callBack(connection.nativeContext, dispatchState, connection, kind, a);
       break;
     case NEEDS_NODE_PARSER: {
       const reason = events[at + 4] as number;
@@ -212,7 +218,7 @@ function isOfNextRequest(connection: Connection, kind: number): boolean {
   return kind === REQUEST || (kind === NEEDS_NODE_PARSER && connection.receiving === null);
 }
 
-/** Whether the end has come with a request of plain HTTP that is unanswered. */
+/** Whether the end arrived with an unanswered request of plain HTTP. */
 function isBehindRequest(connection: Connection, at: number): boolean {
   return (
     Boolean(connection.socket._httpMessage) &&
@@ -232,10 +238,10 @@ function isNextOfReceiver(at: number): boolean {
 }
 
 /**
- * Takes an event of a connection that a handler has destroyed. As with Node, the request gets what has come in one packet with its
- * head.
+ * Dispatches an event of a connection that a handler has destroyed. As in Node, the request still gets what arrived in one packet
+ * with its head.
  */
-function takeRest(kind: number, at: number, offset: number, length: number): void {
+function dispatchRest(kind: number, at: number, offset: number, length: number): void {
   if (!isNextOfReceiver(at) || !receiver?.destroyed || !receiver.receiving) return;
   const context = receiver.requestsContext;
   const rest = packetLeft;
@@ -248,13 +254,13 @@ function takeRest(kind: number, at: number, offset: number, length: number): voi
   }
 }
 
-function takeEnd(connection: Connection, detail: number): void {
+function dispatchEnd(connection: Connection, detail: number): void {
   if (connections[connection.id] !== connection) return;
-  callBack(connection.nativeContext, takeState, connection, EOF, detail);
+  callBack(connection.nativeContext, dispatchState, connection, EOF, detail);
 }
 
-/** What has become of a connection. */
-function takeState(connection: Connection, kind: number, detail: number): void {
+/** Dispatches a change of a connection's state. */
+function dispatchState(connection: Connection, kind: number, detail: number): void {
   const { nativeServer } = connection;
   if (kind === EOF) nativeServer.onEof(connection, detail === 1);
   else if (kind === CLOSED) nativeServer.onReset(connection, detail);
@@ -262,7 +268,7 @@ function takeState(connection: Connection, kind: number, detail: number): void {
   else {
     // More bytes may have been sent in the meantime.
     connection.countQueued();
-    nativeServer.settle(connection);
+    nativeServer.onBytesSent(connection);
   }
 }
 
@@ -308,6 +314,6 @@ function onEnd(connection: Connection, offset: number, length: number): void {
     const trailers = parseTrailers(input.latin1Slice(offset, offset + length));
     request._addHeaderLines(trailers, trailers.length);
   }
-  complete(request);
+  completeRequest(request);
   if (connection.isPaused && !connection.socket._paused) connection.socket.resume();
 }

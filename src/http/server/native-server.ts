@@ -12,7 +12,7 @@ import { getPlainSockets, type SocketKind } from '../connection/socket-kinds.js'
 import { becomeStream } from '../connection/stream-socket.js';
 import { fallBackToNode, fallBackUnread } from '../fallback/node-handoff.js';
 import { parseWithNode } from '../fallback/node-parser.js';
-import { wantsBytes } from '../fallback/unparsed-bytes.js';
+import { fallBackForRawData } from '../fallback/unparsed-bytes.js';
 import type { HttpServer, Outgoing } from '../node/node-internals.js';
 import { internalKey, kNeedDrain, kWritableFinished } from '../node/node-internals.js';
 import { MAJOR } from '../node/node-version.js';
@@ -23,7 +23,7 @@ import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
 import { connections, servers } from '../reactor/registry.js';
 import { eofError } from '../request/error-responses.js';
-import { abandon, abortIncoming, finish } from '../request/exchange.js';
+import { abortIncoming, dropPending, onResponseSent } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
 import { appendedBytes, flushAll } from '../sending/output-buffer.js';
 import type { Connection } from '../state/connection.js';
@@ -153,7 +153,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     return connection;
   }
 
-  /** Turns a connection away; 'drop' tells of it before it is closed. */
+  /** Rejects a connection; 'drop' reports it before it is closed. */
   #drop(id: number): void {
     try {
       this.inListenContext(announceDrop, this.server, native.stackAddresses(id));
@@ -179,7 +179,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   /** Removes a connection that the reactor no longer has. */
-  forget(connection: Connection): void {
+  unregister(connection: Connection): void {
     if (connection.id < 0) return;
     connections[connection.id] = null;
     connection.id = -1;
@@ -187,7 +187,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     if (connection.isReferenced) reference(-1);
   }
 
-  released(): void {
+  onConnectionEnd(): void {
     this.server._connections--;
     this.server._emitCloseIfDrained();
   }
@@ -206,15 +206,15 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
         if (socket._httpMessage) emitClose(socket._httpMessage);
       }
     } finally {
-      this.abandon(connection);
+      this.dropPending(connection);
     }
   }
 
-  /** Drops what a closed connection has left. */
-  abandon(connection: Connection): void {
+  /** Drops the unanswered requests of a closed connection. */
+  dropPending(connection: Connection): void {
     connection.fallbackParser?.close?.();
     connection.fallbackParser = null;
-    abandon(connection);
+    dropPending(connection);
   }
 
   /** Aborts the unanswered requests, as Node's own listener for 'close' does. */
@@ -227,11 +227,11 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     flushAll();
     connection.close(false);
     connection.socket._httpMessage?.detachSocket(connection.socket as never);
-    this.abandon(connection);
+    this.dropPending(connection);
   }
 
   /** Handles that the reactor has sent bytes of a connection, or some of them. */
-  settle(connection: Connection): void {
+  onBytesSent(connection: Connection): void {
     if (connection.destroyed || connection.queued + appendedBytes(connection) > 0) return;
     connection.bytesSinceDrain = 0;
     // Later writes have a context of their own.
@@ -244,32 +244,32 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
       if (connection.isObserved) connection.socket.emit('drain');
       else this.drain(connection);
     }
-    this.concludeAll(connection);
+    this.onAllSent(connection);
   }
 
   /** Handles that all written bytes have been sent. */
-  concludeAll(connection: Connection): void {
+  onAllSent(connection: Connection): void {
     const { callbacks } = connection;
     if (callbacks !== null) {
       connection.callbacks = null;
       connection.partiallySentCallbacks = 0;
       for (const callback of callbacks) guarded(callback, null);
     }
-    this.conclude(connection);
+    this.endResponse(connection);
   }
 
   /** Finishes a response whose bytes have been sent. */
-  conclude(connection: Connection): void {
-    const response = connection.finishing;
+  endResponse(connection: Connection): void {
+    const response = connection.responseAwaitingSend;
     if (response === null) return;
-    connection.finishing = null;
-    finish(connection, response);
+    connection.responseAwaitingSend = null;
+    onResponseSent(connection, response);
   }
 
   /** Finishes, a tick later, a response that was ended before its request was complete. */
-  concludeEnded(connection: Connection): void {
-    if (connection.finishing && !connection.callbacks && connection.queued === 0)
-      this.conclude(connection);
+  endEarlyResponse(connection: Connection): void {
+    if (connection.responseAwaitingSend && !connection.callbacks && connection.queued === 0)
+      this.endResponse(connection);
   }
 
   /** Continues reading, and emits 'drain' for the response, when few bytes wait to be sent. */
@@ -376,8 +376,8 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   /** Falls back for an application that wants the bytes of a connection; returns whether Node's own code has it now. */
-  wantsBytes(connection: Connection, injected?: Buffer): boolean {
-    return wantsBytes(connection, injected);
+  fallBackForRawData(connection: Connection, injected?: Buffer): boolean {
+    return fallBackForRawData(connection, injected);
   }
 }
 
@@ -394,7 +394,7 @@ export function setNativeServer(server: object, nativeServer: NativeServer): voi
   Object.defineProperty(server, kNativeServer, { value: nativeServer, configurable: true });
 }
 
-/** By its handle; in a worker of a cluster, which may have none of Node's own, by the path. */
+/** Decides by the handle; in a worker of a cluster, whose handle may be a plain object, by the path. */
 function listensToUnixSocket({ _handle, _pipeName }: HttpServer): boolean {
   const kind = _handle?.constructor.name;
   return kind === 'Pipe' || (kind !== 'TCP' && typeof _pipeName === 'string');

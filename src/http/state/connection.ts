@@ -20,7 +20,7 @@ export interface FallbackParser {
   /** The end of the stream is an error. */
   readonly expectsMore: boolean;
   /** Returns how many of these bytes belong to the body if it ends within them. */
-  take(bytes: Buffer, packet: Buffer): number | null;
+  parse(bytes: Buffer, packet: Buffer): number | null;
   close?(): void;
 }
 

@@ -66,30 +66,33 @@ export interface NativeServer {
   /** Passes the current properties of the server to the reactor. */
   configure(): void;
 
+  /** Creates the connection of this number; `null`: it exceeds `maxConnections` and was closed. */
   open(id: number): Connection | null;
+  /** Announces a new connection to the application. */
   connected(connection: Connection): void;
   /** Removes a connection that the reactor no longer has. */
-  forget(connection: Connection): void;
-  released(): void;
+  unregister(connection: Connection): void;
+  /** Counts a connection that has ended. */
+  onConnectionEnd(): void;
   /** Called before a socket emits 'close'. */
   beforeClose(connection: Connection): void;
   /** Handles that a connection without a stream has closed. */
   onClose(connection: Connection): void;
-  /** Drops what a closed connection has left. */
-  abandon(connection: Connection): void;
+  /** Drops the unanswered requests of a closed connection. */
+  dropPending(connection: Connection): void;
   /** Aborts the unanswered requests, as Node's own listener for 'close' does. */
   abort(connection: Connection): void;
   /** Gives up a connection whose descriptor is sent to another process: no event reports its end here. */
   detach(connection: Connection): void;
 
   /** Handles that the reactor has sent bytes of a connection, or some of them. */
-  settle(connection: Connection): void;
+  onBytesSent(connection: Connection): void;
   /** Handles that all written bytes have been sent. */
-  concludeAll(connection: Connection): void;
+  onAllSent(connection: Connection): void;
   /** Finishes a response whose bytes have been sent. */
-  conclude(connection: Connection): void;
+  endResponse(connection: Connection): void;
   /** Finishes, a tick later, a response that was ended before its request was complete. */
-  concludeEnded(connection: Connection): void;
+  endEarlyResponse(connection: Connection): void;
   /** Continues reading, and emits 'drain' for the response, when few bytes wait to be sent. */
   drain(connection: Connection): void;
 
@@ -98,11 +101,13 @@ export interface NativeServer {
    * connection closed.
    */
   onError(connection: Connection, error: Error): void;
+  /** Handles that the time limit until the next request has passed. */
   onIdle(connection: Connection): void;
   /** Handles the end of the peer's side. */
   onEof(connection: Connection, middle: boolean): void;
   /** Does what Node's own listener for 'end' does. */
   onEnd(connection: Connection): void;
+  /** Handles that the connection is closed, by this error of the system; 0: by none. */
   onReset(connection: Connection, errno: number): void;
   /** Handles an event of a TLS connection's handshake. */
   onTlsEvent(connection: Connection, kind: number, details: Int32Array): void;
@@ -115,5 +120,5 @@ export interface NativeServer {
   /** Gives a connection to Node's own code; `reason` is one of those in docs/reference/stack.md. */
   fallBack(connection: Connection, bytes: Bytes | null, reason: string, injected?: Buffer): void;
   /** Falls back for an application that wants the bytes of a connection; returns whether Node's own code has it now. */
-  wantsBytes(connection: Connection, injected?: Buffer): boolean;
+  fallBackForRawData(connection: Connection, injected?: Buffer): boolean;
 }

@@ -11,13 +11,13 @@ export type Callback = (error?: Error | null) => void;
  *     one connection      many, in order       what the system
  *     at a time           of writing           has not accepted
  *
- * A response ends with bytes that are appended (`finishing`); its 'finish' comes when they are sent.
+ * A response ends with bytes that are appended (`responseAwaitingSend`); its 'finish' comes when they are sent.
  */
 export abstract class SendState {
   /** Responses that end with the bytes appended so far. */
-  done = 0;
+  endedResponses = 0;
   /** A response whose last byte is among the appended ones. */
-  finishing: Outgoing | null = null;
+  responseAwaitingSend: Outgoing | null = null;
   /** Callbacks for when the appended bytes have been sent. */
   callbacks: Callback[] | null = null;
   /** How many of these wait for what Node would have given to the system by now; the system has not taken all of it. */

@@ -56,7 +56,7 @@ interface Tls {
 export type SecureHttpServer = HttpServer & Tls;
 
 /** Events that only OpenSSL can feed. */
-const FOREIGN_EVENTS = ['keylog', 'newSession', 'resumeSession', 'OCSPRequest'];
+const OPENSSL_EVENTS = ['keylog', 'newSession', 'resumeSession', 'OCSPRequest'];
 
 /** Verdicts on a client's certificate, as `crates/stack/src/batch.rs` numbers them. */
 const NOT_ASKED = 0;
@@ -111,7 +111,10 @@ export class SecureServer extends NativeServer {
     if (this.id < 0) return;
     const { server } = this;
     const needsJavaScript =
-      this.#foreign() || this.#isWatched() || this.requiresAdmission || server.requestCert;
+      this.#findOpensslFeature() ||
+      this.#isWatched() ||
+      this.requiresAdmission ||
+      server.requestCert;
     const chooses = server[this.#keys.sniCallback] || server._contexts.length > 0;
     const context = needsJavaScript || chooses ? null : this.#native(server._sharedCreds.context);
     this.#offered = typeof context === 'string' ? null : context;
@@ -142,7 +145,7 @@ export class SecureServer extends NativeServer {
   override connected(connection: Connection): void {
     const secure = connection as SecureConnection;
     if (!this.replacedListeners.isInstalled('connection')) {
-      this.#handOverTls(secure, 'connection wanted', false);
+      this.#fallBackToNodeTls(secure, 'connection wanted', false);
       return;
     }
     // One listener is ours.
@@ -168,10 +171,10 @@ export class SecureServer extends NativeServer {
   }
 
   /** Handles the first message of a client's handshake. */
-  onHello(connection: SecureConnection, name: string, unsure: boolean): void {
-    const reason = unsure ? 'TLS unusual' : this.#foreign();
+  onHello(connection: SecureConnection, name: string, needsNode: boolean): void {
+    const reason = needsNode ? 'TLS unusual' : this.#findOpensslFeature();
     if (reason) {
-      this.#handOverTls(connection, reason);
+      this.#fallBackToNodeTls(connection, reason);
       return;
     }
     const callback = this.server[this.#keys.sniCallback] as SniCallback | undefined;
@@ -179,9 +182,9 @@ export class SecureServer extends NativeServer {
     else this.#choose(connection, name ? this.#contextFor(name) : undefined);
   }
 
-  #foreign(): string | undefined {
+  #findOpensslFeature(): string | undefined {
     const { server } = this;
-    const event = FOREIGN_EVENTS.find((name) => server.listenerCount(name) > 0);
+    const event = OPENSSL_EVENTS.find((name) => server.listenerCount(name) > 0);
     if (event) return `TLS event ${event}`;
     if (server.ALPNCallback) return 'TLS option ALPNCallback';
     if (server[this.#keys.pskCallback]) return 'TLS option pskCallback';
@@ -221,9 +224,9 @@ export class SecureServer extends NativeServer {
     if (connection.id < 0) return;
     const context = this.#native(chosen ?? this.server._sharedCreds.context);
     if (typeof context === 'string') {
-      this.#handOverTls(connection, context);
+      this.#fallBackToNodeTls(connection, context);
     } else if (!native.stackChoose(connection.id, context.context, this.#isWatched())) {
-      this.#handOverTls(connection, 'TLS parameters');
+      this.#fallBackToNodeTls(connection, 'TLS parameters');
     } else {
       connection.secureContext = context;
     }
@@ -308,7 +311,7 @@ export class SecureServer extends NativeServer {
       }
     }
     connection.socket.secureConnecting = false;
-    connection.hearAsServer();
+    connection.addServerListeners();
     if (this.server.timeout) connection.socket.setTimeout(this.server.timeout);
     const { id } = connection;
     try {
@@ -349,11 +352,11 @@ export class SecureServer extends NativeServer {
   // What Node's own code takes over.
 
   /** Before anything was answered: the descriptor goes, with what the client has sent. */
-  #handOverTls(connection: SecureConnection, reason: string, known = true): void {
+  #fallBackToNodeTls(connection: SecureConnection, reason: string, known = true): void {
     if (connection.id < 0) return;
     const { server } = this;
     const { fd, bytes } = native.stackRelease(connection.id);
-    this.forget(connection);
+    this.unregister(connection);
     this.countFallback(reason);
     const { allowHalfOpen } = server;
     const socket = connection.raw ?? new net.Socket({ fd, allowHalfOpen, ...BOTH_SIDES });

@@ -59,8 +59,8 @@ export class SecureConnection extends NativeConnection {
     this.raw.destroy();
   }
 
-  /** From now on it is the server's: what listens already has come first. */
-  hearAsServer(): void {
+  /** Adds the listeners of Node's HTTP code after the handshake; earlier listeners stay before them. */
+  addServerListeners(): void {
     const { events: before, socket } = this;
     if (before === null) return;
     this.events = super.createListeners();
