@@ -13,8 +13,13 @@ import { becomeStream } from '../connection/stream-socket.js';
 import { fallBackToNode, fallBackUnread } from '../fallback/node-handoff.js';
 import { parseWithNode } from '../fallback/node-parser.js';
 import { fallBackForRawData } from '../fallback/unparsed-bytes.js';
-import type { HttpServer, Outgoing } from '../node/node-internals.js';
-import { internalKey, kNeedDrain, kWritableFinished } from '../node/node-internals.js';
+import {
+  type HttpServer,
+  internalKey,
+  kNeedDrain,
+  kWritableFinished,
+  type Outgoing,
+} from '../node/node-internals.js';
 import { MAJOR } from '../node/node-version.js';
 import { emitClose } from '../node/response-close.js';
 import { systemError } from '../node/socket-errors.js';
@@ -39,7 +44,7 @@ const { setImmediate } = timers;
 
 const { EPIPE } = constants.errno;
 
-/** The native side of one `http.Server`: a method for each event of its connections. */
+/** The native side of one `http.Server`: a method for each event of its connections (documented where it is declared). */
 export class NativeServer extends ServerConfiguration implements state.NativeServer {
   readonly stats: CountedHere = {
     connections: { native: 0, fallback: 0 },
@@ -59,19 +64,15 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   /** The prototype of sockets that are streams, and the class of those that are not. */
   readonly streamPrototype: object;
   readonly NativeSocket: NativeSocketClass;
-  /** The `write` of native sockets, unless the application has replaced it. */
   readonly nativeWrite: unknown;
   readonly isSecure: boolean = false;
-  /** Whether the server listens to a Unix socket. */
   isUnix = false;
   readonly connections = new Set<Connection>();
   readonly highWaterMark: number;
-  /** The same if a stream takes it. */
   readonly streamHighWaterMark: number;
   readonly messages: MessageClasses;
   readonly responseOptions: object;
   readonly uniqueHeaders: unknown;
-  /** Requests without a body are no streams (option `optimizeEmptyRequests`, Node 24). */
   readonly optimizeEmpty: boolean;
   /** Calls in the asynchronous context in which the server began to listen, as Node does with a new connection. */
   protected inListenContext = AsyncLocalStorage.snapshot();
@@ -169,16 +170,11 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     readNewConnection(connection);
   }
 
-  /**
-   * Calls `action` in the asynchronous context in which Node's parser reports errors, upgrades and CONNECT: that of the
-   * connection's requests; for upgrades and CONNECT before Node 24 (`leaves`) that of the connection.
-   */
   inParser(connection: Connection, leaves: boolean, action: () => void): void {
     if (MAJOR < 24 && leaves) connection.nativeContext.runInAsyncScope(action);
     else connection.inContext(action);
   }
 
-  /** Removes a connection that the reactor no longer has. */
   unregister(connection: Connection): void {
     if (connection.id < 0) return;
     connections[connection.id] = null;
@@ -192,10 +188,8 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     this.server._emitCloseIfDrained();
   }
 
-  /** Called before a socket emits 'close'. */
   beforeClose(_connection: Connection): void {}
 
-  /** Handles that a connection without a stream has closed. */
   onClose(connection: Connection): void {
     const { socket } = connection;
     this.beforeClose(connection);
@@ -210,19 +204,16 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     }
   }
 
-  /** Drops the unanswered requests of a closed connection. */
   dropPending(connection: Connection): void {
     connection.fallbackParser?.close?.();
     connection.fallbackParser = null;
     dropPending(connection);
   }
 
-  /** Aborts the unanswered requests, as Node's own listener for 'close' does. */
   abort(connection: Connection): void {
     abortIncoming(connection);
   }
 
-  /** Gives up a connection whose descriptor is sent to another process: no event reports its end here. */
   detach(connection: Connection): void {
     flushAll();
     connection.close(false);
@@ -230,7 +221,6 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     this.dropPending(connection);
   }
 
-  /** Handles that the reactor has sent bytes of a connection, or some of them. */
   onBytesSent(connection: Connection): void {
     if (connection.destroyed || connection.queued + appendedBytes(connection) > 0) return;
     connection.bytesSinceDrain = 0;
@@ -247,7 +237,6 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     this.onAllSent(connection);
   }
 
-  /** Handles that all written bytes have been sent. */
   onAllSent(connection: Connection): void {
     const { callbacks } = connection;
     if (callbacks !== null) {
@@ -258,7 +247,6 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     this.endResponse(connection);
   }
 
-  /** Finishes a response whose bytes have been sent. */
   endResponse(connection: Connection): void {
     const response = connection.responseAwaitingSend;
     if (response === null) return;
@@ -266,13 +254,11 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     onResponseSent(connection, response);
   }
 
-  /** Finishes, a tick later, a response that was ended before its request was complete. */
   endEarlyResponse(connection: Connection): void {
     if (connection.responseAwaitingSend && !connection.callbacks && connection.queued === 0)
       this.endResponse(connection);
   }
 
-  /** Continues reading, and emits 'drain' for the response, when few bytes wait to be sent. */
   drain(connection: Connection): void {
     const { socket } = connection;
     if (socket._paused && connection.outgoingData <= this.highWaterMark) {
@@ -288,10 +274,6 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
 
   // Errors, timeouts and the end of connections.
 
-  /**
-   * Handles an error as Node does: 'clientError' decides; without a listener the default error response is sent and the
-   * connection closed.
-   */
   onError(connection: Connection, error: Error): void {
     if (connection.failed) return;
     connection.failed = true;
@@ -307,7 +289,6 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     else nodeTimeout(connection.socket);
   }
 
-  /** Handles the end of the peer's side. */
   onEof(connection: Connection, middle: boolean): void {
     connection.endedWithin = connection.fallbackParser?.expectsMore ?? middle;
     if (connection.isObserved) {
@@ -321,7 +302,6 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     }
   }
 
-  /** Does what Node's own listener for 'end' does. */
   onEnd(connection: Connection): void {
     if (!connection.failed && connection.endedWithin) {
       this.onError(connection, parseWithNode(this.server, null).error ?? eofError());
@@ -375,7 +355,6 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     this.countFallback('descriptors');
   }
 
-  /** Falls back for an application that wants the bytes of a connection; returns whether Node's own code has it now. */
   fallBackForRawData(connection: Connection, injected?: Buffer): boolean {
     return fallBackForRawData(connection, injected);
   }
