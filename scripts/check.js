@@ -1,4 +1,4 @@
-// Quick checks while developing: formatting, lints, types, generated files, places of unsafe code, unit tests. `npm test` runs the other tests.
+// Quick checks while developing: formatting, lints, layers, types, generated files, places of unsafe code, unit tests. `npm test` runs the other tests.
 //
 //   npm run check
 //   npm run check -- --no-build      uses the existing build
@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profile } from './cargo-profile.js';
+import { checkLayers } from './layers.js';
 import { report, root, step, tool } from './step.js';
 import { checkUnsafeCode } from './unsafe-code.js';
 
@@ -21,6 +22,7 @@ const failed = [];
 
 await check('Rust formatting', 'cargo', ['fmt', '--all', '--check']);
 await check('Biome', tool('biome'), ['ci', '--error-on-warnings', '--colors=off']);
+if (!(await report('layers', checkLayers))) failed.push('layers');
 await check('types', tool('tsc'), ['--noEmit', '-p', '.']);
 if (!process.argv.includes('--no-build')) await check('build', node, ['scripts/build.js']);
 await check('reference pages', node, ['scripts/reference.js']);

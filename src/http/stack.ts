@@ -1,5 +1,5 @@
-import { isOff } from './install/disabled.js';
 import { install } from './install/install.js';
+import { isOff } from './reactor/disabled.js';
 import { writeStatsAtExit } from './server/stats-file.js';
 
 /*

@@ -1,8 +1,8 @@
 import { describeValue } from '../../validation/shape.js';
-import type { Connection } from '../connection/connection.js';
-import { addProperty, warnOfValue } from '../install/added-properties.js';
-import { nodeHttp } from '../install/node-http.js';
+import { addProperty, warnOfValue } from '../node/added-properties.js';
+import { nodeHttp } from '../node/node-http.js';
 import { native } from '../reactor/native.js';
+import type { Connection } from '../state/connection.js';
 
 const kDuration = Symbol('millrace.cacheDuration');
 const kFillRequest = Symbol('millrace.fillRequest');

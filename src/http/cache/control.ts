@@ -1,17 +1,24 @@
 import { rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
-import type { NativeServer } from '../server/native-server.js';
+import type { HttpServer } from '../node/node-internals.js';
 import type { ControlAnswer, ControlledServer, ControlRequest } from './control-protocol.js';
 import { controlDirectory } from './control-protocol.js';
+import type { ServerCache } from './server-cache.js';
+
+/** A server that has a cache. */
+interface CachingServer {
+  readonly server: HttpServer;
+  readonly cache: ServerCache;
+}
 
 /** Servers with a cache, for `millrace cache`. */
-const offered = new Set<NativeServer>();
+const offered = new Set<CachingServer>();
 let control: net.Server | null = null;
 let path = '';
 
 /** Lets `millrace cache` look at a server's cache, as long as it has one. */
-export function offerControl(server: NativeServer, offers: boolean): void {
+export function offerControl(server: CachingServer, offers: boolean): void {
   if (offers) offered.add(server);
   else offered.delete(server);
   if (offered.size > 0 && control === null) listen();
@@ -64,7 +71,7 @@ function answer(text: string): ControlAnswer | { error: string } {
   }
 }
 
-function obey({ cache, server }: NativeServer, request: ControlRequest): ControlledServer {
+function obey({ cache, server }: CachingServer, request: ControlRequest): ControlledServer {
   const address = server.address();
   const at = typeof address === 'object' ? `${address?.address}:${address?.port}` : address;
   const removed =

@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { native } from '../reactor/native.js';
-import type { NativeServer } from '../server/native-server.js';
+import type { NativeServer } from '../state/native-server.js';
 
 /*
  * Requests that Node's own code answers, whose responses the reactor does not see: those with an unsafe method make entries
@@ -18,20 +18,20 @@ interface Asked {
 /** As they have arrived: applications change `url`. */
 const asked = new WeakMap<object, Asked>();
 
-/** Sees how a request comes out. */
+/** Remembers a request whose response may make entries of the cache stale. */
 export function watchOutcome(nativeServer: NativeServer, request: http.IncomingMessage): void {
   const { method = '', url: target = '', rawHeaders, socket } = request;
   if (method === 'GET' || method === 'HEAD') return;
   const hosts = rawHeaders.filter(
     (_, at) => at % 2 === 1 && /^host$/i.test(rawHeaders[at - 1] ?? ''),
   );
-  // Of several, nobody knows which one the application goes by.
+  // With several Host fields, the one that the application uses is unknown.
   if (hosts.length > 1) return;
   const secure = 'encrypted' in socket && socket.encrypted === true;
   asked.set(request, { nativeServer, secure, method, target, host: hosts[0] ?? '' });
 }
 
-/** The head of a response is about to leave that Node's own code has rendered. */
+/** Called with each response head that Node's own code has rendered. */
 export function onHead(response: {
   req: object;
   _header: string | null;

@@ -3,7 +3,7 @@ import { fromEnvironment } from '../../environment.js';
 import { type MillraceError, usageError } from '../../errors.js';
 import { findNearest } from '../../validation/nearest.js';
 import { describeValue } from '../../validation/shape.js';
-import { warnOfValue } from '../install/added-properties.js';
+import { warnOfValue } from '../node/added-properties.js';
 import { native } from '../reactor/native.js';
 
 /** Settings of a server's output cache, from its options or `MILLRACE_CACHE_DURATION`. */

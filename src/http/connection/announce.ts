@@ -1,18 +1,18 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
-import { emit } from '../install/node-methods.js';
+import { emit } from '../node/node-methods.js';
 import type { native } from '../reactor/native.js';
 
-/** The channel that tells of new connections. */
+/** The channel that reports new connections. */
 export const connections = diagnostics.channel('net.server.socket');
 
-/** Tells of a new connection; as Node does, first by the event and then by the channel. */
+/** Announces a new connection; as Node does, first by the event and then by the channel. */
 export function announce(server: http.Server, socket: object): void {
   server.emit('connection', socket as never);
   if (connections.hasSubscribers) connections.publish({ socket });
 }
 
-/** Tells of a connection that exceeds `maxConnections`, before it is closed. One of a Unix socket has no addresses. */
+/** Reports a connection that exceeds `maxConnections`, before it is closed. On a Unix socket it has no addresses. */
 export function announceDrop(
   server: http.Server,
   { local, remote }: ReturnType<typeof native.stackAddresses>,

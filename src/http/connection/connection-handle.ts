@@ -1,10 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
 import { closeSync } from 'node:fs';
 import timers from 'node:timers';
-import { drainTicks, kConnection } from '../install/node-internals.js';
+import { drainTicks, kConnection } from '../node/node-internals.js';
+import { callBack } from '../reactor/contexts.js';
 import { native } from '../reactor/native.js';
-import { callBack } from '../request/contexts.js';
-import type { Connection } from './connection.js';
+import type { Connection } from '../state/connection.js';
 import { endCutOff } from './cut-off-writes.js';
 import { createClosedHandle, getHandleClass, type Handle, type HandleClass } from './handle.js';
 
@@ -158,7 +158,7 @@ function closeConnection(handle: Self, reset: boolean, callback?: () => void): v
       nativeServer.beforeClose(connection);
       callback?.();
     } finally {
-      nativeServer.abandon(connection);
+      nativeServer.dropPending(connection);
       connection.endContexts();
     }
   });

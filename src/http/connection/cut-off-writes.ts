@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
-import { MAJOR } from '../node-version.js';
-import type { Connection } from './connection.js';
-import { destroyedError, systemError } from './socket-errors.js';
+import { MAJOR } from '../node/node-version.js';
+import { destroyedError, systemError } from '../node/socket-errors.js';
+import type { Connection } from '../state/connection.js';
 
 /** As in Node, closing a connection ends the writes that the system has begun to take, and then what waited behind them. */
 export function endCutOff(connection: Connection, error: Error | null): void {
@@ -13,7 +13,7 @@ export function endCutOff(connection: Connection, error: Error | null): void {
     const cause = error ?? canceled ?? destroyedError();
     for (const callback of callbacks.slice(partiallySentCallbacks)) callback(cause);
   }
-  if (FINISHES_WHEN_CUT_OFF) connection.nativeServer.conclude(connection);
+  if (FINISHES_WHEN_CUT_OFF) connection.nativeServer.endResponse(connection);
 }
 
 /** Before Node 24, a response finishes whatever became of its bytes. */

@@ -1,13 +1,6 @@
 import net from 'node:net';
 import { native } from '../reactor/native.js';
-
-/** What `setKeepAlive` takes in place of its arguments, from Node 24 on. */
-export interface KeepAliveOptions {
-  enable?: boolean;
-  initialDelay?: number;
-  interval?: number | undefined;
-  count?: number | undefined;
-}
+import type { KeepAliveOptions } from '../state/connection.js';
 
 export const TAKES_OPTIONS = net.Socket.prototype.setKeepAlive.length > 2;
 

@@ -2,17 +2,21 @@ import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { inspect } from 'node:util';
 import {
-  type HttpSocket,
   kConnection,
   kLastWriteQueueSize,
   kTimeout,
   type SocketEvents,
-} from '../install/node-internals.js';
-import type { Connection } from './connection.js';
-import { type KeepAliveOptions, seconds, TAKES_OPTIONS } from './keep-alive.js';
+} from '../node/node-internals.js';
+import type { Connection, HttpSocket, KeepAliveOptions } from '../state/connection.js';
+import { seconds, TAKES_OPTIONS } from './keep-alive.js';
 import { parserView } from './parser-view.js';
 import { isWithinTimeout } from './progress.js';
-import { becomeStream, getListenerMethod, setEncoding, wantsBytes } from './stream-socket.js';
+import {
+  becomeStream,
+  fallBackForDataListener,
+  getListenerMethod,
+  setEncoding,
+} from './stream-socket.js';
 
 type Self = HttpSocket;
 type Method = (this: Self, ...args: never[]) => unknown;
@@ -73,11 +77,12 @@ const methods: Record<string, Method> = {
     return this[kConnection].local ?? {};
   },
   on(event: string | symbol, listener: never) {
-    if (wantsBytes(this[kConnection], event)) return this.on(event as string, listener);
+    if (fallBackForDataListener(this[kConnection], event))
+      return this.on(event as string, listener);
     return EventEmitter.prototype.on.call(this, event, listener);
   },
   prependListener(event: string | symbol, listener: never) {
-    if (wantsBytes(this[kConnection], event))
+    if (fallBackForDataListener(this[kConnection], event))
       return this.prependListener(event as string, listener);
     return EventEmitter.prototype.prependListener.call(this, event, listener);
   },

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.js';
+import type { Connection } from '../state/connection.js';
 
 /** What stands where Node's sockets have their parser. */
 export class ParserView {

@@ -1,7 +1,7 @@
 import timers from 'node:timers';
-import { type HttpSocket, kTimeout } from '../install/node-internals.js';
+import { kTimeout } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
-import type { Connection } from './connection.js';
+import type { Connection, HttpSocket } from '../state/connection.js';
 
 /** Node's functions, kept in case the application replaces the global ones. */
 const { setTimeout, clearTimeout } = timers;

@@ -1,18 +1,13 @@
 import net from 'node:net';
-import {
-  type HttpSocket,
-  kConnection,
-  kLastWriteQueueSize,
-  kTimeout,
-} from '../install/node-internals.js';
-import { appendBytes, appendText, flushConnection } from '../response/output-buffer.js';
-import type { Connection } from './connection.js';
+import { kConnection, kLastWriteQueueSize, kTimeout } from '../node/node-internals.js';
+import { systemError } from '../node/socket-errors.js';
+import { appendBytes, appendText, flushConnection } from '../sending/output-buffer.js';
+import type { Connection, HttpSocket, ListenerMethod } from '../state/connection.js';
+import type { Callback } from '../state/send-state.js';
 import { createConnectionHandle, openDuplicate } from './connection-handle.js';
 import type { Handle } from './handle.js';
 import { parserView } from './parser-view.js';
 import { isWithinTimeout } from './progress.js';
-import type { Callback } from './send-state.js';
-import { systemError } from './socket-errors.js';
 
 /*
  * The socket of a connection as a `net.Socket` of Node's own: its streams, timers, encodings and states are Node's code, over a
@@ -115,14 +110,12 @@ export function createStreamPrototype(base: object): object {
 
 export const LISTENER_METHODS = ['on', 'addListener', 'prependListener'] as const;
 
-export type ListenerMethod = (this: HttpSocket, ...args: never[]) => unknown;
-
 /** What Node sets on the socket of a server's connection, so that a listener for its bytes stops the parser from taking them. */
 const ownListenerMethods: Record<string, ListenerMethod> = Object.fromEntries(
   LISTENER_METHODS.map((name) => [
     name,
     function socketListenerWrap(this: HttpSocket, event: string | symbol, listener: unknown) {
-      if (wantsBytes(this[kConnection], event))
+      if (fallBackForDataListener(this[kConnection], event))
         return this[name](event as string, listener as never);
       return node[name].call(this, event, listener);
     },
@@ -138,9 +131,9 @@ export function getListenerMethod(
 }
 
 /** A listener for bytes is added: Node's own code takes the connection, if it can. Returns whether it has it. */
-export function wantsBytes(connection: Connection, event: string | symbol): boolean {
+export function fallBackForDataListener(connection: Connection, event: string | symbol): boolean {
   if (event !== 'data' && event !== 'readable') return false;
-  return connection.nativeServer.wantsBytes(connection);
+  return connection.nativeServer.fallBackForRawData(connection);
 }
 
 /** As Node's for sockets of servers. */

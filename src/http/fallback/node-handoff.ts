@@ -1,26 +1,20 @@
 import type http from 'node:http';
 import net from 'node:net';
 import { watchOutcome } from '../cache/invalidation.js';
-import type { Connection } from '../connection/connection.js';
 import { openAsNodes } from '../connection/connection-handle.js';
 import { countFrom, type Handle } from '../connection/handle.js';
+import { restoreListeners, streamEnd } from '../connection/replaced-listeners.js';
 import { becomeStream, getListenerMethod, LISTENER_METHODS } from '../connection/stream-socket.js';
-import { nodeHttp } from '../install/node-http.js';
-import { type HttpSocket, kTimeout, nodeConnection } from '../install/node-internals.js';
+import { nodeHttp } from '../node/node-http.js';
+import { type HttpServer, kTimeout, nodeConnection } from '../node/node-internals.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
-import { abandon, abortIncoming, resetTimeout } from '../request/exchange.js';
-import { flushAll } from '../response/output-buffer.js';
-import type { HttpServer, NativeServer } from '../server/native-server.js';
+import { abortIncoming, dropPending, resetTimeout } from '../request/exchange.js';
+import { flushAll } from '../sending/output-buffer.js';
 import { MISDIRECTED, owns } from '../sharing/ownership.js';
-import { restoreListeners, streamEnd } from './node-listeners.js';
+import type { Connection, HttpSocket } from '../state/connection.js';
+import type { Bytes, NativeServer } from '../state/native-server.js';
 import { inPackets } from './node-parser.js';
-
-/** Bytes that start a request; `packet` is the last read, which ends with them. */
-export interface Bytes {
-  bytes: Buffer;
-  packet: Buffer;
-}
 
 /**
  * Hands a connection to Node's own code: the socket, which becomes a stream, gets the descriptor. Node's parser first receives what
@@ -40,7 +34,7 @@ export function fallBackToNode(
     connection.afterWrite(() => fallBackToNode(nativeServer, connection, bytes, reason, injected));
     return;
   }
-  // Bytes without a request: Node would read them later.
+  // Without a request among the bytes: Node would read them later.
   const from = unreadOffset(connection.id);
   if (from === null) return;
   const later = from >= 0 || (bytes === null && connection.requestIndex === 0);
@@ -58,7 +52,7 @@ export function fallBackToNode(
     startReading(socket, isPaused);
     if (unread.length === 0) return;
     // An application that wants the bytes is about to listen for them. Bytes that Node would have parsed by now go to
-    // the parser only, even if an earlier request has paused the socket.
+    // the parser alone, even if an earlier request has paused the socket.
     if (isPaused && bytes === null) socket.push(unread);
     else if (later) process.nextTick(deliver, socket, [unread]);
     else {
@@ -110,7 +104,7 @@ function giveDescriptor(connection: Connection, from: number, reason: string): B
   const ahead = from < 0 ? NOTHING : input.subarray(from, deliveredEnd);
   const rest = Buffer.concat([ahead, kept]);
   const { isReferenced } = connection;
-  nativeServer.forget(connection);
+  nativeServer.unregister(connection);
   nativeServer.countFallback(reason);
   connection.isFallback = true;
   openAsNodes(handle, fd);
@@ -128,7 +122,7 @@ export function startReading(socket: HttpSocket, isPaused: boolean): void {
   if (!isPaused) handle.readStart();
 }
 
-/** Gives the stream of a connection to Node's parser, with its listeners and the timer that runs. */
+/** Gives the stream of a connection to Node's parser; its listeners and its running timer stay. */
 export function attachParser(connection: Connection, server: HttpServer): void {
   const { socket } = connection;
   const { _events: before, timeout } = socket;
@@ -150,7 +144,7 @@ export function attachParser(connection: Connection, server: HttpServer): void {
   // The server itself, not the one of `countingFrom`.
   socket.server = connection.nativeServer.server;
   restoreListeners(connection, before);
-  // One that Node has started is none of the application's.
+  // Stops a timer that Node has started just now.
   if (socket.timeout) socket.setTimeout(0);
   Object.assign(socket, { [kTimeout]: timer, timeout });
   for (const event of ['data', 'readable']) {
@@ -158,7 +152,7 @@ export function attachParser(connection: Connection, server: HttpServer): void {
   }
 }
 
-/** As if a listener for bytes had been added when the connection was Node's already. */
+/** Repeats the addition of a listener for bytes, which Node's code now has to notice. */
 function listenAgain(socket: HttpSocket, event: string): void {
   if (socket.listenerCount(event) === 0) return;
   const listener = () => {};
@@ -174,7 +168,7 @@ const NOTHING = Buffer.alloc(0);
  */
 export function abortWithin(connection: Connection, reason: string): void {
   if (connection.incoming.length === 0) return;
-  if (reason === UPGRADE) abandon(connection);
+  if (reason === UPGRADE) dropPending(connection);
   else connection.socket.once('close', () => abortIncoming(connection));
 }
 
@@ -282,7 +276,7 @@ export function countRequests(nativeServer: NativeServer, socket: HttpSocket): v
   };
 }
 
-/** Tells the parser to read no further. */
+/** Makes the parser read no further. */
 const STOP = 2;
 
 /** Ends a connection whose request another process owns: it cannot move any more, so its client has to open another. */

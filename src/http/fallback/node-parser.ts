@@ -1,10 +1,10 @@
 import type http from 'node:http';
 import { Duplex } from 'node:stream';
-import type { Connection } from '../connection/connection.js';
-import { nodeHttp } from '../install/node-http.js';
-import { drainTicks, nodeConnection, type ServerInternals } from '../install/node-internals.js';
-import { emit } from '../install/node-methods.js';
-import { complete } from '../request/exchange.js';
+import { nodeHttp } from '../node/node-http.js';
+import { drainTicks, nodeConnection, type ServerInternals } from '../node/node-internals.js';
+import { emit } from '../node/node-methods.js';
+import { completeRequest } from '../request/exchange.js';
+import type { Connection } from '../state/connection.js';
 
 type AnyServer = http.Server & Partial<ServerInternals>;
 
@@ -23,7 +23,7 @@ function createParserConnection(
   const parsing = nodeHttp.createServer(options, onRequest);
   parsing.maxHeadersCount = server.maxHeadersCount;
   parsing.on('clientError', onError);
-  // Who replaces `emit` of servers hears nothing of this one.
+  // An application that replaces `emit` of servers does not see this one.
   parsing.emit = emit as never;
   const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
   nodeConnection.call(parsing, duplex);
@@ -60,13 +60,13 @@ export function parseWithNode(
   return { error };
 }
 
-/** Bytes as they have come: `packet` is what was read last, which ends with them. */
+/** Splits bytes as they were received: `packet` is what was read last, which ends with them. */
 export function inPackets(bytes: Buffer, packet?: Buffer): Buffer[] {
   const before = packet ? bytes.length - packet.length : 0;
   return before > 0 ? [bytes.subarray(0, before), bytes.subarray(before)] : [bytes];
 }
 
-/** What an error tells of the packet that it was found in, of which the parser had only the end. */
+/** Completes an error with the packet that it was found in, of which the parser got only the end. */
 function inPacket(error: Error & { bytesParsed?: number }, bytes: Buffer, packet: Buffer): Error {
   const before = Math.max(0, packet.length - bytes.length);
   const bytesParsed = before + (error.bytesParsed ?? 0);
@@ -82,20 +82,20 @@ export class NodeParserBody {
   #request: http.IncomingMessage | null = null;
   #bytes: Buffer = Buffer.alloc(0);
   #packet: Buffer = this.#bytes;
-  #taken = 0;
+  #parsed = 0;
   /** A part of the body was in the line that was read last. */
   #began = false;
   /** Names and values of trailers that the parser has put aside. */
   #trailers = 0;
 
-  /** `prelude` leads the parser to where the reactor's stands. */
+  /** `prelude` brings the parser to the state of the reactor's. */
   constructor(server: AnyServer, connection: Connection, prelude: string) {
     this.#connection = connection;
     let skipped = prelude.startsWith('1') ? 1 : 0;
     this.#duplex = createParserConnection(
       server,
       (error: Error & { bytesParsed?: number }) => {
-        const bytesParsed = this.#taken + (error.bytesParsed ?? 0);
+        const bytesParsed = this.#parsed + (error.bytesParsed ?? 0);
         Object.assign(error, { bytesParsed });
         try {
           this.#tick(connection);
@@ -120,7 +120,7 @@ export class NodeParserBody {
           request.complete = true;
           const { rawTrailers } = inner;
           if (rawTrailers.length > 0) request._addHeaderLines(rawTrailers, rawTrailers.length);
-          complete(request);
+          completeRequest(request);
         });
       },
     );
@@ -128,16 +128,16 @@ export class NodeParserBody {
     this.#duplex.emit('data', Buffer.from(head + prelude));
   }
 
-  /** Reads on; gives how many of these bytes are the body's if it ends in them. A body ends with a line. */
-  take(bytes: Buffer, packet: Buffer): number | null {
+  /** Parses further bytes; returns how many of them belong to the body if it ends within them. A body ends with a line. */
+  parse(bytes: Buffer, packet: Buffer): number | null {
     const connection = this.#connection;
     this.#bytes = bytes;
     this.#packet = packet;
-    for (this.#taken = 0; this.#taken < bytes.length; ) {
-      const line = bytes.indexOf(LF, this.#taken);
+    for (this.#parsed = 0; this.#parsed < bytes.length; ) {
+      const line = bytes.indexOf(LF, this.#parsed);
       const end = line < 0 ? bytes.length : line + 1;
-      this.#duplex.emit('data', bytes.subarray(this.#taken, end));
-      this.#taken = end;
+      this.#duplex.emit('data', bytes.subarray(this.#parsed, end));
+      this.#parsed = end;
       if (this.#request?.complete) return end;
       this.#tick(connection);
       if (connection.destroyed) return null;
@@ -145,7 +145,7 @@ export class NodeParserBody {
     return null;
   }
 
-  /** With Node, ticks come behind each part of a body, and behind each part of many trailers. */
+  /** Runs the ticks that Node runs after each part of a body, and after each part of many trailers. */
   #tick(connection: Connection): void {
     const { parser } = this.#duplex as Duplex & { parser?: { _headers?: string[] } | null };
     const trailers = parser?._headers?.length ?? 0;
@@ -154,7 +154,7 @@ export class NodeParserBody {
     this.#began = false;
     this.#trailers = trailers;
     drainTicks();
-    connection.nativeServer.concludeEnded(connection);
+    connection.nativeServer.endEarlyResponse(connection);
   }
 
   /** The connection is gone: Node's parser is kept by Node until its own connection closes. */

@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import type https from 'node:https';
-import { MAJOR } from '../node-version.js';
+import { MAJOR } from '../node/node-version.js';
 import { findHttpsPrototype, isLoaded, nodeHttps } from '../tls/node-tls.js';
 
 /** What is done as an application begins to use `node:https`. */

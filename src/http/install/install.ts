@@ -1,7 +1,8 @@
 import type http from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../../version.js';
-import { isOff, isTurnedOff } from './disabled.js';
+import { nodeHttp } from '../node/node-http.js';
+import { isOff, isTurnedOff } from '../reactor/disabled.js';
 import { followHttps } from './https-use.js';
 import {
   applyOptions,
@@ -10,7 +11,6 @@ import {
   installSecureStack,
   installStack,
 } from './installation.js';
-import { nodeHttp } from './node-http.js';
 import './unknown-variables.js';
 
 /**
@@ -48,7 +48,7 @@ export function install(): void {
   applyOptionsIn(nodeHttp);
   const origin = process.getBuiltinModule('_http_server') as { Server: unknown };
   if (origin.Server === Server) origin.Server = nodeHttp.Server;
-  // Who lists what is in the module finds Node's own.
+  // Not enumerable: a list of the module's members is the same as in Node.
   const value = packageVersion();
   Object.defineProperty(target, 'millraceVersion', { value, writable: true, configurable: true });
   syncBuiltinESMExports();

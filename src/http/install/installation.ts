@@ -1,6 +1,6 @@
 import type http from 'node:http';
+import { nodeHttp } from '../node/node-http.js';
 import * as contexts from '../tls/secure-context.js';
-import { nodeHttp } from './node-http.js';
 import * as options from './options.js';
 import * as methods from './server-methods.js';
 

@@ -1,6 +1,7 @@
 import { createHandle, type ListeningHandle, learnFrom } from '../connection/handle.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
+import { unshare } from '../server/closing.js';
 import type { NativeServer } from '../server/native-server.js';
 
 /** The reactor's side of a handle. */
@@ -71,7 +72,7 @@ export class NativeListener {
   close(): void {
     if (this.server === null) return;
     native.stackCloseListener(this.id);
-    this.server.unshare();
+    unshare(this.server);
     this.server = null;
     if (this.isReferenced) reference(-1);
   }

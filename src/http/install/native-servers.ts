@@ -1,45 +1,31 @@
 import type http from 'node:http';
 import type net from 'node:net';
 import { countRequests } from '../fallback/node-handoff.js';
-import { type HttpServer, NativeServer } from '../server/native-server.js';
-import { keepForStats, settleStats } from '../server/stats-file.js';
+import { type HttpServer, kConnection, nodeConnection } from '../node/node-internals.js';
+import { getNativeServer, NativeServer, setNativeServer } from '../server/native-server.js';
+import { addToStats } from '../server/stats-file.js';
+import type { HttpSocket } from '../state/connection.js';
 import { getNodeTlsConnection, isSecure, SecureServer } from '../tls/secure-server.js';
-import { type HttpSocket, kConnection, nodeConnection } from './node-internals.js';
-
-/** Under which a server that listens natively, or has, keeps its native side: a wrapper of the server finds it, too. */
-const kNativeServer = Symbol('millrace.nativeServer');
-
-/** Returns the native side of a server. */
-export function getNativeServer(server: object): NativeServer | undefined {
-  return (server as { [kNativeServer]?: NativeServer })[kNativeServer];
-}
 
 /** Starts the native side of a server that begins to listen; creates it the first time. */
 export function startNativeServer(server: HttpServer): NativeServer {
   const nativeServer = getNativeServer(server) ?? attachNative(server);
   nativeServer.start();
-  keepForStats(nativeServer);
+  addToStats(nativeServer);
   return nativeServer;
-}
-
-/** Ends the native side of a server that is closed and has no connection left. */
-export function disposeNativeServer(server: object): void {
-  const nativeServer = getNativeServer(server);
-  if (!nativeServer) return;
-  nativeServer.retire();
-  settleStats(nativeServer);
 }
 
 function attachNative(server: HttpServer): NativeServer {
   const secure = isSecure(server);
   const nativeServer = secure ? new SecureServer(server) : new NativeServer(server);
-  Object.defineProperty(server, kNativeServer, { value: nativeServer, configurable: true });
+  setNativeServer(server, nativeServer);
+  const { replacedListeners } = nativeServer;
   if (secure) {
-    const nodes = getNodeTlsConnection();
-    nativeServer.standFor('connection', nodes, actAs(nodes, onTlsConnection));
-    nativeServer.standFor('secureConnection', nodeConnection, onSecureConnection);
+    const original = getNodeTlsConnection();
+    replacedListeners.replace('connection', original, actAs(original, onTlsConnection));
+    replacedListeners.replace('secureConnection', nodeConnection, onSecureConnection);
   } else {
-    nativeServer.standFor('connection', nodeConnection, actAs(nodeConnection, onConnection));
+    replacedListeners.replace('connection', nodeConnection, actAs(nodeConnection, onConnection));
   }
   return nativeServer;
 }
@@ -48,8 +34,8 @@ function attachNative(server: HttpServer): NativeServer {
  * Makes a replacement of Node's own listener look like a listener of `once`: `listeners()` lists Node's own function, and `off()`
  * with that function removes the replacement.
  */
-function actAs<F extends object>(nodes: object, replacement: F): F {
-  return Object.assign(replacement, { listener: nodes });
+function actAs<F extends object>(original: object, replacement: F): F {
+  return Object.assign(replacement, { listener: original });
 }
 
 /** Replaces Node's own listener: this server's native connections need nothing, others go the usual way. */
@@ -61,7 +47,7 @@ function onConnection(this: http.Server, socket: net.Socket): void {
       return;
     }
     // Another server's: it has two from now on.
-    connection.nativeServer.wantsBytes(connection);
+    connection.nativeServer.fallBackForRawData(connection);
   }
   nodeConnection.call(this, socket);
   const nativeServer = getNativeServer(this);

@@ -1,14 +1,20 @@
 import type http from 'node:http';
 import { installCacheDuration } from '../cache/cache-duration.js';
 import { ServerCache } from '../cache/server-cache.js';
+import { addProperty } from '../node/added-properties.js';
+import type { HttpServer } from '../node/node-internals.js';
+import { replaceMethod } from '../node/replace-method.js';
+import { isOff } from '../reactor/disabled.js';
+import { handleEvents } from '../reactor/dispatch.js';
+import { installPipe } from '../request/fast-pipe.js';
 import { installHead } from '../request/request-head.js';
-import { installPipe } from '../response/fast-pipe.js';
 import { installStoreHeader } from '../response/header-writer.js';
 import { installResponse } from '../response/response.js';
+import { followClosing } from '../server/closing.js';
+import { connectionEvents } from '../server/connection-events.js';
 import { installLimits } from '../server/limits.js';
-import type { HttpServer } from '../server/native-server.js';
+import { getNativeServer } from '../server/native-server.js';
 import {
-  cancelJoin,
   createAlreadyListeningError,
   isJoining,
   isPrefix,
@@ -16,12 +22,8 @@ import {
 } from '../sharing/listen-prefix.js';
 import { installSecureContext } from '../tls/secure-context.js';
 import { isSecure, SecureServer } from '../tls/secure-server.js';
-import { addProperty } from './added-properties.js';
-import { isOff } from './disabled.js';
-import { findImpediment } from './impediments.js';
-import { disposeNativeServer, getNativeServer } from './native-servers.js';
-import { replaceMethod } from './replace-method.js';
-import { listen } from './take-over.js';
+import { listen } from './listen.js';
+import { findUnsupportedFeature } from './unsupported-features.js';
 
 /** Marks a prototype whose servers are on the stack. */
 const kInstalled = Symbol('millrace.installed');
@@ -37,6 +39,7 @@ export function installStack(prototype: object): void {
   installProperties(prototype);
   installPrefixes(prototype);
   if (isOff) return;
+  handleEvents(connectionEvents);
   installCacheDuration();
   installHead();
   installResponse();
@@ -51,7 +54,7 @@ function installProperties(prototype: object): void {
   installLimits(prototype, (server) => getNativeServer(server)?.configure());
   Object.defineProperty(prototype, 'stats', {
     value: function stats(this: http.Server) {
-      return getNativeServer(this)?.count() ?? null;
+      return getNativeServer(this)?.counters.count() ?? null;
     },
     writable: true,
     configurable: true,
@@ -64,53 +67,10 @@ function followListening(prototype: object): void {
   replaceMethod<ServerMethod>(
     prototype,
     '_listen2',
-    (nodes) =>
+    (original) =>
       function (...args) {
-        if (kInstalled in this) listen(this, args, nodes);
-        else nodes.apply(this, args);
-      },
-  );
-}
-
-function followClosing(prototype: object): void {
-  replaceMethod<ServerMethod>(
-    prototype,
-    'close',
-    (close) =>
-      function (...args) {
-        cancelJoin(this);
-        const nativeServer = getNativeServer(this);
-        nativeServer?.openAccepted();
-        nativeServer?.unwatch();
-        return close.apply(this, args);
-      },
-  );
-  replaceMethod<ServerMethod>(
-    prototype,
-    '_emitCloseIfDrained',
-    (emitCloseIfDrained) =>
-      function (...args) {
-        const result = emitCloseIfDrained.apply(this, args);
-        if (!this._handle && this._connections === 0) disposeNativeServer(this);
-        return result;
-      },
-  );
-  replaceMethod<ServerMethod>(
-    prototype,
-    'closeAllConnections',
-    (closeAllConnections) =>
-      function (...args) {
-        closeAllConnections.apply(this, args);
-        getNativeServer(this)?.closeAll();
-      },
-  );
-  replaceMethod<ServerMethod>(
-    prototype,
-    'closeIdleConnections',
-    (closeIdleConnections) =>
-      function (...args) {
-        closeIdleConnections.apply(this, args);
-        getNativeServer(this)?.closeIdle();
+        if (kInstalled in this) listen(this, args, original);
+        else original.apply(this, args);
       },
   );
 }
@@ -125,12 +85,12 @@ export function installPrefixes(prototype: object): void {
   replaceMethod<ServerMethod>(
     prototype,
     'listen',
-    (nodes) =>
+    (original) =>
       function (...args) {
-        if (!(kPrefixes in this)) return nodes.apply(this, args);
+        if (!(kPrefixes in this)) return original.apply(this, args);
         if (isJoining(this)) throw createAlreadyListeningError();
-        if (!isPrefix(args)) return nodes.apply(this, args);
-        listenToPrefix(this, args, isSecure(this), findImpediment(this));
+        if (!isPrefix(args)) return original.apply(this, args);
+        listenToPrefix(this, args, isSecure(this), findUnsupportedFeature(this));
         return this;
       },
   );
@@ -145,9 +105,9 @@ export function installSecureStack(prototype: object): void {
     replaceMethod<ServerMethod>(
       prototype,
       name,
-      (nodes) =>
+      (original) =>
         function (...args) {
-          const result = nodes.apply(this, args);
+          const result = original.apply(this, args);
           const nativeServer = getNativeServer(this);
           if (nativeServer instanceof SecureServer) nativeServer.forgetContexts();
           return result;

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { findNearest } from '../../validation/nearest.js';
-import { nodeCluster } from './node-cluster.js';
+import { nodeCluster } from '../node/node-cluster.js';
 
 const PREFIX = 'MILLRACE_';
 

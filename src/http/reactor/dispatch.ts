@@ -1,133 +1,106 @@
-import { constants } from 'node:os';
-import timers from 'node:timers';
-import { listConnections } from '../connection/active-handles.js';
-import type { Connection } from '../connection/connection.js';
-import { systemError } from '../connection/socket-errors.js';
-import { drainTicks } from '../install/node-internals.js';
-import { beforeProcessEnds } from '../install/process-end.js';
-import { callBack, guarded } from '../request/contexts.js';
-import { complete, receive } from '../request/exchange.js';
-import { reportException } from '../request/internal-errors.js';
-import { failParsing } from '../request/parser-failure.js';
-import { copyPart, parseTrailers } from '../request/request-head.js';
-import {
-  appendedBytes,
-  flush,
-  flushAll,
-  pending,
-  sendDue,
-  setInTurn,
-  settle,
-  settleBehind,
-  settlesBehind,
-} from '../response/output-buffer.js';
-import { connections, servers } from '../server/native-server.js';
-import { takeSecure } from '../tls/secure-server.js';
+import { drainTicks } from '../node/node-internals.js';
+import type { Connection } from '../state/connection.js';
 import { fixDate } from './date.js';
 import { batch } from './event-batch.js';
 import {
-  ACCEPT_FAILED,
-  ANSWERED,
   BODY,
   BODY_READABLE,
-  CLOSED,
-  DRAINED,
   END,
-  EOF,
   EVENT_LENGTH,
-  IDLE,
   NEEDS_NODE_PARSER,
-  NONE,
-  OPEN,
-  RAW,
   REASON_UPGRADE,
   REQUEST,
 } from './events.js';
-import { METHODS } from './methods.js';
-import { events, functions, input, native, start } from './native.js';
-import { countBodyBytes } from './young-collection.js';
+import { reportException } from './internal-errors.js';
+import { events, start } from './native.js';
+import { connections } from './registry.js';
 
-/** Node's functions, kept in case the application replaces the global ones. */
-const { setImmediate } = timers;
-const { allocUnsafeSlow } = Buffer;
+/** What the stack does with the reactor's events (`server/connection-events.ts`). One object has it, so that each call has one target. */
+export interface ConnectionEvents {
+  /** Called once: the reactor is in this thread's loop. */
+  onStart(): void;
+  /** Called before and after the events of a batch. */
+  beginBatch(): void;
+  endBatch(): void;
+  /** Handles an event, which begins at this index of the batch. */
+  onEvent(kind: number, id: number, at: number): void;
+  /** Whether the next event is of the same connection, so that short responses to both are sent together. */
+  isPipelined(at: number): boolean;
+  /** Sends what was written, and reports that it has been sent. */
+  sendAll(): void;
+  /** Notifies who waits for the end of the turn; returns whether there was one. */
+  notifyAfterTurn(): boolean;
+  /** Stops the parsing of a connection whose listener has thrown for a part of a body. */
+  failBody(connection: Connection): void;
+}
 
-/** Maximum number of bytes of pipelined responses that wait for later ones. */
-const MAX_COLLECTED = 64 * 1024;
-/** Number of bytes that wait for a client from which on a response behind them waits in JavaScript, with Node's own limits. */
-const MAX_QUEUED = 256 * 1024;
+let handlers: ConnectionEvents;
 
-/** Maximum number of bytes of a part of a body, as with Node. */
-const PART_BYTES = 64 * 1024;
-
-const { EMFILE, ENFILE, ENOBUFS, ENOMEM } = constants.errno;
-const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
+/** Sets what is called for the events; to be called before a server listens. */
+export function handleEvents(connectionEvents: ConnectionEvents): void {
+  handlers = connectionEvents;
+}
 
 /** Adds the reactor to this thread's loop. */
 export function startReactor(): void {
-  if (!start(onBatch)) return;
-  // With Node, what was written before the process ends has left.
-  beforeProcessEnds(flushAll);
-  listConnections();
+  if (start(onBatch)) handlers.onStart();
 }
 
 /**
- * Takes a batch of so many events; none: what is left of the last one, where something was thrown, or where a listener runs
- * the event loop itself. That one then finds its batch taken when it comes back.
+ * Dispatches a batch of `count` events; 0: the rest of the last one, after an exception, or when a listener runs the event loop
+ * itself. The interrupted call then finds its batch dispatched.
  */
 function onBatch(count: number): void {
   if (count > 0) {
     batch.cursor = 0;
     batch.total = count;
   }
-  setInTurn(true);
+  handlers.beginBatch();
   fixDate(true);
   while (batch.cursor < batch.total) {
     const at = batch.cursor * EVENT_LENGTH;
     batch.cursor++;
     try {
-      sendDue();
-      take(events[at] as number, events[at + 1] as number, at);
+      handlers.onEvent(events[at] as number, events[at + 1] as number, at);
       if (batch.cursor < batch.total && isSamePacket(at)) continue;
       drainTicks();
-      if (batch.cursor < batch.total && isPipelined(at)) continue;
-      settleAll();
+      if (batch.cursor < batch.total && handlers.isPipelined(at)) continue;
+      handlers.sendAll();
     } catch (error) {
-      onThrown(error, at);
+      const isOfBody = events[at] === BODY || events[at] === BODY_READABLE;
+      onThrown(error, connections[events[at + 1] as number] ?? null, isOfBody);
     }
   }
-  receiver = null;
-  settleLast();
-  setInTurn(false);
+  notifyAfterTurn();
+  handlers.endBatch();
   batch.cursor = batch.total = 0;
   fixDate(false);
 }
 
-/** Settles what reports behind the turn, and what comes of that. */
-function settleLast(): void {
+/** Notifies who waits for the end of the turn, and sends what is written then. */
+function notifyAfterTurn(): void {
   for (;;) {
     try {
-      if (!settleBehind()) return;
-      settleAll();
+      if (!handlers.notifyAfterTurn()) return;
+      handlers.sendAll();
     } catch (error) {
-      onThrown(error, -EVENT_LENGTH);
+      onThrown(error, null, false);
     }
   }
 }
 
 /**
- * As from any callback of Node's, 'uncaughtException' decides whether the process goes on; if it does, what was
- * answered before leaves. With Node's parser, ticks behind a part of a body are within its callback.
+ * Reports an exception: 'uncaughtException' decides whether the process continues, as after any callback of Node. If it does,
+ * earlier responses are sent. In Node's parser, the ticks after a part of a body belong to its callback.
  */
-function onThrown(thrown: unknown, at: number): void {
+function onThrown(thrown: unknown, connection: Connection | null, isOfBody: boolean): void {
   let error = thrown;
-  const connection = connections[events[at + 1] as number] ?? null;
-  const isOfBody = events[at] === BODY || events[at] === BODY_READABLE;
   for (;;) {
     reportException(error, connection);
-    if (connection && isOfBody) failParsing(connection, 'rest');
+    if (connection && isOfBody) handlers.failBody(connection);
     try {
       drainTicks();
-      settleAll();
+      handlers.sendAll();
       return;
     } catch (next) {
       error = next;
@@ -136,8 +109,8 @@ function onThrown(thrown: unknown, at: number): void {
 }
 
 /**
- * With Node, no tick comes between a request and the first of its body that has come with it, nor between its head or its
- * end and what is wrong behind that.
+ * Whether no tick runs before the next event: as in Node, between a request and the part of its body that arrived with it, and
+ * between its head or its end and an error after that.
  */
 function isSamePacket(at: number): boolean {
   if (events[at + 1] !== events[at + EVENT_LENGTH + 1]) return false;
@@ -146,240 +119,4 @@ function isSamePacket(at: number): boolean {
   if (next === NEEDS_NODE_PARSER)
     return kind !== BODY && events[at + EVENT_LENGTH + 4] !== REASON_UPGRADE;
   return kind === REQUEST && (next === BODY || next === END);
-}
-
-/** Whether the next event is of the same connection, so that short responses to both are sent together. */
-function isPipelined(at: number): boolean {
-  const id = events[at + 1] as number;
-  if (events[at + EVENT_LENGTH + 1] !== id) return false;
-  const connection = connections[id];
-  if (!connection || appendedBytes(connection) > MAX_COLLECTED || connection.queued > MAX_QUEUED)
-    return false;
-  const next = events[at + EVENT_LENGTH];
-  if (settlesBehind(connection)) return false;
-  if (next === BODY || next === END) {
-    connection.nativeServer.concludeEnded(connection);
-    return true;
-  }
-  if (next !== REQUEST || !connection.finishing || connection.callbacks) return false;
-  // After the last response of a connection nothing is dispatched.
-  if (connection.finishing._last) return false;
-  connection.nativeServer.conclude(connection);
-  return true;
-}
-
-function settleAll(): void {
-  while (pending() !== null) {
-    flush();
-    if (settle()) drainTicks();
-  }
-  while (settle()) {
-    drainTicks();
-    flush();
-  }
-}
-
-function take(kind: number, id: number, at: number): void {
-  if (kind === OPEN) {
-    const nativeServer = servers[events[at + 2] as number];
-    const connection = nativeServer?.open(id);
-    if (!nativeServer) native.stackClose(id, true);
-    else if (connection) nativeServer.connected(connection);
-    return;
-  }
-  if (kind === NONE) return;
-  if (kind === ACCEPT_FAILED) {
-    const errno = events[at + 2] as number;
-    // As with Node; but without descriptors or memory a connection waits until there are some.
-    if (!SHORTAGES.has(errno)) {
-      servers[events[at + 3] as number]?.server.emit('error', systemError('accept', -errno));
-    }
-    return;
-  }
-  const a = events[at + 2] as number;
-  const b = events[at + 3] as number;
-  const connection = connections[id];
-  if (!connection) {
-    takeRest(kind, at, a, b);
-    return;
-  }
-  if (connection.isLastSent && isOfNextRequest(connection, kind)) return;
-  switch (kind) {
-    case REQUEST: {
-      receivingAt = at;
-      receiver = connection;
-      packetLeft = PART_BYTES - b;
-      const head = input.latin1Slice(a, a + b);
-      const flags = events[at + 4] as number;
-      const url = copyPart(head, events[at + 5] as number, events[at + 6] as number);
-      const method = METHODS[events[at + 7] as number] as string;
-      connection.inContext(receive, connection, head, method, url, flags);
-      break;
-    }
-    case BODY:
-      packetLeft = (isNextOfReceiver(at) ? packetLeft : PART_BYTES) - b;
-      receivingAt = at;
-      receiver = connection;
-      if (!callBack(connection.requestsContext, onBody, connection, a, b))
-        failParsing(connection, 'rest');
-      break;
-    case BODY_READABLE:
-      if (!callBack(connection.requestsContext, onBodyReadable, connection, at))
-        failParsing(connection, 'rest');
-      break;
-    case END:
-      callBack(connection.requestsContext, onEnd, connection, a, b);
-      break;
-    case EOF:
-      // With Node, an end that has come with a request is reported in the turn after it, so that who answers by `setImmediate`
-      // still can; with TLS in the same.
-      if (isBehindRequest(connection, at)) {
-        setImmediate(guarded, takeEnd, connection, a);
-      } else callBack(connection.nativeContext, takeState, connection, kind, a);
-      break;
-    case DRAINED:
-      callBack(connection.writeContext ?? connection.nativeContext, takeState, connection, kind, a);
-      break;
-    case CLOSED:
-    case IDLE:
-      callBack(connection.nativeContext, takeState, connection, kind, a);
-      break;
-    case NEEDS_NODE_PARSER: {
-      const reason = events[at + 4] as number;
-      const start = events[at + 6] as number;
-      const first = Math.min(a, start);
-      const all = Buffer.from(input.subarray(first, a + b));
-      const [bytes, packet] = [all.subarray(a - first), all.subarray(start - first)];
-      const context = connection.requestsContext;
-      const prelude = events[at + 5] as number;
-      const isDone = callBack(context, onUnparsed, connection, bytes, packet, reason, prelude);
-      if (!isDone && connection.fallbackParser?.expectsMore) failParsing(connection, 'rest');
-      break;
-    }
-    case RAW: {
-      const bytes = Buffer.from(input.subarray(a, a + b));
-      const isDone = callBack(connection.requestsContext, onRaw, connection, bytes);
-      if (!isDone && connection.fallbackParser?.expectsMore) failParsing(connection, 'rest');
-      break;
-    }
-    case ANSWERED:
-      connection.socket.destroySoon();
-      break;
-    default:
-      takeSecure(connection, kind, events.subarray(at + 2, at + EVENT_LENGTH));
-  }
-}
-
-/** Whether an event is of a request behind the last one that is answered. */
-function isOfNextRequest(connection: Connection, kind: number): boolean {
-  return kind === REQUEST || (kind === NEEDS_NODE_PARSER && connection.receiving === null);
-}
-
-/** Whether the end has come with a request of plain HTTP that is unanswered. */
-function isBehindRequest(connection: Connection, at: number): boolean {
-  return (
-    Boolean(connection.socket._httpMessage) &&
-    events[at - EVENT_LENGTH + 1] === connection.id &&
-    !connection.nativeServer.isSecure
-  );
-}
-
-/** The connection of the last event with a head or a part of a body, and the place of that event in the batch. */
-let receiver: Connection | null = null;
-let receivingAt = -1;
-/** Number of bytes behind that event that Node would have read with it. */
-let packetLeft = 0;
-
-function isNextOfReceiver(at: number): boolean {
-  return receivingAt === at - EVENT_LENGTH && events[receivingAt + 1] === events[at + 1];
-}
-
-/**
- * Takes an event of a connection that a handler has destroyed. As with Node, the request gets what has come in one packet with its
- * head.
- */
-function takeRest(kind: number, at: number, offset: number, length: number): void {
-  if (!isNextOfReceiver(at) || !receiver?.destroyed || !receiver.receiving) return;
-  const context = receiver.requestsContext;
-  const rest = packetLeft;
-  packetLeft -= length;
-  receivingAt = at;
-  if (kind === BODY && rest > 0) {
-    callBack(context, onBody, receiver, offset, Math.min(length, rest));
-  } else if (kind === END && packetLeft >= 0) {
-    callBack(context, onEnd, receiver, offset, length);
-  }
-}
-
-function takeEnd(connection: Connection, detail: number): void {
-  if (connections[connection.id] !== connection) return;
-  callBack(connection.nativeContext, takeState, connection, EOF, detail);
-}
-
-/** What has become of a connection. */
-function takeState(connection: Connection, kind: number, detail: number): void {
-  const { nativeServer } = connection;
-  if (kind === EOF) nativeServer.onEof(connection, detail === 1);
-  else if (kind === CLOSED) nativeServer.onReset(connection, detail);
-  else if (kind === IDLE) nativeServer.onIdle(connection);
-  else {
-    // More bytes may have been sent in the meantime.
-    connection.countQueued();
-    nativeServer.settle(connection);
-  }
-}
-
-function onUnparsed(...args: Parameters<Connection['nativeServer']['onUnparsed']>): void {
-  const [connection] = args;
-  connection.nativeServer.onUnparsed(...args);
-}
-
-function onRaw(connection: Connection, bytes: Buffer): void {
-  connection.nativeServer.onRaw(connection, bytes);
-}
-
-function onBody(connection: Connection, offset: number, length: number): void {
-  pushBody(connection, input, offset, length);
-}
-
-/** Memory for the next part of a body, which becomes the application's if the part fills it. */
-let part: Buffer | null = null;
-
-function onBodyReadable(connection: Connection, at: number): void {
-  const buffer = part ?? allocUnsafeSlow(PART_BYTES);
-  part = buffer;
-  const length = functions.receiveBody(connection.id, buffer);
-  // Where an event with bytes has their number: an error says how many were parsed.
-  events[at + 3] = length;
-  if (length > 0) pushBody(connection, buffer, 0, length);
-}
-
-/** Gives the application a part of a body. */
-function pushBody(connection: Connection, bytes: Buffer, offset: number, length: number): void {
-  connection.refreshTimer();
-  const request = connection.receiving;
-  if (request === null || request._dumped) return;
-  let chunk: Buffer;
-  if (bytes === part && length === PART_BYTES) {
-    chunk = bytes;
-    part = null;
-  } else {
-    chunk = Buffer.allocUnsafe(length);
-    chunk.set(bytes.subarray(offset, offset + length));
-  }
-  countBodyBytes(length);
-  if (!request.push(chunk)) connection.socket.pause();
-}
-
-function onEnd(connection: Connection, offset: number, length: number): void {
-  const request = connection.receiving;
-  connection.receiving = null;
-  if (request === null) return;
-  if (length > 0) {
-    request.complete = true;
-    const trailers = parseTrailers(input.latin1Slice(offset, offset + length));
-    request._addHeaderLines(trailers, trailers.length);
-  }
-  complete(request);
-  if (connection.isPaused && !connection.socket._paused) connection.socket.resume();
 }

@@ -24,7 +24,7 @@ export function unreadOffset(id: number): number | null {
 }
 
 /** Removes the accepted connections of a server from the rest of the batch. */
-export function takeAccepted(server: number): number[] {
+export function extractAccepted(server: number): number[] {
   const ids: number[] = [];
   for (let at = batch.cursor * EVENT_LENGTH; at < batch.total * EVENT_LENGTH; at += EVENT_LENGTH) {
     if (events[at] !== OPEN || events[at + 2] !== server) continue;

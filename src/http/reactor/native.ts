@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { loadNative, type Native } from '../../native.js';
-import { isOff } from '../install/disabled.js';
+import { isOff } from './disabled.js';
 
 interface Latin1Buffer extends Buffer {
   latin1Slice(start: number, end: number): string;

@@ -1,4 +1,4 @@
-import { MAJOR } from '../node-version.js';
+import { MAJOR } from '../node/node-version.js';
 
 /*
  * Each part of a body has memory of its own outside of V8's heap. V8 collects its young generation when such memory comes to

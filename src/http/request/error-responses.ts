@@ -1,4 +1,4 @@
-import { nodeHttp } from '../install/node-http.js';
+import { nodeHttp } from '../node/node-http.js';
 
 /** A status, and the end of the connection. */
 export function errorResponse(status: number): string {

@@ -1,9 +1,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { setFillRequest } from '../cache/cache-duration.js';
-import type { Connection } from '../connection/connection.js';
-import { NONE } from '../connection/none.js';
-import { nodeHttp } from '../install/node-http.js';
+import { nodeHttp } from '../node/node-http.js';
 import {
   type Incoming,
   internalKey,
@@ -13,13 +11,14 @@ import {
   kWritableFinished,
   type Outgoing,
   readsHeaders,
-} from '../install/node-internals.js';
+} from '../node/node-internals.js';
 import {
-  attachesAsNode,
-  endsAsNode,
   isObserved,
-  takesFieldsAsNode,
-} from '../install/node-methods.js';
+  usesNodeAddHeaderLines,
+  usesNodeAssignSocket,
+  usesNodeRequestEnd,
+} from '../node/node-methods.js';
+import { emitClose } from '../node/response-close.js';
 import {
   FIELDS_SHIFT,
   FLAG_BODY,
@@ -29,10 +28,12 @@ import {
   FLAG_KEEP_ALIVE,
   FLAG_STORED,
 } from '../reactor/events.js';
-import { unpipeFinished } from '../response/fast-pipe.js';
-import { appendedBytes, reportEnded } from '../response/output-buffer.js';
-import type { NativeServer } from '../server/native-server.js';
-import { reportException } from './internal-errors.js';
+import { reportException } from '../reactor/internal-errors.js';
+import { appendedBytes, reportEnded } from '../sending/output-buffer.js';
+import type { Connection } from '../state/connection.js';
+import type { NativeServer } from '../state/native-server.js';
+import { NONE } from '../state/none.js';
+import { unpipeFinished } from './fast-pipe.js';
 import { failParsing } from './parser-failure.js';
 import { setHead } from './request-head.js';
 
@@ -40,8 +41,8 @@ const started = diagnostics.channel('http.server.request.start');
 const finished = diagnostics.channel('http.server.response.finish');
 
 /**
- * Begins a request that has come. An exception is reported in its context. V8 inlines only so much into one function: what `begin` does not
- * need of the classes' constructors has its place here.
+ * Begins a request. An exception is reported in its context. V8 inlines a limited amount of code into one function, so code
+ * that `begin` does not need beside the constructors of the messages is here.
  */
 export function receive(
   connection: Connection,
@@ -54,7 +55,7 @@ export function receive(
   try {
     if (nativeServer.isOutdated()) nativeServer.configure();
     const request = begin(connection, head, method, url, flags);
-    if ((flags & FLAG_BODY) === 0) complete(request);
+    if ((flags & FLAG_BODY) === 0) completeRequest(request);
   } catch (error) {
     reportException(error, connection);
     failParsing(connection, 'head');
@@ -82,7 +83,7 @@ function begin(
   request.method = method;
   request.upgrade = false;
   setHead(request, head, flags >> FIELDS_SHIFT);
-  if (!takesFieldsAsNode(request)) addFields(request);
+  if (!usesNodeAddHeaderLines(request)) addFields(request);
   nativeServer.requests++;
   nativeServer.inFlight++;
   const number = connection.requestIndex++;
@@ -132,7 +133,7 @@ function closeReadable(request: Incoming): void {
   stream._read();
 }
 
-/** For who has replaced the method by which Node gives a request its fields. */
+/** Adds the fields by the method that the application has replaced. */
 function addFields(request: Incoming): void {
   const fields = request.rawHeaders;
   request.rawHeaders = [];
@@ -143,7 +144,7 @@ function addFields(request: Incoming): void {
 /** Begins the turn of a response. */
 function attach(response: Outgoing, connection: Connection): void {
   const { socket } = connection;
-  if (!connection.isObserved && attachesAsNode(response)) {
+  if (!connection.isObserved && usesNodeAssignSocket(response)) {
     response.socket = socket as never;
     socket._httpMessage = response;
   } else {
@@ -193,14 +194,14 @@ function answer(
       }
     }
     if ((flags & FLAG_EXPECT) !== 0) {
-      expected(server, request, response);
+      handleExpectation(server, request, response);
       return;
     }
   }
   server.emit('request', request as never, response as never);
 }
 
-/** More requests are being handled than the server wants. */
+/** Rejects a request that exceeds `maxRequestsInFlight`. */
 function refuse(
   nativeServer: NativeServer,
   connection: Connection,
@@ -213,7 +214,7 @@ function refuse(
   response.end();
 }
 
-function expected(server: http.Server, request: Incoming, response: Outgoing): void {
+function handleExpectation(server: http.Server, request: Incoming, response: Outgoing): void {
   if (CONTINUE.test(request.headers.expect ?? '')) {
     response._expect_continue = true;
     if (server.listenerCount('checkContinue') > 0) {
@@ -233,11 +234,11 @@ function expected(server: http.Server, request: Incoming, response: Outgoing): v
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /** Ends a request whose last byte has arrived. */
-export function complete(request: Incoming): void {
+export function completeRequest(request: Incoming): void {
   request.complete = true;
   const state = request._readableState;
-  if (state.flowing === null && !request._consuming && endsAsNode(request)) {
-    // Nobody looks yet: whoever does finds a stream that has ended, without a tick spent on it.
+  if (state.flowing === null && !request._consuming && usesNodeRequestEnd(request)) {
+    // Nothing reads the stream yet: a later reader finds it ended, without the cost of a tick.
     state.ended = true;
   } else {
     request.push(null);
@@ -247,11 +248,11 @@ export function complete(request: Incoming): void {
 /** Node's own `end` has ended a response. */
 export function onFinish(this: Outgoing): void {
   const connection = (this as unknown as Record<symbol, Connection>)[kConnection];
-  if (this.socket !== null && connection !== undefined) conclude(connection, this);
+  if (this.socket !== null && connection !== undefined) endExchange(connection, this);
 }
 
-/** A response on the fast path has left. */
-export function finish(connection: Connection, response: Outgoing): void {
+/** Ends a response of the fast path whose bytes are sent. */
+export function onResponseSent(connection: Connection, response: Outgoing): void {
   if (kWritableFinished) {
     const keyed = response as unknown as Record<symbol, unknown>;
     keyed[kWritableFinished] = true;
@@ -261,11 +262,11 @@ export function finish(connection: Connection, response: Outgoing): void {
       for (const callback of callbacks) callback(null);
     }
   }
-  conclude(connection, response);
+  endExchange(connection, response);
   if (isObserved(response)) response.emit('finish');
 }
 
-function conclude(connection: Connection, response: Outgoing): void {
+function endExchange(connection: Connection, response: Outgoing): void {
   const { nativeServer, socket } = connection;
   // Responses finish in the order of the requests; an application may have set `response.req` to something else.
   const request = connection.incoming[0] ?? (response.req as unknown as Incoming | undefined);
@@ -275,12 +276,12 @@ function conclude(connection: Connection, response: Outgoing): void {
   if (nativeServer.deadlines.size > 0) nativeServer.deadlines.delete(response);
   if (request) {
     unpipeFinished(request, response);
-    if (forgetAnswered(connection)) nativeServer.inFlight--;
+    if (removeAnswered(connection)) nativeServer.inFlight--;
     dump(request);
     detachSignal?.call(request);
   }
   // A connection that fell back to Node's code has listeners.
-  if (connection.isObserved === false && attachesAsNode(response)) {
+  if (connection.isObserved === false && usesNodeAssignSocket(response)) {
     socket._httpMessage = null;
     response.socket = null;
   } else {
@@ -291,19 +292,19 @@ function conclude(connection: Connection, response: Outgoing): void {
     response.destroyed = true;
     response._closed = true;
   }
-  connection.done++;
+  connection.endedResponses++;
   if (response._last) {
     connection.isLastSent = true;
     socket.destroySoon();
     return;
   }
-  if (connection.outgoing === NONE) answered(connection);
+  if (connection.outgoing === NONE) onQueueEmpty(connection);
   else assignNext(connection);
   if (appendedBytes(connection) === 0) reportEnded(connection);
 }
 
 /** Takes the request that is answered from those that are not; `false`: it went with its connection. */
-function forgetAnswered(connection: Connection): boolean {
+function removeAnswered(connection: Connection): boolean {
   const { incoming } = connection;
   if (incoming.length === 0) return false;
   if (incoming.length === 1) connection.incoming = NONE;
@@ -322,10 +323,10 @@ function assignNext(connection: Connection): void {
   next._flush();
 }
 
-/** No response is due. */
-function answered(connection: Connection): void {
+/** Handles that no response is queued. */
+function onQueueEmpty(connection: Connection): void {
   const { keepAliveMs } = connection.nativeServer;
-  // As with Node, the keep-alive time takes the place of a timeout that was set.
+  // As in Node, the keep-alive time replaces a timeout that was set.
   if (connection.socket.timeout && keepAliveMs > 0) {
     connection.socket.setTimeout(keepAliveMs);
     connection.isKeepAliveTimeout = true;
@@ -337,7 +338,7 @@ function answered(connection: Connection): void {
   }
 }
 
-/** As Node when a request comes: a timer that has waited for it is put off, or is the server's again. */
+/** Restarts the timer of a socket when a request arrives, as Node does; after the keep-alive time it is the server's timeout again. */
 export function resetTimeout(connection: Connection): void {
   if (connection.isKeepAliveTimeout) {
     connection.isKeepAliveTimeout = false;
@@ -351,8 +352,8 @@ export function resetTimeout(connection: Connection): void {
 function dump(request: Incoming): void {
   const state = request._readableState;
   if (request._consuming || state.resumeScheduled) return;
-  if (request.complete && state.length === 0 && endsAsNode(request)) {
-    // As if it had been read to its end and closed, with nobody to tell.
+  if (request.complete && state.length === 0 && usesNodeRequestEnd(request)) {
+    // The state of a request that was read to its end and closed, without listeners.
     request._dumped = true;
     request._consuming = true;
     state.ended = true;
@@ -372,16 +373,8 @@ const detachSignal = detachKey
     }
   : undefined;
 
-/** Emits 'close' once, whatever ended the response. */
-export function emitClose(response: Outgoing): void {
-  if (response._closed) return;
-  response.destroyed = true;
-  response._closed = true;
-  response.emit('close');
-}
-
 /** Ends the unanswered requests of a connection. */
-export function abandon(connection: Connection): void {
+export function dropPending(connection: Connection): void {
   const { nativeServer, incoming, outgoing } = connection;
   connection.receiving = null;
   nativeServer.inFlight -= incoming.length;
@@ -395,7 +388,7 @@ export function abandon(connection: Connection): void {
 /** Aborts the requests of a connection that has ended before they were answered. */
 export function abortIncoming(connection: Connection): void {
   const { incoming, outgoing } = connection;
-  abandon(connection);
+  dropPending(connection);
   for (const request of incoming) {
     (request as unknown as http.IncomingMessage).destroy(aborted());
   }

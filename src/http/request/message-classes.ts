@@ -1,5 +1,5 @@
-import { nodeHttp } from '../install/node-http.js';
-import type { Incoming, Outgoing } from '../install/node-internals.js';
+import { nodeHttp } from '../node/node-http.js';
+import type { Incoming, Outgoing } from '../node/node-internals.js';
 
 type MakeRequest = new (socket: unknown) => Incoming;
 type MakeResponse = new (request: unknown, options: object) => Outgoing;

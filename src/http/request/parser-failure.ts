@@ -1,4 +1,3 @@
-import type { Connection } from '../connection/connection.js';
 import { batch } from '../reactor/event-batch.js';
 import {
   BODY,
@@ -11,6 +10,7 @@ import {
   REQUEST,
 } from '../reactor/events.js';
 import { events, native } from '../reactor/native.js';
+import type { Connection } from '../state/connection.js';
 
 /** Node's codes and reasons for a parser in whose callback an application has thrown. */
 const HEAD = { code: 'HPE_CB_HEADERS_COMPLETE', reason: 'User callback error' };
@@ -19,8 +19,8 @@ const REST = { code: 'HPE_JS_EXCEPTION', reason: 'JS Exception' };
 const OF_PARSER = new Set([REQUEST, BODY, END, NEEDS_NODE_PARSER, RAW]);
 
 /**
- * Stops the parsing of a connection where the application has thrown and the process goes on. As with Node's parser, the rest
- * of what has come is dropped, and the next bytes are an error: 'clientError', or a 400 and the end of the connection.
+ * Stops the parsing of a connection after an exception of the application that the process survives. As with Node's parser, the
+ * rest of the received bytes is dropped, and the next bytes are an error: 'clientError', or a 400 and the end of the connection.
  */
 export function failParsing(connection: Connection, where: 'head' | 'rest'): void {
   const id = connection.id;
@@ -49,7 +49,7 @@ function parsedBytes(id: number): number {
   return 0;
 }
 
-/** Stands where bytes are read that the reactor does not parse, and takes none. */
+/** Reports an error for all further bytes. */
 class FailedParser {
   readonly expectsMore = false;
   readonly #connection: Connection;
@@ -62,7 +62,7 @@ class FailedParser {
     this.#bytesParsed = bytesParsed;
   }
 
-  take(_bytes: Buffer, rawPacket: Buffer): null {
+  parse(_bytes: Buffer, rawPacket: Buffer): null {
     const { code, reason } = this.#error;
     const details = { code, reason, bytesParsed: this.#bytesParsed, rawPacket };
     const error = Object.assign(new Error(`Parse Error: ${reason}`), details);

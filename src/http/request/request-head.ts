@@ -1,5 +1,5 @@
-import { nodeHttp } from '../install/node-http.js';
-import { type Incoming, internalKey, kConnection } from '../install/node-internals.js';
+import { nodeHttp } from '../node/node-http.js';
+import { type Incoming, internalKey, kConnection } from '../node/node-internals.js';
 import { findName } from './field-names.js';
 
 const kHead = Symbol('millrace.head');

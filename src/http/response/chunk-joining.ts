@@ -1,14 +1,9 @@
 import type http from 'node:http';
-import type { Connection } from '../connection/connection.js';
-import { nodeHttp } from '../install/node-http.js';
-import {
-  kChunkedBuffer,
-  kChunkedLength,
-  kCorked,
-  type Outgoing,
-} from '../install/node-internals.js';
-import { writes } from '../install/node-methods.js';
-import { appendBytes, appendLineEnd, appendText } from './output-buffer.js';
+import { nodeHttp } from '../node/node-http.js';
+import { kChunkedBuffer, kChunkedLength, kCorked, type Outgoing } from '../node/node-internals.js';
+import { isWriteUnpatched } from '../node/node-methods.js';
+import { appendBytes, appendLineEnd, appendText } from '../sending/output-buffer.js';
+import type { Connection } from '../state/connection.js';
 
 /*
  * From Node 26 on, what is written to a chunked response in one turn of the loop is one chunk: `write` keeps it in the
@@ -19,7 +14,7 @@ type Keyed = Record<symbol, unknown>;
 
 /** Whether Node joins the chunks of one turn: its `write` then corks the response, not the socket alone. */
 export const joinsChunks = ((): boolean => {
-  if (!writes) return false;
+  if (!isWriteUnpatched) return false;
   const message = new nodeHttp.OutgoingMessage() as unknown as Outgoing & Keyed;
   const socket = {
     ...{ writable: true, writableCorked: 0, writableLength: 0, writableHighWaterMark: 1 },

@@ -1,13 +1,8 @@
 import type http from 'node:http';
 import { onHead } from '../cache/invalidation.js';
-import { nodeHttp } from '../install/node-http.js';
-import {
-  kConnection,
-  kOutHeaders,
-  kUniqueHeaders,
-  type Outgoing,
-} from '../install/node-internals.js';
-import { storesHeader } from '../install/node-methods.js';
+import { nodeHttp } from '../node/node-http.js';
+import { kConnection, kOutHeaders, kUniqueHeaders, type Outgoing } from '../node/node-internals.js';
+import { isStoreHeaderUnpatched } from '../node/node-methods.js';
 import { dateLine } from '../reactor/date.js';
 
 type StoreHeader = (this: Outgoing, firstLine: string, headers: unknown) => void;
@@ -71,7 +66,7 @@ function storeHeader(this: Outgoing, firstLine: string, headers: unknown): void 
   const set = self[kOutHeaders] as Record<string, [string, unknown]> | null;
   if (
     self[kConnection] === undefined ||
-    !usual(self) ||
+    !canUseFastPath(self) ||
     (headers !== undefined &&
       headers !== null &&
       (typeof headers !== 'object' || Array.isArray(headers)))
@@ -122,7 +117,9 @@ function storeHeader(this: Outgoing, firstLine: string, headers: unknown): void 
 }
 
 /** Nothing that was set on the response steers its connection or its framing. */
-function usual(response: Outgoing & http.ServerResponse & Record<symbol, unknown>): boolean {
+function canUseFastPath(
+  response: Outgoing & http.ServerResponse & Record<symbol, unknown>,
+): boolean {
   const removed = response as unknown as {
     _removedConnection: boolean;
     _removedContLen: boolean;
@@ -144,6 +141,6 @@ function usual(response: Outgoing & http.ServerResponse & Record<symbol, unknown
 }
 
 export function installStoreHeader(): void {
-  if (!storesHeader) return;
+  if (!isStoreHeaderUnpatched) return;
   prototype._storeHeader = storeHeader;
 }

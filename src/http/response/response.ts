@@ -1,6 +1,5 @@
 import type http from 'node:http';
-import type { Connection } from '../connection/connection.js';
-import { nodeHttp } from '../install/node-http.js';
+import { nodeHttp } from '../node/node-http.js';
 import {
   kChunkedLength,
   kConnection,
@@ -8,10 +7,14 @@ import {
   kNeedDrain,
   kRejectBody,
   type Outgoing,
-} from '../install/node-internals.js';
-import { ends, isObserved, sendsAsNode, writes } from '../install/node-methods.js';
+} from '../node/node-internals.js';
+import {
+  isEndUnpatched,
+  isObserved,
+  isWriteUnpatched,
+  usesNodeSend,
+} from '../node/node-methods.js';
 import { onFinish } from '../request/exchange.js';
-import { appendKept, joinsChunks, keepChunk, keepsChunks } from './chunk-joining.js';
 import {
   appendBytes,
   appendLineEnd,
@@ -19,7 +22,9 @@ import {
   flushEnd,
   notifySentLater,
   reportSoon,
-} from './output-buffer.js';
+} from '../sending/output-buffer.js';
+import type { Connection } from '../state/connection.js';
+import { appendKept, joinsChunks, keepChunk, keepsChunks } from './chunk-joining.js';
 
 type End = (this: Outgoing, ...args: unknown[]) => Outgoing;
 type Write = (this: Outgoing, ...args: unknown[]) => boolean;
@@ -48,7 +53,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
     (callback !== undefined && callback !== null) ||
     (encoding !== undefined && encoding !== null && encoding !== 'utf8') ||
     !(text || chunk === undefined || chunk === null || isFilled(chunk)) ||
-    !plain(this, connection) ||
+    !canUseFastPath(this, connection) ||
     (chunk && !this._hasBody && this[kRejectBody])
   ) {
     this._onPendingData = connection.onPendingData;
@@ -82,7 +87,7 @@ function end(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, callb
   if (this[kCorked]) this[kCorked] = 0;
   connection.corked = 0;
   connection.flushesAtTurnEnd = false;
-  connection.finishing = this;
+  connection.responseAwaitingSend = this;
   try {
     this._finish();
   } finally {
@@ -108,7 +113,7 @@ function write(this: Outgoing & Marked, chunk?: unknown, encoding?: unknown, cal
     (encoding !== undefined && encoding !== null && encoding !== 'utf8') ||
     !(text || isFilled(chunk)) ||
     chunk.length === 0 ||
-    !plain(this, connection)
+    !canUseFastPath(this, connection)
   ) {
     if (connection !== undefined) this._onPendingData = connection.onPendingData;
     // biome-ignore lint/complexity/noArguments: see above
@@ -177,7 +182,7 @@ function sendKept(kept: Outgoing): void {
     response[kCorked] !== 1 ||
     response[kNeedDrain] ||
     !keepsChunks(response) ||
-    !plain(response, connection)
+    !canUseFastPath(response, connection)
   ) {
     (response as unknown as http.ServerResponse).uncork();
     return;
@@ -194,15 +199,15 @@ function isFilled(chunk: unknown): chunk is Uint8Array {
 }
 
 /** Nothing waits, nothing is over, nothing is counted. */
-function plain(response: Outgoing & Marked, connection: Connection): boolean {
+function canUseFastPath(response: Outgoing & Marked, connection: Connection): boolean {
   return (
     !response.finished &&
     !response.destroyed &&
     response.outputData.length === 0 &&
     connection.canBypassStream &&
-    connection.finishing === null &&
+    connection.responseAwaitingSend === null &&
     connection.socket.write === connection.nativeServer.nativeWrite &&
-    sendsAsNode(response) &&
+    usesNodeSend(response) &&
     !(response as unknown as http.ServerResponse).strictContentLength &&
     (!response[kCorked] || keepsOn(response))
   );
@@ -248,7 +253,7 @@ function sendChunked(
  */
 function finish(this: Outgoing & Marked): void {
   const connection = this[kConnection];
-  if (connection !== undefined && connection.finishing !== this) {
+  if (connection !== undefined && connection.responseAwaitingSend !== this) {
     const emitter = this as unknown as http.ServerResponse;
     if (!emitter.listeners('finish').includes(onFinish))
       emitter.prependListener('finish', onFinish);
@@ -258,7 +263,7 @@ function finish(this: Outgoing & Marked): void {
 
 /** Puts the short paths into the prototypes, for responses of native connections alone. */
 export function installResponse(): void {
-  if (ends) prototype.end = end as End;
-  if (writes) prototype.write = write as Write;
+  if (isEndUnpatched) prototype.end = end as End;
+  if (isWriteUnpatched) prototype.write = write as Write;
   (nodeHttp.ServerResponse.prototype as unknown as Outgoing)._finish = finish;
 }

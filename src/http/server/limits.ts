@@ -3,7 +3,7 @@ import { fromEnvironment } from '../../environment.js';
 import { usageError } from '../../errors.js';
 import { hasDurationUnit, parseDuration } from '../../units.js';
 import { describeValue } from '../../validation/shape.js';
-import { addProperty, warnOfValue } from '../install/added-properties.js';
+import { addProperty, warnOfValue } from '../node/added-properties.js';
 
 /** Limits in addition to Node's own: properties of a server that can be read and set at any time, and options. */
 export interface StackLimits {

@@ -1,5 +1,5 @@
 import timers from 'node:timers';
-import type { Outgoing } from '../install/node-internals.js';
+import type { Outgoing } from '../node/node-internals.js';
 import { now } from '../reactor/clock.js';
 
 /** Node's functions, kept in case the application replaces the global ones. */

@@ -1,7 +1,7 @@
 import { appendFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { lasting } from '../install/persistent-listeners.js';
-import { beforeKill } from '../install/process-end.js';
+import { lasting } from '../node/persistent-listeners.js';
+import { beforeKill } from '../node/process-end.js';
 import type { NativeServer } from './native-server.js';
 
 /** At the end of the process, appends a line with the counters of its servers to the file that this variable names. */
@@ -24,23 +24,23 @@ const live = new Set<NativeServer>();
 /** Counters of servers that have ended before the process. */
 const earlier = zero();
 /** The part of a server's counters that is in `earlier`. */
-const taken = new WeakMap<NativeServer, Totals>();
+const countedEarlier = new WeakMap<NativeServer, Totals>();
 
 /** Adds a server that listens. */
-export function keepForStats(server: NativeServer): void {
+export function addToStats(server: NativeServer): void {
   if (!file) return;
   live.add(server);
   writeStatsAtExit();
 }
 
 /** Removes a server that neither listens nor has connections; it may listen again. */
-export function settleStats(server: NativeServer): void {
+export function removeFromStats(server: NativeServer): void {
   if (!live.delete(server)) return;
-  const counted = server.count();
+  const counted = server.counters.count();
   add(earlier, counted, 1);
-  const before = taken.get(server);
+  const before = countedEarlier.get(server);
   if (before) add(earlier, before, -1);
-  taken.set(server, counted);
+  countedEarlier.set(server, counted);
 }
 
 let isToBeWritten = false;
@@ -127,7 +127,7 @@ function add(to: Totals, what: Totals, times: 1 | -1): void {
 }
 
 function appendStats(path: string): void {
-  for (const server of live) settleStats(server);
+  for (const server of live) removeFromStats(server);
   try {
     appendFileSync(path, `${JSON.stringify(earlier)}\n`);
   } catch (error) {

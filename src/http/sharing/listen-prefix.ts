@@ -4,10 +4,10 @@ import type http from 'node:http';
 import { join as joinPath } from 'node:path';
 import timers from 'node:timers';
 import { meetingDirectory } from '../cache/control-protocol.js';
-import { offBecause } from '../install/disabled.js';
+import type { HttpServer } from '../node/node-internals.js';
+import { offBecause } from '../reactor/disabled.js';
 import { startReactor } from '../reactor/dispatch.js';
 import { native } from '../reactor/native.js';
-import type { HttpServer } from '../server/native-server.js';
 
 /*
  * `server.listen('http://*:8080/foo/')`: one port for several processes. Node listens as usual, with a new socket or with the
@@ -40,15 +40,15 @@ export function claimMembership(server: http.Server): number | undefined {
   return membership;
 }
 
-/** Makes a server listen to a URL prefix. `impediment`: why it cannot be served natively, or `null`. */
+/** Makes a server listen to a URL prefix. `unsupportedFeature`: why it cannot be served natively, or `null`. */
 export function listenToPrefix(
   server: HttpServer,
   [url, ...args]: [string, ...unknown[]],
   secure: boolean,
-  impediment: string | null,
+  unsupportedFeature: string | null,
 ): void {
   if (offBecause) throw createPrefixError(url, `it needs the native stack: ${offBecause}`);
-  if (impediment) throw createPrefixError(url, impediment);
+  if (unsupportedFeature) throw createPrefixError(url, unsupportedFeature);
   const prefix = native.stackPrefix(url);
   if (prefix.error !== undefined) throw createPrefixError(url, prefix.error);
   if (prefix.secure !== secure) {
@@ -107,7 +107,7 @@ function listenWith(
   server._listen2(address, port, address?.includes(':') ? 6 : 4, backlog, undefined, 0);
 }
 
-/** That others share the port by another address, or have it for themselves, the system does not tell. */
+/** Explains EADDRINUSE: the system does not report whether other processes share the port by another address. */
 function explainAddressInUse(server: NodeJS.EventEmitter, url: string): void {
   const say = (error: NodeJS.ErrnoException) => {
     forget();

@@ -33,7 +33,7 @@ export function authorizationError(
     path.push(issuer);
     last = issuer;
   }
-  // The last that OpenSSL finds is the one it tells.
+  // OpenSSL reports the last error that it finds.
   error = validity(path) ?? error;
   if (error) return error;
   if (certificate.keyUsage?.length && !certificate.keyUsage.includes(CLIENT))

@@ -2,7 +2,7 @@ import type crypto from 'node:crypto';
 import type https from 'node:https';
 import net from 'node:net';
 import type tls from 'node:tls';
-import { nodeHttp } from '../install/node-http.js';
+import { nodeHttp } from '../node/node-http.js';
 
 /*
  * Node's own modules of TLS. Not imported: they take longer to load than all of the stack, and an application that serves plain

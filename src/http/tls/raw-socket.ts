@@ -2,8 +2,9 @@ import net from 'node:net';
 import { createConnectionHandle } from '../connection/connection-handle.js';
 import type { Handle } from '../connection/handle.js';
 import { isWithinTimeout } from '../connection/progress.js';
-import type { Callback } from '../connection/send-state.js';
-import { type HttpSocket, kConnection } from '../install/node-internals.js';
+import { kConnection } from '../node/node-internals.js';
+import type { HttpSocket } from '../state/connection.js';
+import type { Callback } from '../state/send-state.js';
 import type { SecureConnection } from './secure-socket.js';
 
 /*

@@ -1,7 +1,7 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import type tls from 'node:tls';
-import { isOff } from '../install/disabled.js';
+import { isOff } from '../reactor/disabled.js';
 import { native } from '../reactor/native.js';
 import { suitesOf } from './cipher-suites.js';
 import {
@@ -32,12 +32,12 @@ export interface NativeContext {
 }
 
 /** Options without a counterpart in rustls. */
-const FOREIGN = [
+const OPENSSL_OPTIONS = [
   ...['pfx', 'sigalgs', 'crl', 'secureProtocol', 'clientCertEngine', 'privateKeyEngine'],
   ...['privateKeyIdentifier', 'allowPartialTrustChain', 'certificateCompression'],
 ];
 const KEPT = [
-  ...FOREIGN,
+  ...OPENSSL_OPTIONS,
   ...[
     'key',
     'cert',
@@ -93,8 +93,8 @@ export function nativeContext(context: object, side: ServerSide): NativeContext 
   const known = remembered.get(context);
   if (!known) return 'TLS context of unknown make';
   const { options } = known;
-  const foreign = foreignOption(options);
-  if (foreign) return `TLS option ${foreign}`;
+  const option = findOpensslOption(options);
+  if (option) return `TLS option ${option}`;
   if (side.requestCert && !options.ca && !areAuthoritiesKnown()) return 'TLS default authorities';
   try {
     return convert(known, side);
@@ -124,10 +124,10 @@ function areUnderstood(secureOptions: number): boolean {
   return (secureOptions & ~understood) === 0;
 }
 
-function foreignOption(options: ContextOptions): string | undefined {
+function findOpensslOption(options: ContextOptions): string | undefined {
   const tls = nodeTls();
-  const foreign = FOREIGN.find((name) => options[name]);
-  if (foreign) return foreign;
+  const option = OPENSSL_OPTIONS.find((name) => options[name]);
+  if (option) return option;
   if (suitesOf(options.ciphers ?? tls.DEFAULT_CIPHERS) === null) return 'ciphers';
   if ((options.ecdhCurve ?? tls.DEFAULT_ECDH_CURVE) !== 'auto') return 'ecdhCurve';
   if (!areUnderstood(options.secureOptions ?? 0)) return 'secureOptions';

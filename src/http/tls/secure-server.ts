@@ -1,13 +1,11 @@
 import net from 'node:net';
 import { announce, connections as connectionChannel } from '../connection/announce.js';
-import type { Connection } from '../connection/connection.js';
 import { openAsNodes } from '../connection/connection-handle.js';
 import { readNewConnection } from '../connection/new-connection.js';
 import { becomeStream } from '../connection/stream-socket.js';
 import {
   abortWithin,
   attachParser,
-  type Bytes,
   countingFrom,
   countRequests,
   deliver,
@@ -15,13 +13,15 @@ import {
   startReading,
 } from '../fallback/node-handoff.js';
 import { inPackets } from '../fallback/node-parser.js';
-import { internalKey } from '../install/node-internals.js';
-import { emit } from '../install/node-methods.js';
+import { type HttpServer, internalKey } from '../node/node-internals.js';
+import { emit } from '../node/node-methods.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
 import { resetTimeout } from '../request/exchange.js';
-import { flushAll } from '../response/output-buffer.js';
-import { type HttpServer, NativeServer } from '../server/native-server.js';
+import { flushAll } from '../sending/output-buffer.js';
+import { NativeServer } from '../server/native-server.js';
+import type { Connection } from '../state/connection.js';
+import type { Bytes } from '../state/native-server.js';
 import { authorizationError } from './client-certificate.js';
 import { findHttpsPrototype, nodeTls } from './node-tls.js';
 import { createRawSocket, releaseRawSocket } from './raw-socket.js';
@@ -56,7 +56,7 @@ interface Tls {
 export type SecureHttpServer = HttpServer & Tls;
 
 /** Events that only OpenSSL can feed. */
-const FOREIGN_EVENTS = ['keylog', 'newSession', 'resumeSession', 'OCSPRequest'];
+const OPENSSL_EVENTS = ['keylog', 'newSession', 'resumeSession', 'OCSPRequest'];
 
 /** Verdicts on a client's certificate, as `crates/stack/src/batch.rs` numbers them. */
 const NOT_ASKED = 0;
@@ -111,7 +111,10 @@ export class SecureServer extends NativeServer {
     if (this.id < 0) return;
     const { server } = this;
     const needsJavaScript =
-      this.#foreign() || this.#isWatched() || this.requiresAdmission || server.requestCert;
+      this.#findOpensslFeature() ||
+      this.#isWatched() ||
+      this.requiresAdmission ||
+      server.requestCert;
     const chooses = server[this.#keys.sniCallback] || server._contexts.length > 0;
     const context = needsJavaScript || chooses ? null : this.#native(server._sharedCreds.context);
     this.#offered = typeof context === 'string' ? null : context;
@@ -141,9 +144,9 @@ export class SecureServer extends NativeServer {
 
   override connected(connection: Connection): void {
     const secure = connection as SecureConnection;
-    const reason = this.#reasonForNode();
+    const reason = this.#findReasonForNode();
     if (reason !== undefined) {
-      this.#handOverTls(secure, reason, false);
+      this.#fallBackToNodeTls(secure, reason, false);
       return;
     }
     // One listener is ours.
@@ -156,25 +159,29 @@ export class SecureServer extends NativeServer {
   }
 
   /** Why Node's own code serves a connection from its first byte on. */
-  #reasonForNode(): string | undefined {
-    if (!this.stands('connection')) return 'connection wanted';
+  #findReasonForNode(): string | undefined {
+    if (!this.replacedListeners.isInstalled('connection')) return 'connection wanted';
     return this.server.pauseOnConnect ? 'TLS option pauseOnConnect' : undefined;
-  }
-
-  /** As with Node, a connection is one of HTTP when its handshake is done. */
-  override closeAll(): void {
-    for (const { socket } of this.connections) {
-      if (!(socket as SecureSocket).secureConnecting) socket.destroy();
-    }
   }
 
   // The handshake.
 
+  override onTlsEvent(connection: Connection, kind: number, details: Int32Array): void {
+    const secure = connection as SecureConnection;
+    const [a = 0, b = 0, c = 0, d = 0, e = 0] = details;
+    if (kind === HELLO) this.onHello(secure, input.latin1Slice(a, a + b), c === 1);
+    else if (kind === SECURE) this.onSecure(secure, input.latin1Slice(a, a + b), c, d, e);
+    else if (kind === FORWARDED) {
+      const protocol = input.latin1Slice(a + b, a + b + e);
+      this.onForwarded(secure, input.latin1Slice(a, a + b), c, d, protocol);
+    } else if (kind === FAILED) this.onTlsFailed(secure, a, b, input.latin1Slice(c, c + d));
+  }
+
   /** Handles the first message of a client's handshake. */
-  onHello(connection: SecureConnection, name: string, unsure: boolean): void {
-    const reason = unsure ? 'TLS unusual' : this.#foreign();
+  onHello(connection: SecureConnection, name: string, needsNode: boolean): void {
+    const reason = needsNode ? 'TLS unusual' : this.#findOpensslFeature();
     if (reason) {
-      this.#handOverTls(connection, reason);
+      this.#fallBackToNodeTls(connection, reason);
       return;
     }
     const callback = this.server[this.#keys.sniCallback] as SniCallback | undefined;
@@ -182,9 +189,9 @@ export class SecureServer extends NativeServer {
     else this.#choose(connection, name ? this.#contextFor(name) : undefined);
   }
 
-  #foreign(): string | undefined {
+  #findOpensslFeature(): string | undefined {
     const { server } = this;
-    const event = FOREIGN_EVENTS.find((name) => server.listenerCount(name) > 0);
+    const event = OPENSSL_EVENTS.find((name) => server.listenerCount(name) > 0);
     if (event) return `TLS event ${event}`;
     if (server.ALPNCallback) return 'TLS option ALPNCallback';
     if (server[this.#keys.pskCallback]) return 'TLS option pskCallback';
@@ -223,9 +230,9 @@ export class SecureServer extends NativeServer {
     if (connection.id < 0) return;
     const context = this.#native(chosen ?? this.server._sharedCreds.context);
     if (typeof context === 'string') {
-      this.#handOverTls(connection, context);
+      this.#fallBackToNodeTls(connection, context);
     } else if (!native.stackChoose(connection.id, context.context, this.#isWatched())) {
-      this.#handOverTls(connection, 'TLS parameters');
+      this.#fallBackToNodeTls(connection, 'TLS parameters');
     } else {
       connection.secureContext = context;
     }
@@ -310,7 +317,7 @@ export class SecureServer extends NativeServer {
       }
     }
     connection.socket.secureConnecting = false;
-    connection.hearAsServer();
+    connection.addServerListeners();
     if (this.server.timeout) connection.socket.setTimeout(this.server.timeout);
     const { id } = connection;
     try {
@@ -351,11 +358,11 @@ export class SecureServer extends NativeServer {
   // What Node's own code takes over.
 
   /** Before anything was answered: the descriptor goes, with what the client has sent. */
-  #handOverTls(connection: SecureConnection, reason: string, known = true): void {
+  #fallBackToNodeTls(connection: SecureConnection, reason: string, known = true): void {
     if (connection.id < 0) return;
     const { server } = this;
     const { fd, bytes } = native.stackRelease(connection.id);
-    this.forget(connection);
+    this.unregister(connection);
     this.countFallback(reason);
     const { allowHalfOpen, pauseOnConnect } = server;
     const options = { ...BOTH_SIDES, allowHalfOpen, pauseOnCreate: pauseOnConnect };
@@ -423,21 +430,6 @@ function parseProtocols(encoded: Buffer | undefined): Buffer[] {
 
 export function isSecure(server: HttpServer): server is SecureHttpServer {
   return findHttpsPrototype(Object.getPrototypeOf(server)) !== undefined;
-}
-
-/** Dispatches the TLS events of the reactor. */
-export function takeSecure(connection: Connection, kind: number, event: Int32Array): void {
-  if (!(connection instanceof SecureConnection)) return;
-  const [a = 0, b = 0, c = 0, d = 0, e = 0] = event;
-  if (kind === HELLO)
-    connection.nativeServer.onHello(connection, input.latin1Slice(a, a + b), c === 1);
-  else if (kind === SECURE)
-    connection.nativeServer.onSecure(connection, input.latin1Slice(a, a + b), c, d, e);
-  else if (kind === FORWARDED) {
-    const protocol = input.latin1Slice(a + b, a + b + e);
-    connection.nativeServer.onForwarded(connection, input.latin1Slice(a, a + b), c, d, protocol);
-  } else if (kind === FAILED)
-    connection.nativeServer.onTlsFailed(connection, a, b, input.latin1Slice(c, c + d));
 }
 
 const HELLO = 12;

@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
-import { Connection } from '../connection/connection.js';
+import { NativeConnection } from '../connection/native-connection.js';
 import { clearProgressTimer } from '../connection/progress.js';
 import { createSockets, type SocketKind } from '../connection/socket-kinds.js';
-import { type HttpSocket, kConnection, type SocketEvents } from '../install/node-internals.js';
+import { kConnection, type SocketEvents } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
+import type { HttpSocket } from '../state/connection.js';
+import type { NativeServer } from '../state/native-server.js';
 import { nodeTls } from './node-tls.js';
 import type { NativeContext } from './secure-context.js';
-import type { SecureServer } from './secure-server.js';
 import { legacy, type Security } from './tls-state.js';
 
 /** The socket of a TLS connection: a `tls.TLSSocket` for applications. */
@@ -20,9 +21,14 @@ export interface SecureSocket extends HttpSocket {
   [kConnection]: SecureConnection;
 }
 
+/** What a TLS connection asks of its server. */
+interface HandshakeServer extends NativeServer {
+  onTlsError(connection: SecureConnection, error: Error): void;
+}
+
 /** A TLS connection whose records are the reactor's. */
-export class SecureConnection extends Connection {
-  declare readonly nativeServer: SecureServer;
+export class SecureConnection extends NativeConnection {
+  declare readonly nativeServer: HandshakeServer;
   declare socket: SecureSocket;
   /** The state of a finished handshake. */
   security: Security | null = null;
@@ -42,7 +48,11 @@ export class SecureConnection extends Connection {
     return Object.assign(Object.create(null), { error: this.#onHandshakeError });
   }
 
-  /** Handles an error of the socket below TLS, within the handshake or behind it. */
+  override get isHandshaking(): boolean {
+    return this.socket.secureConnecting;
+  }
+
+  /** Handles an error of the socket below TLS, within the handshake or after it. */
   onRawError(error: Error): void {
     if (this.socket.secureConnecting) this.nativeServer.onTlsError(this, error);
     else this.socket.destroy(error);
@@ -54,8 +64,8 @@ export class SecureConnection extends Connection {
     this.raw.destroy();
   }
 
-  /** From now on it is the server's: what listens already has come first. */
-  hearAsServer(): void {
+  /** Adds the listeners of Node's HTTP code after the handshake; earlier listeners stay before them. */
+  addServerListeners(): void {
     const { events: before, socket } = this;
     if (before === null) return;
     this.events = super.createListeners();

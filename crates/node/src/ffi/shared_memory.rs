@@ -25,7 +25,7 @@ const INPUT: usize = 1024 * 1024;
 const OUTPUT: usize = 256 * 1024;
 /// Entries of the outbox.
 const ENTRIES: usize = 64;
-/// Numbers of an entry of the outbox (`src/http/response/write-batch.ts`): connection, where its bytes begin in the output memory, how
+/// Numbers of an entry of the outbox (`src/http/sending/write-batch.ts`): connection, where its bytes begin in the output memory, how
 /// many they are, how many responses end with them, 1 if our side of the connection ends behind them.
 pub(crate) const ENTRY_LENGTH: usize = 5;
 

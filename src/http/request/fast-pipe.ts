@@ -1,8 +1,8 @@
-import type { Connection } from '../connection/connection.js';
-import { nodeHttp } from '../install/node-http.js';
-import { type Incoming, kConnection, type Outgoing } from '../install/node-internals.js';
-import { isObserved, pipes, pipesAsNode } from '../install/node-methods.js';
-import { replaceMethod } from '../install/replace-method.js';
+import { nodeHttp } from '../node/node-http.js';
+import { type Incoming, kConnection, type Outgoing } from '../node/node-internals.js';
+import { isObserved, isPipeUnpatched, usesNodePipe } from '../node/node-methods.js';
+import { replaceMethod } from '../node/replace-method.js';
+import type { Connection } from '../state/connection.js';
 
 type Pipe = (this: unknown, destination: unknown, options?: unknown) => unknown;
 
@@ -55,7 +55,7 @@ function pipe(this: Incoming & Piping, destination: unknown, options?: unknown):
     response._eventsCount > 0 ||
     // Node's own pipe calls it at the end.
     this.unpipe !== (unpipe as unknown) ||
-    !pipesAsNode(this, response) ||
+    !usesNodePipe(this, response) ||
     (this._eventsCount > 0 && this.listenerCount('pause') > 0) ||
     response.finished ||
     response.destroyed ||
@@ -89,12 +89,12 @@ function forward(this: Incoming & Piping, chunk: unknown): void {
     return;
   }
   const response = this[kPiped] as (Outgoing & { [kConnection]?: Connection }) | undefined;
-  // Nobody computes between a body and its end, with which it leaves.
+  // No other code runs between a part of the body and its end: they are sent together.
   const connection = response?.[kConnection];
   if (connection !== undefined) connection.flushesAtTurnEnd = true;
   const more = response?.write(chunk as Buffer);
   if (more && !this[kBegun]) this[kBegun] = true;
-  // Which waits by itself where the response is full.
+  // Node's own pipe waits while the response is full.
   else toNode(this);
 }
 
@@ -104,7 +104,7 @@ function endResponse(this: Incoming & Piping): void {
   else this[kPiped]?.end();
 }
 
-/** From here on by Node's own pipe, as if it had been Node's from the beginning: it gets no part of the body that has gone already. */
+/** Replaces the short path by Node's own pipe, as if it had been there from the start; parts that were piped are not repeated. */
 function toNode(request: Incoming & Piping): void {
   const response = request[kPiped];
   if (response === undefined) return;
@@ -141,12 +141,12 @@ function toFront(response: Outgoing, name: string): void {
   response.prependListener(name, last);
 }
 
-/** The response is over: as Node does, nothing goes to it any more, and 'unpipe' reports it. */
+/** Stops the pipe into a response that has ended, as Node does; 'unpipe' reports it. */
 export function unpipeFinished(request: Incoming & Piping, response: Outgoing): void {
   if (request[kPiped] !== response) return;
   const state = request._readableState;
   if (state.endEmitted && !isObserved(response) && request._eventsCount === OWN_EVENTS) {
-    // Nobody listens, and nothing more will come.
+    // There are no listeners, and no further data.
     request[kPiped] = undefined;
     state.pipes.length = 0;
   } else {
@@ -159,14 +159,14 @@ export function unpipeFinished(request: Incoming & Piping, response: Outgoing): 
  * called as with Node.
  */
 export function installPipe(): void {
-  if (!pipes) return;
+  if (!isPipeUnpatched) return;
   const { prototype } = nodeHttp.IncomingMessage;
-  replaceMethod<Pipe>(prototype, 'pipe', (nodes) => {
-    nodePipe = nodes;
+  replaceMethod<Pipe>(prototype, 'pipe', (original) => {
+    nodePipe = original;
     return pipe as Pipe;
   });
-  replaceMethod<Pipe>(prototype, 'unpipe', (nodes) => {
-    nodeUnpipe = nodes;
+  replaceMethod<Pipe>(prototype, 'unpipe', (original) => {
+    nodeUnpipe = original;
     return unpipe as Pipe;
   });
 }

@@ -57,12 +57,12 @@ const readableRemove = own(readable, 'removeListener', 'updateReadableListening'
 const readableOn = own(readable, 'on', 'readableListening');
 
 /** Whether `assignSocket` is Node's own, as it was found. */
-export const assigns = assignSocket !== replaced;
+export const isAssignSocketUnpatched = assignSocket !== replaced;
 /** Whether `end` and `write` are Node's own, as they were found. */
-export const ends = own(outgoing, 'end', 'write_(') !== replaced;
-export const writes = own(outgoing, 'write', 'write_(') !== replaced;
-export const storesHeader = own(outgoing, '_storeHeader', 'processHeader(') !== replaced;
-export const pipes =
+export const isEndUnpatched = own(outgoing, 'end', 'write_(') !== replaced;
+export const isWriteUnpatched = own(outgoing, 'write', 'write_(') !== replaced;
+export const isStoreHeaderUnpatched = own(outgoing, '_storeHeader', 'processHeader(') !== replaced;
+export const isPipeUnpatched =
   own(incoming, 'pipe', 'ondrain') !== replaced &&
   own(incoming, 'unpipe', 'unpipeInfo') !== replaced;
 
@@ -85,7 +85,7 @@ const ofSockets = (
 ).map(([name, word]) => [name, own(net.Socket.prototype, name, word)] as const);
 
 /** Whether sockets have Node's own methods; where they have not, the stack's sockets would not call what is there. */
-export function socketsAreNodes(): boolean {
+export function areSocketsUnpatched(): boolean {
   const prototype = net.Socket.prototype as unknown as Record<string, unknown>;
   return (
     prototype.emit === EventEmitter.prototype.emit &&
@@ -101,7 +101,7 @@ export function isObserved(emitter: Emitter): boolean {
 }
 
 /** Whether the bytes of a response go out by Node's own methods. */
-export function sendsAsNode(response: Outgoing): boolean {
+export function usesNodeSend(response: Outgoing): boolean {
   const methods = response as unknown as Record<string, unknown>;
   return (
     methods._send === send &&
@@ -113,7 +113,7 @@ export function sendsAsNode(response: Outgoing): boolean {
 }
 
 /** Whether a response gets its socket, and gives it back, by Node's own methods with nobody to see it. */
-export function attachesAsNode(response: Outgoing): boolean {
+export function usesNodeAssignSocket(response: Outgoing): boolean {
   const methods = response as unknown as Record<string, unknown>;
   return (
     methods.emit === emit &&
@@ -126,13 +126,13 @@ export function attachesAsNode(response: Outgoing): boolean {
 }
 
 /** Whether a request's fields come by Node's own method. */
-export function takesFieldsAsNode(request: Incoming): boolean {
+export function usesNodeAddHeaderLines(request: Incoming): boolean {
   const methods = request as unknown as Record<string, unknown>;
   return methods._addHeaderLines === addHeaderLines && methods._addHeaderLine === addHeaderLine;
 }
 
 /** Whether a request that nobody reads ends by Node's own methods with nobody to see it. */
-export function endsAsNode(request: Incoming): boolean {
+export function usesNodeRequestEnd(request: Incoming): boolean {
   const methods = request as unknown as Record<string, unknown>;
   return (
     request._eventsCount === 0 &&
@@ -150,7 +150,7 @@ export function endsAsNode(request: Incoming): boolean {
 }
 
 /** Whether a request's `pipe` would put its listeners on both by Node's own methods. */
-export function pipesAsNode(request: Incoming, response: Outgoing): boolean {
+export function usesNodePipe(request: Incoming, response: Outgoing): boolean {
   const source = request as unknown as Record<string, unknown>;
   const target = response as unknown as Record<string, unknown>;
   return (

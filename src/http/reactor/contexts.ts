@@ -1,6 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { Connection } from '../connection/connection.js';
-import type { HttpSocket } from '../install/node-internals.js';
+import type { Connection, HttpSocket } from '../state/connection.js';
 import { reportException } from './internal-errors.js';
 
 /**
@@ -35,7 +34,7 @@ type GuardedArguments = [connection: Connection | null, ...rest: unknown[]];
 
 const kEnded = Symbol('millrace.ended');
 
-/** Tells `async_hooks` that a context has ended, once. If nobody does, it is told when the context is collected. */
+/** Reports once to `async_hooks` that a context has ended; otherwise that is reported when the context is collected. */
 export function endContext(context: AsyncResource | null): void {
   const marked = context as (AsyncResource & { [kEnded]?: true }) | null;
   if (marked === null || marked[kEnded]) return;

@@ -1,5 +1,5 @@
-import type { Outgoing } from '../install/node-internals.js';
-import { WriteContext } from '../request/contexts.js';
+import type { AsyncResource } from 'node:async_hooks';
+import type { Outgoing } from '../node/node-internals.js';
 
 export type Callback = (error?: Error | null) => void;
 
@@ -11,13 +11,13 @@ export type Callback = (error?: Error | null) => void;
  *     one connection      many, in order       what the system
  *     at a time           of writing           has not accepted
  *
- * A response ends with bytes that are appended (`finishing`); its 'finish' comes when they are sent.
+ * A response ends with bytes that are appended (`responseAwaitingSend`); its 'finish' comes when they are sent.
  */
 export abstract class SendState {
   /** Responses that end with the bytes appended so far. */
-  done = 0;
+  endedResponses = 0;
   /** A response whose last byte is among the appended ones. */
-  finishing: Outgoing | null = null;
+  responseAwaitingSend: Outgoing | null = null;
   /** Callbacks for when the appended bytes have been sent. */
   callbacks: Callback[] | null = null;
   /** How many of these wait for what Node would have given to the system by now; the system has not taken all of it. */
@@ -25,7 +25,7 @@ export abstract class SendState {
   /** Whether bytes that are written now belong to that, too. */
   collectsPartialWrite = false;
   /** Context in which callbacks, 'drain' and 'finish' come that do not come in a tick of the write: of the first such write. */
-  writeContext: WriteContext | null = null;
+  writeContext: AsyncResource | null = null;
   /** Bytes in the batch of writes. */
   batchedBytes = 0;
   /** Bytes that the reactor could not send yet. */
@@ -50,9 +50,4 @@ export abstract class SendState {
   sendError = 0;
   /** Whether the system had not accepted all bytes when the connection was destroyed. */
   isCutOff = false;
-
-  /** Keeps the current context for callbacks and events that report later that bytes have been sent. */
-  keepContext(): void {
-    this.writeContext ??= new WriteContext();
-  }
 }

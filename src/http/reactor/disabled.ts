@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { fromEnvironment } from '../../environment.js';
 import { MillraceError, usageError } from '../../errors.js';
 import { loadNative } from '../../native.js';
-import { nodeCluster } from './node-cluster.js';
+import { nodeCluster } from '../node/node-cluster.js';
 
 /** The process that has said so: in the environment, as threads and a cluster's workers inherit it. */
 const SAID_BY = 'MILLRACE_OFF_SAID_BY';

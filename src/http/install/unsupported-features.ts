@@ -1,12 +1,12 @@
-import type { HttpServer } from '../server/native-server.js';
+import type { HttpServer } from '../node/node-internals.js';
+import { areSocketsUnpatched } from '../node/node-methods.js';
 import { isSecure } from '../tls/secure-server.js';
-import { socketsAreNodes } from './node-methods.js';
 
 /** Returns why only Node's own code can serve a server; `null`: the stack can. */
-export function findImpediment(server: HttpServer): string | null {
+export function findUnsupportedFeature(server: HttpServer): string | null {
   const option = findNodeOption(server);
   if (option !== null) return `the option ${option} is served by Node's own stack`;
-  if (socketsAreNodes()) return null;
+  if (areSocketsUnpatched()) return null;
   return "methods of net.Socket were replaced, which only Node's own stack calls";
 }
 

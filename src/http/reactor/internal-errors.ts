@@ -1,5 +1,5 @@
-import type { Connection } from '../connection/connection.js';
-import { native } from '../reactor/native.js';
+import type { Connection } from '../state/connection.js';
+import { native } from './native.js';
 
 /** The folder of the stack's code, as stack traces show it. */
 const OWN_FOLDER = /(?:at |\()([^()]*[\\/]http[\\/])[^()]*\)?$/.exec(

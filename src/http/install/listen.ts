@@ -1,12 +1,14 @@
 import { createHandle, type ListeningHandle, learnFrom } from '../connection/handle.js';
+import { nodeCluster } from '../node/node-cluster.js';
+import type { HttpServer } from '../node/node-internals.js';
 import { startReactor } from '../reactor/dispatch.js';
 import { native } from '../reactor/native.js';
-import type { HttpServer, NativeServer } from '../server/native-server.js';
+import { disposeNativeServer } from '../server/closing.js';
+import type { NativeServer } from '../server/native-server.js';
 import { claimMembership } from '../sharing/listen-prefix.js';
-import { findImpediment } from './impediments.js';
 import { getListeningServer, listenByTwin, NativeListener } from './native-listener.js';
-import { disposeNativeServer, startNativeServer } from './native-servers.js';
-import { nodeCluster } from './node-cluster.js';
+import { startNativeServer } from './native-servers.js';
+import { findUnsupportedFeature } from './unsupported-features.js';
 
 /*
  * Who accepts the connections of a server that listens:
@@ -44,12 +46,12 @@ let listening: Listening | null = null;
 export function listen(
   server: HttpServer,
   args: unknown[],
-  nodes: (...args: never[]) => unknown,
+  original: (...args: never[]) => unknown,
 ): void {
-  const listenAsNode = nodes as unknown as Listen;
+  const listenAsNode = original as unknown as Listen;
   const membership = claimMembership(server);
   const before = listening;
-  listening = findImpediment(server) === null ? { server, membership } : null;
+  listening = findUnsupportedFeature(server) === null ? { server, membership } : null;
   try {
     const isGiven = Boolean(server._handle);
     const adapted = listening && !isGiven ? bind(server, args as ListenArguments) : args;
@@ -91,14 +93,14 @@ function mayAccept(handle: ListeningHandle, isGiven: boolean): boolean {
 
 /** Lets the reactor accept in the place of a handle when Node makes it listen. */
 function prepare(handle: ListeningHandle): void {
-  const nodes = handle.listen;
+  const original = handle.listen;
   handle.listen = function (this: ListeningHandle, backlog) {
     const error = listening === null ? null : listenNatively(listening, handle, backlog);
     if (error !== null) return error;
     // From here on the loop accepts.
     NativeListener.of(handle).close();
-    handle.listen = nodes;
-    return nodes.call(handle, backlog);
+    handle.listen = original;
+    return original.call(handle, backlog);
   };
 }
 
@@ -151,14 +153,14 @@ function acceptFromNode(server: HttpServer): void {
   const nativeServer = startNativeServer(server);
   const { onconnection } = handle;
   handle.onconnection = function (error, client) {
-    if (error || !client || client.fd < 0 || !adopt(nativeServer, client)) {
+    if (error || !client || client.fd < 0 || !moveToReactor(nativeServer, client)) {
       onconnection.call(this, error, client);
     }
   };
 }
 
 /** Moves a connection that Node has accepted to the reactor; `false`: there is no descriptor for that. */
-function adopt(nativeServer: NativeServer, client: ListeningHandle): boolean {
+function moveToReactor(nativeServer: NativeServer, client: ListeningHandle): boolean {
   let id: number;
   try {
     id = native.stackAdopt(nativeServer.id, client.fd);

@@ -1,15 +1,10 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
-import type { Connection } from '../connection/connection.js';
-import { nodeHttp } from '../install/node-http.js';
-import {
-  type HttpSocket,
-  type Listener,
-  nodeConnection,
-  type SocketEvents,
-} from '../install/node-internals.js';
-import { assigns } from '../install/node-methods.js';
-import { emitClose } from '../request/exchange.js';
+import { nodeHttp } from '../node/node-http.js';
+import { type Listener, nodeConnection, type SocketEvents } from '../node/node-internals.js';
+import { isAssignSocketUnpatched } from '../node/node-methods.js';
+import { emitClose } from '../node/response-close.js';
+import type { Connection, HttpSocket } from '../state/connection.js';
 
 /*
  * The listeners that Node's own code adds to each connection of a server. Applications find them, add others before and
@@ -21,7 +16,7 @@ import { emitClose } from '../request/exchange.js';
 const replacements: Record<string, (connection: Connection, ...args: never[]) => void> = {
   data: function socketOnData(connection, bytes: Buffer) {
     if (connection.isFallback) forward(connection, 'data', bytes);
-    else connection.nativeServer.wantsBytes(connection, bytes);
+    else connection.nativeServer.fallBackForRawData(connection, bytes);
   },
   end: function socketOnEnd(connection) {
     if (connection.isFallback) forward(connection, 'end');
@@ -49,7 +44,7 @@ function toListenerList(value: SocketEvents[string]): Listener[] {
 }
 
 /** Makes an array of listeners as `EventEmitter` does: newer versions store in it whether it is being called. */
-function listed(listeners: readonly Listener[]): SocketEvents[string] {
+function createListenerArray(listeners: readonly Listener[]): SocketEvents[string] {
   const emitter = new EventEmitter().setMaxListeners(0);
   for (const listener of listeners) emitter.on('any', listener as never);
   return (emitter as unknown as { _events: SocketEvents })._events.any;
@@ -91,7 +86,7 @@ let onServerResponseClose: Listener = function onServerResponseClose(this: unkno
   if (response) emitClose(response);
 };
 // Not if the method was replaced: the replacement would see an object that is no response.
-if (assigns) {
+if (isAssignSocketUnpatched) {
   nodeHttp.ServerResponse.prototype.assignSocket.call(
     { emit() {}, _flush() {} } as never,
     {
@@ -116,7 +111,7 @@ export function createListeners(connection: Connection): SocketEvents {
     // Node's own HTTP listener comes last.
     const all = [...listeners.slice(0, -1), replacement];
     if (event === 'close' && connection.socket._httpMessage) all.push(onServerResponseClose);
-    events[event] = all.length > 1 ? listed(all) : replacement;
+    events[event] = all.length > 1 ? createListenerArray(all) : replacement;
   }
   connection.eventsCount = count;
   return events;
@@ -147,7 +142,7 @@ export function restoreListeners(connection: Connection, before: SocketEvents): 
     const all = toListenerList(before[event]).map((listener) =>
       listener === replaced[event] ? (own[event] as Listener) : listener,
     );
-    events[event] = all.length > 1 ? listed(all) : all[0];
+    events[event] = all.length > 1 ? createListenerArray(all) : all[0];
     if (all.length > 0) heard++;
   }
   socket._events = events;

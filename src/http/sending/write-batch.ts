@@ -1,6 +1,6 @@
-import type { Connection } from '../connection/connection.js';
 import { now } from '../reactor/clock.js';
 import { batchEntries, ENTRY_LENGTH, functions, MAX_ENTRIES } from '../reactor/native.js';
+import type { Connection } from '../state/connection.js';
 
 /** Maximum time for which a response waits for the handlers of requests that arrived together with its own. */
 const MAX_DELAY_MS = 0.1;
@@ -56,8 +56,8 @@ export function flushBatch(): void {
   // A connection's responses end with the last of its entries.
   for (let entry = length - 1; entry >= 0; entry--) {
     const connection = batch[entry] as Connection;
-    batchEntries[entry * ENTRY_LENGTH + 3] = connection.done;
-    connection.done = 0;
+    batchEntries[entry * ENTRY_LENGTH + 3] = connection.endedResponses;
+    connection.endedResponses = 0;
   }
   // If a later statement throws, nothing is sent twice.
   pending = [];

@@ -1,7 +1,6 @@
 import type http from 'node:http';
 import net, { type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Connection } from '../connection/connection.js';
 import { nodeHttp } from './node-http.js';
 
 /**
@@ -59,7 +58,7 @@ export interface IncomingInternals {
 
 export type Incoming = Omit<http.IncomingMessage, keyof IncomingInternals> & IncomingInternals;
 
-/** A listener of Node's own. */
+/** A listener. */
 export type Listener = (this: unknown, ...args: never[]) => void;
 export type SocketEvents = Record<string | symbol, Listener | Listener[] | undefined>;
 
@@ -80,12 +79,11 @@ export interface SocketInternals {
   emit(event: string | symbol, ...args: unknown[]): boolean;
   _unrefTimer(): void;
   _onTimeout(): void;
-  [kConnection]: Connection;
   [key: symbol]: unknown;
 }
 
 /** A socket of a server's connection. */
-export type HttpSocket = Omit<net.Socket, keyof SocketInternals> & SocketInternals;
+export type NodeSocket = Omit<net.Socket, keyof SocketInternals> & SocketInternals;
 
 export interface ServerInternals {
   _events: Record<string, unknown>;
@@ -114,6 +112,8 @@ export interface ServerInternals {
   shouldUpgradeCallback?(req: http.IncomingMessage): boolean;
   [key: symbol]: unknown;
 }
+
+export type HttpServer = http.Server & ServerInternals;
 
 /** Runs what waits for the end of a callback: ticks and microtasks. */
 export const drainTicks = ((): (() => void) => {
@@ -158,7 +158,7 @@ export const kRejectBody = outgoingKey('kRejectNonStandardBodyWrites');
 /** Chunks of a corked response; Node 22 and later. */
 export const kChunkedBuffer = internalKey(probe, 'kChunkedBuffer');
 export const kChunkedLength = internalKey(probe, 'kChunkedLength');
-/** All has left, and who wants to know; Node 26. */
+/** Whether all bytes are sent, and the callbacks that wait for that; Node 26. */
 export const kWritableFinished = internalKey(probe, 'kWritableFinished');
 export const kEndCallbacks = outgoingKey('kEndCallbacks');
 /** Fields set with `setHeader`, by lower-case name; null if there are none. */

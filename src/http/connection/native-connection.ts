@@ -1,144 +1,66 @@
-import { createListeners } from '../fallback/node-listeners.js';
 import {
-  type HttpSocket,
-  type Incoming,
   kLastWriteQueueSize,
   kWritableFinished,
-  type Listener,
-  type Outgoing,
   type SocketEvents,
-} from '../install/node-internals.js';
-import { emit } from '../install/node-methods.js';
-import { reference } from '../reactor/loop-reference.js';
-import { native } from '../reactor/native.js';
+} from '../node/node-internals.js';
+import { emit } from '../node/node-methods.js';
+import { destroyedError, systemError } from '../node/socket-errors.js';
 import {
   ConnectionContext,
   endContext,
   guarded,
   HTTPServerAsyncResource,
-} from '../request/contexts.js';
+  WriteContext,
+} from '../reactor/contexts.js';
+import { reference } from '../reactor/loop-reference.js';
+import { native } from '../reactor/native.js';
 import {
   appendedBytes,
   discard,
   flushConnection,
   notifySentLater,
   reportSoon,
-} from '../response/output-buffer.js';
-import { flushBatch } from '../response/write-batch.js';
-import type { NativeServer } from '../server/native-server.js';
+} from '../sending/output-buffer.js';
+import { flushBatch } from '../sending/write-batch.js';
+import {
+  type Addresses,
+  Connection,
+  type KeepAliveOptions,
+  type PeerAddress,
+} from '../state/connection.js';
+import type { Callback } from '../state/send-state.js';
 import { FINISHES_WHEN_CUT_OFF } from './cut-off-writes.js';
 import { closeLater } from './deferred-close.js';
-import { type KeepAliveOptions, setKeepAlive } from './keep-alive.js';
-import { NONE } from './none.js';
+import { setKeepAlive } from './keep-alive.js';
 import { clearProgressTimer } from './progress.js';
-import { type Callback, SendState } from './send-state.js';
-import { destroyedError, systemError } from './socket-errors.js';
-import { becomeStream, type ListenerMethod } from './stream-socket.js';
+import { createListeners } from './replaced-listeners.js';
+import { becomeStream } from './stream-socket.js';
 
-/** Parses the rest of a connection in place of the reactor. */
-export interface FallbackParser {
-  /** The end of the stream is an error. */
-  readonly expectsMore: boolean;
-  /** Returns how many of these bytes belong to the body if it ends within them. */
-  take(bytes: Buffer, packet: Buffer): number | null;
-  close?(): void;
-}
-
-export type PeerAddress = ReturnType<typeof native.stackAddresses>['remote'];
-type Addresses = ReturnType<typeof native.stackAddresses>;
-
-/**
- * A connection that the reactor owns: what the stack knows of it. Applications have its `socket`, which finds it under
- * `kConnection`.
- */
-export class Connection extends SendState {
-  /** Number in the reactor; -1 after the end. */
-  id: number;
-  readonly nativeServer: NativeServer;
-  /** A `NativeSocket`, until something else than its members is used: then the same object is a `net.Socket` of Node's own. */
-  socket!: HttpSocket;
-  isStream = false;
-  /** The listeners of a native socket, once the application may have read them; until then Node's own are assumed. */
-  events: SocketEvents | null = null;
-  eventsCount = 0;
-  /** The replacements of Node's own listeners among them. */
-  replacedListeners: Record<string, Listener> | null = null;
-  /** Whether Node's own code has the connection, and its listeners, by event. */
-  isFallback = false;
-  nodeListeners: Record<string, Listener> | null = null;
-  /** The methods by which that code lets listeners be added. */
-  nodeListenerMethods: Record<string, ListenerMethod> | null = null;
-  /** Options that the application has set on a native socket; otherwise they are the server's. */
-  noDelay: boolean | null = null;
-  keepAlive: KeepAliveOptions | null = null;
-  /** The request whose body is being received. */
-  receiving: Incoming | null = null;
-  /** Unanswered requests, the oldest first. */
-  incoming: Incoming[] = NONE;
-  /** Responses that wait for their turn, and their approximate size in bytes. */
-  outgoing: Outgoing[] = NONE;
-  outgoingData = 0;
-  requestsCount = 0;
-  /** Number of requests that the reactor has reported: the index of the next one. */
-  requestIndex = 0;
-  /** As Node's, for responses that Node's own code writes. */
-  #onPendingData: ((delta: number) => void) | null = null;
-  /** Whether the last response has been sent: what comes behind its request is no request. */
-  isLastSent = false;
-  /** Reads the rest of the connection in place of the reactor. */
-  fallbackParser: FallbackParser | null = null;
-  /** Whether bytes go to the socket as they come: Node's own code parses them. */
-  isRaw = false;
-  /** Whether the socket's timeout is the keep-alive time. */
-  isKeepAliveTimeout = false;
-  /** Whether the peer's side has ended within a message. */
-  endedWithin = false;
-  /** Handles an unusual request when the responses before it have been sent. */
-  afterResponses: (() => void) | null = null;
-  /** Whether the application, or a full request, has stopped the reading. */
-  isPaused = false;
-  /** Whether the peer's side has ended. */
-  readableEnded = false;
-  /** Our side of a native socket: `end()` was called, and it has taken effect. */
-  writableEnded = false;
-  writableFinished = false;
-  destroysWhenFinished = false;
-  /** Whether a native socket was destroyed; a stream keeps it itself. */
-  isNativeDestroyed = false;
-  isCloseEmitted = false;
-  /** Whether the server has handled an error. */
-  failed = false;
-  isReferenced = true;
+/** A connection, with what the stack does with one. */
+export class NativeConnection extends Connection {
   readonly nativeContext = new ConnectionContext();
   #requests: HTTPServerAsyncResource | null = null;
   #addresses: Addresses | null = null;
-  /** Address of the peer, if it was read before the end of the connection. */
-  peer: PeerAddress = undefined;
   #bytesRead = 0;
-  /** Stands for the bytes that waited to be sent when the socket became a stream. */
-  backlog: Buffer | null = null;
-
-  constructor(id: number, nativeServer: NativeServer) {
-    super();
-    this.id = id;
-    this.nativeServer = nativeServer;
-  }
+  /** As Node's, for responses that Node's own code writes. */
+  #onPendingData: ((delta: number) => void) | null = null;
 
   get destroyed(): boolean {
     return this.isStream ? this.socket.destroyed : this.isNativeDestroyed;
   }
 
-  /** Whether our side ends behind what was written. */
   get endsSide(): boolean {
     return this.isStream ? this.socket.writableEnded : this.writableEnded;
   }
 
-  /** Whether the application may have listeners on the socket, or has replaced its `emit`. */
   get isObserved(): boolean {
     return this.isStream || this.events !== null || this.socket.emit !== emit;
   }
 
-  /** Whether responses may go past the socket's stream: it has none yet, and our side is open. */
+  get isHandshaking(): boolean {
+    return false;
+  }
+
   get canBypassStream(): boolean {
     return !this.isStream && !this.isNativeDestroyed && !this.writableEnded;
   }
@@ -152,7 +74,6 @@ export class Connection extends SendState {
     return createListeners(this);
   }
 
-  /** What a response calls when bytes of it begin to wait for the socket, or no longer do. */
   get onPendingData(): (delta: number) => void {
     this.#onPendingData ??= (delta) => {
       this.outgoingData += delta;
@@ -163,30 +84,25 @@ export class Connection extends SendState {
 
   // Contexts.
 
-  /** The asynchronous context of what Node's parser reports. */
   get requestsContext(): HTTPServerAsyncResource {
     this.#requests ??= new HTTPServerAsyncResource(this.socket);
     return this.#requests;
   }
 
-  /** Runs `action` in the asynchronous context of the connection's requests, as Node's parser does with all it reports. */
   inContext<A extends unknown[]>(action: (...args: A) => void, ...args: A): void {
     this.requestsContext.runInAsyncScope(action, undefined, ...args);
   }
 
-  /** Sets the asynchronous context of further requests to the present one. */
   enterContext(): void {
     endContext(this.#requests);
     this.#requests = new HTTPServerAsyncResource(this.socket);
   }
 
-  /** Puts the timers of the socket, and of the one below TLS, off: bytes have come or left. */
   refreshTimer(): void {
     const { socket } = this;
     if (socket.timeout || socket._parent) socket._unrefTimer();
   }
 
-  /** Ends the asynchronous contexts: the connection is closed, or Node's. */
   endContexts(): void {
     endContext(this.writeContext);
     endContext(this.#requests);
@@ -199,7 +115,6 @@ export class Connection extends SendState {
     return this.id >= 0 ? native.stackBytesRead(this.id) : this.#bytesRead;
   }
 
-  /** As in Node, a socket that is gone has its peer's address if it was asked for before, and none of its own. */
   get remote(): PeerAddress {
     if (this.id >= 0) this.peer ??= this.#ends().remote;
     return this.peer;
@@ -230,6 +145,10 @@ export class Connection extends SendState {
     if (this.id >= 0) native.stackPause(this.id, isPaused);
   }
 
+  keepContext(): void {
+    this.writeContext ??= new WriteContext();
+  }
+
   // Sending.
 
   get bytesWritten(): number {
@@ -245,7 +164,6 @@ export class Connection extends SendState {
     this.flushesAtTurnEnd = false;
   }
 
-  /** Counts what was written in this turn, as a stream does, even if it has been sent by now; `false`: wait for 'drain'. */
   recordWrite(bytes: number): boolean {
     this.bytesSinceDrain += bytes;
     if (this.bytesSinceDrain < this.nativeServer.highWaterMark) {
@@ -258,18 +176,15 @@ export class Connection extends SendState {
     return false;
   }
 
-  /** Nothing that was written waits any more; through TLS it does until that is reported. */
-  forgetWritten(): void {
+  resetWritten(): void {
     if (!this.nativeServer.isSecure) this.bytesSinceDrain = 0;
   }
 
-  /** Reads the number of waiting bytes from the reactor, including responses from the cache. */
   countQueued(): void {
     if (this.batchedBytes > 0) flushBatch();
     if (this.id >= 0) this.queued = native.stackQueued(this.id);
   }
 
-  /** Calls back when all bytes written so far have been sent. */
   afterWrite(callback: Callback): void {
     if (this.callbacks === null) this.callbacks = [callback];
     else this.callbacks.push(callback);
@@ -281,14 +196,12 @@ export class Connection extends SendState {
     reportSoon(this);
   }
 
-  /** Handles the reactor's result for an entry of the batch. */
   onBatchSent(result: number, count: number): void {
     this.batchedBytes -= count;
     this.onSent(result, count);
-    if (this.batchedBytes + this.queued + appendedBytes(this) === 0) this.forgetWritten();
+    if (this.batchedBytes + this.queued + appendedBytes(this) === 0) this.resetWritten();
   }
 
-  /** Handles the reactor's result of a send: the number of waiting bytes, or a negative error number. */
   onSent(result: number, count: number): void {
     this.sent += count;
     if (result >= 0) {
@@ -316,12 +229,11 @@ export class Connection extends SendState {
       const cause = error ?? destroyedError();
       for (const callback of callbacks) callback(cause);
     }
-    if (FINISHES_WHEN_CUT_OFF) this.nativeServer.conclude(this);
+    if (FINISHES_WHEN_CUT_OFF) this.nativeServer.endResponse(this);
   }
 
-  // The end of a connection that nobody observes; that of all others is Node's own code.
+  // The end of a connection without listeners; all others end by Node's own code.
 
-  /** Ends our side after the bytes that were written. */
   end(): void {
     if (this.writableEnded || this.isNativeDestroyed) return;
     this.corked = 0;
@@ -344,7 +256,7 @@ export class Connection extends SendState {
 
   destroy(): void {
     if (this.isNativeDestroyed) return;
-    // What was written before has left unless it was corked.
+    // Everything that was written before is sent, unless it was corked.
     const corked = this.corked > 0;
     if (corked) discard(this, this.corkedAt - this.sent - this.batchedBytes);
     this.#flushAtEnd(corked);
@@ -355,10 +267,9 @@ export class Connection extends SendState {
     process.nextTick(guarded, concludeDestroyed, this, null);
     closeLater(this);
     this.closeBelow();
-    this.nativeServer.released();
+    this.nativeServer.onConnectionEnd();
   }
 
-  /** Closes the connection of a stream that is destroyed. */
   closeStream(reset: boolean, error: Error | null): void {
     // Node versions that have `kWritableFinished` take a response for unfinished that an error has overtaken.
     this.#flushAtEnd(error !== null && kWritableFinished !== undefined);
@@ -373,19 +284,17 @@ export class Connection extends SendState {
     this.isCutOff = !(isUnfinished && this.corked > 0) && !this.broken && this.queued > 0;
   }
 
-  /** Closes the connection in the reactor. */
   close(reset: boolean): void {
     this.#bytesRead = native.stackClose(this.id, reset);
     clearProgressTimer(this.socket);
-    this.nativeServer.forget(this);
+    this.nativeServer.unregister(this);
   }
 
-  /** Closes the socket below, when this one's handle closes already: of two handles libuv closes the later one first. */
   closeBelow(): void {}
 }
 
-function concludeDestroyed(connection: Connection, error: Error | null): void {
-  if (connection.wasFlushed) connection.nativeServer.concludeAll(connection);
+function concludeDestroyed(connection: NativeConnection, error: Error | null): void {
+  if (connection.wasFlushed) connection.nativeServer.onAllSent(connection);
   if (!connection.isCutOff) connection.failCallbacks(error);
 }
 

@@ -1,0 +1,212 @@
+// Refuses imports in `src` against the layers below, of types as well as of code, and circles.
+//
+//   node scripts/layers.js
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { API } from 'typescript/unstable/sync';
+import { report, root } from './step.js';
+
+/** The folders and files of `src`, from the ground up, each with those above it in this list that it may import. */
+const LAYERS = Object.entries({
+  masking: [],
+  errors: ['masking'],
+  platform: [],
+  native: ['errors', 'platform'],
+  environment: ['errors'],
+  version: [],
+  'file-errors': [],
+  'listen-errors': [],
+  'route-name': [],
+  // Pure: no input or output, no clock.
+  validation: ['errors'],
+  statistics: [],
+  format: ['statistics'],
+  units: ['errors', 'validation'],
+  'result-file': ['errors', 'file-errors', 'validation'],
+  // What runs in production imports nothing of the load tester.
+  http: ['errors', 'native', 'environment', 'version', 'validation', 'units'],
+  outbound: ['errors', 'environment', 'validation', 'statistics', 'units'],
+  deadlines: ['errors', 'environment', 'validation', 'statistics', 'units', 'outbound'],
+  client: ['errors', 'environment', 'validation', 'statistics', 'units', 'outbound'],
+  // Runs inside the measured server: nothing of the tool.
+  probe: ['route-name', 'statistics'],
+  process: ['masking', 'errors', 'file-errors', 'validation', 'statistics', 'format', 'units'],
+  testserver: ['errors', 'native', 'file-errors', 'listen-errors', 'validation', 'units'],
+  load: [
+    ...['masking', 'errors', 'native', 'version', 'file-errors', 'route-name', 'validation'],
+    ...['statistics', 'format', 'units', 'process'],
+  ],
+  explain: [
+    ...['errors', 'native', 'version', 'validation', 'statistics', 'format', 'units'],
+    ...['probe', 'process', 'load'],
+  ],
+  capacity: [
+    ...['errors', 'version', 'validation', 'statistics', 'format', 'units'],
+    ...['process', 'load', 'explain'],
+  ],
+  compare: [
+    ...['masking', 'errors', 'version', 'validation', 'statistics', 'format', 'units'],
+    ...['result-file', 'process', 'load'],
+  ],
+  lab: [
+    ...['errors', 'version', 'validation', 'statistics', 'format', 'units'],
+    ...['process', 'testserver', 'load', 'explain'],
+  ],
+  report: [
+    ...['errors', 'validation', 'statistics', 'format'],
+    ...['load', 'explain', 'capacity', 'compare', 'lab'],
+  ],
+  // The public API.
+  index: [
+    ...['errors', 'statistics', 'units', 'testserver'],
+    ...['load', 'explain', 'capacity', 'compare', 'lab'],
+  ],
+  cli: [
+    ...['masking', 'errors', 'version', 'file-errors', 'listen-errors', 'validation', 'statistics'],
+    ...['format', 'units', 'result-file', 'http', 'process', 'load', 'explain', 'capacity'],
+    ...['compare', 'report', 'index'],
+  ],
+});
+
+/** The rooms of `src/http`, from the ground up: each may import those before it. */
+const HTTP_ROOMS = [
+  ...['node', 'state', 'reactor', 'sending', 'cache', 'connection', 'request', 'response'],
+  ...['sharing', 'fallback', 'server', 'tls', 'install', 'stack', 'index', 'https', 'register'],
+];
+
+/** Imports that close a circle of rooms or of files; to be mended, never added to. */
+const KNOWN_CIRCLES = JSON.parse(readFileSync(join(root, 'scripts', 'known-circles.json'), 'utf8'));
+
+/** Throws an Error with a line for each import that is not allowed. */
+export function checkLayers() {
+  const found = findProblems(readImports(), KNOWN_CIRCLES);
+  if (found.length > 0) throw new Error(found.join('\n'));
+}
+
+/** Reads the imports between the files of `src`, and out of it, as pairs of paths without extensions: [importer, imported]. */
+function readImports() {
+  const api = new API({ cwd: root });
+  try {
+    const snapshot = api.updateSnapshot({ openProject: join(root, 'tsconfig.json') });
+    const { program } = snapshot.getProjects()[0];
+    const files = program.getSourceFileNames().filter((name) => !toName(name).startsWith('..'));
+    return files.flatMap((file) =>
+      program
+        .getSourceFile(file)
+        .imports.filter(({ text }) => text.startsWith('.'))
+        .map(({ text }) => [toName(file), toName(resolve(dirname(file), text))]),
+    );
+  } finally {
+    api.close();
+  }
+}
+
+/** A file by its path within `src`, without the extension `.ts`. */
+function toName(path) {
+  const name = relative(join(root, 'src'), path).replaceAll('\\', '/');
+  return name.replace(/\.(c?)js$/, '.$1ts').replace(/\.ts$/, '');
+}
+
+/** Lines about what is not allowed. `known`: pairs that may close a circle. */
+export function findProblems(imports, known) {
+  const open = imports.filter((pair) => !known.some((one) => isSame(one, pair)));
+  return [
+    ...checkTable(),
+    ...imports.filter(([from, to]) => !mayImport(from, to)).map(toLine),
+    ...[toRooms(open), open].map(findCircle).filter(Boolean),
+    ...known
+      .filter((pair) => !closesCircle(imports, pair))
+      .map(
+        ([from, to]) => `scripts/known-circles.json: ${from} -> ${to} closes no circle: remove it`,
+      ),
+  ];
+}
+
+function isSame([from, to], [otherFrom, otherTo]) {
+  return from === otherFrom && to === otherTo;
+}
+
+function toLine([from, to]) {
+  return `src/${from} must not import src/${to}: see the order in scripts/layers.js`;
+}
+
+/** Lines about rows of the table that name what does not stand above them. */
+function checkTable() {
+  return LAYERS.flatMap(([name, allowed], index) => {
+    const above = LAYERS.slice(0, index).map(([one]) => one);
+    const wrong = allowed.filter((one) => !above.includes(one));
+    return wrong.map((one) => `scripts/layers.js: ${one} does not stand above ${name}`);
+  });
+}
+
+function mayImport(from, to) {
+  // The addon's own module.
+  if (to.startsWith('..')) return from === 'native';
+  const [layer, room] = toPlace(from);
+  const [otherLayer, otherRoom] = toPlace(to);
+  if (layer !== otherLayer) {
+    return LAYERS.some(([name, allowed]) => name === layer && allowed.includes(otherLayer));
+  }
+  if (layer !== 'http') return true;
+  const [place, otherPlace] = [HTTP_ROOMS.indexOf(room), HTTP_ROOMS.indexOf(otherRoom)];
+  return otherPlace >= 0 && otherPlace <= place;
+}
+
+/** The layer and the room of a file. */
+function toPlace(file) {
+  return file.replace(/\.cts$/, '').split('/');
+}
+
+/** The imports between rooms: folders or files directly within a layer. */
+function toRooms(imports) {
+  const roomOf = (file) => toPlace(file).slice(0, 2).join('/');
+  return imports
+    .map(([from, to]) => [roomOf(from), roomOf(to)])
+    .filter(([from, to]) => from !== to);
+}
+
+function closesCircle(imports, pair) {
+  if (!imports.some((one) => isSame(one, pair))) return false;
+  const [rooms] = toRooms([pair]);
+  const [from, to] = rooms ?? pair;
+  return findWay(toGraph(rooms ? toRooms(imports) : imports), to, from) !== null;
+}
+
+/** A line about the first circle. */
+function findCircle(imports) {
+  const graph = toGraph(imports);
+  for (const [from, to] of imports) {
+    const way = findWay(graph, to, from);
+    if (way !== null) return `circle of imports: ${[from, ...way].join(' -> ')}`;
+  }
+  return null;
+}
+
+/** What each file, or room, imports. */
+function toGraph(imports) {
+  const graph = new Map();
+  for (const [from, to] of imports) {
+    if (!graph.has(from)) graph.set(from, new Set());
+    graph.get(from).add(to);
+  }
+  return graph;
+}
+
+/** Returns the shortest way along imports, or `null`. */
+function findWay(graph, start, end) {
+  const ways = [[start]];
+  const seen = new Set([start]);
+  for (const way of ways) {
+    if (way.at(-1) === end) return way;
+    for (const next of graph.get(way.at(-1)) ?? []) {
+      if (!seen.has(next)) ways.push([...way, next]);
+      seen.add(next);
+    }
+  }
+  return null;
+}
+
+if (import.meta.main ?? process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exitCode = (await report('layers', checkLayers)) ? 0 : 1;
+}

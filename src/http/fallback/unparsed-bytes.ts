@@ -1,0 +1,151 @@
+import type { Handle } from '../connection/handle.js';
+import { hasRemovedDataListener } from '../connection/replaced-listeners.js';
+import { nodeHttp } from '../node/node-http.js';
+import type { HttpServer } from '../node/node-internals.js';
+import { REASON_BODY, REASON_CLOSED, REASON_UPGRADE } from '../reactor/events.js';
+import { native } from '../reactor/native.js';
+import { eofError } from '../request/error-responses.js';
+import type { Connection } from '../state/connection.js';
+import { UPGRADE } from './node-handoff.js';
+import { NodeParserBody, parseWithNode } from './node-parser.js';
+
+/** A head after which Node's parser accepts no further bytes. */
+const CLOSING_HEAD = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+/** The source of the default `shouldUpgradeCallback` of Node's servers. */
+const DEFAULT_CALLBACK = String((nodeHttp.createServer() as HttpServer).shouldUpgradeCallback);
+
+/** Bytes that bring Node's parser to the state of the reactor's within a body, by their length. */
+const PRELUDES = new Map([
+  [0, ''],
+  [4, '1\r\nx'],
+  [3, '0\r\n'],
+]);
+
+/** Handles bytes that only Node's parser can read; `packet` is what was read last, which ends with them. */
+export function onUnparsed(
+  connection: Connection,
+  bytes: Buffer,
+  packet: Buffer,
+  reason: number,
+  prelude: number,
+): void {
+  const { nativeServer } = connection;
+  const { server } = nativeServer;
+  switch (reason) {
+    case REASON_UPGRADE:
+      onUpgrade(connection, bytes, packet);
+      break;
+    case REASON_BODY:
+      connection.fallbackParser = new NodeParserBody(
+        server,
+        connection,
+        PRELUDES.get(prelude) ?? '',
+      );
+      onRaw(connection, bytes, packet);
+      break;
+    case REASON_CLOSED: {
+      native.stackProceedRaw(connection.id);
+      const { error } = parseWithNode(server, bytes, packet, CLOSING_HEAD);
+      nativeServer.onError(connection, error ?? eofError());
+      break;
+    }
+    default:
+      onUnusual(connection, bytes, packet);
+  }
+}
+
+function onUpgrade(connection: Connection, bytes: Buffer, packet: Buffer): void {
+  const { nativeServer, incoming } = connection;
+  const { server } = nativeServer;
+  const fallBack = () => nativeServer.fallBack(connection, { bytes, packet }, UPGRADE);
+  if (incoming.length > 0 && mayRefuseUpgrade(server)) {
+    // If it is refused, its response comes after those to earlier requests.
+    connection.afterResponses = fallBack;
+  } else if (wantsUpgrade(server)) {
+    // At once, as Node does, even if earlier requests are unanswered.
+    fallBack();
+  } else native.stackProceed(connection.id);
+}
+
+function wantsUpgrade(server: HttpServer): boolean {
+  return Boolean(server.shouldUpgradeCallback) || server.listenerCount('upgrade') > 0;
+}
+
+/**
+ * Whether `shouldUpgradeCallback` may refuse an upgrade: Node's default accepts all if there is a listener for
+ * 'upgrade'.
+ */
+function mayRefuseUpgrade(server: HttpServer): boolean {
+  const { shouldUpgradeCallback } = server;
+  if (!shouldUpgradeCallback) return false;
+  return (
+    String(shouldUpgradeCallback) !== DEFAULT_CALLBACK || server.listenerCount('upgrade') === 0
+  );
+}
+
+/** Handles unusual bytes. Node reports an error at once, a request when those before it are answered. */
+function onUnusual(connection: Connection, bytes: Buffer, packet: Buffer): void {
+  const { nativeServer, incoming } = connection;
+  const isBehind = incoming.length > 0 || packet.length > bytes.length;
+  const error = isBehind ? parseWithNode(nativeServer.server, bytes, packet).error : null;
+  if (error) {
+    native.stackProceedRaw(connection.id);
+    nativeServer.onError(connection, error);
+    return;
+  }
+  const fallBack = () => nativeServer.fallBack(connection, { bytes, packet }, 'unusual');
+  if (incoming.length === 0) fallBack();
+  else connection.afterResponses = fallBack;
+}
+
+/** Handles further bytes of a body that Node's parser reads. */
+export function onRaw(connection: Connection, bytes: Buffer, packet = bytes): void {
+  if (connection.isRaw) {
+    pushRaw(connection, bytes);
+    return;
+  }
+  const end = connection.fallbackParser?.parse(bytes, packet) ?? null;
+  if (connection.id < 0) return;
+  if (end === null) {
+    native.stackProceedRaw(connection.id);
+    return;
+  }
+  connection.fallbackParser = null;
+  const { nativeServer } = connection;
+  const rest = bytes.subarray(end);
+  // As with Node, an error behind the body is reported without a tick in between.
+  const { error } =
+    rest.length > 0 ? parseWithNode(nativeServer.server, rest, packet) : { error: null };
+  if (error) {
+    native.stackProceedRaw(connection.id);
+    nativeServer.onError(connection, error);
+  } else {
+    native.stackProceedBehind(connection.id, end);
+  }
+}
+
+/** Gives the stream bytes that Node's own code parses; as Node's handle does, a full stream stops the reading. */
+function pushRaw(connection: Connection, bytes: Buffer): void {
+  const { socket } = connection;
+  connection.refreshTimer();
+  const handle = socket._handle as Handle | null;
+  if (!socket.destroyed && !socket.push(bytes) && handle !== null) {
+    handle.reading = false;
+    handle.readStop();
+  }
+  if (connection.id >= 0) native.stackProceedRaw(connection.id);
+}
+
+/**
+ * Falls back because the application listens for the connection's bytes, or pushes some (`injected`). During a request this
+ * happens only if the application has removed Node's listener for them. Returns whether Node's own code has the connection now.
+ */
+export function fallBackForRawData(connection: Connection, injected?: Buffer): boolean {
+  if (connection.id < 0 || connection.receiving !== null) return false;
+  if (connection.isFallback) return false;
+  if (connection.incoming.length > 0 && !hasRemovedDataListener(connection)) return false;
+  connection.nativeServer.fallBack(connection, null, 'bytes wanted', injected);
+  // What `fallBack` has set.
+  return (connection as { isFallback: boolean }).isFallback;
+}

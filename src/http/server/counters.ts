@@ -1,0 +1,73 @@
+import { native } from '../reactor/native.js';
+import type { CountedHere, StackStats } from './stats.js';
+
+/** What the counters use of a server. */
+interface CountedServer {
+  readonly id: number;
+  readonly stats: CountedHere;
+  readonly requests: number;
+  readonly inFlight: number;
+  readonly caches: boolean;
+  readonly cache: { stats(): { hits: number } | null };
+  readonly connections: { readonly size: number };
+}
+
+/** Counters of a server: those of the reactor go on where the server listens again, under another number. */
+export class Counters {
+  readonly #server: CountedServer;
+  /** Counters of the server's earlier numbers in the reactor. */
+  #earlierHits = 0;
+  #earlier = { lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 };
+
+  constructor(server: CountedServer) {
+    this.#server = server;
+  }
+
+  /** Computes the result of `server.stats()`. */
+  count(): StackStats {
+    const { stats, connections, inFlight, requests } = this.#server;
+    const { lost, moved, relayed, unowned, refused, timedOut } = this.#countedNatively();
+    return {
+      ...stats,
+      responseTimeouts: stats.responseTimeouts + timedOut,
+      overloaded: stats.overloaded + refused,
+      connections: { open: connections.size, ...stats.connections, lost, moved, relayed },
+      requests: {
+        inFlight,
+        native: requests,
+        cached: this.#hits(),
+        ...stats.requests,
+        unowned,
+      },
+      fallbackReasons: { ...stats.fallbackReasons },
+    };
+  }
+
+  /** Keeps the counters of the reactor, which is about to forget the server. */
+  keep(): void {
+    this.#earlierHits = this.#hits();
+    this.#earlier = this.#countedNatively();
+  }
+
+  /** Number of requests answered from the cache since the server first listened. */
+  #hits(): number {
+    const { caches, cache } = this.#server;
+    return this.#earlierHits + (caches ? (cache.stats()?.hits ?? 0) : 0);
+  }
+
+  /** Counters of the reactor since the server first listened. */
+  #countedNatively(): ReturnType<typeof native.stackCounts> {
+    const { lost, moved, relayed, unowned, refused, timedOut } = this.#earlier;
+    const { id } = this.#server;
+    if (id < 0) return this.#earlier;
+    const now = native.stackCounts(id);
+    return {
+      lost: lost + now.lost,
+      moved: moved + now.moved,
+      relayed: relayed + now.relayed,
+      unowned: unowned + now.unowned,
+      refused: refused + now.refused,
+      timedOut: timedOut + now.timedOut,
+    };
+  }
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findProblems } from '../../../scripts/layers.js';
+
+const problemsOf = (imports, known = []) => findProblems(imports, known).join('\n');
+
+test('a layer may import the layers that the table names for it', () => {
+  assert.equal(problemsOf([['explain/run', 'load/load']]), '');
+  assert.equal(problemsOf([['native', '../native/index']]), '');
+});
+
+test('an import that the table does not name is refused, as is one of a layer that it does not have', () => {
+  assert.match(problemsOf([['load/load', 'explain/run']]), /src\/load\/load must not import/);
+  assert.match(problemsOf([['http/index', 'process/signals']]), /must not import/);
+  assert.match(problemsOf([['load/load', '../native/index']]), /must not import/);
+  assert.match(problemsOf([['load/load', 'new/thing']]), /must not import/);
+});
+
+test('a room of the stack may import those below it alone', () => {
+  assert.equal(problemsOf([['http/server/closing', 'http/reactor/native']]), '');
+  assert.match(problemsOf([['http/reactor/native', 'http/server/closing']]), /must not import/);
+  assert.match(problemsOf([['http/new/thing', 'http/node/node-http']]), /must not import/);
+});
+
+test('a circle of rooms is refused where no circle of files is', () => {
+  const imports = [
+    ['load/plan/a', 'load/engine/b'],
+    ['load/engine/c', 'load/plan/d'],
+  ];
+  assert.equal(problemsOf(imports), 'circle of imports: load/plan -> load/engine -> load/plan');
+});
+
+test('a circle of files within a room is refused', () => {
+  const imports = [
+    ['load/plan/a', 'load/plan/b'],
+    ['load/plan/b', 'load/plan/a'],
+  ];
+  assert.match(problemsOf(imports), /^circle of imports: load\/plan\/a -> load\/plan\/b/);
+});
+
+test('a known circle is let pass until it is open', () => {
+  const known = [['load/engine/c', 'load/plan/d']];
+  const open = [['load/plan/a', 'load/engine/b']];
+  assert.equal(problemsOf([...open, ...known], known), '');
+  assert.match(problemsOf(known, known), /closes no circle: remove it/);
+  assert.match(problemsOf(open, known), /closes no circle: remove it/);
+});
