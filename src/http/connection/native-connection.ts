@@ -135,9 +135,17 @@ export class NativeConnection extends Connection {
   }
 
   setReferenced(isReferenced: boolean): void {
-    if (this.id < 0 || this.isReferenced === isReferenced) return;
+    if (this.id < 0) return;
     this.isReferenced = isReferenced;
-    reference(isReferenced ? 1 : -1);
+    this.#updateReference();
+  }
+
+  /** As in libuv, bytes that wait to be sent keep the process alive. */
+  #updateReference(): void {
+    const keepsAlive = this.isReferenced || this.queued > 0;
+    if (this.keepsAlive === keepsAlive) return;
+    this.keepsAlive = keepsAlive;
+    reference(keepsAlive ? 1 : -1);
   }
 
   setPaused(isPaused: boolean): void {
@@ -182,7 +190,9 @@ export class NativeConnection extends Connection {
 
   countQueued(): void {
     if (this.batchedBytes > 0) flushBatch();
-    if (this.id >= 0) this.queued = native.stackQueued(this.id);
+    if (this.id < 0) return;
+    this.queued = native.stackQueued(this.id);
+    if (!this.isReferenced) this.#updateReference();
   }
 
   afterWrite(callback: Callback): void {
@@ -211,7 +221,8 @@ export class NativeConnection extends Connection {
         process.nextTick(endPartialWrite, this);
       }
       this.queued = result;
-      if (result > 0) this.socket[kLastWriteQueueSize] = result;
+      if (result > 0) this.socket[kLastWriteQueueSize] = count;
+      if (!this.isReferenced && this.id >= 0) this.#updateReference();
     } else {
       this.broken = true;
       this.sendError = result;

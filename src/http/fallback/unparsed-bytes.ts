@@ -139,12 +139,16 @@ function pushRaw(connection: Connection, bytes: Buffer): void {
 
 /**
  * Falls back because the application listens for the connection's bytes, or pushes some (`injected`). During a request this
- * happens only if the application has removed Node's listener for them. Returns whether Node's own code has the connection now.
+ * happens only if the application has removed Node's listener for them; otherwise when the request is answered. Returns whether
+ * Node's own code has the connection now.
  */
 export function fallBackForRawData(connection: Connection, injected?: Buffer): boolean {
-  if (connection.id < 0 || connection.receiving !== null) return false;
-  if (connection.isFallback) return false;
-  if (connection.incoming.length > 0 && !hasRemovedDataListener(connection)) return false;
+  if (connection.id < 0 || connection.isFallback) return false;
+  const isWithinRequest = connection.incoming.length > 0 && !hasRemovedDataListener(connection);
+  if (isWithinRequest || connection.receiving !== null) {
+    if (!injected) connection.afterResponses ??= () => void fallBackForRawData(connection);
+    return false;
+  }
   connection.nativeServer.fallBack(connection, null, 'bytes wanted', injected);
   // What `fallBack` has set.
   return (connection as { isFallback: boolean }).isFallback;

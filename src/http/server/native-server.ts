@@ -180,7 +180,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     connections[connection.id] = null;
     connection.id = -1;
     this.connections.delete(connection);
-    if (connection.isReferenced) reference(-1);
+    if (connection.keepsAlive) reference(-1);
   }
 
   onConnectionEnd(): void {

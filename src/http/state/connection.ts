@@ -97,7 +97,9 @@ export abstract class Connection extends SendState {
   isCloseEmitted = false;
   /** Whether the server has handled an error. */
   failed = false;
+  /** Whether the application wants it to keep the process alive, and whether it does. */
   isReferenced = true;
+  keepsAlive = true;
   /** Address of the peer, if it was read before the end of the connection. */
   peer: PeerAddress = undefined;
   /** Stands for the bytes that waited to be sent when the socket became a stream. */
