@@ -155,8 +155,10 @@ function closeConnection(handle: Self, reset: boolean, callback?: () => void): v
       drainTicks();
     }
     try {
-      nativeServer.beforeClose(connection);
-      callback?.();
+      connection.transportContext.runInAsyncScope(() => {
+        nativeServer.beforeClose(connection);
+        callback?.();
+      });
     } finally {
       nativeServer.dropPending(connection);
       connection.endContexts();

@@ -25,7 +25,7 @@ function closeAll(): void {
     if (connection.isCutOff) {
       callAtClose(cutOff, connection, connection.writeContext ?? connection.nativeContext);
     }
-    callAtClose(close, connection, connection.nativeContext);
+    callAtClose(close, connection, connection.transportContext);
     connection.endContexts();
   }
 }

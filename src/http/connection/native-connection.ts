@@ -45,6 +45,10 @@ export class NativeConnection extends Connection {
   /** As Node's, for responses that Node's own code writes. */
   #onPendingData: ((delta: number) => void) | null = null;
 
+  get transportContext(): ConnectionContext {
+    return this.nativeContext;
+  }
+
   get destroyed(): boolean {
     return this.isStream ? this.socket.destroyed : this.isNativeDestroyed;
   }

@@ -49,6 +49,9 @@ export class ConnectionContext extends AsyncResource {
   }
 }
 
+/** A context without stores: that in which the system reports new connections, and closed handles. */
+export const NO_CONTEXT = new ConnectionContext();
+
 /** The asynchronous context of a write that did not leave at once, as Node's request to write has it. */
 export class WriteContext extends AsyncResource {
   constructor() {

@@ -197,13 +197,15 @@ export function discard(connection: Connection, kept: number): void {
 
 /** Notifies a connection when its bytes are sent. */
 export function notifySentLater(connection: Connection): void {
-  if (connection.awaitsSent) return;
-  connection.awaitsSent = true;
-  awaitingSent.push(connection);
-  schedule(connection);
-  // The tick, or the end of the turn, has the context of another connection.
-  const isElsewhere = connection.nativeServer.isSecure || (!inTurn && scheduledBy !== connection);
-  if (isElsewhere && isAwaited(connection)) connection.keepContext();
+  if (!connection.awaitsSent) {
+    connection.awaitsSent = true;
+    awaitingSent.push(connection);
+    schedule(connection);
+    // The tick has the context of another connection.
+    if (!inTurn && scheduledBy !== connection && isAwaited(connection)) connection.keepContext();
+  }
+  // The end of the turn has none.
+  if (connection.nativeServer.isSecure && isAwaited(connection)) connection.keepContext();
 }
 
 /**

@@ -209,12 +209,13 @@ function dispatchEvent(kind: number, id: number, at: number): void {
       connection.socket.destroySoon();
       break;
     default:
-      connection.nativeServer.onTlsEvent(
-        connection,
-        kind,
-        events.subarray(at + 2, at + EVENT_LENGTH),
-      );
+      callBack(connection.nativeContext, dispatchTlsEvent, connection, kind, at);
   }
+}
+
+function dispatchTlsEvent(connection: Connection, kind: number, at: number): void {
+  const details = events.subarray(at + 2, at + EVENT_LENGTH);
+  connection.nativeServer.onTlsEvent(connection, kind, details);
 }
 
 /** Whether an event is of a request behind the last one that is answered. */

@@ -23,7 +23,7 @@ import {
 import { MAJOR } from '../node/node-version.js';
 import { emitClose } from '../node/response-close.js';
 import { systemError } from '../node/socket-errors.js';
-import { endContext, guarded } from '../reactor/contexts.js';
+import { endContext, guarded, NO_CONTEXT } from '../reactor/contexts.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
 import { connections, servers } from '../reactor/registry.js';
@@ -133,7 +133,9 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   // A connection's life.
 
   protected create(id: number): Connection {
-    const connection = new NativeConnection(id, this);
+    const connection = this.isUnix
+      ? NO_CONTEXT.runInAsyncScope(() => new NativeConnection(id, this))
+      : new NativeConnection(id, this);
     connection.socket = new this.NativeSocket(connection);
     return connection;
   }
@@ -165,13 +167,13 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
 
   connected(connection: Connection): void {
     if (!this.replacedListeners.isInstalled('connection')) fallBackUnread(connection);
-    else if (this.server.timeout) connection.socket.setTimeout(this.server.timeout);
+    else if (this.server.timeout) this.inListenContext(setServerTimeout, connection);
     this.inListenContext(announce, this.server, connection.socket);
     readNewConnection(connection);
   }
 
   inParser(connection: Connection, leaves: boolean, action: () => void): void {
-    if (MAJOR < 24 && leaves) connection.nativeContext.runInAsyncScope(action);
+    if (MAJOR < 24 && leaves) connection.transportContext.runInAsyncScope(action);
     else connection.inContext(action);
   }
 
@@ -391,4 +393,9 @@ function configure(nativeServer: NativeServer): void {
 
 function isWhole(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0;
+}
+
+/** Sets the timeout that a server has for its connections. */
+export function setServerTimeout({ nativeServer, socket }: Connection): void {
+  socket.setTimeout(nativeServer.server.timeout);
 }

@@ -126,6 +126,8 @@ export abstract class Connection extends SendState {
 
   /** The asynchronous context of the connection's own events. */
   abstract readonly nativeContext: AsyncResource;
+  /** The context of the transport, and so of 'close'; over TLS it is that of the handle below. */
+  abstract readonly transportContext: AsyncResource;
   /** The asynchronous context of what Node's parser reports. */
   abstract readonly requestsContext: AsyncResource;
   /** Runs `action` in the asynchronous context of the connection's requests, as Node's parser does with all it reports. */

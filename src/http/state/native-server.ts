@@ -114,7 +114,7 @@ export interface NativeServer {
 
   /**
    * Calls `action` in the asynchronous context in which Node's parser reports errors, upgrades and CONNECT: that of the
-   * connection's requests; for upgrades and CONNECT before Node 24 (`leaves`) that of the connection.
+   * connection's requests; for upgrades and CONNECT before Node 24 (`leaves`) that of the transport.
    */
   inParser(connection: Connection, leaves: boolean, action: () => void): void;
   /** Gives a connection to Node's own code; `reason` is one of those in docs/reference/stack.md. */

@@ -15,11 +15,12 @@ import {
 import { inPackets } from '../fallback/node-parser.js';
 import { type HttpServer, internalKey } from '../node/node-internals.js';
 import { emit } from '../node/node-methods.js';
+import { NO_CONTEXT } from '../reactor/contexts.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
 import { resetTimeout } from '../request/exchange.js';
 import { flushAll } from '../sending/output-buffer.js';
-import { NativeServer } from '../server/native-server.js';
+import { NativeServer, setServerTimeout } from '../server/native-server.js';
 import type { Connection } from '../state/connection.js';
 import type { Bytes } from '../state/native-server.js';
 import { authorizationError } from './client-certificate.js';
@@ -129,7 +130,8 @@ export class SecureServer extends NativeServer {
   }
 
   protected override create(id: number): Connection {
-    const connection = new SecureConnection(id, this);
+    // With Node, the handle of TLS is created by a listener for 'connection'.
+    const connection = this.inListenContext(() => new SecureConnection(id, this));
     const socket = new this.NativeSocket(connection) as SecureSocket;
     initializeSecureSocket(socket);
     connection.socket = socket;
@@ -318,7 +320,7 @@ export class SecureServer extends NativeServer {
     }
     connection.socket.secureConnecting = false;
     connection.addServerListeners();
-    if (this.server.timeout) connection.socket.setTimeout(this.server.timeout);
+    if (this.server.timeout) this.inListenContext(setServerTimeout, connection);
     const { id } = connection;
     try {
       this.inListenContext(() => this.server.emit('secureConnection', connection.socket as never));
@@ -366,8 +368,8 @@ export class SecureServer extends NativeServer {
     this.countFallback(reason);
     const { allowHalfOpen, pauseOnConnect } = server;
     const options = { ...BOTH_SIDES, allowHalfOpen, pauseOnCreate: pauseOnConnect };
-    const socket =
-      connection.raw ?? new net.Socket({ fd, ...options } as net.SocketConstructorOpts);
+    const create = () => new net.Socket({ fd, ...options } as net.SocketConstructorOpts);
+    const socket = connection.raw ?? NO_CONTEXT.runInAsyncScope(create);
     if (connection.raw) {
       openAsNodes(releaseRawSocket(connection.raw), fd);
       startReading(connection.raw, false);

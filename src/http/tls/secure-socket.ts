@@ -3,6 +3,7 @@ import { NativeConnection } from '../connection/native-connection.js';
 import { clearProgressTimer } from '../connection/progress.js';
 import { createSockets, type SocketKind } from '../connection/socket-kinds.js';
 import { kConnection, type SocketEvents } from '../node/node-internals.js';
+import { type ConnectionContext, NO_CONTEXT } from '../reactor/contexts.js';
 import { native } from '../reactor/native.js';
 import type { HttpSocket } from '../state/connection.js';
 import type { NativeServer } from '../state/native-server.js';
@@ -50,6 +51,10 @@ export class SecureConnection extends NativeConnection {
 
   override get isHandshaking(): boolean {
     return this.socket.secureConnecting;
+  }
+
+  override get transportContext(): ConnectionContext {
+    return NO_CONTEXT;
   }
 
   /** Handles an error of the socket below TLS, within the handshake or after it. */
