@@ -64,7 +64,7 @@ const members: PropertyDescriptorMap & ThisType<Self> = {
     return 0;
   }),
   getpeername: method(function (out: object) {
-    return copyAddress(this[kConnection].remote, out);
+    return copyAddress(this[kConnection].openRemote, out);
   }),
   getsockname: method(function (out: object) {
     return copyAddress(this[kConnection].local, out);

@@ -120,8 +120,11 @@ export class NativeConnection extends Connection {
   }
 
   get remote(): PeerAddress {
-    if (this.id >= 0) this.peer ??= this.#ends().remote;
+    this.peer ??= this.openRemote;
     return this.peer;
+  }
+  get openRemote(): PeerAddress {
+    return this.id >= 0 ? this.#ends().remote : undefined;
   }
   get local(): Addresses['local'] {
     return this.id >= 0 ? this.#ends().local : undefined;

@@ -10,8 +10,9 @@ const { setTimeout, clearTimeout } = timers;
 type SocketTimer = { readonly _idleStart: number } | null | undefined;
 
 /**
- * Called when a socket's timer fires. Node puts it off with all bytes that come or leave, the stack with those that JavaScript
- * sees. Returns whether there was progress within the timeout; then `_onTimeout` is called again when its rest has passed.
+ * Called when a socket's timer fires. Node restarts it with all bytes that arrive, the stack with those that JavaScript sees. Returns
+ * whether there was progress within the timeout; then `_onTimeout` is called again when the rest of it has passed. While
+ * bytes wait to be sent, Node's own code decides by their number.
  */
 export function isWithinTimeout(
   connection: Connection,
@@ -24,6 +25,8 @@ export function isWithinTimeout(
     socket._unrefTimer();
     return true;
   }
+  connection.countQueued();
+  if (connection.queued > 0) return false;
   const idleMs = native.stackIdleFor(id);
   const restMs = (socket.timeout ?? 0) - (idleMs ?? Number.POSITIVE_INFINITY);
   if (restMs <= 0) return false;

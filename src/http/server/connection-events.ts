@@ -273,6 +273,7 @@ function dispatchState(connection: Connection, kind: number, detail: number): vo
   else {
     // More bytes may have been sent in the meantime.
     connection.countQueued();
+    connection.refreshTimer();
     nativeServer.onBytesSent(connection);
   }
 }

@@ -145,6 +145,8 @@ export abstract class Connection extends SendState {
   abstract readonly bytesWritten: number;
   /** As in Node, a socket that is gone has its peer's address if it was asked for before, and none of its own. */
   abstract readonly remote: PeerAddress;
+  /** The peer's address while the connection is open. */
+  abstract readonly openRemote: PeerAddress;
   abstract readonly local: Addresses['local'];
   abstract setNoDelay(on: boolean): void;
   abstract setKeepAlive(options: KeepAliveOptions): void;
