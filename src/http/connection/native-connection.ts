@@ -182,7 +182,11 @@ export class NativeConnection extends Connection {
   recordWrite(bytes: number): boolean {
     this.bytesSinceDrain += bytes;
     if (this.bytesSinceDrain < this.nativeServer.highWaterMark) {
-      if (this.nativeServer.isSecure) notifySentLater(this);
+      if (this.nativeServer.isSecure) {
+        // What is written behind it waits for it, and reports in its context.
+        this.keepContext();
+        notifySentLater(this);
+      }
       return true;
     }
     this.needDrain = true;

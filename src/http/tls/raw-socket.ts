@@ -21,12 +21,14 @@ const prototype = Object.create(net.Socket.prototype, {
     value(_writev: boolean, _data: unknown, _encoding: string, done: Callback) {
       done();
     },
+    writable: true,
     configurable: true,
   },
   _onTimeout: {
     value(this: HttpSocket) {
       if (!isWithinTimeout(this[kConnection], this)) nodeOnTimeout.call(this);
     },
+    writable: true,
     configurable: true,
   },
 });
@@ -34,14 +36,15 @@ const prototype = Object.create(net.Socket.prototype, {
 /** What its handle does otherwise than that of the TLS connection. */
 const handleMembers: PropertyDescriptorMap &
   ThisType<Handle & { [kConnection]: SecureConnection }> = {
-  readStart: { value: () => 0, configurable: true },
-  readStop: { value: () => 0, configurable: true },
+  readStart: { value: () => 0, writable: true, configurable: true },
+  readStop: { value: () => 0, writable: true, configurable: true },
   shutdown: {
     value(request: { oncomplete(status: number): void }) {
       this[kConnection].socket.end();
       process.nextTick(() => request.oncomplete(0));
       return 0;
     },
+    writable: true,
     configurable: true,
   },
   close: {
@@ -50,6 +53,7 @@ const handleMembers: PropertyDescriptorMap &
       this[kConnection].socket.destroy();
       closeOfNode(this).call(this, callback);
     },
+    writable: true,
     configurable: true,
   },
   reset: {
@@ -59,6 +63,7 @@ const handleMembers: PropertyDescriptorMap &
       socket.resetAndDestroy();
       return 0;
     },
+    writable: true,
     configurable: true,
   },
 };

@@ -173,6 +173,10 @@ function secureMembers(): PropertyDescriptorMap {
       get(this: SecureSocket) {
         return !this.secureConnecting;
       },
+      set(this: SecureSocket, value: unknown) {
+        const own = { value, writable: true, enumerable: true, configurable: true };
+        Object.defineProperty(this, '_secureEstablished', own);
+      },
       configurable: true,
     },
   };
