@@ -1,6 +1,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { setFillRequest } from '../cache/cache-duration.js';
+import { keepUntilEnd } from '../connection/lent-parser.js';
 import { nodeHttp } from '../node/node-http.js';
 import {
   type Incoming,
@@ -291,6 +292,7 @@ function endExchange(connection: Connection, response: Outgoing): void {
     unpipeFinished(request, response);
     if (removeAnswered(connection)) nativeServer.inFlight--;
     dump(request);
+    if (!request._readableState.endEmitted) keepUntilEnd(connection, request);
     detachSignal?.call(request);
   }
   // A connection that fell back to Node's code has listeners.

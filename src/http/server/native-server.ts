@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { getDefaultHighWaterMark } from 'node:stream';
 import timers from 'node:timers';
 import { announce, announceDrop } from '../connection/announce.js';
+import { freeParser } from '../connection/lent-parser.js';
 import { NativeConnection } from '../connection/native-connection.js';
 import type { NativeSocketClass } from '../connection/native-socket.js';
 import { readNewConnection } from '../connection/new-connection.js';
@@ -213,6 +214,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   abort(connection: Connection): void {
+    freeParser(connection);
     abortIncoming(connection);
   }
 
@@ -220,6 +222,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     flushAll();
     connection.close(false);
     connection.closeBelow();
+    freeParser(connection);
     connection.socket._httpMessage?.detachSocket(connection.socket as never);
     this.dropPending(connection);
   }
