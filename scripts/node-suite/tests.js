@@ -19,7 +19,10 @@ export function parseMajor(version) {
 }
 
 const PARTS = ['parallel', 'sequential'];
-const TEST = /^test-https?[-.].*m?js$/;
+const TEST = /^test-.*\.m?js$/;
+const NAME = /^test-https?[-.]/;
+/** Tests of clusters, domains, streams and others load the modules, too. */
+const LOADS_HTTP = /\b(require\(|from\s)\s*['"](node:)?https?['"]/;
 
 /** Finds the folder that contains `parallel` and `sequential`: `tree` or its `test`; undefined if neither does. */
 export function findTestFolder(tree) {
@@ -29,19 +32,24 @@ export function findTestFolder(tree) {
   return found && realpathSync(found);
 }
 
-/** Lists the tests of HTTP and HTTPS: `{ name: 'parallel/test-http-x.js', file, sequential, class, flags, env }`. */
+/**
+ * Lists the tests of HTTP and HTTPS, by name or because they load one of these modules:
+ * `{ name: 'parallel/test-http-x.js', file, sequential, class, flags, env }`.
+ */
 export function listHttpTests(folder) {
   return PARTS.flatMap((part) =>
     readdirSync(join(folder, part))
       .filter((name) => TEST.test(name))
       .sort()
-      .map((name) => read(folder, part, name)),
+      .flatMap((name) => read(folder, part, name) ?? []),
   );
 }
 
+/** Reads a test; undefined if it is none of HTTP. */
 function read(folder, part, name) {
   const file = join(folder, part, name);
   const source = readFileSync(file, 'utf8');
+  if (!NAME.test(name) && !LOADS_HTTP.test(source)) return undefined;
   return {
     name: `${part}/${name}`,
     file,

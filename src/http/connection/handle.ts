@@ -1,4 +1,8 @@
 import net from 'node:net';
+import timers from 'node:timers';
+
+/** Node's function, kept in case the application replaces the global one. */
+const { setImmediate } = timers;
 
 /** The handle in which Node's own sockets and servers keep their descriptor. */
 export interface Handle {
@@ -56,12 +60,12 @@ let tcp: HandleClass | undefined;
 let pipe: HandleClass | undefined;
 
 /**
- * Keeps the class of a handle on a descriptor. The handle of a listening worker of a cluster is of none: where the primary
- * distributes the connections, it is a plain object.
+ * Keeps the class of a handle. The handle of a listening worker of a cluster is of none: where the primary distributes the
+ * connections, it is a plain object.
  */
 export function learnFrom(handle: object): void {
   if (handle.constructor.name === 'Pipe') pipe = handle.constructor as HandleClass;
-  else tcp = handle.constructor as HandleClass;
+  else if (handle.constructor.name === 'TCP') tcp = handle.constructor as HandleClass;
 }
 
 /** The class of handles on the descriptors of TCP connections, or of those of Unix sockets. */
@@ -72,6 +76,21 @@ export function getHandleClass(isUnix: boolean): HandleClass {
 /** A handle without a descriptor: there is nothing to do with it but to close it. */
 export function closingHandle(): Handle {
   return createClosedHandle(getHandleClass(false));
+}
+
+/**
+ * Calls back at the end of this turn of the event loop, as `setImmediate` does: but for that Node warns (DEP0097) wherever an
+ * application has entered a domain and not left it.
+ */
+export function atTurnEnd(callback: () => void): void {
+  if ((tcp ?? pipe) === undefined) {
+    // A worker of a cluster that has had no connection.
+    setImmediate(callback);
+    return;
+  }
+  const handle = closingHandle();
+  handle.unref();
+  handle.close(callback);
 }
 
 /** Creates a handle without a descriptor. */

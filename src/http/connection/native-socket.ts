@@ -9,7 +9,7 @@ import {
 } from '../node/node-internals.js';
 import type { Connection, HttpSocket, KeepAliveOptions } from '../state/connection.js';
 import { seconds, TAKES_OPTIONS } from './keep-alive.js';
-import { parserView } from './parser-view.js';
+import { getParser } from './lent-parser.js';
 import { isWithinTimeout } from './progress.js';
 import {
   becomeStream,
@@ -62,9 +62,8 @@ const getters: Record<string, (this: Self) => unknown> = {
   bytesWritten() {
     return this[kConnection].bytesWritten;
   },
-  /** What `socketOnTimeout` and others ask Node's parser for. */
   parser() {
-    return parserView(this[kConnection]);
+    return getParser(this[kConnection]);
   },
 };
 

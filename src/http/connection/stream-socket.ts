@@ -6,7 +6,7 @@ import type { Connection, HttpSocket, ListenerMethod } from '../state/connection
 import type { Callback } from '../state/send-state.js';
 import { createConnectionHandle, openDuplicate } from './connection-handle.js';
 import type { Handle } from './handle.js';
-import { parserView } from './parser-view.js';
+import { defineParser } from './lent-parser.js';
 import { isWithinTimeout } from './progress.js';
 
 /*
@@ -162,7 +162,8 @@ export function becomeStream(connection: Connection): HttpSocket {
     // Unless the application has replaced it.
     if (!Object.hasOwn(socket, name)) socket[name] = ownListenerMethods[name] as never;
   }
-  Object.assign(socket, { parser: parserView(connection), setEncoding });
+  defineParser(socket, connection);
+  Object.assign(socket, { setEncoding });
   if (connection.peer) socket._peername = connection.peer;
   setStates(connection);
   return socket;

@@ -3,6 +3,7 @@ import net from 'node:net';
 import { watchOutcome } from '../cache/invalidation.js';
 import { openAsNodes } from '../connection/connection-handle.js';
 import { countFrom, type Handle } from '../connection/handle.js';
+import { freeParser } from '../connection/lent-parser.js';
 import { restoreListeners, streamEnd } from '../connection/replaced-listeners.js';
 import { becomeStream, getListenerMethod, LISTENER_METHODS } from '../connection/stream-socket.js';
 import { nodeHttp } from '../node/node-http.js';
@@ -134,6 +135,7 @@ export function attachParser(connection: Connection, server: HttpServer): void {
       (name) => [name, socket[name]],
     ),
   );
+  freeParser(connection);
   for (const name of OWN) Reflect.deleteProperty(socket, name);
   socket._events = Object.assign(Object.create(null), { end: streamEnd }) as never;
   socket._eventsCount = 1;

@@ -115,6 +115,7 @@ function listenNatively(
     listening = null;
     return null;
   }
+  learnFrom(handle);
   try {
     let nativeServer: NativeServer | undefined;
     const error = listenByTwin(handle, backlog, () => {
@@ -150,6 +151,7 @@ function acceptFromNode(server: HttpServer): void {
   const handle = server._handle as ListeningHandle | null;
   if (!handle || getListeningServer(handle)?.server === server) return;
   if (typeof handle.onconnection !== 'function' || !hasReactor()) return;
+  learnFrom(handle);
   const nativeServer = startNativeServer(server);
   const { onconnection } = handle;
   handle.onconnection = function (error, client) {

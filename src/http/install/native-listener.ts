@@ -1,4 +1,4 @@
-import { createHandle, type ListeningHandle, learnFrom } from '../connection/handle.js';
+import { createHandle, type ListeningHandle } from '../connection/handle.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
 import { unshare } from '../server/closing.js';
@@ -39,7 +39,6 @@ export class NativeListener {
   }
 
   private static create(handle: ListeningHandle): NativeListener {
-    learnFrom(handle);
     const listener = new NativeListener(handle);
     const { close, ref, unref } = handle;
     Object.assign(handle, {

@@ -1,6 +1,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { setFillRequest } from '../cache/cache-duration.js';
+import { keepUntilEnd } from '../connection/lent-parser.js';
 import { nodeHttp } from '../node/node-http.js';
 import {
   type Incoming,
@@ -40,6 +41,14 @@ import { setHead } from './request-head.js';
 const started = diagnostics.channel('http.server.request.start');
 const finished = diagnostics.channel('http.server.response.finish');
 
+/** The connection whose request is with its handler: the end of that request is still to be reported. */
+let handling: Connection | null = null;
+
+/** Whether the end of a request was not reported yet: as with Node, its connection is not idle, though it may be answered. */
+export function isReceiving(connection: Connection): boolean {
+  return connection.receiving !== null || connection === handling;
+}
+
 /**
  * Begins a request. An exception is reported in its context. V8 inlines a limited amount of code into one function, so code
  * that `begin` does not need beside the constructors of the messages is here.
@@ -52,6 +61,9 @@ export function receive(
   flags: number,
 ): void {
   const { nativeServer } = connection;
+  // A handler may run the event loop itself.
+  const outer = handling;
+  handling = connection;
   try {
     if (nativeServer.isOutdated()) nativeServer.configure();
     const request = begin(connection, head, method, url, flags);
@@ -59,6 +71,8 @@ export function receive(
   } catch (error) {
     reportException(error, connection);
     failParsing(connection, 'head');
+  } finally {
+    handling = outer;
   }
 }
 
@@ -278,6 +292,7 @@ function endExchange(connection: Connection, response: Outgoing): void {
     unpipeFinished(request, response);
     if (removeAnswered(connection)) nativeServer.inFlight--;
     dump(request);
+    if (!request._readableState.endEmitted) keepUntilEnd(connection, request);
     detachSignal?.call(request);
   }
   // A connection that fell back to Node's code has listeners.

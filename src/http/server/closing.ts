@@ -4,6 +4,7 @@ import { replaceMethod } from '../node/replace-method.js';
 import { extractAccepted } from '../reactor/event-batch.js';
 import { native } from '../reactor/native.js';
 import { servers } from '../reactor/registry.js';
+import { isReceiving } from '../request/exchange.js';
 import { flushConnection } from '../sending/output-buffer.js';
 import { cancelJoin } from '../sharing/listen-prefix.js';
 import type { Connection } from '../state/connection.js';
@@ -98,7 +99,8 @@ function closeIdle({ id, connections }: NativeServer): void {
     idle.set(pairs[at] as number, pairs[at + 1] as number);
   for (const connection of connections) {
     // The batch may still contain events of a request that was read.
-    if (idle.get(connection.id) !== connection.requestIndex >>> 0) continue;
+    if (idle.get(connection.id) !== connection.requestIndex >>> 0 || isReceiving(connection))
+      continue;
     const response = connection.socket._httpMessage;
     const answered = !response || response.finished;
     if (!answered || connection.outgoing.length > 0) continue;

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { constants } from 'node:os';
 import { getDefaultHighWaterMark } from 'node:stream';
-import timers from 'node:timers';
 import { announce, announceDrop } from '../connection/announce.js';
+import { atTurnEnd } from '../connection/handle.js';
+import { freeParser } from '../connection/lent-parser.js';
 import { NativeConnection } from '../connection/native-connection.js';
 import type { NativeSocketClass } from '../connection/native-socket.js';
 import { readNewConnection } from '../connection/new-connection.js';
@@ -38,9 +39,6 @@ import { Counters } from './counters.js';
 import { Deadlines } from './response-timeouts.js';
 import type { CountedHere } from './stats.js';
 import { endLateResponse, Watchdogs } from './watchdogs.js';
-
-/** Node's function, kept in case the application replaces the global one. */
-const { setImmediate } = timers;
 
 const { EPIPE } = constants.errno;
 
@@ -113,7 +111,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     this.inListenContext = AsyncLocalStorage.snapshot();
     // Properties that are set right after `listen` apply from the first connection on.
     process.nextTick(configure, this);
-    setImmediate(configure, this);
+    atTurnEnd(() => configure(this));
     this.watchdogs.start();
   }
 
@@ -213,6 +211,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   abort(connection: Connection): void {
+    freeParser(connection);
     abortIncoming(connection);
   }
 
@@ -220,6 +219,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     flushAll();
     connection.close(false);
     connection.closeBelow();
+    freeParser(connection);
     connection.socket._httpMessage?.detachSocket(connection.socket as never);
     this.dropPending(connection);
   }

@@ -66,6 +66,8 @@ export abstract class Connection extends SendState {
   receiving: Incoming | null = null;
   /** Unanswered requests, the oldest first. */
   incoming: Incoming[] = NONE;
+  /** The last request that was answered before its end was emitted, until then. */
+  ending: Incoming | null = null;
   /** Responses that wait for their turn, and their approximate size in bytes. */
   outgoing: Outgoing[] = NONE;
   outgoingData = 0;

@@ -1,7 +1,7 @@
 // What a native socket has in place of a stream: the same as with Node, and using it makes no stream.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { both } from '../../../fixtures/stack/both.js';
+import { both, differences } from '../../../fixtures/stack/both.js';
 
 /** Ends a connection that the application listens to, which is the stream's. */
 const OF_STREAM = ['removeAllListeners'];
@@ -14,4 +14,8 @@ test('each member of a native socket does what it does with Node', async () => {
     streams.filter((name) => !OF_STREAM.includes(name)),
     [],
   );
+});
+
+test("a connection has a parser of Node's own as long as with Node", async () => {
+  assert.equal(differences(await both('parsers.js')), '');
 });

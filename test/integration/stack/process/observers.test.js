@@ -27,6 +27,13 @@ test('an exception is reported in the context of its request, and to its domain'
   assert.deepEqual(stack, { ...plain, isNative: true });
 });
 
+test('a server that listens within a domain that is not left causes no warning', {
+  timeout: 60_000,
+}, async () => {
+  const [plain, stack] = await onBoth('entered-domain.js');
+  assert.deepEqual(stack.heard, plain.heard);
+});
+
 test('a callback of a write is called in the context of the write', {
   timeout: 60_000,
 }, async () => {
