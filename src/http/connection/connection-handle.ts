@@ -144,7 +144,8 @@ function closeConnection(handle: Self, reset: boolean, callback?: () => void): v
   const { nativeServer, socket } = connection;
   if (connection.id >= 0) {
     // A client that is still sending gets what was written.
-    if (socket.errored && connection.failed && !reset) native.stackEnd(connection.id);
+    const hasFailed = connection.failed || connection.lateRequest >= 0;
+    if (socket.errored && hasFailed && !reset) native.stackEnd(connection.id);
     connection.closeStream(reset, socket.errored);
   }
   nodePrototype(handle).close.call(handle, () => {

@@ -315,7 +315,7 @@ export function createNativeSocketClass(prototype: object): NativeSocketClass {
     this._server = server;
     this._parent = null;
     this._paused = false;
-    this._httpMessage = null;
+    this._httpMessage = undefined;
   }
   NativeSocket.prototype = prototype;
   return NativeSocket as unknown as NativeSocketClass;

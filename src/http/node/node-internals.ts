@@ -67,7 +67,7 @@ export interface SocketInternals {
   _events: SocketEvents;
   _eventsCount: number;
   _handle: object | null;
-  _httpMessage: Outgoing | null;
+  _httpMessage: Outgoing | null | undefined;
   _parent: object | null;
   _paused: boolean;
   _server: net.Server | null;

@@ -28,7 +28,7 @@ import { endContext, guarded, NO_CONTEXT } from '../reactor/contexts.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
 import { connections, servers } from '../reactor/registry.js';
-import { eofError } from '../request/error-responses.js';
+import { eofError, requestTimeoutError } from '../request/error-responses.js';
 import { abortIncoming, dropPending, onResponseSent } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
 import { appendedBytes, flushAll } from '../sending/output-buffer.js';
@@ -276,6 +276,12 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   // Errors, timeouts and the end of connections.
+
+  onLate(connection: Connection): void {
+    if (connection.failed || connection.lateRequest === connection.requestIndex) return;
+    connection.lateRequest = connection.requestIndex;
+    nodeError(becomeStream(connection), requestTimeoutError());
+  }
 
   onError(connection: Connection, error: Error): void {
     if (connection.failed) return;

@@ -2,7 +2,7 @@ import timers from 'node:timers';
 import { type HttpServer, kConnection, type Outgoing } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import { connections } from '../reactor/registry.js';
-import { errorResponse, requestTimeoutError } from '../request/error-responses.js';
+import { errorResponse } from '../request/error-responses.js';
 import { appendText } from '../sending/output-buffer.js';
 import type { Connection } from '../state/connection.js';
 import { positive } from './configuration.js';
@@ -23,7 +23,7 @@ interface WatchedServer {
   readonly stats: CountedHere;
   configure(): void;
   open(id: number): Connection | null;
-  onError(connection: Connection, error: Error): void;
+  onLate(connection: Connection): void;
 }
 
 /** The timers of a server: they end requests that take too long to arrive, and connections that are too slow. */
@@ -67,7 +67,7 @@ export class Watchdogs {
     if (!head && !whole) return;
     for (const id of native.stackLate(nativeServer.id, head, whole)) {
       const connection = connections[id] ?? nativeServer.open(id);
-      if (connection) nativeServer.onError(connection, requestTimeoutError());
+      if (connection) nativeServer.onLate(connection);
     }
   }
 
@@ -78,7 +78,7 @@ export class Watchdogs {
     for (const id of receiving) {
       stats.tooSlow++;
       const connection = connections[id];
-      if (connection) this.#server.onError(connection, requestTimeoutError());
+      if (connection) this.#server.onLate(connection);
     }
     for (const id of sending) {
       stats.tooSlow++;

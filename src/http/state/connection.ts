@@ -97,6 +97,8 @@ export abstract class Connection extends SendState {
   /** Whether a native socket was destroyed; a stream keeps it itself. */
   isNativeDestroyed = false;
   isCloseEmitted = false;
+  /** Index of the request whose timeout was reported; -1: none. */
+  lateRequest = -1;
   /** Whether the server has handled an error. */
   failed = false;
   /** Whether the application wants it to keep the process alive, and whether it does. */

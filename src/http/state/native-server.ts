@@ -101,6 +101,8 @@ export interface NativeServer {
    * connection closed.
    */
   onError(connection: Connection, error: Error): void;
+  /** Reports that the request that is due takes too long to arrive, once. Later errors of the connection are reported, too. */
+  onLate(connection: Connection): void;
   /** Handles that the time limit until the next request has passed. */
   onIdle(connection: Connection): void;
   /** Handles the end of the peer's side. */
