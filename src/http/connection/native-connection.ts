@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import {
   kLastWriteQueueSize,
   kWritableFinished,
@@ -38,6 +39,7 @@ import { becomeStream } from './stream-socket.js';
 
 /** A connection, with what the stack does with one. */
 export class NativeConnection extends Connection {
+  idleContext: AsyncResource | null = null;
   readonly nativeContext = new ConnectionContext();
   #requests: HTTPServerAsyncResource | null = null;
   #addresses: Addresses | null = null;
@@ -110,6 +112,7 @@ export class NativeConnection extends Connection {
   endContexts(): void {
     endContext(this.writeContext);
     endContext(this.#requests);
+    endContext(this.idleContext);
     endContext(this.nativeContext);
   }
 
@@ -158,6 +161,11 @@ export class NativeConnection extends Connection {
   setPaused(isPaused: boolean): void {
     this.isPaused = isPaused;
     if (this.id >= 0) native.stackPause(this.id, isPaused);
+  }
+
+  keepIdleContext(): void {
+    endContext(this.idleContext);
+    this.idleContext = new AsyncResource('Timeout');
   }
 
   keepContext(): void {

@@ -340,11 +340,14 @@ function assignNext(connection: Connection): void {
 
 /** Handles that no response is queued. */
 function onQueueEmpty(connection: Connection): void {
-  const { keepAliveMs } = connection.nativeServer;
+  const { keepAliveMs, server } = connection.nativeServer;
   // As in Node, the keep-alive time replaces a timeout that was set.
   if (connection.socket.timeout && keepAliveMs > 0) {
     connection.socket.setTimeout(keepAliveMs);
     connection.isKeepAliveTimeout = true;
+  } else if (connection.isObserved || server._events.timeout !== undefined) {
+    // Node would set it now.
+    connection.keepIdleContext();
   }
   if (connection.incoming.length === 0 && connection.afterResponses !== null) {
     const continueReading = connection.afterResponses;

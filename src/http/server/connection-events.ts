@@ -183,8 +183,16 @@ function dispatchEvent(kind: number, id: number, at: number): void {
         a,
       );
       break;
-    case CLOSED:
     case IDLE:
+      callBack(
+        connection.idleContext ?? connection.nativeContext,
+        dispatchState,
+        connection,
+        kind,
+        a,
+      );
+      break;
+    case CLOSED:
       callBack(connection.nativeContext, dispatchState, connection, kind, a);
       break;
     case NEEDS_NODE_PARSER: {

@@ -140,6 +140,9 @@ export abstract class Connection extends SendState {
   abstract enterContext(): void;
   /** Keeps the current context for callbacks and events that report later that bytes have been sent. */
   abstract keepContext(): void;
+  /** The context of the last response, in which the end of the keep-alive time is reported. */
+  abstract readonly idleContext: AsyncResource | null;
+  abstract keepIdleContext(): void;
   /** Ends the asynchronous contexts: the connection is closed, or Node's. */
   abstract endContexts(): void;
   /** Puts the timers of the socket, and of the one below TLS, off: bytes have come or left. */
