@@ -34,30 +34,35 @@ function createParserConnection(
 /**
  * Asks the host's parser about bytes that the reactor found unusual, so that what is accepted and what is
  * rejected, and with which error, is Node's own decision. `bytes` start a request, or follow `before`; `null`: a request's
- * head is not complete and the stream has ended. `packet` is what was read last, which ends with them.
+ * head is not complete and the stream has ended. `packet` is what was read last, which ends with them. Gives the error, and the
+ * number of the requests before it whose head is complete.
  */
 export function parseWithNode(
   server: AnyServer,
   bytes: Buffer | null,
   packet?: Buffer,
   before?: string,
-): { error: Error | null } {
+): { error: Error | null; requests: number } {
   let error: Error | null = null;
+  let requests = 0;
   const duplex = createParserConnection(
     server,
     (found) => {
       error ??= found;
     },
-    () => {},
+    () => {
+      requests++;
+    },
   );
   if (before) duplex.emit('data', Buffer.from(before));
+  requests = 0;
   for (const part of bytes ? inPackets(bytes, packet) : [Buffer.from('GET')]) {
     duplex.emit('data', part);
   }
   if (bytes === null) duplex.emit('end');
   duplex.destroy();
   if (error && bytes && packet) inPacket(error, bytes, packet);
-  return { error };
+  return { error, requests };
 }
 
 /** Splits bytes as they were received: `packet` is what was read last, which ends with them. */

@@ -88,7 +88,7 @@ function mayRefuseUpgrade(server: HttpServer): boolean {
 function onUnusual(connection: Connection, bytes: Buffer, packet: Buffer): void {
   const { nativeServer, incoming } = connection;
   const isBehind = incoming.length > 0 || packet.length > bytes.length;
-  const error = isBehind ? parseWithNode(nativeServer.server, bytes, packet).error : null;
+  const error = isBehind ? findFirstError(nativeServer.server, bytes, packet) : null;
   if (error) {
     native.stackProceedRaw(connection.id);
     nativeServer.onError(connection, error);
@@ -97,6 +97,12 @@ function onUnusual(connection: Connection, bytes: Buffer, packet: Buffer): void 
   const fallBack = () => nativeServer.fallBack(connection, { bytes, packet }, 'unusual');
   if (incoming.length === 0) fallBack();
   else connection.afterResponses = fallBack;
+}
+
+/** Finds an error in bytes that start a request. One behind a complete head is found again when the application has that request. */
+function findFirstError(server: HttpServer, bytes: Buffer, packet: Buffer): Error | null {
+  const { error, requests } = parseWithNode(server, bytes, packet);
+  return requests === 0 ? error : null;
 }
 
 /** Handles further bytes of a body that Node's parser reads. */
@@ -115,8 +121,7 @@ export function onRaw(connection: Connection, bytes: Buffer, packet = bytes): vo
   const { nativeServer } = connection;
   const rest = bytes.subarray(end);
   // As with Node, an error behind the body is reported without a tick in between.
-  const { error } =
-    rest.length > 0 ? parseWithNode(nativeServer.server, rest, packet) : { error: null };
+  const error = rest.length > 0 ? findFirstError(nativeServer.server, rest, packet) : null;
   if (error) {
     native.stackProceedRaw(connection.id);
     nativeServer.onError(connection, error);

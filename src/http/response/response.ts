@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type http from 'node:http';
 import { nodeHttp } from '../node/node-http.js';
 import {
@@ -36,6 +37,8 @@ interface Marked {
 
 const prototype = nodeHttp.OutgoingMessage.prototype as unknown as { end: End; write: Write };
 const { end: nodeEnd, write: nodeWrite } = prototype;
+/** Not those of a response: tracers count the calls. */
+const { listeners, prependListener } = EventEmitter.prototype;
 const nodeFinish = (nodeHttp.ServerResponse.prototype as unknown as Outgoing)._finish;
 
 /**
@@ -255,8 +258,8 @@ function finish(this: Outgoing & Marked): void {
   const connection = this[kConnection];
   if (connection !== undefined && connection.responseAwaitingSend !== this) {
     const emitter = this as unknown as http.ServerResponse;
-    if (!emitter.listeners('finish').includes(onFinish))
-      emitter.prependListener('finish', onFinish);
+    if (!listeners.call(emitter, 'finish').includes(onFinish))
+      prependListener.call(emitter, 'finish', onFinish as never);
   }
   nodeFinish.call(this);
 }
