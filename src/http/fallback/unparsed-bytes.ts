@@ -111,7 +111,7 @@ export function onRaw(connection: Connection, bytes: Buffer, packet = bytes): vo
     pushRaw(connection, bytes);
     return;
   }
-  const end = connection.fallbackParser?.parse(bytes, packet) ?? null;
+  const end = parseRaw(connection, bytes, packet);
   if (connection.id < 0) return;
   if (end === null) {
     native.stackProceedRaw(connection.id);
@@ -127,6 +127,17 @@ export function onRaw(connection: Connection, bytes: Buffer, packet = bytes): vo
     nativeServer.onError(connection, error);
   } else {
     native.stackProceedBehind(connection.id, end);
+  }
+}
+
+function parseRaw(connection: Connection, bytes: Buffer, packet: Buffer): number | null {
+  const parser = connection.fallbackParser;
+  try {
+    return parser?.parse(bytes, packet) ?? null;
+  } catch (error) {
+    // A listener for 'clientError' has thrown: the end of the connection is still to be read.
+    if (!parser?.expectsMore && connection.id >= 0) native.stackProceedRaw(connection.id);
+    throw error;
   }
 }
 

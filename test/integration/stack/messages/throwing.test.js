@@ -8,3 +8,7 @@ test('responses finish as with Node if a listener or a callback of another one t
 }, async () => {
   assert.equal(differences(await both('throwing.js')), '');
 });
+
+test("the end of a connection is noticed where a listener for 'clientError' throws", async () => {
+  assert.equal(differences(await both('thrown-twice.js')), '');
+});
