@@ -47,6 +47,10 @@ export const RUST = 'rust';
 /** Stands for the integration tests that depend on the version of Node.js: of what stands in for its code. */
 export const OF_VERSION = 'of-version';
 const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client'];
+/** Their subject is processes and users, which the addon handles: the same on each version. */
+const OF_PROCESSES = ['users', 'ends', 'stopped'].map((name) =>
+  integrationTest(`stack/sharing/${name}`),
+);
 
 const tests = join(root, 'test');
 
@@ -74,7 +78,9 @@ export function selectTests(args) {
 /** Whether a file also runs on other versions of Node.js. */
 export function dependsOnVersion(file) {
   const [kind, folder] = relative(tests, file).split(sep);
-  return kind === 'integration' && OF_VERSION_FOLDERS.includes(folder);
+  return (
+    kind === 'integration' && OF_VERSION_FOLDERS.includes(folder) && !OF_PROCESSES.includes(file)
+  );
 }
 
 /** Formats the name of a test file for messages: its path below `test/`, with slashes. */

@@ -35,7 +35,7 @@ test(
      }).listen(0)`,
     );
     const [json, html] = [join(folder, 'x.json'), join(folder, 'x.html')];
-    const args = ['-c', '8', '--budget', '25s', '-b', '@-', '-o', json, '--html', html];
+    const args = ['-c', '8', '--budget', '18s', '-b', '@-', '-o', json, '--html', html];
     const found = await naming(
       'too-few-connections',
       async () => {
