@@ -74,6 +74,7 @@
 //!     lines: b"Host: example.com\r\n",
 //!     body: false,
 //!     certificate: false,
+//!     authenticated: false,
 //!     server_name: b"",
 //!     waits: 0,
 //! };
