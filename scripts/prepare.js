@@ -1,10 +1,36 @@
-// Builds at `npm ci`. npm runs this once more at the first `npx millrace` in a checkout, as it then links the checkout
-// into its cache: an existing build is kept.
-import { existsSync, rmSync } from 'node:fs';
+// Builds at `npm ci`. npm runs this again at the first `npx millrace` in a checkout, as it then links the checkout into
+// its cache, and at each `npm install` of a package that depends on the checkout: a build of the present sources is kept,
+// as somebody may be using it.
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { root } from './step.js';
 
-const built = existsSync(new URL('../dist/cli/main.js', import.meta.url));
-if (!(built && process.env.npm_command === 'exec')) await import('./build.js');
+const SOURCES = ['src', 'crates', 'scripts', 'package-lock.json', 'Cargo.lock'];
+
+if (!(isForAnother() && isBuilt())) await import('./build.js');
 
 // npm packs its clone of a dependency from git, for which no package with the addon exists, so the addon is included.
 if (process.env._PACOTE_NO_PREPARE_)
   rmSync(new URL('../native/.npmignore', import.meta.url), { force: true });
+
+/** Whether npm was called for another package than this one. */
+function isForAnother() {
+  const { npm_command: command, INIT_CWD: cwd = root } = process.env;
+  return command === 'exec' || resolve(cwd) !== resolve(root);
+}
+
+/** Whether there is a build that is newer than all sources. */
+function isBuilt() {
+  const built = statSync(join(root, 'dist', 'cli', 'main.js'), { throwIfNoEntry: false });
+  return (
+    built !== undefined && SOURCES.every((name) => findNewest(join(root, name)) <= built.mtimeMs)
+  );
+}
+
+/** Returns when a file, or the file of a folder that changed last, was changed. */
+function findNewest(path) {
+  if (!statSync(path).isDirectory()) return statSync(path).mtimeMs;
+  const entries = readdirSync(path, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return Math.max(...files.map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs));
+}

@@ -64,6 +64,8 @@ export const millraceVersion: string | undefined = isOff ? undefined : packageVe
 export default { ...http, createServer, Server, serverFactory, install, millraceVersion };
 
 declare module 'node:http' {
+  /** The version of Millrace if `millrace/register` or `install()` is in effect. */
+  const millraceVersion: string | undefined;
   interface Server extends StackLimits {
     /** What this server has done so far; `null` if it does not listen natively. */
     stats(): StackStats | null;
