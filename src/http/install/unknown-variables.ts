@@ -18,7 +18,7 @@ function warnOfMisspelledVariables(): void {
   for (const variable of Object.keys(process.env)) {
     if (!variable.startsWith(PREFIX)) continue;
     const name = variable.slice(PREFIX.length);
-    const near = NAMES.includes(name) ? undefined : findNearest(name, NAMES);
+    const near = NAMES.includes(name) ? undefined : findIntended(name);
     if (near === undefined) continue;
     if (!isFirst()) return;
     const line = `millrace: ${variable} is an unknown variable; did you mean ${PREFIX}${near}?\n`;
@@ -28,6 +28,11 @@ function warnOfMisspelledVariables(): void {
       // The application goes on without the warning.
     }
   }
+}
+
+/** Finds the name that was probably meant: one that differs little, or of which this is the beginning. */
+function findIntended(name: string): string | undefined {
+  return findNearest(name, NAMES) ?? NAMES.find((known) => known.startsWith(`${name}_`));
 }
 
 /** Whether this is neither another thread nor a worker of a cluster. */

@@ -113,7 +113,7 @@ function explainAddressInUse(server: NodeJS.EventEmitter, url: string): void {
     forget();
     if (error.code !== 'EADDRINUSE') return;
     const { message, stack } = error;
-    error.message = `${message}; ${url} shares its port with those who name the same host, and with nobody else`;
+    error.message = `${message}: a process that does not share it has the port, or shares it for another host; ${url} shares its port with those who name the same host`;
     // It begins with the message as it was.
     if (stack !== undefined) error.stack = stack.replace(message, () => error.message);
   };
