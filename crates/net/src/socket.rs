@@ -47,8 +47,7 @@ impl Socket {
             }
             #[cfg(unix)]
             Address::Unix(path) => {
-                check_length(path)?;
-                let mut stream = UnixStream::connect(path)?;
+                let mut stream = UnixStream::connect_addr(&unix_address(path)?)?;
                 registry.register(&mut stream, token, both)?;
                 Ok(Self::Unix(stream))
             }
@@ -268,6 +267,24 @@ impl Socket {
             Self::Unix(stream) => socket2::SockRef::from(stream),
         }
     }
+}
+
+/// The address of a path, or of a name in Linux's abstract namespace.
+#[cfg(unix)]
+fn unix_address(path: &std::path::Path) -> io::Result<std::os::unix::net::SocketAddr> {
+    use std::os::unix::net::SocketAddr;
+
+    check_length(path)?;
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::linux::net::SocketAddrExt as _;
+        use std::os::unix::ffi::OsStrExt as _;
+
+        if let Some(name) = path.as_os_str().as_bytes().strip_prefix(b"@") {
+            return SocketAddr::from_abstract_name(name);
+        }
+    }
+    SocketAddr::from_pathname(path)
 }
 
 /// Refuses a path that does not fit into a socket's address, man unix(7): the system's own error does not name it.

@@ -50,9 +50,8 @@ export function selectSubject(result: LoadResult, name: string | null): Conditio
   const named = result.byName.find((one) => one.name === name);
   if (!named) throw usageError(`the result has no requests with the name '${name}'`);
   const { requests, latencyMs, serviceTimeMs, throughput } = named;
-  const notSent = { overflow: 0, queuedAtEnd: 0, connectFailed: 0 };
   return {
-    requests: { ...requests, followed: 0, notSent },
+    requests: { ...requests, followed: 0 },
     latencyMs,
     serviceTimeMs,
     throughput: { mean: throughput },
