@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { usageError } from '../../errors.js';
 import { plural } from '../../format/units.js';
 import type { NativePlan } from '../../native.js';
+import { countOpenFiles, readFileLimit } from '../../process/open-files.js';
 
 /** The limit of files that this process may have open, and how many it needs for a run. */
 export interface OpenFiles {
@@ -25,8 +25,8 @@ export function checkOpenFiles({
   origins,
   ...plan
 }: NativePlan): OpenFiles | null {
-  const limit = readLimit();
-  const open = countOpen();
+  const limit = readFileLimit();
+  const open = countOpenFiles();
   if (limit === null || open === null) return null;
   const base = open + FILES_PER_THREAD * threads + OTHER_FILES;
   const isInTurn = plan.startRate === undefined && !plan.pinned;
@@ -37,23 +37,4 @@ export function checkOpenFiles({
     );
   }
   return { limit, needed };
-}
-
-/** Reads the soft limit; `null` without /proc. */
-function readLimit(): number | null {
-  try {
-    const [, limit] =
-      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
-    return limit === undefined ? null : Number(limit);
-  } catch {
-    return null;
-  }
-}
-
-function countOpen(): number | null {
-  try {
-    return readdirSync('/proc/self/fd').length;
-  } catch {
-    return null;
-  }
 }
