@@ -280,6 +280,8 @@ function checkAddressesLeftOut(circumstances: Circumstances): string | null {
 
 function checkReopened({ connections, plan, requests }: LoadResult): string | null {
   const closed = connections.closedByServer;
+  // Idle ones that were not needed any more have cost nothing.
+  if (plan.model === 'open' && connections.opened <= plan.initialConnections) return null;
   if (!hasResponse(requests)) return null;
   if (plan.connection === 'close' || closed === 0) return null;
   return `The server closed ${plural(closed, 'connection')} that should have been kept: the latencies include the time to open others. Check the server's keep-alive settings.`;
