@@ -1,9 +1,9 @@
 import type { NativeOutcome } from '../../native.js';
 import { packageVersion } from '../../version.js';
-import type { OpenFiles } from '../engine/open-files.js';
 import type { Phases } from '../engine/run-clock.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import type { Condition } from '../plan/condition.js';
+import type { OpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';
 import type {
   ConditionResult,

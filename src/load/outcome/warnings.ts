@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
 import { count, plural, rate, share, time } from '../../format/units.js';
-import type { OpenFiles } from '../engine/open-files.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
+import type { OpenFiles } from '../plan/open-files.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
 import type { LoadResult, Warning } from '../result.js';
 import { adviseOnCertificate } from './certificate-advice.js';
