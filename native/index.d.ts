@@ -168,6 +168,8 @@ export interface NativeConnections {
   broken: number
   /** To be kept, and ended by the server. */
   closedByServer: number
+  /** Transport errors of connections that had answered before, without a byte of the response. */
+  unansweredOnReuse: number
 }
 
 /** What a secure context is made of. */
@@ -290,6 +292,12 @@ export interface NativeGenerator {
   starved?: number
   /** Absent where nothing was scheduled. */
   latenessMs?: NativeLateness
+  /** Times in which a thread stood still. */
+  stalls: Array<NativeStall>
+  /** Samples that contain such a time. */
+  stalledSamples: number
+  /** The longest latency among them. */
+  stalledMaxMs: number
   /** Little's law. */
   littleResidual?: number
   /** One per thread. */
@@ -380,6 +388,8 @@ export interface NativeNameCounts {
   timeouts: number
   /** Not ended when the run ended. */
   inFlightAtEnd: number
+  /** Due and not sent. */
+  notSent: NativeNotSent
   /** Bytes of the requests. */
   bytesSent: number
   /** Bytes of the responses. */
@@ -528,6 +538,8 @@ export interface NativePlan {
   threads: number
   /** Connections in use (closed) or at most (open). */
   connections: number
+  /** Closed model with several origins: each connection keeps to one of them. */
+  pinned: boolean
   /** Connections opened before the clock starts. */
   initialConnections: number
   /** Requests in flight per connection. */
@@ -728,6 +740,14 @@ export interface NativeStage {
   rate: number
 }
 
+/** Time in which the generator stood still. */
+export interface NativeStall {
+  /** From the start of the measurement. */
+  atMs: number
+  /** Its length. */
+  durationMs: number
+}
+
 /** Exact sums of all samples, in nanoseconds as decimal digits. */
 export interface NativeSums {
   /** Done minus intended. */
@@ -758,6 +778,8 @@ export interface NativeTls {
   verify: boolean
   /** Authorities, PEM; the system's if absent. */
   ca?: Buffer
+  /** More of them, PEM, beside the system's. */
+  extraCa?: Buffer
   /** Client certificate, PEM. */
   cert?: Buffer
   /** Its key, PEM. */

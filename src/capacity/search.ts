@@ -79,6 +79,7 @@ class SearchRun {
     this.#budget.step('warming up');
     const first = await this.#target.warmUp(Math.min(10, flatOutConnections), SHARES.warmup * ms);
     const singleMs = Math.max(MIN_SINGLE_MS, SHARES.single * ms);
+    await this.#target.drain();
     this.#single = await this.#runClosed('one request at a time', 1, singleMs);
     if (this.#single === null) return first;
     const impossible = explainImpossible(this.#single, this.#conditions);
@@ -92,6 +93,8 @@ class SearchRun {
       SHARES.flatOut * ms,
     );
     if (flatOut === null) return first;
+    // The requests that it left behind in the server must not affect the first trial.
+    await this.#target.drain();
     const goodput = (result: LoadResult) => (result.requests.ok * 1000) / result.durationMs;
     this.#startRate = Math.max(0.5 * goodput(flatOut), 0.5 * goodput(this.#single));
     return first;

@@ -65,6 +65,8 @@ class SweepRun {
   readonly #random: () => number;
   readonly #blockMs: number;
   readonly #measured: BlocksByLevel = new Map();
+  /** Connections of the last block. */
+  #connectionsBefore = 0;
 
   constructor(target: CapacityTarget, budget: Budget, random: () => number) {
     this.#target = target;
@@ -75,6 +77,7 @@ class SweepRun {
 
   async warmUp(connections: number): Promise<LoadResult> {
     this.#budget.step('warming up');
+    this.#connectionsBefore = connections;
     return this.#target.warmUp(connections, 2 * this.#blockMs);
   }
 
@@ -128,6 +131,9 @@ class SweepRun {
     const isFirst = this.#measured.size === 0;
     if (this.#target.isOver || (!isFirst && this.#budget.leftMs < durationMs)) return null;
     this.#budget.step(plural(connections, 'connection'));
+    // What more connections left behind in the server would be waited for by fewer.
+    if (connections < this.#connectionsBefore) await this.#target.drain();
+    this.#connectionsBefore = connections;
     const block = { connections, warmupMs, durationMs: durationMs - warmupMs };
     const result = await this.#target.run(block);
     if (result === null) return null;

@@ -116,6 +116,16 @@ export interface FailingResponse {
   bodyTruncated: boolean;
 }
 
+/** Requests that were due but never sent, by cause. */
+export interface NotSent {
+  /** Arrivals beyond `maxPending`. */
+  overflow: number;
+  /** Arrivals that still waited for a connection at the end. */
+  queuedAtEnd: number;
+  /** Requests without a connection, as it could not be opened. */
+  connectFailed: number;
+}
+
 /** The requests of a run that have one name. */
 export interface NamedResult {
   /** The name from `--targets` or `--name`, otherwise the method and the path with `:id` in place of the parts that vary. */
@@ -128,6 +138,8 @@ export interface NamedResult {
     transportErrors: number;
     timeouts: number;
     inFlightAtEnd: number;
+    /** Requests that were due but never sent. */
+    notSent: NotSent;
   };
   /** Responses per second, without those to requests of the warm-up. */
   throughput: number;
@@ -244,14 +256,7 @@ export interface LoadResult {
     transportErrors: number;
     timeouts: number;
     inFlightAtEnd: number;
-    notSent: {
-      /** Arrivals beyond `maxPending` of an open run. */
-      overflow: number;
-      /** Arrivals that still waited for a connection at the end. */
-      queuedAtEnd: number;
-      /** Requests that were due on a connection that could not be opened. */
-      connectFailed: number;
-    };
+    notSent: NotSent;
   };
   /** Completed requests per second; `stdev` over whole seconds, `null` with fewer than two. */
   throughput: { mean: number; stdev: number | null };
@@ -277,6 +282,11 @@ export interface LoadResult {
     broken: number;
     /** Kept connections that the server closed, with or without a request in flight. */
     closedByServer: number;
+    /**
+     * Of `requests.transportErrors`: requests on connections that had answered before, and that ended without a byte of the
+     * response. As a rule the server's keep-alive limit met the request on its way; clients repeat such requests.
+     */
+    unansweredOnReuse: number;
   };
   statusCodes: Record<string, number>;
   /** Errors by kind, the most frequent first. Failed connects and broken connections count here and in `connections`, not in `requests`. */
@@ -299,6 +309,11 @@ export interface LoadResult {
     starved: number | null;
     /** Time from the intended time to the generator's attempt to send; `null` in a closed run without think time. */
     latenessMs: { p50: number; p99: number; max: number } | null;
+    /**
+     * Times in which the generator stood still, as it was stopped, was suspended or had no core; `null` if it never did. A
+     * sample that contains such a time does not describe the server.
+     */
+    stalled: Stalled | null;
     /** Deviation from Little's law, |N - X·R| / N; `null` where it does not apply. */
     littleResidual: number | null;
     clientBound: boolean;
@@ -342,6 +357,16 @@ export interface LoadResult {
   warnings: Warning[];
 }
 
+/** Times in which the generator stood still: at least 100 ms each. */
+export interface Stalled {
+  /** In order and without overlaps, the first thousand. `atMs` is from the start of the measurement. */
+  times: { atMs: number; durationMs: number }[];
+  /** Samples of `latencyMs` that contain such a time. */
+  samples: number;
+  /** The longest of them; 0 without one. */
+  maxMs: number;
+}
+
 /** CPU of this machine over the measurement, of all its processes, in cores. */
 export interface MachineResult {
   /** CPU that was used, plus the stolen part. */
@@ -377,6 +402,8 @@ export interface NamedSnapshot {
   statusErrors: number;
   transportErrors: number;
   timeouts: number;
+  /** Requests that were due but never sent. */
+  notSent: NotSent;
   bytesSent: number;
   bytesReceived: number;
   /** Requests that have ended, and the sum of their latencies. */

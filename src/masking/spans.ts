@@ -112,6 +112,8 @@ function findBareUserinfo(text: string, min: number, at: number): SecretSpan | n
   const [whole = '', user = ''] = match ?? [];
   if (user === '' || NOT_USERS.test(user) || !/[\w[]/.test(text[at + 1] ?? '')) return null;
   start += (match?.index ?? 0) + whole.length - user.length - 1;
+  // A Unix socket in the abstract namespace, as in unix:@name:/target.
+  if (/^unix:$/i.test(text.slice(start, at))) return null;
   for (let index = start; index < at; index += 1) {
     if (isQuote(text[index]) && closes(text, index)) return null;
   }

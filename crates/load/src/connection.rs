@@ -19,19 +19,10 @@ use millrace_http::ResponseDecoder;
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::ErrorKind;
-use crate::metrics::in_flight::InFlight;
+use crate::metrics::in_flight::{Due, InFlight};
 use crate::metrics::recorder::Recorder;
 use crate::redirect::RedirectFollower;
 pub(crate) use receiving::Receiving;
-
-/// A request that is due and has not been sent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Due {
-    /// When it was due.
-    pub(crate) intended: Nanos,
-    /// Index into the mix.
-    pub(crate) request: u32,
-}
 
 /// A request of which no byte has been sent: all of it is in the write buffer.
 #[derive(Clone, Copy, Debug)]
@@ -199,23 +190,36 @@ impl<T: Transport> Connection<T> {
         self.carried = false;
     }
 
-    /// Continues opening; `true` when the connection has become ready.
-    pub(crate) fn establish(&mut self, now: Nanos, recorder: &mut Recorder) -> io::Result<bool> {
+    /// Continues opening; returns the time when the connection has become ready.
+    pub(crate) fn establish(
+        &mut self,
+        clock: &impl Clock,
+        recorder: &mut Recorder,
+    ) -> io::Result<Option<Nanos>> {
         let State::Opening { transport, since, connected } = &mut self.state else {
-            return Ok(false);
+            return Ok(None);
         };
-        let progress = transport.establish()?;
+        let mut progress = transport.establish()?;
         if progress == Progress::Connecting {
-            return Ok(false);
+            return Ok(None);
         }
-        let connected = *connected.get_or_insert(now);
-        let Progress::Ready { resumed } = progress else { return Ok(false) };
+        let mut now = clock.now();
+        if progress == Progress::Handshaking && connected.is_none() {
+            // The handshake begins now.
+            *connected = Some(now);
+            progress = transport.establish()?;
+        }
+        let Progress::Ready { resumed } = progress else { return Ok(None) };
+        if resumed.is_some() {
+            now = clock.now();
+        }
+        let connected = connected.unwrap_or(now);
         recorder.opened(connected.since(*since), now.since(connected), resumed);
         if let State::Opening { transport, .. } = std::mem::replace(&mut self.state, State::Closed)
         {
             self.state = State::Open(transport);
         }
-        Ok(true)
+        Ok(Some(now))
     }
 
     /// Closes the connection and returns its transport.

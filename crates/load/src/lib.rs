@@ -44,6 +44,9 @@ pub use metrics::window_series::Window;
 pub use outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 pub use plan::Plan;
 
+/// Statistics that a worker has in reserve until the collector returns those of its first windows.
+const SPARE_STATS: usize = 2;
+
 /// Ends a run early.
 #[derive(Clone, Debug)]
 pub struct Stopper(Arc<StartBarrier>);
@@ -87,6 +90,10 @@ impl Run {
         let mut workers = Vec::new();
         for index in 0..plan.threads {
             let (back, recycled) = mpsc::channel();
+            // Made before the clock starts: each takes megabytes.
+            for _ in 0..SPARE_STATS {
+                let _ = back.send(Box::default());
+            }
             recycle.push(back);
             let (shared, gate) = (Arc::clone(&shared), Arc::clone(&self.gate));
             let worker = Worker::new(index, shared, gate, clock, sender.clone(), recycled)?;

@@ -29,6 +29,9 @@ pub struct Outcome {
     pub little_residual: Option<f64>,
     /// Requests in flight, averaged over the measurement.
     pub mean_in_flight: f64,
+    /// Times in which a worker stood still, in order and without overlaps: from the start of the measurement, and their
+    /// lengths.
+    pub stalls: Vec<(Duration, Duration)>,
     /// Addresses in use.
     pub addresses: Vec<String>,
     /// Addresses at which nobody answered in set-up while others did.

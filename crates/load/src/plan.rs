@@ -36,6 +36,9 @@ pub struct Plan {
     pub threads: usize,
     /// Connections over all threads: in use (closed) or at most (open).
     pub connections: usize,
+    /// Closed model with several servers: each connection keeps to one server. Otherwise the requests go to the servers in
+    /// the order of the mix, and each of the `connections` stands for one to each server, of which one is in use.
+    pub pinned: bool,
     /// Connections that are opened before the clock starts.
     pub initial_connections: usize,
     /// Requests in flight per connection, at least one.
@@ -175,6 +178,7 @@ impl Plan {
             model: Model::Closed { think_time: Duration::ZERO },
             threads: 1,
             connections: 1,
+            pinned: false,
             initial_connections: 1,
             pipelining: 1,
             close: false,
@@ -208,7 +212,7 @@ impl Plan {
             ));
         }
         if self.threads > MAX_THREADS
-            || self.connections > MAX_CONNECTIONS
+            || self.connections.saturating_mul(self.servers_per_slot()) > MAX_CONNECTIONS
             || self.pipelining > MAX_PIPELINING
         {
             return usage(format!(
@@ -227,7 +231,8 @@ impl Plan {
         if !self.rates().iter().all(is_share) {
             return usage("a rate that is no number of at least zero".into());
         }
-        if self.origins.len() > 1 && self.connections < self.threads * self.origins.len() {
+        let are_shared = self.servers_per_slot() == 1;
+        if are_shared && self.connections < self.threads * self.origins.len() {
             return usage(format!(
                 "{} connections are too few: {} servers on {} threads need at least {}",
                 self.connections,
@@ -255,6 +260,14 @@ impl Plan {
             return usage("a run needs a duration or a number of requests".into());
         }
         Ok(())
+    }
+
+    /// Servers to which a place for a connection has one: all of them where a closed run takes them in turn, otherwise one.
+    pub(crate) fn servers_per_slot(&self) -> usize {
+        match self.model {
+            Model::Closed { .. } if !self.pinned => self.origins.len().max(1),
+            _ => 1,
+        }
     }
 
     /// Arrivals per second, all that the schedule names.

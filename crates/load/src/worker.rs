@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use millrace_net::cpu::RunQueue;
 use millrace_net::{Clock, Monotonic, Nanos, Poller, Wake, cpu};
 
 use crate::RunError;
@@ -19,6 +20,9 @@ const BATCH: usize = 512;
 
 /// Interval at which the loop wakes during set-up and at the start barrier.
 const SET_UP_TURN: Duration = Duration::from_millis(1);
+
+/// Minimum time for which a worker that should run does not, and counts as standing still. A scheduler's turns are shorter.
+const MIN_STALL: Duration = Duration::from_millis(50);
 
 /// A message of a worker to the collector.
 #[derive(Debug)]
@@ -79,6 +83,9 @@ pub(crate) struct Worker {
     /// Statistics that the collector returns for reuse.
     recycled: Receiver<Box<WindowStats>>,
     phase: Phase,
+    run_queue: RunQueue,
+    /// Time on a core up to the beginning of the present window.
+    used_before: Option<Duration>,
     /// Number of the present window in its phase, and its end.
     window: u64,
     window_end: Nanos,
@@ -106,6 +113,8 @@ impl Worker {
             sender,
             recycled,
             phase: Phase::SetUp,
+            run_queue: RunQueue::default(),
+            used_before: None,
             window: 0,
             window_end: Nanos::NEVER,
         })
@@ -113,22 +122,26 @@ impl Worker {
 
     /// Runs from set-up to the end.
     pub(crate) fn run(mut self) -> Result<(), RunError> {
+        // All that the run needs is made ready before its clock starts.
+        self.run_queue = RunQueue::of_this_thread();
+        self.engine.warm_up();
         let started = self.clock.now();
-        let signal = self.set_up()?;
         let mut done = WorkerReport {
             worker: self.index,
             measured: None,
             set_up: Duration::ZERO,
             starved: None,
-            used: self.addresses(|standing| standing == AddressHealth::Works),
-            ruled_out: self.addresses(|standing| standing == AddressHealth::Failed),
+            used: Vec::new(),
+            ruled_out: Vec::new(),
             names: Vec::new(),
         };
-        if let Signal::Start(start) = signal {
+        if let Signal::Start(start) = self.set_up()? {
             done.set_up = start.since(started);
             self.load(start, &mut done)?;
         }
         self.roll(self.clock.now());
+        done.used = self.addresses(|standing| standing == AddressHealth::Works);
+        done.ruled_out = self.addresses(|standing| standing == AddressHealth::Failed);
         done.names = self.engine.recorder.take_names();
         // The collector has gone only if another worker failed.
         let _ = self.sender.send(Message::Done(Box::new(done)));
@@ -141,7 +154,7 @@ impl Worker {
         wanted.map(|(address, _)| address.to_string()).collect()
     }
 
-    /// Opens the first connections, and waits for the other workers.
+    /// Opens the first connections, and waits until all workers are ready. The start is still to come, if the thread has a core.
     fn set_up(&mut self) -> Result<Signal, RunError> {
         let mut arrived = false;
         let mut now = self.clock.now();
@@ -153,17 +166,16 @@ impl Worker {
             if self.gate.is_stopped() {
                 return Ok(Signal::Start(now));
             }
-            let precise = match self.gate.signal() {
-                Signal::Start(start) if start > now => start,
-                Signal::Wait => Nanos::NEVER,
+            match self.gate.signal() {
+                Signal::Wait => {}
                 signal => return Ok(signal),
-            };
-            let wake = Wake { precise, coarse: now + SET_UP_TURN };
+            }
+            let wake = Wake { precise: Nanos::NEVER, coarse: now + SET_UP_TURN };
             now = self.turn(now, wake)?;
         }
     }
 
-    /// Runs the load from its start to the end of the measurement.
+    /// Runs the load from its start, which may be still to come, to the end of the measurement.
     fn load(&mut self, start: Nanos, done: &mut WorkerReport) -> Result<(), RunError> {
         let plan = &self.shared.plan;
         let measure_from = start + plan.warmup;
@@ -174,12 +186,12 @@ impl Worker {
         if !self.gate.is_stopped() {
             self.engine.start(start, end);
         }
-        let mut waited_before = cpu::run_queue_wait();
+        let mut waited_before = self.run_queue.waited();
         let mut now = self.clock.now();
         loop {
             if self.phase == Phase::Warmup && now >= measure_from {
                 self.enter(Phase::Measure, measure_from);
-                waited_before = cpu::run_queue_wait();
+                waited_before = self.run_queue.waited();
             }
             if now >= end || self.gate.is_stopped() || self.engine.is_over() {
                 break;
@@ -199,17 +211,19 @@ impl Worker {
         self.engine.finish(end);
         done.measured = Some((measure_from, end));
         done.starved =
-            cpu::run_queue_wait().zip(waited_before).map(|(after, before)| after - before);
+            self.run_queue.waited().zip(waited_before).map(|(after, before)| after - before);
         Ok(())
     }
 
     /// Waits for events and handles them.
     fn turn(&mut self, before: Nanos, wake: Wake) -> Result<Nanos, RunError> {
         let now = self.poller.wait(&self.clock, before, wake)?;
+        let at_latest = wake.precise.min(wake.coarse);
         // Where it was time already the events are fetched, not waited for.
-        if wake.precise.min(wake.coarse) > before {
+        if at_latest > before {
             self.engine.recorder.waited(before, now);
         }
+        self.check_stall(at_latest.max(before), now, false);
         if now >= self.window_end {
             self.roll(now);
         }
@@ -226,7 +240,22 @@ impl Worker {
         self.engine.on_timers(self.clock.now());
         self.engine.on_arrivals();
         self.engine.continue_starting();
-        Ok(self.clock.now())
+        let after = self.clock.now();
+        self.check_stall(now, after, true);
+        Ok(after)
+    }
+
+    /// Records that the worker stood still, if it did: between these times it should have run, or has done something, which
+    /// takes as long if it is much.
+    fn check_stall(&mut self, from: Nanos, to: Nanos, has_worked: bool) {
+        let span = to.since(from);
+        if span < MIN_STALL {
+            return;
+        }
+        let used = || cpu::thread_time().zip(self.used_before).map(|(now, before)| now - before);
+        if !has_worked || used().is_some_and(|used| used < span / 2) {
+            self.engine.recorder.stalled(from, to);
+        }
     }
 
     fn enter(&mut self, phase: Phase, at: Nanos) {
@@ -241,6 +270,7 @@ impl Worker {
     fn roll(&mut self, now: Nanos) {
         let empty = self.recycled.try_recv().unwrap_or_default();
         let tally = self.engine.recorder.roll(now, empty);
+        self.used_before = cpu::thread_time();
         let index = self.window;
         while self.window_end <= now {
             self.window_end = self.window_end + WINDOW;

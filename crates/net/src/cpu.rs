@@ -1,5 +1,6 @@
-//! Priority of a thread, and its time without a CPU core.
+//! Priority of a thread, its time on a CPU core, and its time without one.
 
+use std::fs::File;
 use std::time::Duration;
 
 /// Lowers the priority of the calling thread and of threads that it starts later.
@@ -11,15 +12,50 @@ pub fn lower_priority() {
     }
 }
 
-/// Returns the total time in which the calling thread was runnable without a core. `None` where the system does not report
-/// it.
+/// Returns the time that the calling thread was on a core. `None` where the system does not report it.
 #[must_use]
-pub fn run_queue_wait() -> Option<Duration> {
-    if !cfg!(target_os = "linux") {
-        return None;
+pub fn thread_time() -> Option<Duration> {
+    #[cfg(target_os = "linux")]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(time).ok()
     }
-    // Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting to run (both in ns),
-    // number of time slices.
-    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+    #[cfg(not(target_os = "linux"))]
+    {
+        None
+    }
+}
+
+/// The time for which a thread has been runnable without a core. The file stays open: a run may use up all descriptors, and
+/// opening it takes longer than reading.
+#[derive(Debug, Default)]
+pub struct RunQueue(Option<File>);
+
+impl RunQueue {
+    /// That of the calling thread.
+    #[must_use]
+    pub fn of_this_thread() -> Self {
+        Self(File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    /// Returns the time since the thread began. `None` where the system does not report it.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn waited(&self) -> Option<Duration> {
+        use std::os::unix::fs::FileExt as _;
+
+        // Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting to run (both in ns),
+        // number of time slices.
+        let mut text = [0; 64];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(&text[..length]).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+    }
+
+    /// Returns `None`, as the system does not report it.
+    #[cfg(not(unix))]
+    #[must_use]
+    pub fn waited(&self) -> Option<Duration> {
+        None
+    }
 }

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 pub enum Address {
     /// An IPv4 or IPv6 address with its port.
     Inet(SocketAddr),
-    /// The path of a Unix socket.
+    /// The path of a Unix socket. One that begins with `@` is a name in Linux's abstract namespace, unix(7); a file of such a
+    /// name is `./@name`.
     Unix(PathBuf),
 }
 
@@ -31,18 +32,27 @@ impl fmt::Display for Address {
     }
 }
 
+/// The loopback addresses with a port, if a name is one of this host: `localhost`, and all names under it.
+#[must_use]
+pub fn loopbacks(host: &str, port: u16) -> Vec<Address> {
+    if !is_localhost(host) {
+        return Vec::new();
+    }
+    [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]
+        .map(Address::Inet)
+        .to_vec()
+}
+
 /// Resolves a host name or address literal by the system's resolver; returns each address once. Names under `localhost`
 /// that the resolver does not know resolve to the loopback addresses.
 pub fn resolve(host: &str, port: u16) -> io::Result<Vec<Address>> {
     let mut addresses: Vec<Address> = Vec::new();
-    let found: Vec<SocketAddr> = match (host, port).to_socket_addrs() {
-        Ok(found) => found.collect(),
-        Err(_) if is_localhost(host) => {
-            vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]
-        }
+    let found: Vec<Address> = match (host, port).to_socket_addrs() {
+        Ok(found) => found.map(Address::Inet).collect(),
+        Err(_) if is_localhost(host) => loopbacks(host, port),
         Err(error) => return Err(error),
     };
-    for address in found.into_iter().map(Address::Inet) {
+    for address in found {
         if !addresses.contains(&address) {
             addresses.push(address);
         }

@@ -6,6 +6,12 @@ use std::net::Shutdown;
 use std::net::SocketAddr;
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+use std::os::linux::net::SocketAddrExt as _;
+#[cfg(target_os = "linux")]
+use std::os::unix::ffi::OsStrExt as _;
+#[cfg(unix)]
+use std::path::Path;
 #[cfg(unix)]
 use std::time::Duration;
 
@@ -47,8 +53,7 @@ impl Socket {
             }
             #[cfg(unix)]
             Address::Unix(path) => {
-                check_length(path)?;
-                let mut stream = UnixStream::connect(path)?;
+                let mut stream = connect_unix(path)?;
                 registry.register(&mut stream, token, both)?;
                 Ok(Self::Unix(stream))
             }
@@ -270,17 +275,41 @@ impl Socket {
     }
 }
 
+/// Connects to a path, or to a name in Linux's abstract namespace. Such a name may be padded with zero bytes to the length of
+/// an address, as by Node.js 20: then it is another one.
+#[cfg(unix)]
+fn connect_unix(path: &Path) -> io::Result<UnixStream> {
+    check_length(path)?;
+    #[cfg(target_os = "linux")]
+    if let Some(name) = path.as_os_str().as_bytes().strip_prefix(b"@") {
+        let connect = |name: &[u8]| {
+            UnixStream::connect_addr(&std::os::unix::net::SocketAddr::from_abstract_name(name)?)
+        };
+        return match connect(name) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                let mut padded = [0; MAX_PATH];
+                padded[..name.len()].copy_from_slice(name);
+                connect(&padded)
+            }
+            result => result,
+        };
+    }
+    UnixStream::connect(path)
+}
+
+/// Maximum bytes of a path or a name, without the zero byte that ends the one or begins the other.
+#[cfg(unix)]
+const MAX_PATH: usize =
+    if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
+
 /// Refuses a path that does not fit into a socket's address, man unix(7): the system's own error does not name it.
 #[cfg(unix)]
-fn check_length(path: &std::path::Path) -> io::Result<()> {
-    /// Bytes, without the zero byte that ends the path.
-    const MAX: usize =
-        if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
+fn check_length(path: &Path) -> io::Result<()> {
     let length = path.as_os_str().len();
-    if length <= MAX {
+    if length <= MAX_PATH {
         return Ok(());
     }
     let text =
-        format!("the path of the Unix socket is too long: at most {MAX} bytes (got {length})");
+        format!("the path of the Unix socket is too long: at most {MAX_PATH} bytes (got {length})");
     Err(io::Error::new(io::ErrorKind::InvalidInput, text))
 }

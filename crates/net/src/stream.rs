@@ -31,7 +31,7 @@ impl Stream {
         let socket = Socket::connect(address, registry, token)?;
         Ok(match tls {
             None => Self::Plain(socket),
-            Some(tls) => Self::Tls(Box::new(ClientTlsStream::new(socket, tls)?)),
+            Some(tls) => Self::Tls(Box::new(ClientTlsStream::new(socket, tls))),
         })
     }
 }

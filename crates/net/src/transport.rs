@@ -7,7 +7,7 @@ use std::io;
 pub enum Progress {
     /// The peer has not accepted yet.
     Connecting,
-    /// Connected; the TLS handshake is in progress.
+    /// Connected; the TLS handshake is in progress, or about to begin.
     Handshaking,
     /// Bytes can be sent. `resumed` is `None` without TLS.
     Ready {
@@ -28,8 +28,9 @@ pub struct Read {
 
 /// A two-way byte stream that never blocks (`WouldBlock`).
 pub trait Transport {
-    /// Continues connect and handshake. Call it on each event until it returns `Ready`; then write or `flush`, as the end of
-    /// the handshake may not have been sent.
+    /// Continues connect and handshake. Call it on each event until it returns `Ready`, and once more when it first returns
+    /// `Handshaking`: it has connected then, and the next call begins the handshake. After `Ready` write or `flush`, as the
+    /// end of the handshake may not have been sent.
     fn establish(&mut self) -> io::Result<Progress>;
 
     /// Reads received bytes.

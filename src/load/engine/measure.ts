@@ -5,6 +5,7 @@ import type { LoadOptions } from '../options.js';
 import { adviseOnCertificate } from '../outcome/certificate-advice.js';
 import type { RunData } from '../outcome/outcome.js';
 import { AbortWatch, readAbortOnFail } from '../plan/abort-conditions.js';
+import { checkOpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';
 import type { LoadResult } from '../result.js';
 import { MachineReading } from './machine.js';
@@ -52,6 +53,7 @@ export async function measure({
     import('../outcome/outcome.js'),
   ]);
   signal?.throwIfAborted();
+  const files = checkOpenFiles(plan.native);
 
   const lookUpServer = () => findServer(pid, command?.pid ?? null, plan.native.origins);
   // The search takes milliseconds of CPU. An open run does it first, so that no request is late; a closed run does not wait.
@@ -95,6 +97,7 @@ export async function measure({
       ...cause,
       otherPorts,
       unreachedTargets,
+      files,
     });
     const { ok, statusErrors } = result.requests;
     const completed = ok + statusErrors + result.warmup.completedLater;

@@ -82,6 +82,7 @@ function addSecondEndpoint(plan: Plan, { host, port }: Endpoint): Plan {
     ...plan,
     native: {
       ...plan.native,
+      pinned: true,
       origins: [...origins, ...others],
       requests: [...requests, ...shifted],
     },

@@ -49,8 +49,12 @@ async function resolveOrigin(origin: NativeOrigin): Promise<string[]> {
   return found.flat().map((it) => (isIPv6(it) ? `[${it}]:${port}` : `${it}:${port}`));
 }
 
+const LOCALHOST = /^(?:.+\.)?localhost\.?$/i;
+
 async function resolveHost(host: string): Promise<string[]> {
   if (isIP(host)) return [host];
+  // The engine tries both of this host.
+  if (LOCALHOST.test(host)) return ['127.0.0.1', '::1'];
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);
   } catch {

@@ -29,6 +29,13 @@ export function readAuthorities(options: CertificateOptions): Buffer | null {
   return toPem(certificates);
 }
 
+/** Selects the certificates of a PEM text; `null` without any. One that cannot be read is left out. */
+export function readPemCertificates(text: Buffer): Buffer | null {
+  const blocks = text.toString('latin1').match(PEM) ?? [];
+  const certificates = blocks.filter((pem) => isCertificate(Buffer.from(pem)));
+  return certificates.length === 0 ? null : Buffer.from(`${certificates.join('\n')}\n`);
+}
+
 /** Reads the client's certificate and key from PEM, DER or PKCS #12. One file, or `cert`, may contain both. */
 export function readIdentity(options: CertificateOptions): Identity | null {
   const cert = openOption('cert', options);

@@ -30,12 +30,13 @@ function convertStats(
   durationMs: number,
   plan: Plan,
 ): Omit<NamedResult, 'name' | 'timeShare'> {
-  const { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd } = stats.counts;
+  const { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd, notSent } =
+    stats.counts;
   const [failingResponse = null] = stats.failing
     ? buildFailingResponses([stats.failing], plan)
     : [];
   return {
-    requests: { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd },
+    requests: { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd, notSent },
     throughput: perSecond(ok + statusErrors, durationMs),
     latencyMs: convertDistribution(stats.latencyMs),
     serviceTimeMs: convertDistribution(stats.serviceTimeMs),
@@ -50,12 +51,13 @@ function convertStats(
 }
 
 function describeOnlyName(outcome: NativeOutcome, measured: Measured, plan: Plan): NamedResult {
-  const { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd } = measured.requests;
+  const { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd, notSent } =
+    measured.requests;
   const { unit, latency, latencyCensored, serviceTime, serviceTimeCensored } = measured.histograms;
   const [failingResponse = null] = buildFailingResponses(outcome.kept, plan);
   return {
     name: plan.names[0] ?? '',
-    requests: { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd },
+    requests: { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd, notSent },
     throughput: perSecond(ok + statusErrors, measured.durationMs),
     timeShare: sent > 0 ? 1 : null,
     latencyMs: measured.latencyMs,

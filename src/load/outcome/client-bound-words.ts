@@ -1,5 +1,5 @@
 import type { LoadResult } from '../result.js';
-import { MIN_BUSY } from './client-bound.js';
+import { FEW_FILES, MIN_BUSY } from './client-bound.js';
 
 /** The verdict if the generator was the limit. */
 export const clientBound = {
@@ -7,9 +7,21 @@ export const clientBound = {
   meaning: 'The generator was the limit: these numbers describe it, not the server.',
 };
 
-/** Advises on a client-bound run: more threads help only if the generator was busy. */
-export function adviseOnClientBound({ busy }: Pick<LoadResult['generator'], 'busy'>): string {
-  return busy >= MIN_BUSY
-    ? 'Use more threads (-t) and cores, or a lower load.'
-    : 'Another process took its core: reserve a core for it (taskset), or use another machine.';
+/** Advises on a client-bound run by the cause that was measured: more threads help only if the generator was busy. */
+export function adviseOnClientBound({
+  busy,
+  stalled,
+  starved,
+  reasons,
+}: Pick<LoadResult['generator'], 'busy' | 'stalled' | 'starved' | 'reasons'>): string {
+  if (reasons.some((reason) => reason.startsWith(FEW_FILES))) {
+    return 'Raise the limit (ulimit -n), or use fewer connections (-c).';
+  }
+  if (busy >= MIN_BUSY) return 'Use more threads (-t) and cores, or a lower load.';
+  if (stalled)
+    return 'Repeat the run without stopping or suspending it, on a machine that has time for it.';
+  if (starved !== null && starved > 0) {
+    return 'Another process took its core: reserve a core for it (taskset), or use another machine.';
+  }
+  return 'Use a lower load, or a machine that does nothing else.';
 }

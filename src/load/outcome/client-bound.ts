@@ -1,38 +1,110 @@
-import { share, time } from '../../format/units.js';
-import type { LoadResult } from '../result.js';
+import { count, share, time } from '../../format/units.js';
+import type { LoadResult, PlanSummary, Stalled } from '../result.js';
+import type { Measured } from './measured.js';
+import { countTried, isBelowRate } from './planned-rate.js';
 
-type Generator = Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;
-
-type Latency = Pick<LoadResult['latencyMs'], 'p50' | 'p99'>;
+type Plan = Omit<PlanSummary, 'addresses'>;
 
 /** The smallest share of busy time at which the generator counts as the limit. */
 export const MIN_BUSY = 0.9;
 const MIN_STARVED = 0.2;
+
+/** The share of a run from which on standing still makes its throughput that of the generator. */
+const MIN_STALLED = 0.1;
+
+/** Requests sent later than this are late, if it is a part of their latency that matters. */
 const MIN_LATENESS_MS = 1;
-const MIN_LATENESS_SHARE = 0.1;
+
+/** The share of the latency from which on lateness is worth a note, and that from which on the latency is the generator's. */
+const NOTED_SHARE = 0.1;
+const BOUND_SHARE = 0.5;
+
+/** Number of samples from which on a percentile of the latency supports a verdict. */
+const MIN_SAMPLES = { p50: 20, p99: 100 } as const;
+
+/** The beginning of the reason of a run that had too few descriptors. */
+export const FEW_FILES = 'the limit of open files';
 
 /**
- * Finds why the generator was the limit, in words; empty if it was not. The rule of CLIENT-BOUND: the busiest worker was
- * busy at least 90 % of the time; or the most starved worker was ready and had no core at least 20 % of the time; or
- * requests were sent more than 1 ms late and this was more than 10 % of the latency (both at the median, or both at p99).
+ * Finds why the generator was the limit, in words; empty if it was not. The rule of CLIENT-BOUND:
+ *
+ * - a connection was not opened for want of descriptors; or
+ * - it did not run enough: the busiest worker was busy at least 90 % of the time, the most starved worker was ready and had
+ *   no core at least 20 % of the time, or it stood still at least 10 % of the time. In an open run only if the rate was not
+ *   reached; or
+ * - requests that a schedule made due were sent more than 1 ms late and this was at least half of the latency, at the median
+ *   or at p99.
  */
-export function findClientBoundReasons(generator: Generator, latency: Latency): string[] {
-  const { busy, starved, latenessMs } = generator;
-  const reasons: string[] = [];
-  if (busy >= MIN_BUSY) {
-    reasons.push(`a thread of the generator was busy ${share(busy)} of the time`);
+export function findClientBoundReasons(run: Measured, plan: Plan): string[] {
+  const reasons = explainFewFiles(run, plan);
+  const isOpen = plan.model === 'open';
+  if (!isOpen || isBelowRate(plan, run.durationMs, countTried(run))) {
+    reasons.push(...findCauses(run, [MIN_BUSY, MIN_STARVED, MIN_STALLED]));
   }
-  if (starved !== null && starved >= MIN_STARVED) {
-    reasons.push(`a thread of the generator waited for a core ${share(starved)} of the time`);
-  }
+  const late = findLateness(run, BOUND_SHARE);
+  if (late === null) return reasons;
+  const { percentile, ms, ofMs } = late;
+  const part = `requests were sent late: ${time(ms)} of the ${percentile} of ${time(ofMs)} is lateness`;
+  // The cause as far as it was measured, and is not among the reasons.
+  const [cause] = reasons.length > 0 ? [] : findCauses(run, MIN_CAUSE);
+  return [...reasons, cause === undefined ? part : `${part}, as ${cause}`];
+}
+
+/** Shares of time above which busy, starved and stalled threads explain lateness. */
+const MIN_CAUSE = [0.5, 0.05, 0] as const;
+
+/** Finds why the generator did not run when it should, by the shares of time from which on each cause counts. */
+function findCauses(
+  { generator: { busy, starved, stalled }, durationMs }: Measured,
+  [minBusy, minStarved, minStalled]: readonly [number, number, number],
+): string[] {
+  const stalledMs = sumStalled(stalled);
+  return [
+    busy >= minBusy && `a thread of the generator was busy ${share(busy)} of the time`,
+    starved !== null &&
+      starved >= minStarved &&
+      `a thread of the generator waited for a core ${share(starved)} of the time`,
+    stalledMs > 0 &&
+      stalledMs >= minStalled * durationMs &&
+      `the generator stood still for ${time(stalledMs)}`,
+  ].filter((cause) => cause !== false);
+}
+
+/** Sums up the times in which the generator stood still. */
+export function sumStalled(stalled: Stalled | null): number {
+  return stalled?.times.reduce((sum, { durationMs }) => sum + durationMs, 0) ?? 0;
+}
+
+function explainFewFiles({ errors, connections }: Measured, plan: Plan): string[] {
+  if (!errors.some(({ kind }) => kind === 'fd-limit')) return [];
+  const opened = `${count(connections.opened)} connections were opened of up to ${count(plan.connections)}`;
+  return [`${FEW_FILES} was reached: ${opened}`];
+}
+
+/** Lateness at a percentile, and the latency that it is part of. */
+interface Lateness {
+  percentile: 'p50' | 'p99';
+  ms: number;
+  ofMs: number;
+}
+
+type Times = Pick<LoadResult, 'latencyMs'> & {
+  generator: Pick<LoadResult['generator'], 'latenessMs'>;
+};
+
+/** Finds lateness of more than 1 ms that is worth a note; `null` if there is none. */
+export function findNotedLateness(times: Times): Lateness | null {
+  return findLateness(times, NOTED_SHARE);
+}
+
+function findLateness({ generator, latencyMs }: Times, minShare: number): Lateness | null {
   for (const percentile of ['p50', 'p99'] as const) {
-    const late = latenessMs?.[percentile] ?? 0;
-    if (late <= MIN_LATENESS_MS || late <= MIN_LATENESS_SHARE * (latency[percentile] ?? 0))
-      continue;
-    reasons.push(
-      `requests were sent late: ${time(late)} after their intended time at ${percentile}`,
-    );
-    break;
+    const ms = generator.latenessMs?.[percentile] ?? 0;
+    const ofMs = latencyMs[percentile] ?? 0;
+    const isSupported = latencyMs.count >= MIN_SAMPLES[percentile];
+    if (isSupported && ms > MIN_LATENESS_MS && ms >= minShare * ofMs) {
+      return { percentile, ms, ofMs };
+    }
   }
-  return reasons;
+  return null;
 }

@@ -3,6 +3,7 @@ import { packageVersion } from '../../version.js';
 import type { Phases } from '../engine/run-clock.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import type { Condition } from '../plan/condition.js';
+import type { OpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';
 import type {
   ConditionResult,
@@ -10,6 +11,7 @@ import type {
   LoadResult,
   MachineResult,
   ServerResult,
+  Stalled,
 } from '../result.js';
 import { buildNamedResults } from './by-name.js';
 import { findClientBoundReasons } from './client-bound.js';
@@ -36,6 +38,8 @@ export interface RunData {
   otherPorts: number[];
   /** Targets of servers that were not reached, while others were. */
   unreachedTargets: UnreachedTargets[];
+  /** Files that the run needs open at most, and the limit; `null` where the limit is not known. */
+  files: OpenFiles | null;
 }
 
 /** Builds the public result: the engine's outcome with the plan, the verdict, warnings and the server's series. */
@@ -51,9 +55,10 @@ export function buildResult(run: RunData): LoadResult {
     abortedBy,
     otherPorts,
     unreachedTargets,
+    files,
   } = run;
   const measured = convertOutcome(outcome);
-  const reasons = findClientBoundReasons(measured.generator, measured.latencyMs);
+  const reasons = findClientBoundReasons(measured, plan.summary);
   const result: LoadResult = {
     schemaVersion: 1,
     tool: { name: 'millrace', version: packageVersion() },
@@ -79,6 +84,7 @@ export function buildResult(run: RunData): LoadResult {
   const redirections = findRedirections(outcome.kept, plan);
   const circumstances = {
     ...{ refusedAddresses, serverEnded, otherPorts, unreachedTargets, redirections },
+    ...{ files, extraAuthoritiesError: plan.extraAuthoritiesError ?? null },
   };
   const conditions = plan.conditions.map((condition) => evaluateCondition(condition, result));
   return {
@@ -86,6 +92,15 @@ export function buildResult(run: RunData): LoadResult {
     ...(conditions.length > 0 && { conditions }),
     warnings: findWarnings(result, circumstances),
   };
+}
+
+function convertStalled({
+  stalls,
+  stalledSamples,
+  stalledMaxMs,
+}: NativeOutcome['generator']): Stalled | null {
+  if (stalls.length === 0) return null;
+  return { times: stalls, samples: stalledSamples, maxMs: stalledMaxMs };
 }
 
 function evaluateCondition(condition: Condition, result: LoadResult): ConditionResult {
@@ -121,6 +136,7 @@ function convertOutcome(outcome: NativeOutcome): Measured {
       busy: generator.busy,
       starved: generator.starved ?? null,
       latenessMs: generator.latenessMs ?? null,
+      stalled: convertStalled(generator),
       littleResidual: generator.littleResidual ?? null,
       workers: generator.workers.map((worker) => ({ ...worker, starved: worker.starved ?? null })),
     },

@@ -2,11 +2,13 @@ import { cpus } from 'node:os';
 import { count, plural, rate, share, time } from '../../format/units.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
-import { countArrivals } from '../plan/schedule.js';
+import type { OpenFiles } from '../plan/open-files.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
 import type { LoadResult, Warning } from '../result.js';
 import { adviseOnCertificate } from './certificate-advice.js';
+import { findNotedLateness, sumStalled } from './client-bound.js';
 import { adviseOnClientBound, clientBound } from './client-bound-words.js';
+import { countPlanned, countTried, isBelowRate } from './planned-rate.js';
 import type { Redirection } from './redirections.js';
 
 /** Facts about a run that are not part of its result. */
@@ -21,12 +23,18 @@ export interface Circumstances {
   unreachedTargets: UnreachedTargets[];
   /** The first redirection of each status. */
   redirections: Map<number, Redirection>;
+  /** Files that the run needs open at most, and the limit; `null` where the limit is not known. */
+  files: OpenFiles | null;
+  /** Why the authorities of NODE_EXTRA_CA_CERTS are not trusted; `null` if they are, or there are none. */
+  extraAuthoritiesError: string | null;
 }
 
 /** Finds reasons to doubt the measurement, each with advice; the most important first. */
 export function findWarnings(result: LoadResult, circumstances: Circumstances): Warning[] {
   const checks: [id: string, message: string | null][] = [
     ['client-bound', checkClientBound(result)],
+    ['generator-stalled', checkStalled(result)],
+    ['late', checkLate(result)],
     ['server-ended', checkServerEnded(result, circumstances)],
     ['aborted', checkAborted(result)],
     ['target-not-reached', checkTargetNotReached(circumstances)],
@@ -37,7 +45,7 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
     ['not-sent', checkNotSent(result)],
     ['waiting-for-connections', checkWaitingForConnections(result)],
     ['timeouts', checkTimeouts(result)],
-    ...checkErrors(result),
+    ...checkErrors(result, circumstances),
     ['status-errors', checkStatusErrors(result)],
     ['connect-failed', checkConnectFailed(result)],
     ['addresses-left-out', checkAddressesLeftOut(circumstances)],
@@ -50,6 +58,7 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
     ['short-run', checkShortRun(result)],
     ['names-joined', checkNamesJoined(result)],
     ['certificate-not-verified', checkCertificateNotVerified(result)],
+    ['extra-authorities', circumstances.extraAuthoritiesError],
   ];
   return checks.flatMap(([id, message]) => (message === null ? [] : [{ id, message }]));
 }
@@ -66,6 +75,24 @@ function checkClientBound({ generator }: LoadResult): string | null {
   const { title, meaning } = clientBound;
   const advice = adviseOnClientBound(generator);
   return `${title}: ${generator.reasons.join('; ')}. ${meaning} ${advice}`;
+}
+
+function checkStalled({ generator: { stalled } }: LoadResult): string | null {
+  if (!stalled) return null;
+  const { times, samples, maxMs } = stalled;
+  const [first, ...others] = times;
+  const when = `from ${time(first?.atMs ?? 0)} on${others.length > 0 ? `, and ${plural(others.length, 'time')} later` : ''}`;
+  const marked = `${plural(samples, 'latency', 'latencies')} ${samples === 1 ? 'contains' : 'contain'} this time`;
+  return `The generator stood still for ${time(sumStalled(stalled))} (${when}): it was stopped or suspended, or had no core. ${marked}${samples > 0 ? `, up to ${time(maxMs)}` : ''}; that is not the server's.`;
+}
+
+function checkLate(result: LoadResult): string | null {
+  const { generator, plan, durationMs } = result;
+  const late = generator.clientBound ? null : findNotedLateness(result);
+  if (late === null) return null;
+  const { percentile, ms, ofMs } = late;
+  const isHeld = plan.model === 'open' && !isBelowRate(plan, durationMs, countTried(result));
+  return `Requests were sent late: ${time(ms)} after their intended time at ${percentile}, which is part of the latency of ${time(ofMs)} there.${isHeld ? ' The rate was held.' : ''}`;
 }
 
 function checkServerEnded(
@@ -138,31 +165,17 @@ function checkRedirected(
   return `${share(part)} of the responses were redirections (${mostFrequent}${where})${why}: the figures are those of the redirections. Load the page itself${advice}, or set the statuses of a success (--expect 2xx).`;
 }
 
-/** The share of the planned rate below which the rate counts as not reached. */
-const MIN_RATE_REACHED = 0.95;
-
-function checkRateNotReached({
-  plan,
-  requests,
-  meanInFlight,
-  durationMs,
-}: LoadResult): string | null {
+function checkRateNotReached(result: LoadResult): string | null {
+  const { plan, requests, meanInFlight, durationMs } = result;
   if (plan.model === 'closed') return null;
-  const due = Math.min(countArrivals(plan, durationMs), plan.requests ?? Number.POSITIVE_INFINITY);
-  const completed = requests.ok + requests.statusErrors;
-  const sentTooFew = requests.sent < minExpected(due, plan.arrivals);
+  const tried = countTried(result);
   // A service that keeps up has as many requests in flight at the end as on average; one that falls behind, twice as many.
   const backlog = Math.max(0, requests.inFlightAtEnd - 1.5 * meanInFlight);
-  const fellBehind = requests.sent - backlog < minExpected(due, plan.arrivals);
-  if (!sentTooFew && !fellBehind) return null;
+  if (!isBelowRate(plan, durationMs, tried - backlog)) return null;
   const perSecond = (requests: number) => `${rate((requests * 1000) / durationMs)}/s`;
-  return `The rate was not reached: planned ${perSecond(due)}, sent ${perSecond(requests.sent)}, completed ${perSecond(completed)}. Lower it (-R), or allow more connections (-c).`;
-}
-
-// One arrival at the end may be early or late; the number of Poisson arrivals deviates by its square root.
-function minExpected(due: number, arrivals: LoadResult['plan']['arrivals']): number {
-  const chance = arrivals === 'poisson' ? 3 * Math.sqrt(due) : 0;
-  return MIN_RATE_REACHED * due - chance - 1;
+  const planned = perSecond(countPlanned(plan, durationMs));
+  const completed = perSecond(requests.ok + requests.statusErrors);
+  return `The rate was not reached: planned ${planned}, sent ${perSecond(requests.sent)}, completed ${completed}. Lower it (-R), or allow more connections (-c).`;
 }
 
 function checkNotSent({ requests, plan }: LoadResult): string | null {
@@ -202,7 +215,10 @@ const ADVICE: Partial<Record<LoadResult['errors'][number]['kind'], string>> = {
   'fd-limit': 'raise the limit of open files (ulimit -n) or lower -c',
 };
 
-function checkErrors(result: LoadResult): [id: string, message: string][] {
+function checkErrors(
+  result: LoadResult,
+  { files }: Circumstances,
+): [id: string, message: string][] {
   return result.errors
     .filter(({ kind }) => kind !== 'timeout')
     .map(({ kind, count: number, example }) => {
@@ -210,7 +226,11 @@ function checkErrors(result: LoadResult): [id: string, message: string][] {
       const isCertificate = kind === 'tls' && /certificate/.test(example ?? '');
       const advice =
         kind === 'closed-early' || kind === 'reset' ? describeUnanswered(result) : null;
-      const parts = [isCertificate ? null : ADVICE[kind], advice].filter((part) => part);
+      const needed =
+        kind === 'fd-limit' && files
+          ? `this run needs ${files.needed}, and ${files.limit} are allowed`
+          : null;
+      const parts = [isCertificate ? null : ADVICE[kind], needed, advice].filter((part) => part);
       const reason = isCertificate ? (adviseOnCertificate(example ?? '') ?? example) : example;
       const text = `${plural(number, 'error')} of kind ${kind}${reason ? ` (${reason})` : ''}`;
       return [`errors-${kind}`, `${text}${parts.length > 0 ? `: ${parts.join('; ')}` : ''}.`];
@@ -220,14 +240,19 @@ function checkErrors(result: LoadResult): [id: string, message: string][] {
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
 // RFC 9110, 9.2.2: a client may repeat these requests automatically. Millrace does not.
-function describeUnanswered({ plan, requests }: LoadResult): string | null {
+function describeUnanswered({ plan, requests, connections }: LoadResult): string | null {
   if (requests.transportErrors === 0) return null;
   const methods = new Set(plan.targets.map(({ method }) => method));
   const others = [...methods].filter((method) => !IDEMPOTENT.has(method));
+  const onReuse = connections.unansweredOnReuse;
+  const reuse =
+    onReuse > 0
+      ? `${plural(onReuse, 'request')} met the end of a connection that had answered before, as a rule the server's keep-alive limit; `
+      : '';
   if (others.length === 0) {
-    return 'requests without a response were not repeated, though all are idempotent';
+    return `${reuse}requests without a response were not repeated, though all are idempotent`;
   }
-  return `requests without a response were not repeated: ${others.join(', ')} is not idempotent, the server may have processed them`;
+  return `${reuse}requests without a response were not repeated: ${others.join(', ')} is not idempotent, the server may have processed them`;
 }
 
 function checkStatusErrors({ plan, requests, statusCodes }: LoadResult): string | null {
@@ -255,6 +280,8 @@ function checkAddressesLeftOut(circumstances: Circumstances): string | null {
 
 function checkReopened({ connections, plan, requests }: LoadResult): string | null {
   const closed = connections.closedByServer;
+  // Idle ones that were not needed any more have cost nothing.
+  if (plan.model === 'open' && connections.opened <= plan.initialConnections) return null;
   if (!hasResponse(requests)) return null;
   if (plan.connection === 'close' || closed === 0) return null;
   return `The server closed ${plural(closed, 'connection')} that should have been kept: the latencies include the time to open others. Check the server's keep-alive settings.`;

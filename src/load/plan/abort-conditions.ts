@@ -70,9 +70,9 @@ export class AbortWatch {
   #selectNumbers({ names }: NativeSnapshot, name: string): NamedNumbers {
     const counts = names[this.#names.indexOf(name)];
     if (!counts) return { sent: 0, connectFailed: 0, errors: 0, timeouts: 0, above: [] };
-    const { sent, statusErrors, transportErrors, timeouts, above } = counts;
+    const { sent, statusErrors, transportErrors, timeouts, above, notSent } = counts;
     const errors = statusErrors + transportErrors + timeouts;
-    return { sent, connectFailed: 0, errors, timeouts, above };
+    return { sent, connectFailed: notSent.connectFailed, errors, timeouts, above };
   }
 
   /** Finds the shortest length that the run may have: the number of requests may end it before its planned duration. */

@@ -23,9 +23,11 @@ export function readConcurrency(
   const fallback = open ? DEFAULTS.openConnections : DEFAULTS.connections;
   const asked = parseCount(options.connections ?? fallback, 'connections', LIMITS.connections);
   const threads = parseCount(options.threads ?? DEFAULTS.threads, 'threads', LIMITS.threads);
-  const min = threads * origins;
+  // In a closed run a connection stands for one to each server.
+  const servers = open ? origins : 1;
+  const min = threads * servers;
   if (asked < min) {
-    const parts = `${plural(threads, 'thread')}${origins === 1 ? '' : ` and ${origins} servers`}`;
+    const parts = `${plural(threads, 'thread')}${servers === 1 ? '' : ` and ${servers} servers`}`;
     throw usageError(
       `connections must be at least ${min}, one for each of ${parts} (got ${asked})`,
     );
@@ -39,11 +41,11 @@ export function readConcurrency(
   const follow = parseCount(options.follow ?? DEFAULTS.follow, 'follow', LIMITS.follow);
   if (follow > 0) refuseToFollow(follow, pipelining, connection);
   // More connections than requests would stay idle.
-  const connections = Math.min(asked, Math.max(schedule.requests ?? asked, origins));
-  const usedThreads = Math.min(threads, Math.floor(connections / origins));
+  const connections = Math.min(asked, Math.max(schedule.requests ?? asked, servers));
+  const usedThreads = Math.min(threads, Math.floor(connections / servers));
   const opened =
     open && options.connections === undefined
-      ? Math.max(DEFAULTS.openInitialConnections, usedThreads * origins)
+      ? Math.max(DEFAULTS.openInitialConnections, usedThreads * servers)
       : connections;
   return {
     connections,

@@ -44,15 +44,17 @@ function describeNames(name: string, names: readonly string[]): string {
 
 const MAX_LISTED = 10;
 
+const NONE_UNSENT = { overflow: 0, queuedAtEnd: 0, connectFailed: 0 };
+
 /** Selects what a condition on a name is about. */
 export function selectSubject(result: LoadResult, name: string | null): ConditionSubject {
   if (name === null) return result;
   const named = result.byName.find((one) => one.name === name);
   if (!named) throw usageError(`the result has no requests with the name '${name}'`);
   const { requests, latencyMs, serviceTimeMs, throughput } = named;
-  const notSent = { overflow: 0, queuedAtEnd: 0, connectFailed: 0 };
   return {
-    requests: { ...requests, followed: 0, notSent },
+    // Results that were stored by earlier versions have none.
+    requests: { ...requests, followed: 0, notSent: requests.notSent ?? NONE_UNSENT },
     latencyMs,
     serviceTimeMs,
     throughput: { mean: throughput },

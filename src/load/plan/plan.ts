@@ -29,6 +29,8 @@ export interface Plan {
   names: string[];
   /** Number of latency buckets: their bounds are the last ones of `native.bounds`. */
   buckets: number;
+  /** Why the authorities of NODE_EXTRA_CA_CERTS are not trusted. Absent if they are, or are not needed. */
+  extraAuthoritiesError?: string;
   /** Whether some requests go to the command's server by a URL without host and port. */
   toCommand: boolean;
 }
@@ -83,6 +85,7 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       weighted: mix.weighted,
       ...buildNativeSchedule(schedule),
       ...concurrency,
+      pinned: false,
       ...limits,
       placeholders,
       csv,
@@ -114,6 +117,9 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
     conditions,
     names: mix.names,
     buckets: buckets.length,
+    ...(transport.extraAuthoritiesError !== null && {
+      extraAuthoritiesError: transport.extraAuthoritiesError,
+    }),
     toCommand: mix.toCommand,
   };
 }

@@ -3,6 +3,7 @@ import type { NativeTls } from '../../native.js';
 import { selectPem } from '../../validation/pem.js';
 import { DEFAULTS } from '../defaults.js';
 import { readAuthorities, readIdentity } from '../input/certificates.js';
+import { NO_EXTRA, readExtraAuthorities } from '../input/extra-authorities.js';
 import type { LoadOptions } from '../options.js';
 import type { RequestMix } from '../requests/request-mix.js';
 import type { PlanSummary } from '../result.js';
@@ -13,6 +14,8 @@ export interface Transport {
   /** How TLS connections are used; `null` if no target is `https`. */
   tls: PlanSummary['tls'];
   native: NativeTls;
+  /** Why the authorities of NODE_EXTRA_CA_CERTS are not trusted; `null` if they are, or are not needed. */
+  extraAuthoritiesError: string | null;
 }
 
 /** Reads the use of connections and TLS from the options. */
@@ -26,7 +29,17 @@ export function readTransport(options: LoadOptions, mix: RequestMix): Transport 
       'tls keep-alive cannot be combined with connection close: use tls resume or full',
     );
   }
-  return { connection, tls, native: { ...readCertificates(options), mode: tls ?? 'keep-alive' } };
+  const extra = secure && options.insecure !== true ? readExtraAuthorities(options) : NO_EXTRA;
+  return {
+    connection,
+    tls,
+    native: {
+      ...readCertificates(options),
+      ...(extra.pem && { extraCa: extra.pem }),
+      mode: tls ?? 'keep-alive',
+    },
+    extraAuthoritiesError: extra.error,
+  };
 }
 
 function readConnection(options: LoadOptions, headersClose: boolean): PlanSummary['connection'] {

@@ -201,10 +201,10 @@ describe('connections over TLS', TIMEOUT, async () => {
   test('keep-alive does one full handshake per connection', async (t) => {
     const server = await truthServer(t, ok(), { tls: identity });
     const { connections, tlsMs, connectMs, plan } = await assertWorks(server, secure);
-    assert.deepEqual(
-      { ...connections },
-      { opened: 4, reused: 36, tlsFull: 4, tlsResumed: 0, failed: 0, broken: 0, closedByServer: 0 },
-    );
+    assert.deepEqual(connections, {
+      ...{ opened: 4, reused: 36, tlsFull: 4, tlsResumed: 0 },
+      ...{ failed: 0, broken: 0, closedByServer: 0, unansweredOnReuse: 0 },
+    });
     assert.equal(tlsMs.count, 4);
     assert.equal(connectMs.count, 4);
     assert.ok(tlsMs.min > 0);

@@ -17,7 +17,9 @@ const START = {
   ...{ inFlight: 2, throughput: 500, above: [0], names: [] },
 };
 
-const CALM = { sent: 25, statusErrors: 0, transportErrors: 0, timeouts: 0, above: [0] };
+const NOT_SENT = { overflow: 0, queuedAtEnd: 0, connectFailed: 0 };
+const COUNTS = { statusErrors: 0, transportErrors: 0, timeouts: 0, notSent: NOT_SENT };
+const CALM = { sent: 25, ...COUNTS, above: [0] };
 
 function lost(condition, plan, snapshot) {
   const watch = new AbortWatch(readAbortOnFail({ abortOnFail: condition }), plan, ['a', 'b']);
@@ -42,6 +44,13 @@ const rows = [
     CLOSED,
     { errors: 1, names: [CALM, { ...CALM, statusErrors: 1 }] },
     false,
+  ],
+  [
+    'a condition on a name counts its requests without a connection',
+    'b: errors<1',
+    CLOSED,
+    { names: [CALM, { ...CALM, notSent: { ...NOT_SENT, connectFailed: 1 } }] },
+    true,
   ],
   [
     'a time of a name is lost by its own samples',

@@ -418,7 +418,7 @@ const REFUSED = [
     /connections must be at least 4, one for each of 4 threads \(got 2\)/,
   ],
   [
-    { url: ['a', 'b'], connections: 1 },
+    { url: ['a', 'b'], connections: 1, rate: 10 },
     /connections must be at least 2, one for each of 1 thread and 2 servers \(got 1\)/,
   ],
   [{ url, requests: 0 }, /requests must be a whole number from 1 .* \(got 0\)/],

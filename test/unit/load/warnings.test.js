@@ -14,6 +14,8 @@ const calm = {
   otherPorts: [],
   unreachedTargets: [],
   redirections: new Map(),
+  files: null,
+  extraAuthoritiesError: null,
 };
 const fixture = readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8');
 
@@ -36,6 +38,7 @@ function resultWith(change = () => {}) {
       failed: 0,
       broken: 0,
       closedByServer: 0,
+      unansweredOnReuse: 0,
     },
     statusCodes: { 200: 10_000 },
     errors: [],
@@ -53,6 +56,7 @@ function resultWith(change = () => {}) {
     busy: 0.1,
     starved: 0,
     latenessMs: null,
+    stalled: null,
     littleResidual: 0,
     clientBound: false,
     reasons: [],
@@ -65,7 +69,8 @@ function resultWith(change = () => {}) {
 
 function open(result) {
   const schedule = { rate: 1000, stages: [], arrivals: 'constant', maxPending: 100 };
-  Object.assign(result.plan, { model: 'open', durationMs: 10_000, requests: null, ...schedule });
+  const length = { durationMs: 10_000, requests: null, initialConnections: 10 };
+  Object.assign(result.plan, { model: 'open', ...length, ...schedule });
 }
 
 const CASES = [
@@ -132,6 +137,50 @@ const CASES = [
     ['rate-not-reached', 'not-sent'],
   ],
   [
+    'a server that was away: its requests were tried',
+    (result) => {
+      open(result);
+      Object.assign(result.requests, { sent: 7500, ok: 7500 });
+      result.requests.notSent.connectFailed = 2500;
+      result.errors.push({ kind: 'connect-refused', count: 2500, example: null });
+    },
+    ['not-sent', 'errors-connect-refused'],
+  ],
+  [
+    'connections that this process could not open: their requests were not tried',
+    (result) => {
+      open(result);
+      Object.assign(result.requests, { sent: 7500, ok: 7500 });
+      result.requests.notSent.connectFailed = 2500;
+      result.errors.push({ kind: 'fd-limit', count: 2500, example: null });
+    },
+    ['rate-not-reached', 'not-sent', 'errors-fd-limit'],
+  ],
+  [
+    'a generator that stood still',
+    ({ generator }) => {
+      const times = [{ atMs: 1300, durationMs: 900 }];
+      generator.stalled = { times, samples: 2, maxMs: 908 };
+    },
+    ['generator-stalled'],
+  ],
+  [
+    'a schedule that was missed a little',
+    (result) => {
+      open(result);
+      result.generator.latenessMs = { p50: 0.1, p99: 1.3, max: 3 };
+    },
+    ['late'],
+  ],
+  [
+    'idle connections that the server closed and nobody needed',
+    (result) => {
+      open(result);
+      Object.assign(result.connections, { opened: 10, closedByServer: 8 });
+    },
+    [],
+  ],
+  [
     'a rate that was sent and not completed',
     (result) => {
       open(result);
@@ -190,7 +239,7 @@ const CASES = [
   ],
   [
     'reopened',
-    ({ connections }) => Object.assign(connections, { closedByServer: 10 }),
+    ({ connections }) => Object.assign(connections, { opened: 60, closedByServer: 10 }),
     ['reopened'],
   ],
   [
@@ -241,6 +290,8 @@ test('the warnings name how the server ended, its other ports and the addresses 
     otherPorts: [3001, 3002],
     unreachedTargets: [],
     redirections: new Map(),
+    files: null,
+    extraAuthoritiesError: null,
   });
   assert.equal(
     ended.message,
@@ -314,13 +365,22 @@ test('the client-bound warning has the same words as the report', () => {
   const change = ({ generator }) => Object.assign(generator, { clientBound: true, reasons: ['x'] });
   const [{ message }] = findWarnings(resultWith(change), calm);
   const { title, meaning } = clientBound;
-  assert.equal(message, `${title}: x. ${meaning} ${adviseOnClientBound({ busy: 0.1 })}`);
+  assert.equal(
+    message,
+    `${title}: x. ${meaning} ${adviseOnClientBound({ ...calmGenerator, reasons: ['x'] })}`,
+  );
 });
 
-test('more threads are advised only if the generator was busy', () => {
-  assert.match(adviseOnClientBound({ busy: 0.9 }), /more threads \(-t\)/);
-  assert.match(adviseOnClientBound({ busy: 0.89 }), /^Another process took its core/);
-  assert.doesNotMatch(adviseOnClientBound({ busy: 0.89 }), /threads/);
+const calmGenerator = { busy: 0.1, starved: null, stalled: null, latenessMs: null, reasons: [] };
+
+test('the advice on a client-bound run follows the cause that was measured', () => {
+  const advise = (generator) => adviseOnClientBound({ ...calmGenerator, ...generator });
+  const stalled = { times: [{ atMs: 0, durationMs: 500 }], samples: 0, maxMs: 0 };
+  assert.match(advise({ busy: 0.9, starved: 0.1 }), /more threads \(-t\)/);
+  assert.match(advise({ busy: 0.89, starved: 0.1 }), /^Another process took its core/);
+  assert.match(advise({ stalled, starved: 0.1 }), /without stopping or suspending it/);
+  assert.match(advise({ reasons: ['the limit of open files was reached: x'] }), /ulimit -n/);
+  assert.doesNotMatch(advise({}), /threads|core|process/);
 });
 
 test('the warning of lower bounds names the first percentile and the parts of the longest time', () => {
@@ -355,22 +415,59 @@ for (const [obstacle, first] of [
   });
 }
 
+/** The reasons of a run of 10,000 requests, of the closed model without a rate. */
+function reasonsOf(generator, { p50 = 5, p99 = p50, samples = 10_000, rate, ...rest } = {}) {
+  const result = resultWith(rate === undefined ? () => {} : open);
+  Object.assign(result.latencyMs, { count: samples, p50, p99 });
+  Object.assign(result.generator, { starved: null, ...calmGenerator, ...generator });
+  return findClientBoundReasons({ ...result, ...rest }, result.plan);
+}
+
 test('the rule of client-bound holds at its bounds', () => {
-  const bound = (generator, p50 = 5) =>
-    findClientBoundReasons(
-      { busy: 0, starved: null, latenessMs: null, ...generator },
-      { p50, p99: p50 },
-    ).length > 0;
-  const late = (p99) => ({ latenessMs: { p50: 0, p99, max: p99 } });
+  const bound = (...run) => reasonsOf(...run).length > 0;
+  const stalled = (durationMs) => ({
+    stalled: { times: [{ atMs: 0, durationMs }], samples: 1, maxMs: durationMs },
+  });
   assert.equal(bound({}), false);
   assert.equal(bound({ busy: 0.89 }), false);
   assert.equal(bound({ busy: 0.9 }), true);
   assert.equal(bound({ starved: 0.19 }), false);
   assert.equal(bound({ starved: 0.2 }), true);
-  assert.equal(bound(late(1)), false, 'not more than 1 ms');
-  assert.equal(bound(late(1.1)), true);
-  assert.equal(bound(late(1.1), 20), false, 'not more than 10 % of the latency');
-  assert.equal(bound(late(1.1), null), true);
+  assert.equal(bound(stalled(999)), false, 'less than a tenth of the run');
+  assert.equal(bound(stalled(1000)), true);
+  const errors = [{ kind: 'fd-limit', count: 1, example: null }];
+  assert.match(reasonsOf({}, { errors }).join(), /^the limit of open files was reached/);
+});
+
+test('a rate that was reached is not the generator’s, however busy it was', () => {
+  const busy = { busy: 0.95, starved: 0.3 };
+  assert.deepEqual(reasonsOf(busy, { rate: 1000 }), []);
+  const requests = { ...resultWith().requests, sent: 9000, ok: 9000 };
+  assert.equal(reasonsOf(busy, { rate: 1000, requests }).length, 2);
+});
+
+test('lateness is the generator’s if it is half of a percentile that has enough samples', () => {
+  const late = (p99, p50 = 0) => ({ latenessMs: { p50, p99, max: p99 } });
+  const bound = (generator, run) => reasonsOf(generator, { rate: 1000, ...run }).length > 0;
+  assert.equal(bound(late(1), { p99: 1 }), false, 'not more than 1 ms');
+  assert.equal(bound(late(1.1), { p99: 2.2 }), true);
+  assert.equal(bound(late(1.1), { p99: 2.3 }), false, 'less than half');
+  assert.equal(bound(late(9), { p99: 9, samples: 99 }), false);
+  assert.equal(bound(late(9), { p99: 9, samples: 100 }), true);
+  assert.equal(bound(late(9, 5), { p50: 5, p99: 90, samples: 19 }), false);
+  assert.equal(bound(late(9, 5), { p50: 5, p99: 90, samples: 20 }), true);
+});
+
+test('the reason of late requests names the cause if one was measured', () => {
+  const late = { latenessMs: { p50: 0, p99: 8, max: 8 } };
+  const reason = (generator) => reasonsOf({ ...late, ...generator }, { rate: 1000, p99: 9 }).join();
+  assert.equal(reason({}), 'requests were sent late: 8.00 ms of the p99 of 9.00 ms is lateness');
+  assert.match(
+    reason({ starved: 0.1 }),
+    /lateness, as a thread of the generator waited for a core/,
+  );
+  const stalled = { times: [{ atMs: 0, durationMs: 500 }], samples: 9, maxMs: 500 };
+  assert.match(reason({ stalled }), /lateness, as the generator stood still for 500 ms$/);
 });
 
 test('exit codes have their order', () => {

@@ -26,6 +26,15 @@ struct Script {
     written: Vec<u8>,
 }
 
+/// A clock that stands still.
+struct At(u64);
+
+impl Clock for At {
+    fn now(&self) -> Nanos {
+        Nanos(self.0)
+    }
+}
+
 fn blocked<R>() -> io::Result<R> {
     Err(io::ErrorKind::WouldBlock.into())
 }
@@ -94,7 +103,7 @@ impl Scene {
 
     fn open(&mut self, script: Script) {
         self.connection.open(script, Nanos(0));
-        assert!(self.connection.establish(Nanos(0), &mut self.recorder).unwrap());
+        assert_eq!(self.connection.establish(&At(0), &mut self.recorder).unwrap(), Some(Nanos(0)));
     }
 
     fn script(&mut self) -> &mut Script {
@@ -194,6 +203,8 @@ fn opening_goes_from_connect_to_handshake_to_ready() {
     let script = Script {
         progress: VecDeque::from([
             Ok(Progress::Connecting),
+            // It has connected; then it begins the handshake.
+            Ok(Progress::Handshaking),
             Ok(Progress::Handshaking),
             Ok(Progress::Handshaking),
             Ok(Progress::Ready { resumed: Some(true) }),
@@ -202,19 +213,19 @@ fn opening_goes_from_connect_to_handshake_to_ready() {
     };
     let Scene { connection, recorder, .. } = &mut scene;
     connection.open(script, Nanos(100));
-    assert!(!connection.establish(Nanos(150), recorder).unwrap());
+    assert_eq!(connection.establish(&At(150), recorder).unwrap(), None);
     assert_eq!(connection.waiting_since(), Some(Nanos(100)));
     assert!(!connection.is_handshaking());
-    assert!(!connection.establish(Nanos(200), recorder).unwrap());
+    assert_eq!(connection.establish(&At(200), recorder).unwrap(), None);
     assert_eq!(
         connection.waiting_since(),
         Some(Nanos(200)),
         "the handshake has a limit of its own"
     );
     assert!(connection.is_handshaking());
-    assert!(!connection.establish(Nanos(300), recorder).unwrap());
+    assert_eq!(connection.establish(&At(300), recorder).unwrap(), None);
     assert!(!connection.is_open());
-    assert!(connection.establish(Nanos(450), recorder).unwrap());
+    assert_eq!(connection.establish(&At(450), recorder).unwrap(), Some(Nanos(450)));
     assert!(connection.is_open());
     assert_eq!(connection.waiting_since(), None);
     let WindowStats { counts, connect, tls, .. } = scene.tally();
@@ -225,6 +236,36 @@ fn opening_goes_from_connect_to_handshake_to_ready() {
     );
 }
 
+/// A clock whose every reading is a nanosecond after the last.
+#[derive(Default)]
+struct Ticking(std::cell::Cell<u64>);
+
+impl Clock for Ticking {
+    fn now(&self) -> Nanos {
+        self.0.set(self.0.get() + 1);
+        Nanos(self.0.get())
+    }
+}
+
+#[test]
+fn a_handshake_that_ends_in_the_turn_of_its_connect_took_time() {
+    let mut scene = Scene::new();
+    scene.connection.close();
+    scene.tally();
+    let script = Script {
+        progress: VecDeque::from([
+            Ok(Progress::Handshaking),
+            Ok(Progress::Ready { resumed: Some(false) }),
+        ]),
+        ..Script::default()
+    };
+    scene.connection.open(script, Nanos(0));
+    let ready = scene.connection.establish(&Ticking::default(), &mut scene.recorder).unwrap();
+    let WindowStats { connect, tls, .. } = scene.tally();
+    let nanosecond = Duration::from_nanos(1);
+    assert_eq!((ready, connect.total(), tls.total()), (Some(Nanos(2)), nanosecond, nanosecond));
+}
+
 #[test]
 fn opening_that_fails_is_no_connection() {
     let mut scene = Scene::new();
@@ -233,7 +274,7 @@ fn opening_that_fails_is_no_connection() {
     let refused = Err(io::ErrorKind::ConnectionRefused.into());
     let script = Script { progress: VecDeque::from([refused]), ..Script::default() };
     scene.connection.open(script, Nanos(5));
-    let error = scene.connection.establish(Nanos(6), &mut scene.recorder).unwrap_err();
+    let error = scene.connection.establish(&At(6), &mut scene.recorder).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     assert!(scene.connection.close().is_some());
     assert!(scene.connection.is_closed());

@@ -3,8 +3,8 @@
 use millrace_net::{Clock, Nanos};
 
 use super::{Demand, Engine};
-use crate::connection::Due;
 use crate::engine::connection_pool::ConnectionPool;
+use crate::metrics::in_flight::Due;
 
 /// Arrivals that are taken before the loop looks at its sockets again.
 const ARRIVALS_AT_ONCE: usize = 1024;
@@ -48,7 +48,7 @@ impl Engine {
         let Demand::Open { pools, max_pending, .. } = &mut self.demand else { return };
         let waiting: usize = pools.iter().map(ConnectionPool::waiting).sum();
         if waiting as u64 + self.recorder.under_way() >= *max_pending {
-            return self.recorder.overflowed(due.intended);
+            return self.recorder.overflowed(&due);
         }
         pools[origin].wait(due);
         self.hand_out(origin, now);
@@ -63,7 +63,19 @@ impl Engine {
         while let Demand::Open { pools, .. } = &mut self.demand {
             let pool = &mut pools[origin];
             if let Some(index) = pool.take_free() {
-                if self.slots[index as usize].connection.is_open() {
+                let slot = &self.slots[index as usize];
+                if !slot.connection.is_open() {
+                    continue;
+                }
+                let idle = now.since(slot.idle_since);
+                if slot.connection.accepted() == 0
+                    && self.servers[origin].keep_alive().is_nearly_over(idle)
+                {
+                    drop(self.slots[index as usize].connection.close());
+                    if let Demand::Open { pools, .. } = &mut self.demand {
+                        pools[origin].add_closed(index);
+                    }
+                } else {
                     self.serve(index as usize, now);
                 }
             } else if let Some(index) = pool.take_closed() {
@@ -86,8 +98,11 @@ impl Engine {
             slot.connection.due.push_back(due);
             room -= 1;
         }
+        if slot.connection.accepted() == 0 {
+            slot.idle_since = now;
+        }
         if room > 0 {
-            pool.add_free(index as u32);
+            pool.add_free(index as u32, slot.connection.accepted() == 0);
         }
         self.pump(index, now);
     }

@@ -2,20 +2,33 @@
 
 use std::collections::VecDeque;
 
-use crate::connection::Due;
+use crate::metrics::in_flight::Due;
 
-/// Connections by index. Those that are free are used in turn, so that each carries its share.
+/// Connections by index. Of those that are idle the one that was used last is used next, so that a low rate does not keep
+/// every connection idle for as long as possible, about until the server closes it. Where none is idle those that have room
+/// for another request are used in turn.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionPool {
-    /// Each connection at most once.
-    free: VecDeque<u32>,
-    /// By connection: it is in `free`.
-    listed: Vec<bool>,
+    /// Connections without a request, the one that was used last at the end.
+    idle: Vec<u32>,
+    /// Connections with room for another request.
+    busy: VecDeque<u32>,
+    /// By connection: where it is listed.
+    listed: Vec<Listed>,
     closed: Vec<u32>,
     /// Arrivals that wait for a free connection, in order.
     queue: VecDeque<Due>,
     /// Connections that are being opened.
     opening: usize,
+}
+
+/// The list that a connection is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Listed {
+    #[default]
+    Nowhere,
+    Idle,
+    Busy,
 }
 
 impl ConnectionPool {
@@ -29,19 +42,31 @@ impl ConnectionPool {
         if self.queue.is_empty() {
             return None;
         }
-        let connection = self.free.pop_front()?;
-        self.listed[connection as usize] = false;
+        let connection = self.idle.pop().or_else(|| self.busy.pop_front())?;
+        self.listed[connection as usize] = Listed::Nowhere;
         Some(connection)
     }
 
-    /// Lists a connection as free, unless it is listed.
-    pub(crate) fn add_free(&mut self, connection: u32) {
+    /// Lists a connection that has room for another request, `idle`: has none.
+    pub(crate) fn add_free(&mut self, connection: u32, idle: bool) {
         let index = connection as usize;
         if self.listed.len() <= index {
-            self.listed.resize(index + 1, false);
+            self.listed.resize(index + 1, Listed::Nowhere);
         }
-        if !std::mem::replace(&mut self.listed[index], true) {
-            self.free.push_back(connection);
+        let listed = &mut self.listed[index];
+        match (*listed, idle) {
+            (Listed::Idle, _) | (Listed::Busy, false) => {}
+            (Listed::Nowhere, false) => {
+                *listed = Listed::Busy;
+                self.busy.push_back(connection);
+            }
+            (before, true) => {
+                *listed = Listed::Idle;
+                if before == Listed::Busy {
+                    self.busy.retain(|busy| *busy != connection);
+                }
+                self.idle.push(connection);
+            }
         }
     }
 

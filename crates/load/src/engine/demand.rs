@@ -15,6 +15,7 @@ use crate::plan::{Model, Plan, Request};
 pub(super) enum Demand {
     Closed {
         think_time: Duration,
+        /// One of all requests, or one for each server if connections keep to a server.
         mixes: Vec<RequestMix>,
     },
     Open {
@@ -28,6 +29,14 @@ pub(super) enum Demand {
 }
 
 impl Demand {
+    /// Divides the next `count` requests among the requests of the mix.
+    pub(super) fn apportion(&mut self, count: u64, random: &mut fastrand::Rng) -> Vec<(u32, u64)> {
+        match self {
+            Self::Closed { mixes, .. } => mixes[0].apportion(count, random),
+            Self::Open { mix, .. } => mix.apportion(count, random),
+        }
+    }
+
     /// `closed` are the slots from index `first` on, which are opened as needed.
     pub(super) fn new(plan: &Plan, closed: &[Slot], first: u32, worker: usize) -> Self {
         let weights = |origin: Option<usize>| -> Vec<(u32, f64)> {
@@ -37,8 +46,11 @@ impl Demand {
         };
         match &plan.model {
             Model::Closed { think_time } => {
-                let mix = |origin| RequestMix::new(&weights(Some(origin)), plan.weighted, worker);
-                let mixes = (0..plan.origins.len()).map(mix).collect();
+                let mix = |origin| RequestMix::new(&weights(origin), plan.weighted, worker);
+                let mixes = match plan.pinned {
+                    true => (0..plan.origins.len()).map(|origin| mix(Some(origin))).collect(),
+                    false => vec![mix(None)],
+                };
                 Self::Closed { think_time: *think_time, mixes }
             }
             Model::Open { rate, stages, poisson, max_pending } => {

@@ -28,6 +28,13 @@ fn first_read(known: &KnownHead) -> usize {
 
 impl Engine {
     pub(crate) fn on_event(&mut self, event: &Event) {
+        self.handle_event(event);
+        if !self.elsewhere.is_empty() {
+            self.pump_elsewhere(self.clock.now());
+        }
+    }
+
+    fn handle_event(&mut self, event: &Event) {
         let (index, side) = Side::of(event.token());
         let Some(slot) = self.slots.get_mut(index) else { return };
         if slot.connection.is_closed() || slot.side != side {
@@ -169,22 +176,36 @@ impl Engine {
     /// A connection has ended; requests in flight on it are lost.
     pub(super) fn ended(&mut self, index: usize, end: End, now: Nanos) {
         let slot = &mut self.slots[index];
-        let lost = slot.connection.lose_all(now, &mut self.recorder, |position, _| match &end {
-            End::Failed(kind, text) if position == 0 => (Loss::Transport(*kind), text.clone()),
-            End::Agreed => {
-                let text = "closed by an earlier response's Connection: close".to_owned();
-                (Loss::Transport(ErrorKind::ClosedEarly), text)
-            }
-            _ => {
-                let text = "the server closed the connection before the response had ended";
-                (Loss::Transport(ErrorKind::ClosedEarly), text.to_owned())
+        let is_close = match &end {
+            End::Failed(kind, _) => matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset),
+            End::Eof => true,
+            End::Agreed => false,
+        };
+        let is_unanswered = is_close && slot.productive && !slot.connection.is_within_response();
+        let (measure_from, mut unanswered) = (self.recorder.measured_from(), 0);
+        let lost = slot.connection.lose_all(now, &mut self.recorder, |position, request| {
+            unanswered += u64::from(is_unanswered && request.intended >= measure_from);
+            match &end {
+                End::Failed(kind, text) if position == 0 => (Loss::Transport(*kind), text.clone()),
+                End::Agreed => {
+                    let text = "closed by an earlier response's Connection: close".to_owned();
+                    (Loss::Transport(ErrorKind::ClosedEarly), text)
+                }
+                _ => {
+                    let text = "the server closed the connection before the response had ended";
+                    (Loss::Transport(ErrorKind::ClosedEarly), text.to_owned())
+                }
             }
         });
+        self.recorder.unanswered_on_reuse(unanswered);
         match &end {
             // No request to blame: bytes after a complete response, or an alert.
             End::Failed(kind, text) if lost == 0 => self.recorder.failed_idle(*kind, text),
             End::Agreed | End::Eof if !self.shared.plan.close => self.recorder.closed_by_server(),
             _ => {}
+        }
+        if lost == 0 && matches!(end, End::Eof) {
+            self.servers[slot.origin].keep_alive().closed(now.since(slot.idle_since));
         }
         let stream = slot.connection.close();
         if matches!(end, End::Agreed) {

@@ -5,6 +5,8 @@ mod arrivals;
 mod connection_pool;
 mod demand;
 mod events;
+mod in_turn;
+mod keep_alive;
 mod opening;
 mod request_mix;
 pub mod schedule;
@@ -92,11 +94,16 @@ pub(crate) struct Engine {
     sequence: (u64, u64),
     /// Measured requests that may still become due.
     budget: u64,
-    /// Slots of a closed run that have not sent their first request.
+    /// Places for connections of a closed run that have not sent their first request.
     unstarted: Range<usize>,
+    /// Slots side by side that one place for a connection consists of: one to each server.
+    servers_per_slot: usize,
+    /// Slots on which requests have become due by the end of others on other slots.
+    elsewhere: Vec<u32>,
     /// Whether the run is between start and end.
     sending: bool,
-    /// When sending ends.
+    /// When sending begins and ends.
+    start: Nanos,
     end: Nanos,
     /// Slots that are to be opened before the start, and those under way.
     set_up: Vec<u32>,
@@ -133,7 +140,8 @@ impl Engine {
             .map(|resolved| TargetServer::new(resolved, shared.tls.as_ref()))
             .collect::<Result<Vec<_>, _>>()?;
         let slots = slots(plan, share(plan.connections));
-        let initial = share(plan.initial_connections);
+        let servers_per_slot = plan.servers_per_slot();
+        let initial = share(plan.initial_connections) * servers_per_slot;
         let set_up = (0..slots.len() as u32).take(initial).rev().collect();
         let demand = Demand::new(plan, &slots[initial.min(slots.len())..], initial as u32, worker);
         let budget = plan.max_requests.map_or(u64::MAX, |total| plan.share(total, worker));
@@ -149,7 +157,10 @@ impl Engine {
             sequence: (worker as u64, plan.threads as u64),
             budget,
             unstarted: 0..0,
+            servers_per_slot,
+            elsewhere: Vec::new(),
             sending: false,
+            start: Nanos::NEVER,
             end: Nanos::NEVER,
             set_up,
             setting_up: 0,
@@ -189,22 +200,29 @@ impl Engine {
         self.setting_up == 0 && self.set_up.is_empty()
     }
 
+    /// Makes ready what the first connection would wait for otherwise; to be called on the thread that opens connections.
+    pub(crate) fn warm_up(&self) {
+        self.servers.iter().for_each(TargetServer::warm_up);
+    }
+
     /// Returns the number of connections that set-up opened; a server may have closed them since.
     pub(crate) fn opened_in_set_up(&self) -> u64 {
         self.recorder.opened_so_far()
     }
 
-    /// Begins the load, which ends at `end`.
+    /// Plans the load from `start`, which may be still to come, to `end`.
     pub(crate) fn start(&mut self, start: Nanos, end: Nanos) {
         self.sending = true;
-        self.end = end;
+        (self.start, self.end) = (start, end);
         self.unreachable = None;
         match &mut self.demand {
             Demand::Open { arrivals, start: origin, next, .. } => {
                 *origin = start;
                 *next = arrivals.next().map_or(Nanos::NEVER, |after| start + after);
             }
-            Demand::Closed { .. } => self.unstarted = 0..self.slots.len(),
+            Demand::Closed { .. } => {
+                self.unstarted = 0..self.slots.len() / self.servers_per_slot;
+            }
         }
     }
 
@@ -216,11 +234,19 @@ impl Engine {
     /// Sends the first requests of the next slots of a closed run.
     pub(crate) fn continue_starting(&mut self) {
         for _ in 0..START_BATCH {
-            let Some(index) = self.unstarted.next() else { return };
+            if self.unstarted.is_empty() {
+                return;
+            }
             // Nothing was scheduled: a first request is due when its turn has come.
             let now = self.clock.now();
+            if now < self.start {
+                return;
+            }
+            let index = self.unstarted.start * self.servers_per_slot;
+            self.unstarted.start += 1;
             self.add_due(index, self.shared.plan.pipelining, now);
             self.pump_or_open(index, now);
+            self.pump_elsewhere(now);
         }
     }
 
@@ -264,14 +290,17 @@ impl Engine {
                 pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.take_waiting()));
             for due in given.chain(waiting) {
                 if given_up {
-                    self.recorder.unconnected(due.intended);
+                    self.recorder.unconnected(&due);
                 } else {
-                    self.recorder.queued_at_end(due.intended, now);
+                    self.recorder.queued_at_end(&due, now);
                 }
             }
         }
         if given_up {
-            self.recorder.gave_up(self.budget, matches!(self.demand, Demand::Open { .. }));
+            let offered = matches!(self.demand, Demand::Open { .. });
+            for (request, rest) in self.demand.apportion(self.budget, &mut self.random) {
+                self.recorder.gave_up(request, rest, offered);
+            }
         }
     }
 }

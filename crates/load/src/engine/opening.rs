@@ -8,10 +8,15 @@ use super::timers::{Limit, SlotTimer};
 use super::{Demand, Engine};
 use crate::ErrorKind;
 use crate::error::describe;
+use crate::metrics::in_flight::Due;
 
 /// Pause before a slot whose connection completed no request opens the next one; doubled each time, up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(10);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
+
+/// Time that a connect to an address which has not worked may take while the server has others (RFC 8305, section 5; Node's
+/// default).
+const ATTEMPT: Duration = Duration::from_millis(250);
 
 impl Engine {
     pub(super) fn open(&mut self, index: usize) {
@@ -26,7 +31,7 @@ impl Engine {
         match stream {
             Ok(stream) => {
                 slot.connection.open(stream, now);
-                self.arm(index, Limit::Opening, now + self.shared.plan.connect_timeout);
+                self.arm(index, Limit::Opening, now + self.opening_limit(index));
                 // On this host the connect has succeeded by now, and no turn of the loop is needed.
                 self.establish(index);
             }
@@ -36,11 +41,19 @@ impl Engine {
         }
     }
 
+    /// The limit for the connect, or for the handshake, of a slot.
+    pub(super) fn opening_limit(&self, index: usize) -> Duration {
+        let slot = &self.slots[index];
+        let limit = self.shared.plan.connect_timeout;
+        let may_try_another = !slot.connection.is_handshaking()
+            && self.servers[slot.origin].may_rule_out(slot.address);
+        if may_try_another { limit.min(ATTEMPT) } else { limit }
+    }
+
     /// Continues opening; `true` if the connection has become ready.
     pub(super) fn establish(&mut self, index: usize) -> bool {
-        let now = self.clock.now();
-        match self.slots[index].connection.establish(now, &mut self.recorder) {
-            Ok(true) => {
+        match self.slots[index].connection.establish(&self.clock, &mut self.recorder) {
+            Ok(Some(now)) => {
                 self.opened(index, now);
                 // Where no request followed at once.
                 let connection = &mut self.slots[index].connection;
@@ -49,14 +62,14 @@ impl Engine {
                 }
                 true
             }
-            Ok(false) => false,
+            Ok(None) => false,
             Err(error) => {
                 let kind = match ErrorKind::of(&error) {
                     // What ends a handshake is its failure, whoever ended it.
                     _ if self.slots[index].connection.is_handshaking() => ErrorKind::Tls,
                     kind => kind,
                 };
-                self.open_failed(index, kind, describe(&error), now);
+                self.open_failed(index, kind, describe(&error), self.clock.now());
                 false
             }
         }
@@ -82,48 +95,58 @@ impl Engine {
         drop(slot.connection.close());
         let server = &mut self.servers[slot.origin];
         let example = format!("{}: {text}", server.address(slot.address));
-        let ruled_out = kind != ErrorKind::FdLimit && server.rule_out(slot.address);
-        if slot.setting_up && ruled_out {
+        if kind != ErrorKind::FdLimit && server.rule_out(slot.address, (kind, &example)) {
             return self.open(index);
         }
+        let (kind, example) = server.failure(slot.address).unwrap_or((kind, example));
         slot.failures += 1;
         if std::mem::take(&mut slot.setting_up) {
             self.setting_up -= 1;
         }
         let (first, _) = self.unreachable.unwrap_or((now, now));
         self.unreachable = Some((first, now));
-        let not_sent = self.not_sent(index);
-        self.recorder.connect_failed(kind, example, not_sent);
+        self.recorder.connect_failed(kind, example);
+        self.leave_unsent(index);
         self.back_off(index, now);
     }
 
-    /// Requests of the measurement that a connect which failed leaves unsent: those that are due on the
-    /// slot, or the arrival for which it was opened if no other connection can take it.
-    fn not_sent(&mut self, index: usize) -> u64 {
+    /// Records the requests that a connect which failed leaves unsent: those that are due on the slot, or the arrival for
+    /// which it was opened if no other connection can take it.
+    fn leave_unsent(&mut self, index: usize) {
         let origin = self.slots[index].origin;
         if let Demand::Open { pools, .. } = &mut self.demand {
             pools[origin].opened();
             let mut others = self.slots.iter().filter(|slot| slot.origin == origin);
             if others.any(|slot| slot.connection.is_open()) {
-                return 0;
+                return;
             }
-            let arrival = pools[origin].take_waiting();
-            return arrival.map_or(0, |due| u64::from(self.recorder.is_measured(due.intended)));
+            if let Some(due) = pools[origin].take_waiting() {
+                self.recorder.unconnected(&due);
+            }
+            return;
         }
-        let due = &self.slots[index].connection.due;
-        let measured = due.iter().filter(|due| self.recorder.is_measured(due.intended)).count();
+        for at in 0..self.slots[index].connection.due.len() {
+            let due = self.slots[index].connection.due[at];
+            self.spend_unsent(&due);
+        }
         self.defer_due(index);
-        let not_sent = self.budget.min(measured as u64);
-        if self.budget != u64::MAX {
-            self.budget -= not_sent;
+    }
+
+    /// Takes a request of a closed run that has no connection from the budget.
+    pub(super) fn spend_unsent(&mut self, due: &Due) {
+        if self.budget == 0 || !self.recorder.is_measured(due.intended) {
+            return;
         }
-        not_sent
+        if self.budget != u64::MAX {
+            self.budget -= 1;
+        }
+        self.recorder.unconnected(due);
     }
 
     /// Defers the due requests of a slot of a closed run to the end of its back-off.
     pub(super) fn defer_due(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        slot.deferred = slot.connection.due.len();
+        slot.deferred += slot.connection.due.len();
         slot.connection.due.clear();
     }
 
@@ -133,5 +156,9 @@ impl Engine {
         let doublings = slot.failures.saturating_sub(1).min(16);
         let pause = MAX_BACKOFF.min(MIN_BACKOFF * (1 << doublings));
         self.timers.push(now + pause, SlotTimer::Reopen(index as u32));
+        if self.servers_per_slot > 1 {
+            let deferred = std::mem::take(&mut self.slots[index].deferred);
+            self.add_due(index, deferred, now);
+        }
     }
 }

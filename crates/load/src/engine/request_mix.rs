@@ -35,6 +35,26 @@ impl RequestMix {
         Self { requests, order }
     }
 
+    /// Divides the next `count` requests among the requests of the mix, by index: by their shares, and draws the rest.
+    pub(crate) fn apportion(&mut self, count: u64, random: &mut fastrand::Rng) -> Vec<(u32, u64)> {
+        let equal = 1.0 / self.requests.len() as f64;
+        let share = |index: usize| match &self.order {
+            Order::Weighted { sums } if sums[sums.len() - 1] > 0.0 => {
+                let before = index.checked_sub(1).map_or(0.0, |before| sums[before]);
+                (sums[index] - before) / sums[sums.len() - 1]
+            }
+            _ => equal,
+        };
+        let whole = |index: usize| (share(index) * count as f64) as u64;
+        let mut each: Vec<_> = self.requests.iter().copied().zip((0..).map(whole)).collect();
+        let given = each.iter().map(|(_, number)| number).sum();
+        for _ in 0..count.saturating_sub(given) {
+            let next = self.next(random);
+            each.iter_mut().filter(|(request, _)| *request == next).for_each(|one| one.1 += 1);
+        }
+        each
+    }
+
     /// The index of the next request.
     pub(crate) fn next(&mut self, random: &mut fastrand::Rng) -> u32 {
         if let [only] = self.requests[..] {

@@ -4,7 +4,8 @@ use millrace_net::Nanos;
 
 use super::timers::{Limit, SlotTimer};
 use super::{Demand, Engine};
-use crate::connection::{Due, RequestBatch};
+use crate::connection::RequestBatch;
+use crate::metrics::in_flight::Due;
 use crate::template::Values;
 
 impl Engine {
@@ -14,9 +15,13 @@ impl Engine {
         if self.budget == 0 {
             return;
         }
+        if self.servers_per_slot > 1 {
+            return self.add_due_in_turn(index, count, intended);
+        }
         let slot = &mut self.slots[index];
+        let mix = if mixes.len() > 1 { slot.origin } else { 0 };
         for _ in 0..count {
-            let request = mixes[slot.origin].next(&mut self.random);
+            let request = mixes[mix].next(&mut self.random);
             slot.connection.due.push_back(Due { intended, request });
         }
     }

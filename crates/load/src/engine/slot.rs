@@ -1,6 +1,6 @@
 //! Slots for connections.
 
-use millrace_net::{SpareSocket, Stream};
+use millrace_net::{Nanos, SpareSocket, Stream};
 use mio::Token;
 
 use crate::connection::Connection;
@@ -55,6 +55,8 @@ pub(super) struct Slot {
     pub(super) failures: u32,
     /// Whether the present connection has completed a request.
     pub(super) productive: bool,
+    /// When it became idle: opened, or its last request ended.
+    pub(super) idle_since: Nanos,
     /// Whether a `Reopen` timer is set.
     pub(super) backing_off: bool,
     /// Whether it is being opened before the start.
@@ -71,10 +73,14 @@ pub(super) struct Slot {
     pub(super) side: Side,
 }
 
-/// Creates the slots of one worker: at least one for each server, the others in proportion to the weights of the servers'
-/// requests.
+/// Creates the slots of one worker for `count` connections: where a closed run takes its servers in turn, one to each server
+/// side by side; otherwise at least one to each server, the others in proportion to the weights of the servers' requests.
 pub(super) fn slots(plan: &Plan, count: usize) -> Vec<Slot> {
     let servers = plan.origins.len();
+    if plan.servers_per_slot() > 1 {
+        let origins = (0..count * servers).map(|index| index % servers);
+        return origins.map(|origin| Slot::new(origin, following(plan, origin))).collect();
+    }
     let weight = |request: &Request| if plan.weighted { request.weight } else { 1.0 };
     let mut weights = vec![0.0; servers];
     for request in &plan.requests {
@@ -109,6 +115,7 @@ impl Slot {
             armed: [false; 2],
             failures: 0,
             productive: false,
+            idle_since: Nanos::default(),
             backing_off: false,
             setting_up: false,
             deferred: 0,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use millrace_net::Nanos;
 
-/// Time from the last arrival to the start, in which every worker sees it.
-const HEAD_START: Duration = Duration::from_micros(500);
+/// Time from the last arrival to the start, in which every worker sees it: some turns of its loop.
+const HEAD_START: Duration = Duration::from_millis(4);
 
 /// The start barrier and the stop flag of a run. The workers read the flag once per turn of their loops.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use millrace_net::tls::{ClientTlsConfig, TlsTarget};
 use millrace_net::{Address, SpareSocket, Stream, names};
 use mio::{Registry, Token};
 
+use crate::engine::keep_alive::KeepAlive;
 use crate::plan::{Endpoint, Origin};
 use crate::{ErrorKind, RunError};
 
@@ -13,6 +14,8 @@ use crate::{ErrorKind, RunError};
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
     addresses: Vec<Address>,
+    /// Addresses that are tried if none of the others works: a resolver may know `localhost` as 127.0.0.1 alone.
+    reserve: Vec<Address>,
     server_name: Option<String>,
 }
 
@@ -27,7 +30,12 @@ impl Resolved {
                 each?.concat()
             }
         };
-        Ok(Self { addresses, server_name: origin.server_name.clone() })
+        let mut reserve = match &origin.endpoint {
+            Endpoint::Host(host, port) => names::loopbacks(host, *port),
+            _ => Vec::new(),
+        };
+        reserve.retain(|address| !addresses.contains(address));
+        Ok(Self { addresses, reserve, server_name: origin.server_name.clone() })
     }
 }
 
@@ -48,7 +56,12 @@ pub(crate) struct TargetServer {
     addresses: Vec<(Address, AddressHealth)>,
     tls: Option<TlsTarget>,
     next: usize,
+    /// The last failure of an address that is not in reserve: what a user expects to read.
+    failure: Option<(ErrorKind, String)>,
+    /// Number of addresses that are not in reserve.
+    expected: usize,
     socket_reuse: SocketReuse,
+    keep_alive: KeepAlive,
 }
 
 /// How long the socket of an ended connection is kept.
@@ -65,6 +78,8 @@ pub(crate) enum SocketReuse {
 /// Whether connects to an address succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressHealth {
+    /// Tried if none of the others works.
+    Reserve,
     Untried,
     Works,
     Failed,
@@ -89,11 +104,16 @@ impl TargetServer {
             }
             _ => SocketReuse::UntilClosed,
         };
-        let untried = |address: &Address| (address.clone(), AddressHealth::Untried);
+        let untried = addresses.iter().map(|address| (address, AddressHealth::Untried));
+        let reserve = resolved.reserve.iter().map(|address| (address, AddressHealth::Reserve));
+        let all = untried.chain(reserve);
         Ok(Self {
-            addresses: addresses.iter().map(untried).collect(),
+            addresses: all.map(|(address, health)| (address.clone(), health)).collect(),
             tls,
             next: 0,
+            failure: None,
+            expected: addresses.len(),
+            keep_alive: KeepAlive::default(),
             socket_reuse: keeping,
         })
     }
@@ -118,27 +138,56 @@ impl TargetServer {
     }
 
     fn choose(&mut self) -> usize {
+        use AddressHealth::{Reserve, Untried, Works};
+
         let count = self.addresses.len();
         let in_turn = |offset: usize| (self.next + offset) % count;
-        let good =
-            (0..count).map(in_turn).find(|at| self.addresses[*at].1 != AddressHealth::Failed);
-        let index = good.unwrap_or_else(|| in_turn(0));
+        let find = |wanted: &[AddressHealth]| {
+            (0..count).map(in_turn).find(|at| wanted.contains(&self.addresses[*at].1))
+        };
+        let good = find(&[Works, Untried]).or_else(|| find(&[Reserve]));
+        let index = good.unwrap_or_else(|| in_turn(0) % self.expected);
         self.next = (index + 1) % count;
         index
+    }
+
+    /// Does what the first connection would wait for otherwise.
+    pub(crate) fn warm_up(&self) {
+        if let Some(tls) = &self.tls {
+            tls.warm_up();
+        }
+    }
+
+    /// Whether another address is tried if this one fails.
+    pub(crate) fn may_rule_out(&self, index: usize) -> bool {
+        let others = self.addresses.iter().enumerate().filter(|(at, _)| *at != index);
+        let has_worked = self.addresses[index].1 == AddressHealth::Works;
+        !has_worked && others.into_iter().any(|(_, (_, health))| *health != AddressHealth::Failed)
+    }
+
+    /// The failure to report for one of this address: of an address in reserve, that of the others.
+    pub(crate) fn failure(&self, index: usize) -> Option<(ErrorKind, String)> {
+        self.failure.clone().filter(|_| index >= self.expected)
+    }
+
+    pub(crate) fn keep_alive(&mut self) -> &mut KeepAlive {
+        &mut self.keep_alive
     }
 
     pub(crate) fn mark_working(&mut self, index: usize) {
         self.addresses[index].1 = AddressHealth::Works;
     }
 
-    /// Excludes an address after a failed connect, unless it worked before. `true` if it is newly excluded and others
-    /// remain.
-    pub(crate) fn rule_out(&mut self, index: usize) -> bool {
+    /// Excludes an address after a failed connect, unless it worked before. `true` if it is excluded and others remain.
+    pub(crate) fn rule_out(&mut self, index: usize, (kind, example): (ErrorKind, &str)) -> bool {
         let standing = &mut self.addresses[index].1;
-        if *standing != AddressHealth::Untried {
+        if *standing == AddressHealth::Works {
             return false;
         }
         *standing = AddressHealth::Failed;
+        if index < self.expected {
+            self.failure = Some((kind, example.to_owned()));
+        }
         self.addresses.iter().any(|(_, standing)| *standing != AddressHealth::Failed)
     }
 

@@ -152,9 +152,9 @@ fn an_arrival_that_a_broken_connection_puts_back_goes_to_a_free_one_at_once() {
     scene.start();
     peers.iter_mut().for_each(|peer| answer(peer, OK));
     scene.turn_until(|engine| engine.recorder.under_way() == 0);
-    let last = peers.pop().unwrap();
+    let last = peers.remove(0);
     peers.into_iter().for_each(reset);
-    // Nothing is known of the resets; the connections are used in turn.
+    // Nothing is known of the resets; the connection that was used last is used first.
     scene.engine.budget = 1;
     scene.engine.on_arrivals();
     let open = scene.engine.slots.iter().filter(|slot| slot.connection.is_open()).count();

@@ -32,7 +32,7 @@ impl Engine {
     /// When the engine has something to do at the latest.
     pub(crate) fn wake(&self) -> Wake {
         if self.is_starting() {
-            return Wake { precise: Nanos::default(), coarse: Nanos::default() };
+            return Wake { precise: self.start, coarse: self.start };
         }
         let (timer, arrival) = (self.timers.next(), self.next_arrival());
         let precise = match self.demand {
@@ -50,14 +50,15 @@ impl Engine {
                 SlotTimer::Due(index) => self.on_due(index as usize, at),
                 SlotTimer::Reopen(index) => self.on_reopen(index as usize, now),
             }
+            self.pump_elsewhere(now);
         }
     }
 
     fn on_limit(&mut self, index: usize, kind: Limit, now: Nanos) {
-        let slot = &mut self.slots[index];
-        slot.armed[kind as usize] = false;
+        self.slots[index].armed[kind as usize] = false;
+        let slot = &self.slots[index];
         let (concerned, limit) = match kind {
-            Limit::Opening => (!slot.connection.is_open(), self.shared.plan.connect_timeout),
+            Limit::Opening => (!slot.connection.is_open(), self.opening_limit(index)),
             Limit::Request => (slot.connection.is_open(), self.shared.plan.timeout),
         };
         let Some(since) = slot.connection.waiting_since().filter(|_| concerned) else { return };

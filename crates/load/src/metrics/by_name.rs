@@ -7,7 +7,7 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use crate::ErrorKind;
-use crate::metrics::in_flight::{InFlight, Loss};
+use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::kept::KeptResponse;
 use crate::metrics::sparse_durations::SparseDurations;
 use crate::plan::{Bound, Plan};
@@ -43,11 +43,17 @@ pub struct NameCounts {
     pub timeouts: u64,
     /// Neither answered nor failed when the run ended.
     pub in_flight_at_end: u64,
+    /// Due and not sent: arrivals over the bound.
+    pub overflow: u64,
+    /// Due and not sent: arrivals that waited for a connection when the run ended.
+    pub queued_at_end: u64,
+    /// Due and not sent, as no connection could be opened.
+    pub connect_failed: u64,
     /// Bytes of the requests.
     pub bytes_sent: u64,
     /// Bytes of the responses.
     pub bytes_received: u64,
-    /// Sum of the latencies of all that ended.
+    /// Sum of the latencies of all that ended, and of those that waited at the end.
     pub latency: Duration,
     /// Samples above each of the plan's bounds.
     pub above: Vec<u64>,
@@ -87,6 +93,9 @@ impl AddAssign<&Self> for NameCounts {
             transport_errors,
             timeouts,
             in_flight_at_end,
+            overflow,
+            queued_at_end,
+            connect_failed,
             bytes_sent,
             bytes_received,
             latency,
@@ -98,6 +107,9 @@ impl AddAssign<&Self> for NameCounts {
         self.transport_errors += transport_errors;
         self.timeouts += timeouts;
         self.in_flight_at_end += in_flight_at_end;
+        self.overflow += overflow;
+        self.queued_at_end += queued_at_end;
+        self.connect_failed += connect_failed;
         self.bytes_sent += bytes_sent;
         self.bytes_received += bytes_received;
         self.latency += *latency;
@@ -150,25 +162,26 @@ impl NameRecorder {
         }
     }
 
-    fn of(&mut self, request: &InFlight) -> Option<&mut NameStats> {
-        let name = *self.of_request.get(request.request as usize)?;
+    /// The figures of the name of a request, which is given by its index in the mix.
+    fn of(&mut self, request: u32) -> Option<&mut NameStats> {
+        let name = *self.of_request.get(request as usize)?;
         self.stats.get_mut(name as usize)
     }
 
     pub(crate) fn sent(&mut self, request: &InFlight) {
-        if let Some(stats) = self.of(request) {
+        if let Some(stats) = self.of(request.request) {
             stats.counts.sent += 1;
         }
     }
 
     pub(crate) fn bytes_sent(&mut self, request: &InFlight, count: usize) {
-        if let Some(stats) = self.of(request) {
+        if let Some(stats) = self.of(request.request) {
             stats.counts.bytes_sent += count as u64;
         }
     }
 
     pub(crate) fn bytes_received(&mut self, request: &InFlight, count: usize) {
-        if let Some(stats) = self.of(request) {
+        if let Some(stats) = self.of(request.request) {
             stats.counts.bytes_received += count as u64;
         }
     }
@@ -180,7 +193,7 @@ impl NameRecorder {
         status: u16,
         succeeded: bool,
     ) {
-        let Some(stats) = self.of(request) else { return };
+        let Some(stats) = self.of(request.request) else { return };
         stats.counts.ok += u64::from(succeeded);
         stats.counts.status_errors += u64::from(!succeeded);
         stats.count_status(status, 1);
@@ -190,7 +203,7 @@ impl NameRecorder {
     }
 
     pub(crate) fn lost(&mut self, request: &InFlight, now: Nanos, loss: Loss) {
-        let Some(stats) = self.of(request) else { return };
+        let Some(stats) = self.of(request.request) else { return };
         match loss {
             Loss::Timeout => {
                 stats.counts.timeouts += 1;
@@ -219,6 +232,28 @@ impl NameRecorder {
         }
     }
 
+    /// Records an arrival over the bound.
+    pub(crate) fn overflowed(&mut self, due: &Due) {
+        if let Some(stats) = self.of(due.request) {
+            stats.counts.overflow += 1;
+        }
+    }
+
+    /// Records an arrival that waits at the end, at its age.
+    pub(crate) fn queued_at_end(&mut self, due: &Due, now: Nanos) {
+        let Some(stats) = self.of(due.request) else { return };
+        stats.counts.queued_at_end += 1;
+        stats.counts.latency += now.since(due.intended);
+        stats.latency.record_censored(now.since(due.intended));
+    }
+
+    /// Records `count` requests that had no connection.
+    pub(crate) fn connect_failed(&mut self, request: u32, count: u64) {
+        if let Some(stats) = self.of(request) {
+            stats.counts.connect_failed += count;
+        }
+    }
+
     /// Whether the caller should pass the response to `keep`: it is the first with this name that is no success.
     pub(crate) fn wants(&self, request: &InFlight) -> bool {
         let name = self.of_request.get(request.request as usize);
@@ -228,7 +263,7 @@ impl NameRecorder {
     /// Keeps the response if it is the first.
     #[cold]
     pub(crate) fn keep(&mut self, response: &KeptResponse, request: &InFlight) {
-        if let Some(stats) = self.of(request) {
+        if let Some(stats) = self.of(request.request) {
             stats.failing.get_or_insert_with(|| response.clone());
         }
     }

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use millrace_net::Nanos;
+
 use crate::metrics::by_name::{NameCounts, NameStats, add_up};
 use crate::metrics::counts::Counts;
 use crate::metrics::recorder::WINDOW;
 use crate::metrics::window_series::WindowSeries;
-use crate::metrics::window_stats::WindowStats;
+use crate::metrics::window_stats::{Stall, WindowStats};
 use crate::outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 use crate::plan::{Bound, Model, Plan};
 use crate::worker::{Message, Phase, WorkerReport};
@@ -197,6 +199,7 @@ impl<'a> Collector<'a> {
             workers,
             little_residual,
             mean_in_flight,
+            stalls: merge_stalls(&mut self.total.stalls, from),
             addresses: used.into_iter().cloned().collect(),
             ruled_out: ruled_out.into_iter().cloned().collect(),
             total: self.total,
@@ -209,12 +212,22 @@ impl<'a> Collector<'a> {
         let sum = |number: fn(&NameCounts) -> u64| {
             names.iter().map(|stats| number(&stats.counts)).sum::<u64>()
         };
-        let (sent, ended) = (sum(|counts| counts.sent), sum(NameCounts::ended));
-        let all = self.total.counts.sent;
-        if names.is_empty() || sent == all && ended == all {
+        let total = &self.total.counts;
+        let all =
+            [total.sent, total.sent, total.overflow, total.queued_at_end, total.connect_failed];
+        let by_name = [
+            sum(|counts| counts.sent),
+            sum(NameCounts::ended),
+            sum(|counts| counts.overflow),
+            sum(|counts| counts.queued_at_end),
+            sum(|counts| counts.connect_failed),
+        ];
+        if names.is_empty() || by_name == all {
             return Ok(());
         }
-        Err(RunError::Accounting(format!("sent {all}, by name {sent}, ended {ended}")))
+        Err(RunError::Accounting(format!(
+            "sent, ended and three kinds of not sent {all:?}, by name {by_name:?}"
+        )))
     }
 
     /// The requests add up.
@@ -261,4 +274,17 @@ impl<'a> Collector<'a> {
         };
         RunError::Unreachable { kind, message }
     }
+}
+
+/// Joins the times in which workers stood still; what stops the process stops them all.
+fn merge_stalls(stalls: &mut [Stall], start: Nanos) -> Vec<(Duration, Duration)> {
+    stalls.sort_by_key(|stall| stall.from);
+    let mut joined: Vec<Stall> = Vec::new();
+    for stall in stalls {
+        match joined.last_mut() {
+            Some(last) if stall.from <= last.to => last.to = last.to.max(stall.to),
+            _ => joined.push(*stall),
+        }
+    }
+    joined.iter().map(|stall| (stall.from.since(start), stall.to.since(stall.from))).collect()
 }

@@ -49,6 +49,12 @@ pub struct Counts {
     pub tls_resumed: u64,
     /// Connections that were to be kept and that the server ended.
     pub closed_by_server: u64,
+    /// Of the transport errors, those of connections that had answered before, and ended without a byte of the response.
+    pub unanswered_on_reuse: u64,
+    /// Samples that contain time in which the worker stood still.
+    pub stalled: u64,
+    /// The longest latency among them.
+    pub longest_stalled: Duration,
     /// Bytes of HTTP, before encryption.
     pub bytes_sent: u64,
     /// Bytes of HTTP, after decryption.
@@ -153,6 +159,9 @@ impl AddAssign<&Self> for Counts {
             tls_full,
             tls_resumed,
             closed_by_server,
+            unanswered_on_reuse,
+            stalled,
+            longest_stalled,
             bytes_sent,
             bytes_received,
             statuses,
@@ -182,6 +191,9 @@ impl AddAssign<&Self> for Counts {
         self.tls_full += tls_full;
         self.tls_resumed += tls_resumed;
         self.closed_by_server += closed_by_server;
+        self.unanswered_on_reuse += unanswered_on_reuse;
+        self.stalled += stalled;
+        self.longest_stalled = self.longest_stalled.max(*longest_stalled);
         self.bytes_sent += bytes_sent;
         self.bytes_received += bytes_received;
         for (sum, count) in self.statuses.0.iter_mut().zip(statuses.0) {

@@ -4,6 +4,15 @@ use millrace_net::Nanos;
 
 use crate::ErrorKind;
 
+/// A request that is due and has not been sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    /// When it was due.
+    pub(crate) intended: Nanos,
+    /// Index into the mix.
+    pub(crate) request: u32,
+}
+
 /// A request that was sent and has not ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {

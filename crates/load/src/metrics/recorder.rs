@@ -5,14 +5,17 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use crate::metrics::by_name::{NameCounts, NameRecorder, NameStats};
-use crate::metrics::in_flight::{InFlight, Loss};
+use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::kept::{FirstResponses, KeepReason, KeptResponse};
-use crate::metrics::window_stats::WindowStats;
+use crate::metrics::window_stats::{Stall, WindowStats};
 use crate::plan::Plan;
 use crate::{ErrorKind, StatusSet};
 
 /// Length of a window.
 pub(crate) const WINDOW: Duration = Duration::from_millis(100);
+
+/// Maximum number of stalls that a window keeps: more than fit into it.
+const MAX_STALLS: usize = 16;
 
 /// Counts and times what happens to the requests of one worker. A request belongs to the measurement if
 /// it was due in it; the others (of the warm-up) are not recorded, whenever they end.
@@ -25,6 +28,8 @@ pub(crate) struct Recorder {
     in_flight: u64,
     /// Requests whose first byte waits in a write buffer.
     buffered: u64,
+    /// End of the last time in which the worker stood still.
+    stalled_until: Nanos,
     /// End of the time over which `in_flight` has been integrated.
     summed_until: Nanos,
     /// Statuses that count as success.
@@ -42,6 +47,7 @@ impl Recorder {
             warming_up: false,
             in_flight: 0,
             buffered: 0,
+            stalled_until: Nanos::default(),
             summed_until: measure_from,
             expected: StatusSet::below_400(),
             unseen: FirstResponses::new(&StatusSet::below_400()),
@@ -103,8 +109,35 @@ impl Recorder {
     /// Records time in which the worker waited for events.
     pub(crate) fn waited(&mut self, from: Nanos, to: Nanos) {
         if !self.warming_up {
-            self.stats.counts.idle += to.since(from);
+            self.stats.counts.idle += to.since(from.max(self.measure_from));
         }
+    }
+
+    /// Records that the worker stood still: it did not run, though something was due, or was being done.
+    pub(crate) fn stalled(&mut self, from: Nanos, to: Nanos) {
+        let from = from.max(self.measure_from);
+        if to <= from || self.warming_up {
+            return;
+        }
+        self.stalled_until = to;
+        if self.stats.stalls.len() < MAX_STALLS {
+            self.stats.stalls.push(Stall { from, to });
+        }
+    }
+
+    /// Marks a sample that contains time in which the worker stood still. Nothing ends in that time: all that was due
+    /// before its end does.
+    fn mark_stalled(&mut self, intended: Nanos, now: Nanos) {
+        if intended < self.stalled_until {
+            let counts = &mut self.stats.counts;
+            counts.stalled += 1;
+            counts.longest_stalled = counts.longest_stalled.max(now.since(intended));
+        }
+    }
+
+    /// Returns when the measurement begins.
+    pub(crate) fn measured_from(&self) -> Nanos {
+        self.measure_from
     }
 
     pub(crate) fn is_measured(&self, intended: Nanos) -> bool {
@@ -168,6 +201,7 @@ impl Recorder {
         tally.counts.count_status(status);
         tally.latency.record(now.since(request.intended));
         tally.service_time.record(now.since(request.sent));
+        self.mark_stalled(request.intended, now);
         self.names.completed(request, now, status, succeeded);
     }
 
@@ -246,6 +280,7 @@ impl Recorder {
         }
         tally.latency.record_censored(now.since(request.intended));
         tally.service_time.record_censored(now.since(request.sent));
+        self.mark_stalled(request.intended, now);
         self.names.lost(request, now, loss);
     }
 
@@ -269,15 +304,20 @@ impl Recorder {
     }
 
     /// Records an arrival that exceeded the maximum number of pending requests.
-    pub(crate) fn overflowed(&mut self, intended: Nanos) {
-        self.stats.counts.overflow += u64::from(self.is_measured(intended));
+    pub(crate) fn overflowed(&mut self, due: &Due) {
+        if self.is_measured(due.intended) {
+            self.stats.counts.overflow += 1;
+            self.names.overflowed(due);
+        }
     }
 
     /// Records an arrival that still waits for a connection when the run ends.
-    pub(crate) fn queued_at_end(&mut self, intended: Nanos, now: Nanos) {
-        if self.is_measured(intended) {
+    pub(crate) fn queued_at_end(&mut self, due: &Due, now: Nanos) {
+        if self.is_measured(due.intended) {
             self.stats.counts.queued_at_end += 1;
-            self.stats.latency.record_censored(now.since(intended));
+            self.stats.latency.record_censored(now.since(due.intended));
+            self.mark_stalled(due.intended, now);
+            self.names.queued_at_end(due, now);
         }
     }
 
@@ -301,26 +341,30 @@ impl Recorder {
         self.stats.counts.opened
     }
 
-    /// Records a connection that could not be opened, and `due` measured requests that were not sent for this reason.
-    pub(crate) fn connect_failed(&mut self, kind: ErrorKind, example: String, due: u64) {
-        let counts = &mut self.stats.counts;
-        counts.connect_failed += due;
+    /// Records a connection that could not be opened; `unconnected` records the requests that are not sent for this reason.
+    pub(crate) fn connect_failed(&mut self, kind: ErrorKind, example: String) {
         if self.warming_up {
             return;
         }
+        let counts = &mut self.stats.counts;
         counts.failed += 1;
         counts.count_error(kind, || example);
     }
 
-    /// Records a waiting arrival that will not be sent, as the run ends without a connection.
-    pub(crate) fn unconnected(&mut self, intended: Nanos) {
-        self.stats.counts.connect_failed += u64::from(self.is_measured(intended));
+    /// Records a request that is due and will not be sent, as there is no connection for it.
+    pub(crate) fn unconnected(&mut self, due: &Due) {
+        if self.is_measured(due.intended) {
+            self.stats.counts.connect_failed += 1;
+            self.names.connect_failed(due.request, 1);
+        }
     }
 
-    /// Records `rest` requests that would have become due in such a run; `offered`: by a schedule.
-    pub(crate) fn gave_up(&mut self, rest: u64, offered: bool) {
+    /// Records `rest` requests, by index, that would have become due in a run that ends without a connection; `offered`: by
+    /// a schedule.
+    pub(crate) fn gave_up(&mut self, request: u32, rest: u64, offered: bool) {
         self.stats.counts.connect_failed += rest;
         self.stats.counts.offered += if offered { rest } else { 0 };
+        self.names.connect_failed(request, rest);
     }
 
     /// Records the failure of a connection without requests in flight.
@@ -329,6 +373,12 @@ impl Recorder {
             self.stats.counts.broken += 1;
             self.stats.counts.count_error(kind, || example.to_owned());
         }
+    }
+
+    /// Records measured requests that were lost on a connection which had answered before, and ended without a byte of the
+    /// response.
+    pub(crate) fn unanswered_on_reuse(&mut self, count: u64) {
+        self.stats.counts.unanswered_on_reuse += count;
     }
 
     /// Records that the server ended a connection that was to be kept.

@@ -2,9 +2,23 @@
 
 use std::ops::AddAssign;
 
+use millrace_net::Nanos;
+
 use crate::metrics::counts::Counts;
 use crate::metrics::duration_histogram::DurationHistogram;
 use crate::metrics::kept::KeptResponse;
+
+/// Time in which a worker stood still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// When the worker was to run.
+    pub from: Nanos,
+    /// When it ran again.
+    pub to: Nanos,
+}
+
+/// Maximum number of stalls of a run that are kept; a run of days on a machine that has no time for it has more.
+const MAX_STALLS: usize = 1000;
 
 /// Counts and durations of one worker in one window, or of all workers in the whole run.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +37,8 @@ pub struct WindowStats {
     pub tls: DurationHistogram,
     /// The generator's own attempt to send minus intended.
     pub lateness: DurationHistogram,
+    /// Times in which the worker stood still, or the workers.
+    pub stalls: Vec<Stall>,
     /// Responses for the report, one of each kind.
     pub kept: Vec<KeptResponse>,
 }
@@ -46,8 +62,10 @@ impl WindowStats {
 
     /// Clears all values; keeps the memory.
     pub(crate) fn clear(&mut self) {
-        let Self { counts, latency, service_time, gap, connect, tls, lateness, kept } = self;
+        let Self { counts, latency, service_time, gap, connect, tls, lateness, stalls, kept } =
+            self;
         *counts = Counts::default();
+        stalls.clear();
         kept.clear();
         for times in [latency, service_time, gap, connect, tls, lateness] {
             times.clear();
@@ -57,7 +75,8 @@ impl WindowStats {
 
 impl AddAssign<&Self> for WindowStats {
     fn add_assign(&mut self, other: &Self) {
-        let Self { counts, latency, service_time, gap, connect, tls, lateness, kept } = other;
+        let Self { counts, latency, service_time, gap, connect, tls, lateness, stalls, kept } =
+            other;
         self.counts += counts;
         self.latency += latency;
         self.service_time += service_time;
@@ -65,6 +84,8 @@ impl AddAssign<&Self> for WindowStats {
         self.connect += connect;
         self.tls += tls;
         self.lateness += lateness;
+        let room = MAX_STALLS.saturating_sub(self.stalls.len());
+        self.stalls.extend(stalls.iter().take(room));
         for response in kept {
             if !self.kept.iter().any(|known| known.why == response.why) {
                 self.kept.push(response.clone());

@@ -86,6 +86,7 @@ fn a_plan_that_cannot_be_carried_out_is_refused() {
     assert_eq!(probed, "empty lines between requests need connections that are kept");
     let endless = refused(|plan| plan.duration = None);
     assert_eq!(endless, "a run needs a duration or a number of requests");
-    let servers = refused(|plan| plan.origins = vec![plan.origins[0].clone(); 2]);
+    let servers =
+        refused(|plan| (plan.origins, plan.pinned) = (vec![plan.origins[0].clone(); 2], true));
     assert_eq!(servers, "3 connections are too few: 2 servers on 2 threads need at least 4");
 }

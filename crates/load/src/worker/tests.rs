@@ -22,7 +22,8 @@ fn waiting() -> (Worker, TcpStream, Receiver<Message>) {
     let (sender, messages) = mpsc::channel();
     let (gate, recycled) = (Arc::new(StartBarrier::new(1)), mpsc::channel().1);
     let mut worker = Worker::new(0, shared, gate, Monotonic::new(), sender, recycled).unwrap();
-    let Signal::Start(start) = worker.set_up().unwrap() else { panic!("unreachable") };
+    let Signal::Start(_) = worker.set_up().unwrap() else { panic!("unreachable") };
+    let start = worker.clock.now();
     worker.engine.recorder.measure_from(start);
     worker.engine.start(start, Nanos::NEVER);
     at_once(&mut worker);

@@ -7,5 +7,6 @@ mod faults;
 mod open;
 mod peer;
 mod schedule;
+mod servers;
 mod template;
 mod times;

@@ -16,6 +16,7 @@ use rustls::{
 };
 
 use super::cipher_suites;
+use super::client_session::ClientSession;
 use super::client_stream::Scratch;
 use super::server_verifier::{ServerVerifier, Trust};
 
@@ -29,6 +30,8 @@ pub struct TlsOptions {
     pub verify: bool,
     /// Authorities to trust, PEM; the system's if `None`.
     pub authorities: Option<Vec<u8>>,
+    /// More of them, PEM, if the system's are trusted.
+    pub more_authorities: Option<Vec<u8>>,
     /// The client's certificate chain and key, PEM.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
     /// Resume sessions; otherwise each handshake is a full one.
@@ -70,6 +73,14 @@ pub struct TlsTarget {
     pub(super) scratch: Arc<Mutex<Scratch>>,
 }
 
+impl TlsTarget {
+    /// Does what the first handshake of a thread would wait for: seeds its random numbers, for one.
+    pub fn warm_up(&self) {
+        // A session that nobody uses; should it fail, the first connection tells.
+        drop(ClientSession::new(self, &mut Vec::new()));
+    }
+}
+
 /// Trust and identity, read once and shared by all threads.
 #[derive(Clone, Debug)]
 pub struct ClientTlsConfig {
@@ -85,12 +96,12 @@ impl ClientTlsConfig {
             .with_safe_default_protocol_versions()
             .map_err(|error| ConfigError::Identity(error.to_string()))?;
         let verifier = if options.verify {
-            let given = certificates(options.authorities.as_deref())?;
+            let (roots, given) = roots(options)?;
             let verifier =
-                WebPkiServerVerifier::builder_with_provider(roots(&given)?, Arc::clone(&provider))
+                WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
                     .build()
                     .map_err(|_| ConfigError::Authorities)?;
-            let trust = Trust { verifier, given: given.unwrap_or_default() };
+            let trust = Trust { verifier, given };
             ServerVerifier { provider: Arc::clone(&provider), trust: Some(trust) }
         } else {
             ServerVerifier { provider: Arc::clone(&provider), trust: None }
@@ -127,23 +138,23 @@ impl ClientTlsConfig {
 }
 
 /// The certificates of a PEM text.
-fn certificates(pem: Option<&[u8]>) -> Result<Option<Vec<CertificateDer<'static>>>, ConfigError> {
-    let Some(pem) = pem else { return Ok(None) };
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem).flatten().collect();
-    if certificates.is_empty() { Err(ConfigError::Authorities) } else { Ok(Some(certificates)) }
+fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
+    CertificateDer::pem_slice_iter(pem).flatten().collect()
 }
 
-/// The given authorities, or the system's.
-fn roots(given: &Option<Vec<CertificateDer<'static>>>) -> Result<Arc<RootCertStore>, ConfigError> {
+/// The authorities to trust, and those among them that the caller gave.
+fn roots(
+    options: &TlsOptions,
+) -> Result<(Arc<RootCertStore>, Vec<CertificateDer<'static>>), ConfigError> {
     let mut roots = RootCertStore::empty();
-    match given {
-        Some(given) => drop(roots.add_parsable_certificates(given.iter().cloned())),
-        None => {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
+    let given = options.authorities.as_ref().or(options.more_authorities.as_ref());
+    let given = given.map(|pem| certificates(pem)).unwrap_or_default();
+    roots.add_parsable_certificates(given.iter().cloned());
+    if options.authorities.is_none() {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
-    match (roots.is_empty(), given) {
-        (false, _) => Ok(Arc::new(roots)),
+    match (roots.is_empty(), &options.authorities) {
+        (false, _) => Ok((Arc::new(roots), given)),
         (true, Some(_)) => Err(ConfigError::Authorities),
         (true, None) => Err(ConfigError::SystemAuthorities),
     }

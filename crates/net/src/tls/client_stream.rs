@@ -10,7 +10,7 @@
 //! none.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use super::client::TlsTarget;
 use super::client_session::ClientSession;
@@ -35,10 +35,11 @@ pub(super) struct Scratch {
 #[derive(Debug)]
 pub struct ClientTlsStream {
     socket: Socket,
-    session: ClientSession,
-    scratch: Arc<Mutex<Scratch>>,
+    target: TlsTarget,
     /// Whether the connect has completed.
     connected: bool,
+    /// `None` before the handshake.
+    session: Option<ClientSession>,
     /// Whether the last read has emptied the socket.
     drained: bool,
     /// Decrypted bytes that wait to be read, from `taken` on.
@@ -50,20 +51,18 @@ pub struct ClientTlsStream {
 }
 
 impl ClientTlsStream {
-    pub(crate) fn new(socket: Socket, target: &TlsTarget) -> io::Result<Self> {
-        let mut unsent = Vec::new();
-        let session = ClientSession::new(target, &mut unsent)?;
-        Ok(Self {
+    pub(crate) fn new(socket: Socket, target: &TlsTarget) -> Self {
+        Self {
             socket,
-            session,
-            scratch: Arc::clone(&target.scratch),
+            target: target.clone(),
             connected: false,
+            session: None,
             drained: false,
             text: Vec::new(),
             taken: 0,
-            unsent,
+            unsent: Vec::new(),
             sent: 0,
-        })
+        }
     }
 
     pub(crate) fn establish(&mut self) -> io::Result<Progress> {
@@ -72,15 +71,20 @@ impl ClientTlsStream {
                 return Ok(Progress::Connecting);
             }
             self.connected = true;
+            return Ok(Progress::Handshaking);
+        }
+        if self.session.is_none() {
+            self.session = Some(ClientSession::new(&self.target, &mut self.unsent)?);
         }
         loop {
+            let session = begun(&mut self.session)?;
             // The client's last message stays until something is sent after it: both in one segment.
-            if !self.session.is_handshaking() {
+            if !session.is_handshaking() {
                 // What the socket gave to the handshake says nothing about what has come since.
                 self.drained = false;
-                return Ok(Progress::Ready { resumed: Some(self.session.is_resumed()) });
+                return Ok(Progress::Ready { resumed: Some(session.is_resumed()) });
             }
-            if self.session.end()? {
+            if session.end()? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if !self.flush()? {
@@ -113,8 +117,9 @@ impl ClientTlsStream {
             self.taken = 0;
         }
         loop {
-            if sink.count() > 0 || self.session.end()? {
-                let drained = self.drained && self.text.is_empty() && self.session.is_open();
+            let session = begun(&mut self.session)?;
+            if sink.count() > 0 || session.end()? {
+                let drained = self.drained && self.text.is_empty() && session.is_open();
                 return Ok(Read { count: sink.count(), drained });
             }
             // No text: only the socket itself can say that there is no more, or that it has ended.
@@ -128,22 +133,23 @@ impl ClientTlsStream {
     /// Reads from the socket, once, and passes the text to the sink; what it does not take waits. Returns the number of
     /// bytes that the socket had.
     fn fill(&mut self, most: usize, sink: &mut Sink<'_>) -> io::Result<usize> {
-        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = begun(&mut self.session)?;
+        let mut scratch = self.target.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let received = &mut scratch.received;
-        let begun = self.session.put_begun(received, most);
+        let begun = session.put_begun(received, most);
         let Read { count, drained } = self.socket.read(&mut received[begun..begun + most])?;
         self.drained = drained;
         if count == 0 {
             return Ok(0);
         }
-        let (waiting, handshaking) = (self.unsent.len(), self.session.is_handshaking());
+        let (waiting, handshaking) = (self.unsent.len(), session.is_handshaking());
         let text = &mut self.text;
-        self.session.receive(&mut received[..begun + count], &mut self.unsent, |bytes| {
+        session.receive(&mut received[..begun + count], &mut self.unsent, |bytes| {
             let taken = sink.take(bytes);
             text.extend_from_slice(&bytes[taken..]);
         });
         drop(scratch);
-        if self.unsent.len() > waiting && (!handshaking || !self.session.is_open()) {
+        if self.unsent.len() > waiting && (!handshaking || !session.is_open()) {
             // An alert, or a key update; if it cannot go out now it goes with the next bytes. Where nothing can go out any
             // more, what the peer said before is still to be read: why it refuses a body, for one.
             let _ = self.flush();
@@ -156,9 +162,9 @@ impl ClientTlsStream {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let bytes = &bytes[..bytes.len().min(MAX_WRITE)];
-        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scratch = self.target.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let records = &mut scratch.records;
-        let end = self.session.seal(bytes, records, 0)?;
+        let end = begun(&mut self.session)?.seal(bytes, records, 0)?;
         let records = &records[..end];
         let waiting = &self.unsent[self.sent..];
         let written = match waiting {
@@ -199,6 +205,11 @@ impl ClientTlsStream {
         (self.unsent, self.sent) = (Vec::new(), 0);
         Ok(true)
     }
+}
+
+/// The session, once the handshake has begun.
+fn begun(session: &mut Option<ClientSession>) -> io::Result<&mut ClientSession> {
+    session.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
 }
 
 /// Where decrypted text goes.

@@ -28,9 +28,17 @@ impl Client {
         let poller = Poller::new(8)?;
         let stream = Stream::connect(address, tls, poller.registry(), Token(7))?;
         let mut client = Self { poller, clock: Monotonic::new(), peer_closed: false, stream };
-        let resumed = client.drive(|stream, _| match stream.establish()? {
-            Progress::Ready { resumed } => Ok(resumed),
-            Progress::Connecting | Progress::Handshaking => Err(io::ErrorKind::WouldBlock.into()),
+        let mut has_connected = false;
+        let resumed = client.drive(|stream, _| {
+            let mut progress = stream.establish()?;
+            if progress == Progress::Handshaking && !has_connected {
+                has_connected = true;
+                progress = stream.establish()?;
+            }
+            match progress {
+                Progress::Ready { resumed } => Ok(resumed),
+                _ => Err(io::ErrorKind::WouldBlock.into()),
+            }
         })?;
         Ok((client, resumed))
     }

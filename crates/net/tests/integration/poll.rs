@@ -99,8 +99,9 @@ fn an_event_ends_the_wait_before_both_times() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_time_without_a_core_is_known_and_never_shrinks() {
-    let before = cpu::run_queue_wait().expect("/proc/thread-self/schedstat");
-    assert!(cpu::run_queue_wait() >= Some(before));
+    let queue = cpu::RunQueue::of_this_thread();
+    let before = queue.waited().expect("/proc/thread-self/schedstat");
+    assert!(queue.waited() >= Some(before));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use millrace_load::metrics::by_name::{NameCounts, NameStats};
 use napi_derive::napi;
 
-use super::outcome::{NativeDistribution, NativeErrors, NativeKeptResponse, ms};
+use super::outcome::{NativeDistribution, NativeErrors, NativeKeptResponse, NativeNotSent, ms};
 
 /// Numbers of the requests with one name.
 #[napi(object)]
@@ -20,6 +20,8 @@ pub struct NativeNameCounts {
     pub timeouts: f64,
     /// Not ended when the run ended.
     pub in_flight_at_end: f64,
+    /// Due and not sent.
+    pub not_sent: NativeNotSent,
     /// Bytes of the requests.
     pub bytes_sent: f64,
     /// Bytes of the responses.
@@ -73,6 +75,11 @@ impl From<&NameCounts> for NativeNameCounts {
             transport_errors: counts.transport_errors as f64,
             timeouts: counts.timeouts as f64,
             in_flight_at_end: counts.in_flight_at_end as f64,
+            not_sent: NativeNotSent {
+                overflow: counts.overflow as f64,
+                queued_at_end: counts.queued_at_end as f64,
+                connect_failed: counts.connect_failed as f64,
+            },
             bytes_sent: counts.bytes_sent as f64,
             bytes_received: counts.bytes_received as f64,
             latency_sum_ms: ms(counts.latency),

@@ -147,6 +147,8 @@ pub struct NativeConnections {
     pub broken: f64,
     /// To be kept, and ended by the server.
     pub closed_by_server: f64,
+    /// Transport errors of connections that had answered before, without a byte of the response.
+    pub unanswered_on_reuse: f64,
 }
 
 /// Errors of one kind.
@@ -204,6 +206,15 @@ pub struct NativeWorker {
     pub requests: f64,
 }
 
+/// Time in which the generator stood still.
+#[napi(object)]
+pub struct NativeStall {
+    /// From the start of the measurement.
+    pub at_ms: f64,
+    /// Its length.
+    pub duration_ms: f64,
+}
+
 /// The generator about itself.
 #[napi(object)]
 pub struct NativeGenerator {
@@ -213,6 +224,12 @@ pub struct NativeGenerator {
     pub starved: Option<f64>,
     /// Absent where nothing was scheduled.
     pub lateness_ms: Option<NativeLateness>,
+    /// Times in which a thread stood still.
+    pub stalls: Vec<NativeStall>,
+    /// Samples that contain such a time.
+    pub stalled_samples: f64,
+    /// The longest latency among them.
+    pub stalled_max_ms: f64,
     /// Little's law.
     pub little_residual: Option<f64>,
     /// One per thread.
@@ -435,6 +452,7 @@ impl NativeOutcome {
             workers,
             little_residual,
             mean_in_flight,
+            stalls,
             addresses,
             ruled_out,
             names,
@@ -490,6 +508,7 @@ impl NativeOutcome {
                 failed: counts.failed as f64,
                 broken: counts.broken as f64,
                 closed_by_server: counts.closed_by_server as f64,
+                unanswered_on_reuse: counts.unanswered_on_reuse as f64,
             },
             status_codes: counts
                 .statuses()
@@ -512,6 +531,12 @@ impl NativeOutcome {
                 busy: workers.iter().map(|worker| worker.busy).fold(0.0, f64::max),
                 starved: workers.iter().filter_map(|worker| worker.starved).reduce(f64::max),
                 lateness_ms,
+                stalls: stalls
+                    .into_iter()
+                    .map(|(at, length)| NativeStall { at_ms: ms(at), duration_ms: ms(length) })
+                    .collect(),
+                stalled_samples: counts.stalled as f64,
+                stalled_max_ms: ms(counts.longest_stalled),
                 little_residual,
                 workers: workers.into_iter().map(NativeWorker::from).collect(),
             },

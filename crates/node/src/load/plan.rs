@@ -76,6 +76,9 @@ pub struct NativeTls {
     /// Authorities, PEM; the system's if absent.
     #[napi(ts_type = "Buffer")]
     pub ca: Option<Bytes>,
+    /// More of them, PEM, beside the system's.
+    #[napi(ts_type = "Buffer")]
+    pub extra_ca: Option<Bytes>,
     /// Client certificate, PEM.
     #[napi(ts_type = "Buffer")]
     pub cert: Option<Bytes>,
@@ -128,6 +131,8 @@ pub struct NativePlan {
     pub threads: u32,
     /// Connections in use (closed) or at most (open).
     pub connections: u32,
+    /// Closed model with several origins: each connection keeps to one of them.
+    pub pinned: bool,
     /// Connections opened before the clock starts.
     pub initial_connections: u32,
     /// Requests in flight per connection.
@@ -198,6 +203,7 @@ impl From<NativePlan> for Plan {
             csv,
             threads,
             connections,
+            pinned,
             initial_connections,
             pipelining,
             close_connections,
@@ -238,6 +244,7 @@ impl From<NativePlan> for Plan {
             model,
             threads: threads as usize,
             connections: connections as usize,
+            pinned,
             initial_connections: initial_connections as usize,
             pipelining: pipelining as usize,
             close: close_connections,
@@ -303,10 +310,11 @@ impl From<NativeStage> for Stage {
 }
 
 impl From<NativeTls> for TlsOptions {
-    fn from(NativeTls { mode, verify, ca, cert, key }: NativeTls) -> Self {
+    fn from(NativeTls { mode, verify, ca, extra_ca, cert, key }: NativeTls) -> Self {
         Self {
             verify,
             authorities: ca.map(|pem| pem.0),
+            more_authorities: extra_ca.map(|pem| pem.0),
             identity: cert.zip(key).map(|(cert, key)| (cert.0, key.0)),
             resume: mode != "full",
         }

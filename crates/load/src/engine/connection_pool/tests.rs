@@ -11,30 +11,42 @@ fn waiting(pool: &mut ConnectionPool) -> Vec<u64> {
 }
 
 #[test]
-fn free_connections_are_used_in_turn() {
+fn of_idle_connections_the_last_used_is_used_first() {
     let mut pool = ConnectionPool::default();
     pool.wait(due(1));
     assert_eq!(pool.take_free(), None);
-    [3, 1, 2].into_iter().for_each(|connection| pool.add_free(connection));
-    assert_eq!(pool.take_free(), Some(3));
-    pool.add_free(3);
-    assert_eq!([(); 4].map(|()| pool.take_free()), [Some(1), Some(2), Some(3), None]);
+    [3, 1, 2].into_iter().for_each(|connection| pool.add_free(connection, true));
+    assert_eq!(pool.take_free(), Some(2));
+    pool.add_free(2, true);
+    assert_eq!([(); 4].map(|()| pool.take_free()), [Some(2), Some(1), Some(3), None]);
+}
+
+#[test]
+fn connections_with_room_are_used_in_turn_after_the_idle_ones() {
+    let mut pool = ConnectionPool::default();
+    pool.wait(due(1));
+    [(3, false), (1, true), (2, false), (4, false)]
+        .into_iter()
+        .for_each(|(connection, idle)| pool.add_free(connection, idle));
+    // Its last request has ended.
+    pool.add_free(2, true);
+    assert_eq!([(); 5].map(|()| pool.take_free()), [Some(2), Some(1), Some(3), Some(4), None]);
 }
 
 #[test]
 fn a_free_connection_is_listed_once() {
     let mut pool = ConnectionPool::default();
     pool.wait(due(1));
-    [3, 1, 3, 3, 1].into_iter().for_each(|connection| pool.add_free(connection));
-    assert_eq!([(); 3].map(|()| pool.take_free()), [Some(3), Some(1), None]);
-    pool.add_free(3);
+    [3, 1, 3, 3, 1].into_iter().for_each(|connection| pool.add_free(connection, true));
+    assert_eq!([(); 3].map(|()| pool.take_free()), [Some(1), Some(3), None]);
+    pool.add_free(3, true);
     assert_eq!([(); 2].map(|()| pool.take_free()), [Some(3), None]);
 }
 
 #[test]
 fn a_free_connection_remains_listed_while_nobody_waits() {
     let mut pool = ConnectionPool::default();
-    pool.add_free(4);
+    pool.add_free(4, true);
     assert_eq!(pool.take_free(), None);
     pool.wait(due(1));
     assert_eq!(pool.take_free(), Some(4));

@@ -43,6 +43,11 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// A request that is due at a time.
+fn due(intended: u64) -> Due {
+    Due { intended: Nanos(intended), request: 0 }
+}
+
 /// A recorder, what it has given away, and the requests that it should know.
 struct Scene {
     now: u64,
@@ -89,8 +94,8 @@ impl Scene {
                     self.recorder.lost(&request, now, loss, || "example".into());
                 }
             }
-            Event::Overflow => self.recorder.overflowed(now),
-            Event::Queue => self.recorder.queued_at_end(now, now),
+            Event::Overflow => self.recorder.overflowed(&due(now.0)),
+            Event::Queue => self.recorder.queued_at_end(&due(now.0), now),
             Event::Roll => {
                 let empty = std::mem::take(&mut self.empty);
                 self.empty = self.recorder.roll(now, empty);
@@ -202,11 +207,11 @@ fn statuses_below_400_are_no_errors() {
 #[test]
 fn the_first_example_of_each_kind_is_kept() {
     let mut recorder = measuring();
-    recorder.connect_failed(ErrorKind::ConnectRefused, "first".into(), 3);
-    recorder.connect_failed(ErrorKind::ConnectRefused, "second".into(), 0);
-    recorder.connect_failed(ErrorKind::Tls, "other".into(), 1);
+    recorder.connect_failed(ErrorKind::ConnectRefused, "first".into());
+    recorder.connect_failed(ErrorKind::ConnectRefused, "second".into());
+    recorder.connect_failed(ErrorKind::Tls, "other".into());
     let counts = &recorder.stats.counts;
-    assert_eq!((counts.failed, counts.connect_failed), (3, 4));
+    assert_eq!((counts.failed, counts.connect_failed), (3, 0));
     assert_eq!(
         counts.errors().collect::<Vec<_>>(),
         [(ErrorKind::ConnectRefused, 2, Some("first")), (ErrorKind::Tls, 1, Some("other"))]
@@ -241,17 +246,17 @@ fn what_a_schedule_made_due_was_sent_or_has_a_reason() {
     let mut recorder = measuring();
     (0..5).for_each(|intended| recorder.offered(Nanos(intended), Nanos(9)));
     recorder.sent(&request(0, 9), false);
-    recorder.overflowed(Nanos(1));
-    recorder.queued_at_end(Nanos(2), Nanos(9));
-    recorder.unconnected(Nanos(3));
+    recorder.overflowed(&due(1));
+    recorder.queued_at_end(&due(2), Nanos(9));
+    recorder.unconnected(&due(3));
     assert!(!recorder.stats.schedule_adds_up(), "one is missing");
-    recorder.connect_failed(ErrorKind::ConnectRefused, "refused".into(), 1);
+    recorder.unconnected(&due(4));
     assert!(recorder.stats.schedule_adds_up());
-    recorder.gave_up(100, true);
+    recorder.gave_up(0, 100, true);
     assert!(recorder.stats.schedule_adds_up());
     assert_eq!(recorder.stats.counts.connect_failed, 102);
     // A closed run offers nothing.
-    recorder.gave_up(10, false);
+    recorder.gave_up(0, 10, false);
     assert!(!recorder.stats.schedule_adds_up());
 }
 
@@ -309,6 +314,27 @@ fn requests_are_counted_by_name_if_they_are_measured() {
     assert_eq!(second.failing.as_ref().map(|kept| &*kept.bytes), Some(&b"two"[..]));
     assert_eq!(second.errors().collect::<Vec<_>>(), [(ErrorKind::Reset, 1)]);
     assert_eq!(second.latency.to_histogram().censored(), 1);
+}
+
+#[test]
+fn what_was_not_sent_is_counted_by_name_if_it_is_measured() {
+    let mut recorder = named();
+    let at = |intended, request| Due { intended: Nanos(intended), request };
+    for intended in [MEASURE_FROM - 1, MEASURE_FROM] {
+        recorder.overflowed(&at(intended, 0));
+        recorder.overflowed(&at(intended, 1));
+        recorder.queued_at_end(&at(intended, 2), Nanos(MEASURE_FROM + 9));
+        recorder.unconnected(&at(intended, 2));
+    }
+    recorder.gave_up(1, 5, true);
+    let names = recorder.take_names();
+    let not_sent = names.iter().map(|stats| {
+        let counts = &stats.counts;
+        (counts.overflow, counts.queued_at_end, counts.connect_failed)
+    });
+    assert_eq!(not_sent.collect::<Vec<_>>(), [(2, 0, 5), (0, 1, 1)]);
+    assert_eq!(names[1].latency.to_histogram().censored(), 1);
+    assert_eq!(names[1].counts.latency, Duration::from_nanos(9));
 }
 
 #[test]

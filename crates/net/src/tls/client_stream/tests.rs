@@ -32,7 +32,7 @@ fn connected() -> (ClientTlsStream, UnixStream) {
     ours.set_nonblocking(true).unwrap();
     theirs.set_nonblocking(true).unwrap();
     let target = ClientTlsConfig::new(&TlsOptions::default()).unwrap().server("localhost").unwrap();
-    let mut client = ClientTlsStream::new(Socket::from_known(ours.into(), true), &target).unwrap();
+    let mut client = ClientTlsStream::new(Socket::from_known(ours.into(), true), &target);
     let mut server = server();
     while !matches!(client.establish().unwrap(), Progress::Ready { .. }) {
         // It blocks where the client has sent nothing new.
