@@ -27,11 +27,12 @@ export async function compareCommand(invocation: CompareInvocation): Promise<num
 }
 
 function describeConditions({ conditions = [] }: ComparisonResult): string[] {
-  return conditions.flatMap(({ condition, value, holds }) => {
+  return conditions.flatMap(({ condition, value, holds, reason }) => {
     if (holds === true) return [];
     const ratio = value === null ? 'there is no ratio' : `the ratio is ${value.toFixed(3)}`;
     if (holds === false) return [`--fail-on '${condition}' failed: ${ratio}`];
-    return [`--fail-on '${condition}' cannot be judged without an interval: ${ratio}`];
+    const measured = value === null ? '' : ` (${ratio})`;
+    return [`--fail-on '${condition}' is undecided: ${reason}${measured}`];
   });
 }
 

@@ -52,7 +52,7 @@ test('a condition without an interval is not judged: exit 4', async () => {
   assert.equal(code, 4);
   assert.match(
     stderr,
-    /^millrace: --fail-on '.*' cannot be judged without an interval: the ratio is 2\.000\n$/,
+    /^millrace: --fail-on '.*' is undecided: there is no interval \(the ratio is 2\.000\)\n$/,
   );
 });
 
