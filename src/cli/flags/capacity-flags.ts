@@ -24,6 +24,7 @@ const UNSUPPORTED: UnsupportedFlags = {
   warmup: 'capacity warms up by itself',
   rate: 'rates are what capacity looks for, with --slo',
   stage: 'rates are what capacity looks for, with --slo',
+  'connections-stage': 'capacity chooses the numbers of connections; their maximum is -c',
   poisson: 'arrivals are random already; evenly spaced ones are --even',
   pipelining: 'capacity has one request in flight per connection',
   'think-time': 'capacity has no think time',

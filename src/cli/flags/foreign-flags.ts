@@ -47,7 +47,6 @@ const CURL: UnsupportedFlags = {
     `${HTTP_1}: leave it out`,
   ),
   ...each('ipv4 ipv6', 'the address of a host is --resolve HOST:PORT:ADDRESS'),
-  ...each('interface local-addr laddr', 'the system chooses the address to connect from'),
 };
 
 const AUTOCANNON: UnsupportedFlags = {

@@ -3,9 +3,11 @@
 
 mod arrivals;
 mod connection_pool;
+mod connection_ramp;
 mod demand;
 mod events;
 mod opening;
+mod ramping;
 mod request_mix;
 pub mod schedule;
 mod sending;
@@ -24,6 +26,7 @@ use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
 use mio::Registry;
 
 use self::connection_pool::ConnectionPool;
+use self::connection_ramp::ConnectionRamp;
 use self::target_server::{Resolved, TargetServer};
 use crate::RunError;
 use crate::metrics::in_flight::{InFlight, Loss};
@@ -92,6 +95,13 @@ pub(crate) struct Engine {
     sequence: (u64, u64),
     /// Measured requests that may still become due.
     budget: u64,
+    worker: usize,
+    /// How many connections are in use over time; `None`: all throughout.
+    ramp: Option<ConnectionRamp>,
+    /// How many of this worker's slots are in use: the first ones.
+    in_use: usize,
+    /// When the load began.
+    started: Nanos,
     /// Slots of a closed run that have not sent their first request.
     unstarted: Range<usize>,
     /// Whether the run is between start and end.
@@ -130,12 +140,15 @@ impl Engine {
         let servers = shared
             .resolved
             .iter()
-            .map(|resolved| TargetServer::new(resolved, shared.tls.as_ref()))
+            .map(|resolved| TargetServer::new(resolved, shared.tls.as_ref(), &plan.local_addresses))
             .collect::<Result<Vec<_>, _>>()?;
         let slots = slots(plan, share(plan.connections));
         let initial = share(plan.initial_connections);
         let set_up = (0..slots.len() as u32).take(initial).rev().collect();
         let demand = Demand::new(plan, &slots[initial.min(slots.len())..], initial as u32, worker);
+        let stages = &plan.connection_stages;
+        let ramp = || ConnectionRamp::new(plan.initial_connections, plan.warmup, stages);
+        let (ramp, in_use) = ((!stages.is_empty()).then(ramp), slots.len());
         let budget = plan.max_requests.map_or(u64::MAX, |total| plan.share(total, worker));
         Ok(Self {
             registry,
@@ -148,6 +161,10 @@ impl Engine {
             random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
             sequence: (worker as u64, plan.threads as u64),
             budget,
+            worker,
+            ramp,
+            in_use,
+            started: Nanos::NEVER,
             unstarted: 0..0,
             sending: false,
             end: Nanos::NEVER,
@@ -204,7 +221,10 @@ impl Engine {
                 *origin = start;
                 *next = arrivals.next().map_or(Nanos::NEVER, |after| start + after);
             }
-            Demand::Closed { .. } => self.unstarted = 0..self.slots.len(),
+            Demand::Closed { .. } => {
+                self.begin_ramp(start);
+                self.unstarted = 0..self.in_use;
+            }
         }
     }
 

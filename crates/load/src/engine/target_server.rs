@@ -1,6 +1,7 @@
 //! The servers under load: their addresses, used in turn, and their TLS configuration.
 
 use std::io;
+use std::net::IpAddr;
 
 use millrace_net::tls::{ClientTlsConfig, TlsTarget};
 use millrace_net::{Address, SpareSocket, Stream, names};
@@ -48,6 +49,8 @@ pub(crate) struct TargetServer {
     addresses: Vec<(Address, AddressHealth)>,
     tls: Option<TlsTarget>,
     next: usize,
+    /// Addresses that connections come from, in turn; empty: the system chooses.
+    local: Vec<IpAddr>,
     socket_reuse: SocketReuse,
 }
 
@@ -74,6 +77,7 @@ impl TargetServer {
     pub(crate) fn new(
         resolved: &Resolved,
         tls: Option<&ClientTlsConfig>,
+        local: &[IpAddr],
     ) -> Result<Self, RunError> {
         let tls = match (&resolved.server_name, tls) {
             (Some(name), Some(settings)) => {
@@ -94,6 +98,7 @@ impl TargetServer {
             addresses: addresses.iter().map(untried).collect(),
             tls,
             next: 0,
+            local: local.to_vec(),
             socket_reuse: keeping,
         })
     }
@@ -111,10 +116,22 @@ impl TargetServer {
         token: Token,
     ) -> (usize, io::Result<Stream>) {
         let index = self.choose();
+        let local = self.choose_local(index);
         let address = &self.addresses[index].0;
         let again = spare.and_then(|spare| spare.connect(address)).map(Ok);
-        let new = || Stream::connect(address, self.tls.as_ref(), registry, token);
+        let new = || Stream::connect(address, local, self.tls.as_ref(), registry, token);
         (index, again.unwrap_or_else(new))
+    }
+
+    /// Returns the next local address, of the family of the server's address where there is one.
+    fn choose_local(&mut self, index: usize) -> Option<IpAddr> {
+        let Address::Inet(server) = self.addresses[index].0 else { return None };
+        let fits = |local: &IpAddr| local.is_ipv4() == server.is_ipv4();
+        let at = self.local.iter().position(fits).unwrap_or(0);
+        let chosen = *self.local.get(at)?;
+        // Those before it are of the other family: the order of the rest is what counts.
+        self.local[at..].rotate_left(1);
+        Some(chosen)
     }
 
     fn choose(&mut self) -> usize {

@@ -8,7 +8,7 @@ use super::*;
 fn server(count: u16) -> TargetServer {
     let address = |port| Address::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let resolved = Resolved { addresses: (1..=count).map(address).collect(), server_name: None };
-    TargetServer::new(&resolved, None).unwrap()
+    TargetServer::new(&resolved, None, &[]).unwrap()
 }
 
 fn chosen(server: &mut TargetServer, count: usize) -> Vec<usize> {
@@ -54,7 +54,7 @@ fn connects_go_to_the_addresses_in_turn() {
     let address = |listener: &TcpListener| Address::Inet(listener.local_addr().unwrap());
     let resolved =
         Resolved { addresses: listeners.iter().map(address).collect(), server_name: None };
-    let mut server = TargetServer::new(&resolved, None).unwrap();
+    let mut server = TargetServer::new(&resolved, None, &[]).unwrap();
     let poll = Poll::new().unwrap();
     for (turn, listener) in listeners.iter().enumerate() {
         let (index, stream) = server.connect(None, poll.registry(), Token(turn));
