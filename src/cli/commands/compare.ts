@@ -6,6 +6,7 @@ import { COMPARISON_FORMATS } from '../formats.js';
 import { checkInputsKept, printNotes } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 import { askPassphrase } from '../terminal/passphrase.js';
+import { printMessage } from '../terminal/print.js';
 
 /** Compares the two sides that the command line names. */
 export async function compareCommand(invocation: CompareInvocation): Promise<number> {
@@ -20,7 +21,7 @@ export async function compareCommand(invocation: CompareInvocation): Promise<num
     toStep: (progress) => progress,
     ...COMPARISON_FORMATS,
     exitCode(result) {
-      for (const line of describeConditions(result)) console.error(`millrace: ${line}`);
+      for (const line of describeConditions(result)) printMessage(line);
       return exitCode(result, strict);
     },
   });
