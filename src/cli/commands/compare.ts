@@ -1,5 +1,6 @@
 import { expandPattern } from '../../compare/stored/stored.js';
 import { type ComparisonResult, compare } from '../../index.js';
+import { refuseSecondInput } from '../../standard-input.js';
 import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare/invocation.js';
 import { COMPARISON_FORMATS } from '../formats.js';
@@ -13,6 +14,7 @@ export async function compareCommand(invocation: CompareInvocation): Promise<num
   const { options, own, sides, ratios, strict } = invocation;
   const files = [sides.a, sides.b].flatMap(({ files = [] }) => files.flatMap(expandPattern));
   checkInputsKept(invocation, files);
+  refuseSecondInput(files);
   await askPassphrase(options);
   printNotes(invocation);
   return runAndReport(invocation, {

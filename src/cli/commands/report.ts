@@ -1,4 +1,5 @@
 import { usageError } from '../../errors.js';
+import { refuseSecondInput } from '../../standard-input.js';
 import { type Document, listWanted } from '../documents.js';
 import { EXIT } from '../exit.js';
 import type { ReportInvocation } from '../flags/report-flags.js';
@@ -10,6 +11,7 @@ import { printText } from '../terminal/print.js';
 export async function reportCommand(invocation: ReportInvocation): Promise<number> {
   checkOutputs(invocation);
   checkInputsKept(invocation, invocation.files);
+  refuseSecondInput(invocation.files);
   const [first, ...others] = invocation.files.map(readStoredResult);
   if (!first) throw new TypeError('report without a file');
   const wanted = listWanted(invocation);

@@ -35,7 +35,7 @@ export function readConcurrency(
   if (asked < min) {
     const parts = `${plural(threads, 'thread')}${origins === 1 ? '' : ` and ${origins} servers`}`;
     throw usageError(
-      `connections must be at least ${min}, one for each of ${parts} (got ${asked})`,
+      `connections must be at least ${min}, one for each of ${parts} (got ${asked})${threads > asked ? ': use fewer threads; a time limit is timeout (-T)' : ''}`,
     );
   }
   const pipelining = parseCount(

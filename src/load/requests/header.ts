@@ -33,7 +33,7 @@ export function splitHeader(line: string, where: string): [name: string, value: 
 
 /** Reads a file with one header per line; blank lines and lines that begin with `#` are skipped. */
 export function readHeaderFile(path: string): [name: string, value: string][] {
-  return splitLines(readText(path, 'header file')).flatMap((line, index) =>
+  return splitLines(readText(path, 'header file', { once: true })).flatMap((line, index) =>
     /^\s*(#|$)/.test(line) ? [] : [splitHeader(line, `${path}:${index + 1}`)],
   );
 }

@@ -33,10 +33,17 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
       fallback: String(DEFAULTS.threads),
       help: 'sending threads',
       details:
-        'The threads share the connections and the rate. One is enough for most servers; otherwise the report says CLIENT-BOUND. A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
+        'The threads share the connections and the rate. One is enough for most servers; otherwise the report says CLIENT-BOUND. A value with a unit, as in -t 10s, is taken as --timeout, and the report says so; of -t 5 it says that it is threads.',
     }),
-    ({ options }, value, flag) => {
-      if (flag !== '-t' || !hasDurationUnit(value) || isCount(value)) return null;
+    ({ options, notes }, value, flag) => {
+      if (flag !== '-t') return null;
+      if (isCount(value)) {
+        notes.push(
+          `-t ${value} is ${value} threads, as in wrk; as a time, which it is in hey, ab and autocannon, write -T ${value}s (of a request) or -d ${value}s (of the run)`,
+        );
+        return null;
+      }
+      if (!hasDurationUnit(value)) return null;
       options.timeout = parseFlagDuration(value, flag);
       return `-t ${value} is taken as --timeout ${value}; threads are -t N`;
     },
