@@ -51,6 +51,8 @@ const PIECES = [
 ];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be printed
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report
+const PAINT = /\x1b\[(0|1|2|31|32|33|36|1;7;31)m/g;
 const RUNNER = /^[\s\p{Cf}]*::|##(\[|vso\[|teamcity\[)/imu;
 
 function assertHarmless(text) {
@@ -157,9 +159,7 @@ describe('text from elsewhere', () => {
         for (let round = 0; round < 150; round++) {
           const report = render(build(hostile), { color, width: 80, notes: [hostile()] });
           const printed = encodeTerminal(report, color);
-          assertHarmless(
-            color ? printed.replace(/\x1b\[(0|1|2|31|32|33|36|1;7;31)m/g, '') : printed,
-          );
+          assertHarmless(color ? printed.replace(PAINT, '') : printed);
         }
       });
     }
