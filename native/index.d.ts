@@ -172,6 +172,14 @@ export interface NativeConnections {
   unansweredOnReuse: number
 }
 
+/** A straight line from the number of connections before to this one. */
+export interface NativeConnectionStage {
+  /** Milliseconds. */
+  durationMs: number
+  /** Connections in use at the end. */
+  connections: number
+}
+
 /** What a secure context is made of. */
 export interface NativeContextOptions {
   /** One for each kind of key. */
@@ -416,6 +424,8 @@ export interface NativeNameHistograms {
 export interface NativeNameStats {
   /** Numbers. */
   counts: NativeNameCounts
+  /** Responses that had begun and not ended. */
+  unfinished: NativeUnfinished
   /** Sum of the service times. */
   serviceTimeSumMs: number
   /** Done minus intended. */
@@ -474,6 +484,8 @@ export interface NativeOutcome {
   warmup: NativeWarmup
   /** How the requests ended. */
   requests: NativeRequests
+  /** Responses that had begun and not ended. */
+  unfinished: NativeUnfinished
   /** Completed per second. */
   throughput: NativeThroughput
   /** Done minus intended. */
@@ -500,7 +512,9 @@ export interface NativeOutcome {
   generator: NativeGenerator
   /** Requests in flight, averaged. */
   meanInFlight: number
-  /** Windows of 100 ms. */
+  /** Length of the windows. */
+  windowMs: number
+  /** Windows of that length. */
   series: Array<NativeWindow>
   /** Whole distributions. */
   histograms: NativeHistograms
@@ -542,6 +556,10 @@ export interface NativePlan {
   pinned: boolean
   /** Connections opened before the clock starts. */
   initialConnections: number
+  /** Closed model: changes of the connections in use, from `initialConnections` on. */
+  connectionStages: Array<NativeConnectionStage>
+  /** Addresses of this host that connections come from, in turn. */
+  localAddresses: Array<string>
   /** Requests in flight per connection. */
   pipelining: number
   /** A new connection for each request. */
@@ -786,6 +804,20 @@ export interface NativeTls {
   key?: Buffer
 }
 
+/** Responses that had begun and not ended. */
+export interface NativeUnfinished {
+  /** In flight when the run ended. */
+  atEnd: number
+  /** Of these, with a status of a success. */
+  succeeding: number
+  /** Cut off by the time limit. */
+  timedOut: number
+  /** First byte of the request to that of the response, on average. */
+  headMs?: number
+  /** Bytes received. */
+  bytes: number
+}
+
 /** Load before the measurement. */
 export interface NativeWarmup {
   /** Its length. */
@@ -796,7 +828,7 @@ export interface NativeWarmup {
   completedLater: number
 }
 
-/** A window of 100 ms. */
+/** A window. */
 export interface NativeWindow {
   /** Its start. */
   tMs: number

@@ -23,7 +23,8 @@ const LAYERS = Object.entries({
   statistics: [],
   format: ['statistics'],
   units: ['errors', 'validation'],
-  'result-file': ['errors', 'file-errors', 'validation'],
+  'standard-input': ['errors'],
+  'result-file': ['errors', 'file-errors', 'standard-input', 'validation'],
   // What runs in production imports nothing of the load tester.
   http: ['errors', 'native', 'environment', 'version', 'validation', 'units'],
   outbound: ['errors', 'environment', 'validation', 'statistics', 'units'],
@@ -34,8 +35,8 @@ const LAYERS = Object.entries({
   process: ['masking', 'errors', 'file-errors', 'validation', 'statistics', 'format', 'units'],
   testserver: ['errors', 'native', 'file-errors', 'listen-errors', 'validation', 'units'],
   load: [
-    ...['masking', 'errors', 'native', 'version', 'file-errors', 'route-name', 'validation'],
-    ...['statistics', 'format', 'units', 'process'],
+    ...['masking', 'errors', 'native', 'version', 'file-errors', 'standard-input', 'route-name'],
+    ...['validation', 'statistics', 'format', 'units', 'process'],
   ],
   explain: [
     ...['errors', 'native', 'version', 'validation', 'statistics', 'format', 'units'],
@@ -65,7 +66,7 @@ const LAYERS = Object.entries({
   cli: [
     ...['masking', 'errors', 'version', 'file-errors', 'listen-errors', 'validation', 'statistics'],
     ...['format', 'units', 'result-file', 'http', 'process', 'load', 'explain', 'capacity'],
-    ...['compare', 'report', 'index'],
+    ...['standard-input', 'compare', 'report', 'index'],
   ],
 });
 

@@ -19,6 +19,7 @@ export type {
   NativeSnapshot,
   NativeStage,
   NativeTls,
+  NativeUnfinished,
 } from '../native/index.js';
 
 export type Native = typeof import('../native/index.js');

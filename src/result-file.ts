@@ -1,7 +1,8 @@
 // Reads files with results, as `-o FILE` and `--json` write them.
 import { readFileSync } from 'node:fs';
-import { usageError } from './errors.js';
+import { MillraceError, usageError } from './errors.js';
 import { fileErrorReason } from './file-errors.js';
+import { isStandardInput, readStandardInput } from './standard-input.js';
 import { isObject } from './validation/shape.js';
 
 /** The schema version that this version of millrace reads. */
@@ -27,8 +28,10 @@ export function readResultFile(file: string): UncheckedResult {
 
 function readText(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    if (isStandardInput(file)) return readStandardInput(`result '${file}'`).toString('utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
+    if (error instanceof MillraceError) throw error;
     throw usageError(`result '${file}' cannot be read: ${fileErrorReason(error)}`);
   }
 }

@@ -5,6 +5,7 @@ import type { CapacityOptions } from './options.js';
 const {
   rate: _rate,
   stages: _stages,
+  connectionStages: _connectionStages,
   duration: _duration,
   requests: _requests,
   warmup: _warmup,

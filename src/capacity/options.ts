@@ -8,6 +8,7 @@ export const MIN_BUDGET_MS = 5000;
 type Chosen =
   | 'rate'
   | 'stages'
+  | 'connectionStages'
   | 'duration'
   | 'requests'
   | 'warmup'

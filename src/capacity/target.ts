@@ -3,6 +3,7 @@ import { DEFAULTS } from '../load/defaults.js';
 import { load } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';
 import { buildPlan, buildTrialRequest } from '../load/plan/plan.js';
+import { listUrls } from '../load/requests/url.js';
 import type { LoadResult } from '../load/result.js';
 import type { ServerProcess } from '../process/command/start-command.js';
 
@@ -73,7 +74,7 @@ export class CapacityTarget {
   #buildUrls({ origin }: ServerProcess): string[] {
     const { url, targets, targetsFile } = this.#options;
     if (targets || targetsFile !== undefined) return [origin];
-    return [url ?? '/'].flat().map((url) => (url.startsWith('/') ? `${origin}${url}` : url));
+    return listUrls(url ?? '/').map((url) => (url.startsWith('/') ? `${origin}${url}` : url));
   }
 
   /** Whether no further block can run. */

@@ -5,7 +5,7 @@ import type { Formats } from './formats.js';
 /** A kind of file. */
 export interface Document {
   /** The field of the options that has its path. */
-  field: 'html' | 'markdown' | 'csv' | 'junit' | 'hdr';
+  field: 'html' | 'markdown' | 'csv' | 'series' | 'junit' | 'hdr';
   flag: string;
   /** Whether it holds one result only. */
   isSingle: boolean;
@@ -35,6 +35,12 @@ export const DOCUMENTS: readonly Document[] = [
     flag: '--csv',
     isSingle: false,
     render: (results, { csv }) => (csv ? csv().then((render) => render(results)) : null),
+  },
+  {
+    field: 'series',
+    flag: '--series',
+    isSingle: false,
+    render: (results, { series }) => (series ? series().then((render) => render(results)) : null),
   },
   {
     field: 'junit',

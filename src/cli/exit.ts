@@ -1,5 +1,6 @@
 import { MillraceError } from '../errors.js';
 import type { LoadResult } from '../index.js';
+import { hasNoSuccess } from '../load/answered.js';
 
 /** The exit codes of the command line; `EXIT_CODES` has their meanings. */
 export const EXIT = {
@@ -20,11 +21,14 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
     EXIT.interrupted,
     'interrupted: before a request, twice, or with --fail-on or --strict, unless 99',
   ],
-  [EXIT.unreachable, 'a target not reached, command not started or ended, or every request failed'],
+  [
+    EXIT.unreachable,
+    'a target not reached, command not started or ended, or no request answered with success',
+  ],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,
-    'client-bound (--strict), below 95 % of the rate sent or completed, or no rate found for --slo',
+    'client-bound (--strict), below 95 % of the rate sent or completed, a condition of compare undecided, or no rate found for --slo',
   ],
   [EXIT.failure, 'millrace failed'],
   [EXIT.ok, 'none of these'],
@@ -36,11 +40,8 @@ export function exitCode(
   gate: { strict: boolean; conditions: number; failedConditions: number },
 ): number {
   const hasWarning = (id: string) => result.warnings.some((warning) => warning.id === id);
-  const { ok, sent, inFlightAtEnd } = result.requests;
-  if (result.interrupted && sent === 0) return EXIT.interrupted;
-  // Requests in flight at the end of a short run have not failed.
-  const allFailed = ok === 0 && (sent === 0 || sent > inFlightAtEnd);
-  if (allFailed || hasWarning('server-ended') || hasWarning('target-not-reached'))
+  if (result.interrupted && result.requests.sent === 0) return EXIT.interrupted;
+  if (hasNoSuccess(result) || hasWarning('server-ended') || hasWarning('target-not-reached'))
     return EXIT.unreachable;
   if (gate.failedConditions > 0) return EXIT.failOn;
   // A part of a run does not fulfil a condition.

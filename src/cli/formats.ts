@@ -15,6 +15,8 @@ export interface Formats<Result> {
   page(): Promise<(result: Result) => string>;
   markdown?(): Promise<(result: Result) => string>;
   csv?(): Promise<(results: readonly Result[]) => string>;
+  /** The figures over time as CSV. */
+  series?(): Promise<(results: readonly Result[]) => string>;
   junit?(): Promise<(results: readonly Result[]) => string>;
   /** The percentiles as HdrHistogram prints them. */
   hdr?(): Promise<(result: Result) => string>;
@@ -25,6 +27,7 @@ export const LOAD_FORMATS: Formats<LoadResult> = {
   page: async () => (await import('../report/html.js')).renderLoadPage,
   markdown: async () => (await import('../report/markdown.js')).renderLoadMarkdown,
   csv: async () => (await import('../report/csv.js')).renderLoadCsv,
+  series: async () => (await import('../report/series-csv.js')).renderSeriesCsv,
   junit: async () => {
     const { listLoadConditions } = await import('../report/conditions.js');
     return importJunit('load', listLoadConditions);

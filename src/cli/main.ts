@@ -4,16 +4,18 @@ import { COMMANDS, findCommand, LOAD } from './command-table.js';
 import { EXIT, toExitCode } from './exit.js';
 import { UnknownFlag } from './flags/parse.js';
 import { collectOutputErrors, watchOutput } from './output.js';
+import { printDefect, printMessage, printText } from './terminal/print.js';
 
 /** Runs a command line; resolves with its exit code. */
 export async function main(args: string[]): Promise<number> {
   watchOutput();
   const code = await dispatch(args).catch(async (error: unknown) => {
-    console.error(isForeseen(error) ? `millrace: ${await buildMessage(error)}` : error);
+    if (isForeseen(error)) printMessage(await buildMessage(error));
+    else printDefect(error);
     return toExitCode(error);
   });
   const outputErrors = await collectOutputErrors();
-  for (const line of outputErrors) console.error(`millrace: ${line}`);
+  for (const line of outputErrors) printMessage(line);
   return code === EXIT.ok && outputErrors.length > 0 ? EXIT.failure : code;
 }
 
@@ -62,14 +64,14 @@ function hasOwnFlag(names: string[], args: string[]): boolean {
 async function help(topic: string | undefined): Promise<number> {
   const { overview, commandHelp, flagHelp } = await import('./help.js');
   const command = topic === undefined ? undefined : findCommand(topic);
-  if (topic === undefined) console.log(await overview());
-  else if (command) console.log(await commandHelp(command));
-  else console.log(await flagHelp(topic));
+  if (topic === undefined) printText(await overview());
+  else if (command) printText(await commandHelp(command));
+  else printText(await flagHelp(topic));
   return EXIT.ok;
 }
 
 async function version(): Promise<number> {
   const { packageVersion } = await import('../version.js');
-  console.log(`millrace ${packageVersion()}`);
+  printText(`millrace ${packageVersion()}`);
   return EXIT.ok;
 }

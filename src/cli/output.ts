@@ -1,6 +1,6 @@
 import {
   accessSync,
-  appendFileSync,
+  closeSync,
   constants as files,
   fstatSync,
   openSync,
@@ -9,25 +9,28 @@ import {
 } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../file-errors.js';
 import { maskText } from '../masking/text.js';
+import { formatJson } from '../report/json.js';
 import type { TextOptions } from '../report/text.js';
 import { listWanted, printsReport } from './documents.js';
 import type { OutputOptions } from './flags/output-flags.js';
 import type { Formats } from './formats.js';
+import { hasColor, printNote, printText } from './terminal/print.js';
 
 /** Returns the options for a report on this stdout. */
 export function textOptions(notes: string[] = []): TextOptions {
-  const { isTTY, columns = 80 } = process.stdout;
-  const color = isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
-  return { color, width: columns, notes: notes.map(maskText) };
+  const { columns = 80 } = process.stdout;
+  return { color: hasColor(), width: columns, notes: notes.map(maskText) };
 }
 
 /** Prints the notes to stderr where stdout has no report, which would show them. */
 export function printNotes(options: OutputOptions & { notes: string[] }): void {
   if (printsReport(options)) return;
-  for (const note of options.notes) console.error(`note: ${maskText(note)}`);
+  for (const note of options.notes) printNote(`note: ${maskText(note)}`);
 }
 
 /** Errors of writing, a line each. */
@@ -52,7 +55,9 @@ export async function collectOutputErrors(): Promise<readonly string[]> {
 
 function addOutputError(name: string, error: unknown): void {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
-  outputErrors.push(`${name} cannot be written: ${fileErrorReason(error)}`);
+  const line = `${name} cannot be written: ${fileErrorReason(error)}`;
+  // Each part that is written to a full disk fails.
+  if (!outputErrors.includes(line)) outputErrors.push(line);
 }
 
 /** Writes a result: as JSON or as a report to stdout, as JSON and in other formats to the files of the flags. */
@@ -61,42 +66,51 @@ export async function writeResult<Result>(
   options: OutputOptions & { notes?: string[] },
   formats: Formats<Result>,
 ): Promise<void> {
-  const asJson = `${JSON.stringify(result, null, 2)}\n`;
-  if (options.json) process.stdout.write(asJson);
+  if (options.json) await writeTo('-', formatJson(result));
   else if (printsReport(options)) {
-    console.log((await formats.text())(result, textOptions(options.notes)));
+    printText((await formats.text())(result, textOptions(options.notes)));
   }
-  if (options.output !== undefined) writeTo(options.output, asJson);
+  if (options.output !== undefined) await writeTo(options.output, formatJson(result));
   for (const { document, path } of listWanted(options)) {
     const text = await document.render([result], formats);
-    if (text !== null) writeDocument(path, text);
+    if (text !== null) await writeDocument(path, text);
   }
 }
 
 /** Writes a file of a flag. GitHub's summary is appended to, as other steps write into it. */
-export function writeDocument(path: string, text: string): void {
+export async function writeDocument(path: string, text: string): Promise<void> {
   const { GITHUB_STEP_SUMMARY: summary } = process.env;
   const isSummary = summary !== undefined && summary !== '' && isSameFile(path, summary);
-  if (isSummary) writeTo(path, `\n${text}`, appendFileSync);
-  else writeTo(path, text);
+  await writeTo(path, isSummary ? [`\n${text}`] : [text], isSummary ? 'a' : 'w');
 }
 
-/** Writes to a file, a pipe or a stream. An error is recorded, so that other output is still written. */
-function writeTo(
-  path: string,
-  text: string,
-  write: (path: string, text: string) => void = writeFileSync,
-): void {
+/** Writes parts of a text to a file, a pipe or a stream. An error is recorded, so that other output is still written. */
+async function writeTo(path: string, parts: Iterable<string>, flags = 'w'): Promise<void> {
   const stream = findStream(path);
-  if (stream !== null) {
-    stream.write(text);
-    return;
-  }
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) writePipe(path, text);
-    else write(path, text);
+    if (stream !== null) await writeStream(stream, parts);
+    else if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) writePipe(path, parts);
+    else writeFile(path, parts, flags);
   } catch (error) {
     addOutputError(`'${path}'`, error);
+  }
+}
+
+/** Writes to a stream as fast as it takes the parts. Its errors are recorded by `watchOutput`. */
+async function writeStream(stream: NodeJS.WriteStream, parts: Iterable<string>): Promise<void> {
+  for (const part of parts) {
+    if (stream.destroyed || stream.errored) return;
+    if (!stream.write(part))
+      await new Promise<void>((written) => stream.write('', () => written()));
+  }
+}
+
+function writeFile(path: string, parts: Iterable<string>, flags: string): void {
+  const file = openSync(path, flags);
+  try {
+    for (const part of parts) writeFileSync(file, part);
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -104,11 +118,11 @@ function writeTo(
  * Writes to a named pipe. Fails if no process reads it; a blocking open would wait for ever. The pipe is opened once,
  * as its reader takes the end of a first writer for the end of the file.
  */
-function writePipe(path: string, text: string): void {
+function writePipe(path: string, parts: Iterable<string>): void {
   const pipe = new Socket({ fd: openPipe(path), readable: false });
-  pipe.on('error', (error) => addOutputError(`'${path}'`, error));
-  pendingWrites.push(new Promise((written) => pipe.on('close', () => written())));
-  pipe.end(text);
+  pendingWrites.push(
+    pipeline(Readable.from(parts), pipe).catch((error) => addOutputError(`'${path}'`, error)),
+  );
 }
 
 function openPipe(path: string): number {

@@ -1,11 +1,12 @@
 import type { PlanSummary, Warning } from '../load/result.js';
 import { packageVersion } from '../version.js';
+import { describeFailures } from './doubt.js';
 import { readRun } from './figures.js';
 import { evaluateRatioCondition } from './ratio-condition.js';
 import type { ComparisonResult, Metric } from './result.js';
 import { compareRuns, DEFAULT_CONFIDENCE } from './rows.js';
 import type { CompareSettings } from './servers/settings.js';
-import { describeFailureDifference, type SideResult, summarizeWarnings } from './warnings.js';
+import { listInterrupted, type SideResult, summarizeWarnings } from './warnings.js';
 
 /** What a comparison has measured. */
 interface Measured {
@@ -28,16 +29,13 @@ export function conclude(measured: Measured): ComparisonResult {
   const { margin, conditions, allowDifference } = settings;
   const plan = findPlan(runs);
   const compared = runs.map(readRun);
-  const failures = describeFailureDifference(runs);
-  const { rows, verdict } = compareRuns(compared, { margin, metric: chooseMetric(plan) });
-  const judged = { rows, verdict };
-  const doubt = (allowDifference ? null : failures) ?? describeUnusedStack(stack);
-  if (doubt !== null) {
-    judged.verdict = { ...verdict, word: 'cannot-tell', reason: doubt };
-    judged.rows = rows.map((row, index) =>
-      index === 0 ? { ...row, verdict: 'cannot-tell' } : row,
-    );
-  }
+  const failures = describeFailures(compared, null);
+  const judged = compareRuns(compared, {
+    margin,
+    metric: chooseMetric(plan),
+    allowDifference,
+    doubt: describeUnusedStack(stack),
+  });
   return {
     schemaVersion: 1,
     kind: 'comparison',
@@ -55,9 +53,9 @@ export function conclude(measured: Measured): ComparisonResult {
     differences: [...measured.differences, ...(failures === null ? [] : [failures])],
     ...(stack !== undefined && { stack }),
     ...(conditions.length > 0 && {
-      conditions: conditions.map((condition) => evaluateRatioCondition(condition, rows)),
+      conditions: conditions.map((condition) => evaluateRatioCondition(condition, judged.rows)),
     }),
-    warnings: [...(measured.warnings ?? []), ...summarizeWarnings(runs)],
+    warnings: [...(measured.warnings ?? []), ...listInterrupted(runs), ...summarizeWarnings(runs)],
   };
 }
 

@@ -1,5 +1,10 @@
+import {
+  type ConditionSubject,
+  countUnsuccessful,
+  selectSubject,
+} from '../load/plan/condition-subject.js';
 import type { Distribution, LoadResult } from '../load/result.js';
-import type { ComparedRun, RunFigures } from './result.js';
+import type { AnsweredRequests, ComparedRun, RunFigures } from './result.js';
 import type { SideResult } from './warnings.js';
 
 /** Takes from the result of a run what is compared of it. */
@@ -12,6 +17,7 @@ export function readRun({ result, side, pair }: SideResult): ComparedRun {
     startedAt,
     durationMs,
     figures: readFigures(result),
+    requests: countAnswered(result),
     byName: (result.byName ?? []).map(({ name, throughput, latencyMs }) => ({
       name,
       figures: {
@@ -21,6 +27,7 @@ export function readRun({ result, side, pair }: SideResult): ComparedRun {
         cpuPerRequestUs: null,
         memoryMb: null,
       },
+      requests: countAnswered(selectSubject(result, name)),
     })),
     clientBound: generator.clientBound,
     histograms: { unit, latency, latencyCensored },
@@ -41,4 +48,10 @@ function readFigures({ throughput, latencyMs, server }: LoadResult): RunFigures 
 /** Reads a percentile; one of which only a bound is known is no figure. */
 function readPercentile(times: Distribution, name: 'p50' | 'p99'): number | null {
   return times.atLeast[name] ? null : times[name];
+}
+
+function countAnswered({ requests }: Pick<ConditionSubject, 'requests'>): AnsweredRequests {
+  const failed = countUnsuccessful({ requests }) + requests.notSent.overflow;
+  const { ok, statusErrors } = requests;
+  return { ended: ok + failed, responses: ok + statusErrors, failed };
 }

@@ -8,7 +8,7 @@ export interface CompareSide {
   label?: string;
   /** Its server's command, URL or URLs. Default: those of the load. */
   command?: string[];
-  url?: string | string[];
+  url?: LoadOptions['url'];
   /** Environment variables for its command. */
   env?: Record<string, string>;
   /** Folder that its command runs in. */

@@ -40,7 +40,10 @@ export function parseRatioCondition(text: string, given: string): RatioCondition
   return { text, metric, name, comparison: isMinimum ? '>=' : '<=', bound: Number(bound) };
 }
 
-/** Judges a condition by the interval of its ratio: it fails only where all of that lies beyond the bound. */
+/**
+ * Judges a condition by the interval of its ratio: it fails only where all of that lies beyond the bound. What tells nothing
+ * decides nothing: a row with a doubt, or without an interval.
+ */
 export function evaluateRatioCondition(
   { text, metric, name, comparison, bound }: RatioCondition,
   rows: readonly ComparisonRow[],
@@ -48,12 +51,15 @@ export function evaluateRatioCondition(
   // Where all requests have one name there are no rows of that name.
   const isOnlyName = rows.every((row) => row.name === null);
   const rowName = isOnlyName ? null : name;
-  const ratio = rows.find((row) => row.metric === metric && row.name === rowName)?.ratio ?? null;
-  if (ratio === null || ratio.low === null || ratio.high === null) {
-    return { condition: text, value: ratio?.estimate ?? null, holds: null };
-  }
+  const row = rows.find((row) => row.metric === metric && row.name === rowName);
+  const { ratio = null, doubt = null } = row ?? {};
+  const value = ratio?.estimate ?? null;
+  const undecided = (reason: string) => ({ condition: text, value, holds: null, reason });
+  if (doubt !== null) return undecided(doubt);
+  if (ratio === null) return undecided('there is no ratio');
+  if (ratio.low === null || ratio.high === null) return undecided('there is no interval');
   const holds = comparison === '>=' ? ratio.high >= bound : ratio.low <= bound;
-  return { condition: text, value: ratio.estimate, holds };
+  return { condition: text, value, holds, reason: null };
 }
 
 /** Refuses conditions on request names that no request has. */

@@ -34,6 +34,16 @@ export interface RunFigures {
 /** A figure of a run. */
 export type Metric = keyof RunFigures;
 
+/** How the requests of a run ended. */
+export interface AnsweredRequests {
+  /** Requests that ended, those that could not be sent included. */
+  ended: number;
+  /** Of these: responses with any status. */
+  responses: number;
+  /** Of these: error statuses, transport errors, timeouts, and requests without a connection or beyond `maxPending`. */
+  failed: number;
+}
+
 /** One run of one side. */
 export interface ComparedRun {
   side: SideName;
@@ -43,7 +53,8 @@ export interface ComparedRun {
   startedAt: string;
   durationMs: number;
   figures: RunFigures;
-  byName: { name: string; figures: RunFigures }[];
+  requests: AnsweredRequests;
+  byName: { name: string; figures: RunFigures; requests: AnsweredRequests }[];
   /** The load generator was the limit. */
   clientBound: boolean;
   /** As in the result of a load. */
@@ -52,9 +63,8 @@ export interface ComparedRun {
 
 /**
  * What an interval says about B. `better` and `worse`: all of it lies beyond the margin; `no-difference`: all of it lies
- * within the margin, which reaches from 1 / (1 + margin) to 1 + margin. `cannot-tell` also where there is no interval,
- * where more than a tenth of a side's runs do not have the figure, and for requests/s and latencies where the load
- * generator was the limit in as many.
+ * within the margin, which reaches from 1 / (1 + margin) to 1 + margin. `cannot-tell` also where there is no interval, or
+ * where the row has a `doubt`.
  */
 export type ComparisonVerdict = 'better' | 'worse' | 'no-difference' | 'cannot-tell';
 
@@ -81,6 +91,13 @@ export interface ComparisonRow {
    * number (Holm), so that at most one comparison in twenty has any wrong word among them.
    */
   confidence: number;
+  /**
+   * Why the row tells nothing, however narrow its interval is, in words: the requests of the sides failed differently, the
+   * load generator was the limit, or too few runs or responses have the figure. Else `null`.
+   */
+  doubt: string | null;
+  /** Whether runs have fewer responses than the figure takes: 100 for p99, 20 for p50. */
+  imprecise: boolean;
   verdict: ComparisonVerdict;
 }
 
@@ -99,8 +116,10 @@ export interface RatioConditionResult {
   condition: string;
   /** The ratio's estimate; `null` where there is none. */
   value: number | null;
-  /** `false` where the whole interval is beyond the bound; `null` where there is no interval to judge by. */
+  /** `false` where the whole interval is beyond the bound; `null` where it is undecided. */
   holds: boolean | null;
+  /** Why it is undecided, in words: the row's `doubt`, or that there is no interval. Else `null`. */
+  reason: string | null;
 }
 
 /** The state of a comparison in progress. */

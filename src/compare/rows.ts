@@ -1,4 +1,5 @@
-import { plural, share } from '../format/units.js';
+import { plural } from '../format/units.js';
+import { describeDoubt, type GeneralDoubts, isOfTooFew } from './doubt.js';
 import { estimateFigure, type FigureEstimate, type ReadFigure } from './estimate.js';
 import { correctConfidences } from './holm.js';
 import type {
@@ -15,21 +16,11 @@ import { judgeInterval, toEqualRange } from './words.js';
 /** Confidence of the verdict's interval, unless asked otherwise. */
 export const DEFAULT_CONFIDENCE = 0.95;
 
-/**
- * Maximum share of a side's runs in which the load generator was the limit, or that do not have a figure. One disturbed
- * run of ten does not move the verdict. More of them hide a difference: both sides then are as fast as the generator, and
- * a percentile of which only a bound is known is missing where latency is highest.
- */
-const MAX_UNUSABLE_SHARE = 0.1;
-
 /** Metrics in the order of the rows. */
 const METRICS: readonly Metric[] = ['throughput', 'p50Ms', 'p99Ms', 'cpuPerRequestUs', 'memoryMb'];
 
-/** Metrics that the load generator limits where it is the limit. CPU per request and memory are the server's alone. */
-const LIMITED_BY_CLIENT: ReadonlySet<Metric> = new Set(['throughput', 'p50Ms', 'p99Ms']);
-
 /** What is compared, and how. */
-export interface ComparisonSettings {
+export interface ComparisonSettings extends GeneralDoubts {
   /** Relative difference up to which two versions count as equal. */
   margin: number;
   /** The verdict's metric: requests/s, or p99 where a rate was given. */
@@ -43,6 +34,7 @@ interface OpenRow {
   metric: Metric;
   name: string | null;
   estimate: FigureEstimate;
+  doubt: string | null;
 }
 
 /**
@@ -52,25 +44,24 @@ interface OpenRow {
  */
 export function compareRuns(
   runs: readonly ComparedRun[],
-  { margin, metric, confidence = DEFAULT_CONFIDENCE }: ComparisonSettings,
+  settings: ComparisonSettings,
 ): Pick<ComparisonResult, 'rows' | 'verdict'> {
-  const bound = describeClientBound(runs);
-  const judge = (row: OpenRow, ratio: Ratio | null): ComparisonVerdict =>
-    (bound !== null && LIMITED_BY_CLIENT.has(row.metric)) || isIncomplete(row.estimate)
-      ? 'cannot-tell'
-      : judgeRatio(ratio, margin, row.metric);
+  const { margin, metric, confidence = DEFAULT_CONFIDENCE } = settings;
+  const judge = ({ doubt, metric }: OpenRow, ratio: Ratio | null): ComparisonVerdict =>
+    doubt === null ? judgeRatio(ratio, margin, metric) : 'cannot-tell';
   const close = (row: OpenRow, chosen: number): ComparisonRow => {
-    const { a, b, measure } = row.estimate;
+    const { metric, name, doubt, estimate } = row;
+    const { a, b, measure } = estimate;
     const ratio = measure(chosen);
-    const { metric, name } = row;
-    return { metric, name, a, b, ratio, confidence: chosen, verdict: judge(row, ratio) };
+    const [imprecise, verdict] = [isOfTooFew(runs, row), judge(row, ratio)];
+    return { metric, name, a, b, ratio, confidence: chosen, doubt, imprecise, verdict };
   };
-  const [first, others] = openRows(runs, metric);
+  const [first, others] = openRows(runs, settings);
   const verdictRow = close(first, confidence);
   const corrected = correctRows(others, judge, confidence);
   const reason =
     verdictRow.verdict === 'cannot-tell'
-      ? (bound ?? describeDoubt(first.estimate, verdictRow, margin))
+      ? (first.doubt ?? describeWidth(first.estimate, verdictRow, margin))
       : null;
   return {
     rows: [verdictRow, ...others.map((row, i) => close(row, corrected[i] ?? confidence))],
@@ -79,12 +70,15 @@ export function compareRuns(
 }
 
 /** Opens the verdict's row and all others: of all requests, then of each name in the order of its first appearance. */
-function openRows(runs: readonly ComparedRun[], first: Metric): [OpenRow, OpenRow[]] {
-  const open = (metric: Metric, name: string | null): OpenRow => ({
-    metric,
-    name,
-    estimate: estimateFigure(runs, readerOf(metric, name)),
-  });
+function openRows(
+  runs: readonly ComparedRun[],
+  settings: ComparisonSettings,
+): [OpenRow, OpenRow[]] {
+  const { metric: first } = settings;
+  const open = (metric: Metric, name: string | null): OpenRow => {
+    const row = { metric, name, estimate: estimateFigure(runs, readerOf(metric, name)) };
+    return { ...row, doubt: describeDoubt(runs, row, settings) };
+  };
   const rows = [null, ...listNames(runs)].flatMap((name) =>
     METRICS.filter((metric) => name !== null || metric !== first).map((metric) =>
       open(metric, name),
@@ -129,35 +123,17 @@ function correctRows(
   return rows.map((row) => byRow.get(row) ?? confidence);
 }
 
-function isIncomplete({ missing }: FigureEstimate): boolean {
-  return Math.max(missing.a, missing.b) > MAX_UNUSABLE_SHARE;
-}
-
 function judgeRatio(ratio: Ratio | null, margin: number, metric: Metric): ComparisonVerdict {
   if (ratio === null || ratio.low === null || ratio.high === null) return 'cannot-tell';
   return judgeInterval({ low: ratio.low, high: ratio.high }, margin, metric);
 }
 
-/** Says in how many runs the load generator was the limit, where these are too many of a side; else `null`. */
-function describeClientBound(runs: readonly ComparedRun[]): string | null {
-  const isTooMany = (['a', 'b'] as const).some((side) => {
-    const own = runs.filter((run) => run.side === side);
-    const bound = own.filter(({ clientBound }) => clientBound);
-    return bound.length > MAX_UNUSABLE_SHARE * own.length;
-  });
-  if (!isTooMany) return null;
-  const bound = runs.filter(({ clientBound }) => clientBound).length;
-  return `the load generator was the limit in ${bound} of ${plural(runs.length, 'run')}`;
-}
-
-/** Says why the verdict's row tells nothing, where the load generator is not the reason. */
-function describeDoubt(estimate: FigureEstimate, { ratio }: ComparisonRow, margin: number): string {
-  const { pairs, zeros, hasInterval, missing, a, b } = estimate;
-  if (a === null || b === null) return `no run of ${a === null ? 'A' : 'B'} has this figure`;
-  if (isIncomplete(estimate)) {
-    const side = missing.a > missing.b ? 'a' : 'b';
-    return `${share(missing[side])} of the runs of ${side.toUpperCase()} do not have this figure`;
-  }
+/** Says what an interval lacks to tell something. */
+function describeWidth(
+  { pairs, zeros, hasInterval }: FigureEstimate,
+  { ratio }: ComparisonRow,
+  margin: number,
+): string {
   if (zeros > 0) return `the figure is 0 in ${plural(zeros, 'run')}`;
   if (!hasInterval) {
     return pairs === 1

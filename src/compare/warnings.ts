@@ -1,4 +1,4 @@
-import { countUnsuccessful } from '../load/plan/condition-subject.js';
+import { time } from '../format/units.js';
 import type { LoadResult, Warning } from '../load/result.js';
 import type { SideName } from './result.js';
 
@@ -29,24 +29,11 @@ export function summarizeWarnings(runs: readonly SideResult[]): Warning[] {
   });
 }
 
-/** Difference of the shares of failed requests from which on the sides do not do the same work. */
-const MAX_FAILURE_DIFFERENCE = 0.01;
-
-/** Says how the shares of failed requests differ between the sides; `null` if they do not. */
-export function describeFailureDifference(runs: readonly SideResult[]): string | null {
-  const [a, b] = (['a', 'b'] as const).map((side) => computeFailureShare(runs, side));
-  if (a === undefined || b === undefined || Math.abs(a - b) <= MAX_FAILURE_DIFFERENCE) return null;
-  const percent = (share: number) => `${Number((share * 100).toFixed(1))} %`;
-  return `${percent(a)} of the requests failed on A, ${percent(b)} on B`;
-}
-
-function computeFailureShare(runs: readonly SideResult[], side: SideName): number {
-  let failed = 0;
-  let ended = 0;
-  for (const { result } of runs.filter((run) => run.side === side)) {
-    const failures = countUnsuccessful(result);
-    failed += failures;
-    ended += result.requests.ok + failures;
-  }
-  return ended === 0 ? 0 : failed / ended;
+/** Warns of stored results of runs that were interrupted: their figures are those of a part of a run. */
+export function listInterrupted(runs: readonly SideResult[]): Warning[] {
+  return runs.flatMap(({ side, result }) => {
+    if (!result.interrupted) return [];
+    const message = `A result of ${side.toUpperCase()}, of ${result.startedAt}, is of a run that was interrupted after ${time(result.durationMs)}: it is a part of one.`;
+    return [{ id: 'interrupted', message }];
+  });
 }

@@ -2,7 +2,14 @@ import { LOAD_OPTIONS } from '../load/option-schema.js';
 import { duration, flag, number, type Shapes } from '../validation/shape.js';
 import type { ExplainOptions } from './options.js';
 
-const { duration: _, requests: __, abortOnFail: ___, follow: ____, ...load } = LOAD_OPTIONS;
+const {
+  duration: _duration,
+  requests: _requests,
+  abortOnFail: _abortOnFail,
+  follow: _follow,
+  connectionStages: _connectionStages,
+  ...load
+} = LOAD_OPTIONS;
 
 /** The accepted values of each option of `explain()`. */
 export const EXPLAIN_OPTIONS: Shapes<ExplainOptions> = {

@@ -6,7 +6,10 @@ export const MIN_BUDGET_MS = 15_000;
 
 /** Options of `explain()`: those of `load()` that describe the load, and how to investigate. */
 export interface ExplainOptions
-  extends Omit<LoadOptions, 'pid' | 'duration' | 'requests' | 'warmup' | 'abortOnFail' | 'follow'> {
+  extends Omit<
+    LoadOptions,
+    'pid' | 'duration' | 'requests' | 'warmup' | 'abortOnFail' | 'follow' | 'connectionStages'
+  > {
   /** The server's process. Default: the command's process, or the local owner of the target's port. */
   pid?: number;
   /** Time for everything, including the start of the server. Default 60 s. */

@@ -3,7 +3,7 @@ import {
   count,
   duration,
   flag,
-  isObject,
+  isIterable,
   listOf,
   number,
   objectOf,
@@ -13,16 +13,19 @@ import {
   shape,
   text,
 } from '../validation/shape.js';
-import type { LoadOptions, Stage, Target } from './options.js';
+import type { ConnectionStage, LoadOptions, Stage, Target } from './options.js';
 
-const urls = shape('text, or a list of text', (value) =>
-  [value].flat().every((url) => typeof url === 'string'),
-);
-// The entries of an iterable, such as a Map, are not fields: they would be ignored.
-const headers = shape('an object, or a list of pairs of name and value', (value) =>
-  Array.isArray(value)
-    ? value.every((pair) => Array.isArray(pair) && pair.length === 2)
-    : isObject(value) && !(Symbol.iterator in value),
+/** Text, or a URL of this realm or of another one. */
+const isUrl = (value: unknown) =>
+  typeof value === 'string' || typeof (value as URL | null | undefined)?.href === 'string';
+const url = shape('text or a URL', isUrl);
+const urls = shape('text or a URL, or a list of them', (value) => [value].flat().every(isUrl));
+const headers = shape(
+  'an object, a Headers, or pairs of name and value',
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    (!isIterable(value) || [...value].every((pair) => Array.isArray(pair) && pair.length === 2)),
 );
 const body = shape(
   'text or a Uint8Array',
@@ -32,9 +35,10 @@ const body = shape(
 const isSeed = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const TARGET: Shapes<Target> = {
-  ...{ url: text, name: text, method: text, headers, body, weight: number },
+  ...{ url, name: text, method: text, headers, body, weight: number },
 };
 const STAGE: Shapes<Stage> = { duration, rate };
+const CONNECTION_STAGE: Shapes<ConnectionStage> = { duration, connections: count };
 
 /** The accepted type of each option of `load()`. The code that reads an option checks its value. */
 export const LOAD_OPTIONS: Shapes<LoadOptions> = {
@@ -45,6 +49,9 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   resolve: listOf('a list of text', text),
   connectTo: listOf('a list of text', text),
   socketPath: text,
+  localAddress: shape('an IP address, or a list of them', (value) =>
+    [value].flat().every((address) => typeof address === 'string'),
+  ),
   name: text,
   method: text,
   headers,
@@ -53,6 +60,13 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   follow: count,
   placeholders: flag,
   connections: count,
+  connectionStages: listOf(
+    'a list of stages',
+    objectOf('an object with duration and connections', CONNECTION_STAGE, [
+      'duration',
+      'connections',
+    ]),
+  ),
   threads: count,
   pipelining: count,
   thinkTime: duration,

@@ -8,22 +8,34 @@ export interface Stage {
   rate: number | string;
 }
 
+/** A stage of a closed run: the number of connections changes evenly to `connections` within `duration`. */
+export interface ConnectionStage {
+  duration: Duration;
+  /** Connections in use at the stage's end. */
+  connections: number | string;
+}
+
 /** One request of the mix. Absent fields default to the run's options. */
 export interface Target {
-  url: string;
+  url: string | URL;
   /** Requests with the same name have their figures together. Default: method and path, `:id` in place of what varies. */
   name?: string;
   method?: string;
-  headers?: Record<string, string | string[]> | [name: string, value: string][];
+  headers?: HeaderFields;
   body?: string | Uint8Array;
   /** Share of the requests, relative to the other targets' weights. Without any weight the targets are requested in turn. */
   weight?: number;
 }
 
+/** Header fields: names with one value or several, or pairs of name and value, as a `Headers` or a `Map` has them. */
+export type HeaderFields =
+  | Record<string, string | string[]>
+  | Iterable<readonly [name: string, value: string]>;
+
 /** Options of `load()`. Only a target is required: `url`, `targets`, `targetsFile`, `command` or `socketPath`. */
 export interface LoadOptions {
   /** `http://`, `https://` or `unix:/path/to.sock:/target`; the scheme may be omitted. Several are requested in turn. */
-  url?: string | string[];
+  url?: string | URL | (string | URL)[];
   /** Several requests, in turn or by weight. A URL that begins with `/` goes to the host of `url` or of `command`. */
   targets?: Target[];
   /** A file of targets in vegeta's text or JSON form. */
@@ -34,13 +46,15 @@ export interface LoadOptions {
   connectTo?: string[];
   /** Connects to this Unix socket instead of the URLs' hosts. */
   socketPath?: string;
+  /** IP address of this host that connections come from; of several each is used in turn. Default: the system chooses. */
+  localAddress?: string | string[];
   /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or if it begins with `/`, Millrace finds the port that the server listens on (a debugger's port does not count). */
   command?: string[];
 
   /** Name of a single request, see `Target`. */
   name?: string;
   method?: string;
-  headers?: Record<string, string | string[]> | [name: string, value: string][];
+  headers?: HeaderFields;
   body?: string | Uint8Array;
   /** Reads the body from a file. */
   bodyFile?: string;
@@ -51,6 +65,8 @@ export interface LoadOptions {
 
   /** Total number of connections. Default 10; in an open run the maximum, default 1000, opened as needed. */
   connections?: number | string;
+  /** How the number of connections of a closed run changes, from `connections` or one per thread and server on. */
+  connectionStages?: ConnectionStage[];
   /** Threads of the engine. Default 1. */
   threads?: number | string;
   /** Requests in flight per connection. Default 1. */
@@ -67,7 +83,7 @@ export interface LoadOptions {
   /** Maximum number of arrivals that wait or are in flight in an open run; arrivals beyond it are counted and not sent. Default 100 000. */
   maxPending?: number | string;
 
-  /** Length of the measurement. Default 10 s, or the sum of the stages, or unlimited if `requests` is given. */
+  /** Length of the measurement. Default 10 s, or the sum of the stages of either kind, or unlimited if `requests` is given. */
   duration?: Duration;
   /** Ends after exactly this many requests (not counting the warm-up). */
   requests?: number | string;

@@ -71,8 +71,15 @@ export interface PlanSummary {
   }[];
   order: 'in-turn' | 'weighted';
   connections: number;
-  /** Connections that are opened before the clock starts; fewer than `connections` only in an open run. */
+  /**
+   * Connections that are opened before the clock starts; fewer than `connections` only in an open run, and in one whose
+   * connections change.
+   */
   initialConnections: number;
+  /** How the connections of a closed run change from `initialConnections` on; `connections` is the largest number. */
+  connectionStages: { durationMs: number; connections: number }[];
+  /** Addresses of this host that connections come from; empty: the system chooses. */
+  localAddresses: string[];
   threads: number;
   pipelining: number;
   /** Maximum number of redirections of one request that are followed. */
@@ -126,6 +133,22 @@ export interface NotSent {
   connectFailed: number;
 }
 
+/**
+ * Responses that had begun and not ended: their head had arrived, and no end of their content. A stream of events has none.
+ */
+export interface UnfinishedResponses {
+  /** In flight when the run ended: a part of `requests.inFlightAtEnd`. */
+  atEnd: number;
+  /** Of these, those with a status that is a success. */
+  succeeding: number;
+  /** Cut off by the time limit: a part of `requests.timeouts`. */
+  timedOut: number;
+  /** Mean time from the first byte of the request to the first of the response; `null` if there are none. */
+  headMs: number | null;
+  /** Bytes of them that had arrived. */
+  bytes: number;
+}
+
 /** The requests of a run that have one name. */
 export interface NamedResult {
   /** The name from `--targets` or `--name`, otherwise the method and the path with `:id` in place of the parts that vary. */
@@ -141,6 +164,7 @@ export interface NamedResult {
     /** Requests that were due but never sent. */
     notSent: NotSent;
   };
+  unfinished: UnfinishedResponses;
   /** Responses per second, without those to requests of the warm-up. */
   throughput: number;
   /** Share of the sum of all service times, from 0 to 1; `null` without a request. */
@@ -166,7 +190,7 @@ export interface RequestHistograms {
   serviceTimeCensored: string;
 }
 
-/** One window of the series: 100 ms; the last one may be shorter. */
+/** One window of the series, see `windowMs`; the last one may be shorter. */
 export interface Window {
   /** Start of the window, from the start of the measurement. */
   tMs: number;
@@ -218,7 +242,7 @@ export interface ConditionResult {
   holds: boolean;
 }
 
-/** The result of a run; JSON of schemaVersion 1. Times are in milliseconds, `series` in windows of 100 ms. */
+/** The result of a run; JSON of schemaVersion 1. Times are in milliseconds. */
 export interface LoadResult {
   schemaVersion: 1;
   tool: { name: 'millrace'; version: string };
@@ -258,6 +282,7 @@ export interface LoadResult {
     inFlightAtEnd: number;
     notSent: NotSent;
   };
+  unfinished: UnfinishedResponses;
   /** Completed requests per second; `stdev` over whole seconds, `null` with fewer than two. */
   throughput: { mean: number; stdev: number | null };
   latencyMs: Distribution;
@@ -323,6 +348,8 @@ export interface LoadResult {
   };
   /** Mean number of requests in flight, as measured. */
   meanInFlight: number;
+  /** Length of the windows of `series`: 100 ms, doubled until there are at most 36,000 (100 ms: a run of an hour). */
+  windowMs: number;
   series: Window[];
   /**
    * Histograms in HdrHistogram's V2 compressed form, base64; values in nanoseconds, 3 significant digits. `latency` and

@@ -22,10 +22,11 @@ export function describeOutcome(holds: boolean | null): string {
 
 /** Lists the conditions of a load with the measured values in words. */
 export function listLoadConditions(result: LoadResult): JudgedCondition[] {
-  const { conditions = [] } = result;
-  return conditions.map(({ condition, holds }) => ({
-    condition,
-    holds,
-    measured: parseCondition(condition, 'conditions').describe(result),
-  }));
+  const { conditions = [], interrupted } = result;
+  return conditions.map(({ condition, holds }) => {
+    const measured = parseCondition(condition, 'conditions').describe(result);
+    // A part of a run does not fulfil a condition.
+    if (!interrupted || !holds) return { condition, holds, measured };
+    return { condition, holds: null, measured: `${measured} when the run was interrupted` };
+  });
 }

@@ -1,7 +1,8 @@
+import { hasResponse } from '../load/answered.js';
 import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult } from '../load/result.js';
 import { listLoadConditions } from './conditions.js';
-import { explainMarks, hasResponse } from './distributions/distribution.js';
+import { explainMarks } from './distributions/distribution.js';
 import { buildNamePlots, renderByName } from './html/by-name.js';
 import { renderConditions } from './html/conditions.js';
 import { LOAD_DEFINITIONS, renderDefinitions } from './html/definitions.js';

@@ -1,4 +1,10 @@
 import type { JudgedCondition } from './conditions.js';
+import {
+  REPLACEMENT,
+  replaceControls,
+  replaceRunnerLines,
+  replaceRunnerMarks,
+} from './encoding.js';
 
 /** A run as a suite of tests: each condition is a case. */
 export interface ConditionSuite {
@@ -56,7 +62,12 @@ function renderAttributes(attributes: Record<string, string | number>): string {
 
 /** Escapes text for content and attributes; characters that XML 1.0 excludes (section 2.2) are replaced. */
 function escapeXml(text: string): string {
-  return text
-    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
-    .replace(/[&<>"'\n\r\t]/g, (character: string) => `&#${character.charCodeAt(0)};`);
+  const toReference = (character: string) => `&#${character.codePointAt(0)};`;
+  const known = text
+    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, REPLACEMENT)
+    .replace(/[&<>"']/g, toReference);
+  return replaceRunnerMarks(
+    replaceRunnerLines(replaceControls(known, toReference), '&#58;'),
+    '&#35;',
+  );
 }

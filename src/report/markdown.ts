@@ -1,8 +1,9 @@
 import { count, plural, rate, share } from '../format/units.js';
+import { hasResponse } from '../load/answered.js';
 import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
 import type { LoadResult, NamedResult } from '../load/result.js';
 import { listLoadConditions } from './conditions.js';
-import { formatStatistic, hasResponse } from './distributions/distribution.js';
+import { formatStatistic } from './distributions/distribution.js';
 import { countFailed } from './failed.js';
 import { formatConditions, formatWarnings } from './markdown/conditions.js';
 import {
@@ -36,9 +37,10 @@ export function renderLoadMarkdown(result: LoadResult): string {
 }
 
 function formatTitle(result: LoadResult): string {
-  const { conditions = [], throughput, latencyMs } = result;
-  const failed = conditions.filter(({ holds }) => !holds).length;
-  const outcome = conditions.length === 0 ? '' : failed > 0 ? 'failed: ' : 'passed: ';
+  const { throughput, latencyMs } = result;
+  const holds = listLoadConditions(result).map((condition) => condition.holds);
+  const word = holds.includes(false) ? 'failed' : holds.includes(null) ? 'interrupted' : 'passed';
+  const outcome = holds.length === 0 ? '' : `${word}: `;
   const p99 = hasResponse(result) ? `, p99 ${formatStatistic(latencyMs, 'p99')}` : '';
   return `Load ${outcome}${rate(throughput.mean)} req/s${p99}`;
 }

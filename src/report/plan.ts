@@ -38,8 +38,18 @@ export function describeLength(plan: PlanSummary): string {
 }
 
 function describeClosedModel(plan: PlanSummary): string[] {
-  const slots = `${plural(plan.connections, 'connection')} x pipelining ${plan.pipelining}`;
+  const slots = `${describeConnectionCount(plan)} x pipelining ${plan.pipelining}`;
   return plan.thinkTimeMs > 0 ? [slots, `think time ${duration(plan.thinkTimeMs)}`] : [slots];
+}
+
+/** Describes how many connections there are: `10 connections`, or how their number changes. */
+function describeConnectionCount(plan: PlanSummary): string {
+  const { connections, initialConnections, connectionStages = [] } = plan;
+  if (connectionStages.length === 0) return plural(connections, 'connection');
+  const stages = connectionStages.map(
+    (stage) => `${count(stage.connections)} in ${duration(stage.durationMs)}`,
+  );
+  return `${plural(initialConnections, 'connection')}, to ${stages.join(', to ')},`;
 }
 
 function describeOpenModel(plan: PlanSummary): string[] {
@@ -57,6 +67,8 @@ export function describeConnections(plan: PlanSummary): string[] {
   else if (plan.tls === 'resume') {
     parts.push('a new connection and a resumed TLS handshake per request');
   } else if (plan.connection === 'close') parts.push('a new connection per request');
+  const { localAddresses = [] } = plan;
+  if (localAddresses.length > 0) parts.push(`from ${localAddresses.join(' ')}`);
   if (!isDefaultExpect(plan)) parts.push(`ok is ${plan.expect.join(' ')}`);
   if (plan.verifyCertificate === false) parts.push('certificate not verified');
   return parts;

@@ -27,12 +27,12 @@ const HEADER_BYTES = 40;
  * data, and the data: a cookie, payload length, normalizing offset, significant digits, lowest and highest value,
  * ratio; then the counts as ZigZag LEB128, where a negative number -n means n counts of zero.
  *
- * @throws {RangeError} for another format
+ * @throws {RangeError} for another format, or where it is damaged
  */
 export function decodeDurations(base64: string): Durations {
   const outer = Buffer.from(base64, 'base64');
   assertCookie(outer, COMPRESSED_HEADER_BYTES, COMPRESSED_COOKIE);
-  const bytes = inflateSync(outer.subarray(COMPRESSED_HEADER_BYTES));
+  const bytes = inflate(outer.subarray(COMPRESSED_HEADER_BYTES));
   assertCookie(bytes, HEADER_BYTES, PLAIN_COOKIE);
   const digits = bytes.readInt32BE(12);
   const lowest = Number(bytes.readBigInt64BE(16));
@@ -46,6 +46,17 @@ export function decodeDurations(base64: string): Durations {
     index += number < 0 ? -number : 1;
   }
   return { count: values.reduce((sum, { count }) => sum + count, 0), values };
+}
+
+/** Maximum length of a histogram, far beyond any of the engine's: damaged data may inflate to any length. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+function inflate(bytes: Buffer): Buffer {
+  try {
+    return inflateSync(bytes, { maxOutputLength: MAX_BYTES });
+  } catch (cause) {
+    throw new RangeError('damaged histogram', { cause });
+  }
 }
 
 /** Converts samples in ms to a distribution. */

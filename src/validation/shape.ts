@@ -83,6 +83,11 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Reports whether the entries of an object are iterated, as those of a list, a `Map` or a `Headers`. */
+export function isIterable(value: object): value is Iterable<unknown> {
+  return typeof (value as Partial<Iterable<unknown>>)[Symbol.iterator] === 'function';
+}
+
 /** A value of any type as code in one line, for a message. */
 export function describeValue(value: unknown): string {
   // Inspecting an error would show its stack.

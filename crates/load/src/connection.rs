@@ -43,6 +43,8 @@ struct Partial {
     is_probed: bool,
     /// Whether its rest may have been there as well: the read took only the beginning.
     is_cut: bool,
+    /// Number of its bytes that have arrived.
+    bytes: u64,
 }
 
 /// Minimum number of sent bytes to remove from the beginning of the write buffer: moving the rest has a cost.

@@ -40,7 +40,7 @@ use worker::Worker;
 pub use error::{ErrorKind, RunError};
 pub use metrics::kept::KeptResponse;
 pub use metrics::statuses::StatusSet;
-pub use metrics::window_series::Window;
+pub use metrics::window_series::{Series, Window};
 pub use outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 pub use plan::Plan;
 

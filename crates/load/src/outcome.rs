@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::metrics::by_name::{NameCounts, NameStats};
-use crate::metrics::window_series::Window;
+use crate::metrics::window_series::Series;
 use crate::metrics::window_stats::WindowStats;
 
 /// The result of a run.
@@ -21,8 +21,8 @@ pub struct Outcome {
     pub total: WindowStats,
     /// Figures by name; empty if there is one name only.
     pub names: Vec<NameStats>,
-    /// Windows of 100 ms.
-    pub series: Vec<Window>,
+    /// Its windows.
+    pub series: Series,
     /// One per thread.
     pub workers: Vec<WorkerOutcome>,
     /// `|N - X·R| / N`, where N is given beforehand: closed, flat out, for a given time.

@@ -1,5 +1,6 @@
 //! What a run is to do, complete and typed: every default has been filled in by the caller.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,6 +42,10 @@ pub struct Plan {
     pub pinned: bool,
     /// Connections that are opened before the clock starts.
     pub initial_connections: usize,
+    /// Closed: how the connections in use change from `initial_connections` on; empty: all are in use throughout.
+    pub connection_stages: Vec<ConnectionStage>,
+    /// Addresses of this host that connections come from, in turn; empty: the system chooses.
+    pub local_addresses: Vec<IpAddr>,
     /// Requests in flight per connection, at least one.
     pub pipelining: usize,
     /// A new connection for each request.
@@ -164,6 +169,15 @@ pub struct Stage {
     pub rate: f64,
 }
 
+/// A straight line from the number of connections before to `connections`.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionStage {
+    /// May be zero: a step.
+    pub duration: Duration,
+    /// Connections in use at the end.
+    pub connections: usize,
+}
+
 impl Plan {
     /// A closed run over one connection for 10 s, with requests in turn.
     #[must_use]
@@ -180,6 +194,8 @@ impl Plan {
             connections: 1,
             pinned: false,
             initial_connections: 1,
+            connection_stages: Vec::new(),
+            local_addresses: Vec::new(),
             pipelining: 1,
             close: false,
             follow: 0,
@@ -255,6 +271,15 @@ impl Plan {
         }
         if self.close && self.early_ack_probe {
             return usage("empty lines between requests need connections that are kept".into());
+        }
+        if !self.connection_stages.is_empty() && matches!(self.model, Model::Open { .. }) {
+            return usage("stages of connections need the closed model".into());
+        }
+        let numbers = self.connection_stages.iter().map(|stage| stage.connections);
+        if let Some(most) = numbers.max()
+            && most > self.connections
+        {
+            return usage(format!("{most} connections in a stage of {}", self.connections));
         }
         if self.duration.is_none() && self.max_requests.is_none() {
             return usage("a run needs a duration or a number of requests".into());

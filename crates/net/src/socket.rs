@@ -3,7 +3,7 @@
 use std::io::{self, Read as _, Write as _};
 #[cfg(unix)]
 use std::net::Shutdown;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
 #[cfg(target_os = "linux")]
@@ -39,13 +39,17 @@ pub enum Socket {
 impl Socket {
     pub(crate) fn connect(
         address: &Address,
+        local: Option<IpAddr>,
         registry: &Registry,
         token: Token,
     ) -> io::Result<Self> {
         let both = Interest::READABLE | Interest::WRITABLE;
         match address {
             Address::Inet(address) => {
-                let mut stream = TcpStream::connect(*address)?;
+                let mut stream = match local {
+                    None => TcpStream::connect(*address)?,
+                    Some(local) => connect_from(local, *address)?,
+                };
                 // A request's last, short segment must not wait for an acknowledgement.
                 stream.set_nodelay(true)?;
                 registry.register(&mut stream, token, both)?;
@@ -172,6 +176,35 @@ impl Socket {
         {
             0
         }
+    }
+}
+
+/// Begins to connect from an address of this host. The system chooses the port when both ends are known, where it can.
+fn connect_from(local: IpAddr, address: SocketAddr) -> io::Result<TcpStream> {
+    use socket2::{Domain, Protocol, Socket, Type};
+
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    // Ports that wait in TIME-WAIT for other peers may be used.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    let bound = socket.bind(&SocketAddr::new(local, 0).into());
+    bound
+        .map_err(|error| io::Error::new(error.kind(), format!("local address {local}: {error}")))?;
+    match socket.connect(&address.into()) {
+        Err(error) if !is_in_progress(&error) => Err(error),
+        _ => Ok(TcpStream::from_std(socket.into())),
+    }
+}
+
+fn is_in_progress(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
+    }
+    #[cfg(not(unix))]
+    {
+        error.kind() == io::ErrorKind::WouldBlock
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 #[cfg(target_os = "linux")]
 use std::io::Read as _;
+use std::net::IpAddr;
 
 use mio::net::TcpStream;
 use mio::{Registry, Token};
@@ -21,14 +22,16 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Begins to connect, and registers the socket with `token`.
+    /// Begins to connect, from an address of this host or from one that the system chooses, and registers the socket with
+    /// `token`.
     pub fn connect(
         address: &Address,
+        local: Option<IpAddr>,
         tls: Option<&TlsTarget>,
         registry: &Registry,
         token: Token,
     ) -> io::Result<Self> {
-        let socket = Socket::connect(address, registry, token)?;
+        let socket = Socket::connect(address, local, registry, token)?;
         Ok(match tls {
             None => Self::Plain(socket),
             Some(tls) => Self::Tls(Box::new(ClientTlsStream::new(socket, tls))),

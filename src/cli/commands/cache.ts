@@ -11,8 +11,10 @@ import {
   controlDirectories,
 } from '../../http/cache/control-protocol.js';
 import type { CacheSelection } from '../../http/cache/server-cache.js';
+import { formatJson } from '../../report/json.js';
 import { EXIT } from '../exit.js';
 import type { CacheInvocation } from '../flags/cache-flags.js';
+import { printText } from '../terminal/print.js';
 
 /** Shows the output caches of this user's processes, or removes entries. */
 export async function cacheCommand(invocation: CacheInvocation): Promise<number> {
@@ -24,7 +26,8 @@ export async function cacheCommand(invocation: CacheInvocation): Promise<number>
       `no process ${pid} of this user has an output cache (millrace cache lists those that have)`,
     );
   }
-  console.log(json ? JSON.stringify(answers, null, 2) : render(answers));
+  if (json) process.stdout.write([...formatJson(answers)].join(''));
+  else printText(render(answers));
   return EXIT.ok;
 }
 

@@ -1,17 +1,20 @@
 import { expandPattern } from '../../compare/stored/stored.js';
 import { type ComparisonResult, compare } from '../../index.js';
+import { refuseSecondInput } from '../../standard-input.js';
 import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare/invocation.js';
 import { COMPARISON_FORMATS } from '../formats.js';
 import { checkInputsKept, printNotes } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 import { askPassphrase } from '../terminal/passphrase.js';
+import { printMessage } from '../terminal/print.js';
 
 /** Compares the two sides that the command line names. */
 export async function compareCommand(invocation: CompareInvocation): Promise<number> {
   const { options, own, sides, ratios, strict } = invocation;
   const files = [sides.a, sides.b].flatMap(({ files = [] }) => files.flatMap(expandPattern));
   checkInputsKept(invocation, files);
+  refuseSecondInput(files);
   await askPassphrase(options);
   printNotes(invocation);
   return runAndReport(invocation, {
@@ -20,18 +23,19 @@ export async function compareCommand(invocation: CompareInvocation): Promise<num
     toStep: (progress) => progress,
     ...COMPARISON_FORMATS,
     exitCode(result) {
-      for (const line of describeConditions(result)) console.error(`millrace: ${line}`);
+      for (const line of describeConditions(result)) printMessage(line);
       return exitCode(result, strict);
     },
   });
 }
 
 function describeConditions({ conditions = [] }: ComparisonResult): string[] {
-  return conditions.flatMap(({ condition, value, holds }) => {
+  return conditions.flatMap(({ condition, value, holds, reason }) => {
     if (holds === true) return [];
     const ratio = value === null ? 'there is no ratio' : `the ratio is ${value.toFixed(3)}`;
     if (holds === false) return [`--fail-on '${condition}' failed: ${ratio}`];
-    return [`--fail-on '${condition}' cannot be judged without an interval: ${ratio}`];
+    const measured = value === null ? '' : ` (${ratio})`;
+    return [`--fail-on '${condition}' is undecided: ${reason}${measured}`];
   });
 }
 

@@ -6,6 +6,7 @@ import { printNotes } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
 import { askPassphrase } from '../terminal/passphrase.js';
+import { printText } from '../terminal/print.js';
 
 /** Explains the limit of the server that the command line names. */
 export async function explainCommand(invocation: ExplainInvocation): Promise<number> {
@@ -36,6 +37,6 @@ function exitCode({ load, serverEnded }: Explanation): number {
 
 async function printCatalogue(limit: string | undefined): Promise<number> {
   const { formatCatalogue, formatEntry } = await import('../../report/explain/catalogue.js');
-  console.log(limit === undefined ? formatCatalogue() : formatEntry(limit));
+  printText(limit === undefined ? formatCatalogue() : formatEntry(limit));
   return EXIT.ok;
 }

@@ -4,6 +4,7 @@ import type { LabInvocation } from '../flags/lab-flags.js';
 import { LAB_FORMATS } from '../formats.js';
 import { textOptions } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
+import { printNote, printText } from '../terminal/print.js';
 
 /** Repeats the studies that the command line names, or lists all. */
 export async function labCommand(invocation: LabInvocation): Promise<number> {
@@ -11,7 +12,7 @@ export async function labCommand(invocation: LabInvocation): Promise<number> {
   const studies = await labStudies();
   if (invocation.studies.length === 0) {
     const { formatLabList } = await import('../../report/lab/list.js');
-    console.log(formatLabList(studies, textOptions()));
+    printText(formatLabList(studies, textOptions()));
     return EXIT.ok;
   }
   const all = studies.map(({ name }) => name);
@@ -21,7 +22,7 @@ export async function labCommand(invocation: LabInvocation): Promise<number> {
   const chosen = studies.filter(({ name }) => study.includes(name));
   return runAndReport(invocation, {
     start(signal) {
-      if (chosen.length > 0) console.error(`${study.join(', ')}: ${estimateTime(chosen, quick)}`);
+      if (chosen.length > 0) printNote(`${study.join(', ')}: ${estimateTime(chosen, quick)}`);
       return lab({ study, quick, signal });
     },
     before: 'a study was complete',

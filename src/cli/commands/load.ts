@@ -14,6 +14,7 @@ import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 import { runInterruptible } from '../terminal/interrupt.js';
 import { askPassphrase } from '../terminal/passphrase.js';
+import { printMessage, printNote, printText } from '../terminal/print.js';
 import { showProgress } from '../terminal/progress.js';
 
 /** Loads the target of the command line, or the server of the demo, and reports. */
@@ -25,16 +26,16 @@ export async function loadCommand(invocation: Invocation): Promise<number> {
   refuseUrlAsFile(typed);
   refuseDemo(typed);
   const { prepareDemo, NEXT_STEPS } = await import('./demo.js');
-  printMessage(await prepareDemo(invocation), invocation);
+  printBeside(await prepareDemo(invocation), invocation);
   const code = await runAndReport(invocation);
-  printMessage(NEXT_STEPS, invocation);
+  printBeside(NEXT_STEPS, invocation);
   return code;
 }
 
 /** Prints a text in addition to the report: to stderr where stdout has none. */
-function printMessage(text: string, invocation: Invocation): void {
-  if (printsReport(invocation)) console.log(text);
-  else console.error(text);
+function printBeside(text: string, invocation: Invocation): void {
+  if (printsReport(invocation)) printText(text);
+  else printNote(text);
 }
 
 async function runAndReport(invocation: Invocation): Promise<number> {
@@ -58,20 +59,20 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     });
     if (comparison) {
       const format = await COMPARISON_FORMATS.text();
-      printMessage(`\n${format(comparison, textOptions())}`, invocation);
+      printBeside(`\n${format(comparison, textOptions())}`, invocation);
     }
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);
       return measured === null ? [] : [`--fail-on '${text}' failed: ${measured}`];
     });
-    for (const line of failures) console.error(`millrace: ${line}`);
+    for (const line of failures) printMessage(line);
     const code = exitCode(result, {
       strict,
       conditions: failOn.length,
       failedConditions: failures.length + (result.abortedBy === undefined ? 0 : 1),
     });
     if (code === EXIT.interrupted && result.requests.sent > 0) {
-      console.error(`millrace: ${INCOMPLETE}`);
+      printMessage(INCOMPLETE);
     }
     return code;
   });
@@ -98,7 +99,7 @@ async function runWithMetrics(
   const { BUCKETS_MS } = await import('../../report/prometheus.js');
   const endpoint = await serveMetrics(address);
   try {
-    console.error(`metrics: ${endpoint.url}`);
+    printNote(`metrics: ${endpoint.url}`);
     const run = load({ ...options, buckets: [...BUCKETS_MS] });
     endpoint.follow(run).catch(() => {});
     return await showRun(run, progress);

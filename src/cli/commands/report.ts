@@ -1,19 +1,22 @@
 import { usageError } from '../../errors.js';
+import { refuseSecondInput } from '../../standard-input.js';
 import { type Document, listWanted } from '../documents.js';
 import { EXIT } from '../exit.js';
 import type { ReportInvocation } from '../flags/report-flags.js';
 import { checkInputsKept, checkOutputs, textOptions, writeDocument } from '../output.js';
 import { readStoredResult, renderStored, type StoredResult } from '../stored-result.js';
+import { printText } from '../terminal/print.js';
 
 /** Prints stored results, or renders them into the files of the flags. */
 export async function reportCommand(invocation: ReportInvocation): Promise<number> {
   checkOutputs(invocation);
   checkInputsKept(invocation, invocation.files);
+  refuseSecondInput(invocation.files);
   const [first, ...others] = invocation.files.map(readStoredResult);
   if (!first) throw new TypeError('report without a file');
   const wanted = listWanted(invocation);
   if (wanted.length === 0) {
-    console.log(await formatTexts([first, ...others]));
+    printText(await formatTexts([first, ...others]));
     return EXIT.ok;
   }
   // All of them are rendered before the first is written: bad input leaves no file behind.
@@ -21,7 +24,7 @@ export async function reportCommand(invocation: ReportInvocation): Promise<numbe
   for (const { document, path } of wanted) {
     documents.push({ path, text: await renderAll(document, [first, ...others]) });
   }
-  for (const { path, text } of documents) writeDocument(path, text);
+  for (const { path, text } of documents) await writeDocument(path, text);
   return EXIT.ok;
 }
 

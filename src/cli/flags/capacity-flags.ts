@@ -18,12 +18,14 @@ const MANY = 'capacity runs many short loads; the time for all is --budget 60s';
 
 /** Flags of the load that capacity chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
+  series: 'a series is that of one load: millrace load --series FILE',
   prometheus: 'capacity runs many short loads; the running figures are those of millrace load',
   duration: MANY,
   requests: MANY,
   warmup: 'capacity warms up by itself',
   rate: 'rates are what capacity looks for, with --slo',
   stage: 'rates are what capacity looks for, with --slo',
+  'connections-stage': 'capacity chooses the numbers of connections; their maximum is -c',
   poisson: 'arrivals are random already; evenly spaced ones are --even',
   pipelining: 'capacity has one request in flight per connection',
   'think-time': 'capacity has no think time',

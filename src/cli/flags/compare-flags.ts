@@ -16,6 +16,7 @@ import type { UnsupportedFlags } from './parse.js';
 
 /** Flags of the load that compare chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
+  series: 'a series is that of one load: millrace load --series FILE',
   prometheus: 'compare runs many short loads; the running figures are those of millrace load',
   'abort-on-fail': 'a condition on a ratio is judged at the end, by all runs',
   pid: 'each side has its own server: the process is found by the command or by the port',
@@ -117,7 +118,7 @@ const OWN: Flag<CompareInvocation>[] = [
     repeatable: true,
     help: "exit 99 if the ratio is beyond: 'p99 ratio<=1.1'",
     details:
-      "A ratio of B to A: 'throughput ratio>=0.97', 'p50 ratio<=1.1', 'p99 ratio<=1.1', 'cpu ratio<=1.05', 'memory ratio<=1.2'; of the requests of one name with the name before it: 'GET /users/:id: p99 ratio<=1.1'. It fails only if the whole interval is beyond the bound: one that contains the bound passes.",
+      "A ratio of B to A: 'throughput ratio>=0.97', 'p50 ratio<=1.1', 'p99 ratio<=1.1', 'cpu ratio<=1.05', 'memory ratio<=1.2'; of the requests of one name with the name before it: 'GET /users/:id: p99 ratio<=1.1'. It fails only if the whole interval is beyond the bound: one that contains the bound passes, and the report says 'not shown'. Without support it is undecided, and the exit code 4: the requests failed on one side more than on the other by over 1 %, or by half on both; the generator was the limit in over a tenth of a side's runs (requests/s, p50, p99); as many do not have the figure, or have fewer than 100 responses for p99, 20 for p50, 10 for requests/s and CPU; there is no interval.",
     set({ ratios }, value, flag) {
       parseRatioCondition(value, flag);
       ratios.push(value);

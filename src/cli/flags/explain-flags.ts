@@ -21,8 +21,10 @@ export interface ExplainInvocation extends Invocation {
 
 /** Flags of the load that explain chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
+  series: 'a series is that of one load: millrace load --series FILE',
   prometheus: 'explain runs many short loads; the running figures are those of millrace load',
   requests: 'explain runs many short loads; the time for all is --budget 60s',
+  'connections-stage': 'explain needs a load that does not change: -c N',
   strict: 'a saturated generator is one of the limits that explain names',
   'fail-on': 'conditions are for millrace load',
   'abort-on-fail': 'conditions are for millrace load',

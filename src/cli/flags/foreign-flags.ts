@@ -47,7 +47,6 @@ const CURL: UnsupportedFlags = {
     `${HTTP_1}: leave it out`,
   ),
   ...each('ipv4 ipv6', 'the address of a host is --resolve HOST:PORT:ADDRESS'),
-  ...each('interface local-addr laddr', 'the system chooses the address to connect from'),
 };
 
 const AUTOCANNON: UnsupportedFlags = {
@@ -96,7 +95,13 @@ const HEY_AND_OHA: UnsupportedFlags = {
 };
 
 const K6_VEGETA_WRK: UnsupportedFlags = {
-  vus: 'virtual users are connections: -c N',
+  ...each('vus users concurrent clients', 'virtual users are connections: -c N'),
+  ...each('time run-time runtime timelimit time-limit', 'the length of a run is -d 30s'),
+  ...each(
+    'ramp-up rampup rampUp ramp ramp-time ramp-up-time spawn-rate hatch-rate startup',
+    'connections change by --connections-stage 30s:100, a rate by --stage 30s:100',
+  ),
+  ...each('reps repetitions loops', 'a number of requests, over all connections, is -n N'),
   iterations: 'a number of requests is -n N',
   ...each('threshold thresholds', "a threshold is --fail-on 'p95<200ms'"),
   ...each('out summary-export', 'JSON is --json, or -o FILE beside the report'),

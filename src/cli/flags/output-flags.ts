@@ -15,6 +15,7 @@ export interface OutputOptions {
   /** Files for the result in other formats; `-` is stdout, which then has no report. */
   markdown?: string;
   csv?: string;
+  series?: string;
   junit?: string;
   hdr?: string;
   /** Whether the progress is shown on stderr. */
@@ -52,6 +53,13 @@ export const CSV: Flag<OutputOptions> = text('csv', 'csv', {
     'The first line has the names of the columns. Of a load: a row for all requests, whose name is empty, and one for each request name; times in milliseconds, rates per second. Of a comparison: a row for each metric, overall and by name. Of capacity: a row for each number of connections or block. - is standard output, which then has no report.',
 });
 
+export const SERIES: Flag<OutputOptions> = text('series', 'series', {
+  value: 'FILE',
+  help: 'write the figures of a load over time as CSV',
+  details:
+    "A row for each window of 100 ms, of longer ones in a run of more than an hour: responses, errors, p50 and p99 in milliseconds, and the server's CPU in cores and memory in MB. - is standard output, which then has no report.",
+});
+
 /** Refuses `--junit` without a condition. */
 export function checkJunit({ junit }: OutputOptions, conditions: readonly unknown[]): void {
   if (junit === undefined || conditions.length > 0) return;
@@ -64,6 +72,25 @@ export const JUNIT: Flag<OutputOptions> = text('junit', 'junit', {
   details:
     'Each condition is a case. With --fail-on. - is standard output, which then has no report.',
 });
+
+/** Formats that -o names in hey, oha and others, and how they are asked for here. */
+const FORMAT_FLAGS: Record<string, string> = {
+  csv: 'CSV is --csv FILE, or --csv -',
+  json: 'JSON on standard output is --json',
+  html: 'a page is --html FILE',
+  ...{ markdown: 'Markdown is --markdown FILE', md: 'Markdown is --markdown FILE' },
+  ...{ junit: "JUnit's XML is --junit FILE", xml: "JUnit's XML is --junit FILE" },
+  ...{ text: 'the report is text', plain: 'the report is text', quiet: 'no report is --json' },
+};
+
+/** Refuses the name of a format where a file is expected, as in hey's `-o csv`: nobody wants a file of that name. */
+function refuseFormatName(value: string, flag: string): string {
+  const key = value.toLowerCase();
+  if (!Object.hasOwn(FORMAT_FLAGS, key)) return value;
+  throw usageError(
+    `${flag} takes a file, which gets JSON (got ${value}): ${FORMAT_FLAGS[key]}; a file of that name is ${flag} ./${value}`,
+  );
+}
 
 export const OUTPUT_FLAGS: readonly Flag<OutputOptions>[] = [
   toggle('json', 'json', true, {
@@ -78,9 +105,9 @@ export const OUTPUT_FLAGS: readonly Flag<OutputOptions>[] = [
     common: true,
     help: 'write the result as JSON to a file',
     details: 'In addition to the report. - is standard output: the same as --json.',
-    set(invocation, value) {
+    set(invocation, value, flag) {
       if (value === '-') invocation.json = true;
-      else invocation.output = value;
+      else invocation.output = refuseFormatName(value, flag);
     },
   },
   HTML,

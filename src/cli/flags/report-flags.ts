@@ -8,6 +8,7 @@ import {
   MARKDOWN,
   newOutputOptions,
   type OutputOptions,
+  SERIES,
 } from './output-flags.js';
 
 /** What the flags and operands of `millrace report` stand for. */
@@ -30,6 +31,7 @@ export const REPORT: CommandFlags<ReportInvocation> = {
         HTML,
         MARKDOWN,
         CSV,
+        SERIES,
         JUNIT,
         text('hdr', 'hdr', {
           value: 'FILE',

@@ -1,4 +1,5 @@
 import { EXIT } from '../exit.js';
+import { printMessage } from './print.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -34,7 +35,7 @@ export async function runInterruptible(
     return await run(abort.signal);
   } catch (error) {
     if (error !== abort.signal.reason) throw error;
-    console.error(`millrace: interrupted before ${before}`);
+    printMessage(`interrupted before ${before}`);
     return EXIT.interrupted;
   } finally {
     removeListeners();

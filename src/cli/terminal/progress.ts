@@ -1,22 +1,21 @@
 import { count, duration, plural, rate, time } from '../../format/units.js';
 import type { CapacityProgress, ExplainProgress, LoadRun, Snapshot } from '../../index.js';
+import { showLine } from './print.js';
 
 const REDRAW_MS = 200;
-const CLEAR_LINE = '\r\x1b[K';
 
 /** Shows the run's progress in one line on stderr until it ends; nothing if that is not a terminal. */
 export async function showProgress(run: LoadRun): Promise<void> {
-  const { stderr } = process;
-  if (!stderr.isTTY) return;
+  if (!process.stderr.isTTY) return;
   let drawnAt = Number.NEGATIVE_INFINITY;
   try {
     for await (const snapshot of run) {
       if (performance.now() - drawnAt < REDRAW_MS) continue;
       drawnAt = performance.now();
-      stderr.write(`${CLEAR_LINE}${paint(progressLine(snapshot).slice(0, stderr.columns - 1))}`);
+      showLine(progressLine(snapshot));
     }
   } finally {
-    stderr.write(CLEAR_LINE);
+    showLine('');
   }
 }
 
@@ -31,18 +30,17 @@ export async function showSteps<Progress, Result>(
   isWanted: boolean,
   toStep: (progress: Progress) => Step,
 ): Promise<Result> {
-  const { stderr } = process;
-  const isShown = isWanted && stderr.isTTY === true;
+  const isShown = isWanted && process.stderr.isTTY === true;
   try {
     for await (const progress of run) {
       if (!isShown) continue;
       const { step, elapsedMs, budgetMs } = toStep(progress);
       const line = `${Math.round(elapsedMs / 1000)} of ${Math.round(budgetMs / 1000)} s  ${step}`;
-      stderr.write(`${CLEAR_LINE}${paint(line.slice(0, stderr.columns - 1))}`);
+      showLine(line);
     }
     return await run;
   } finally {
-    if (isShown) stderr.write(CLEAR_LINE);
+    if (isShown) showLine('');
   }
 }
 
@@ -59,8 +57,4 @@ function progressLine(snapshot: Snapshot): string {
     `${count(inFlight)} in flight`,
     ...(errors > 0 ? [`${count(errors)} errors`] : []),
   ].join('  ');
-}
-
-function paint(line: string): string {
-  return process.env.NO_COLOR ? line : `\x1b[2m${line}\x1b[22m`;
 }

@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { MillraceError, usageError } from '../../errors.js';
+import { MillraceError } from '../../errors.js';
 import { count } from '../../format/units.js';
+import { isAnswered } from '../../load/answered.js';
 import { runLoad } from '../../load/engine/run.js';
 import { buildPlan } from '../../load/plan/plan.js';
 import type { LoadResult, Warning } from '../../load/result.js';
@@ -163,7 +164,11 @@ function checkRun({ name }: LiveSide, result: LoadResult): LoadResult {
   const { sent, ok, inFlightAtEnd } = result.requests;
   if (ok > 0) return result;
   if (sent === inFlightAtEnd) {
-    throw usageError(`${side}: no response came within a run: use longer runs (-d)`);
+    const what = isAnswered(result) ? 'no response ended' : 'no response came';
+    throw new MillraceError(
+      'ERR_MILLRACE_UNREACHABLE',
+      `${side}: ${what} within a run: check the server, or use longer runs (-d)`,
+    );
   }
   const statuses = Object.keys(result.statusCodes).join(', ');
   const outcome = statuses ? `status ${statuses}` : (result.errors[0]?.kind ?? 'no response');

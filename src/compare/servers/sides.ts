@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { MillraceError, usageError } from '../../errors.js';
 import type { LoadOptions } from '../../load/options.js';
+import { listUrls } from '../../load/requests/url.js';
 import { maskArguments, maskText, maskUrl } from '../../masking/text.js';
 import { shellQuote } from '../../process/command/shell-quote.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
@@ -89,7 +90,7 @@ function describeParts(side: CompareSide, shared: CompareOptions) {
   const { command = shared.command, url = shared.url, env = {}, stack, files, results } = side;
   const variables = Object.entries(env).map((entry) => maskVariable(entry).join('='));
   const stacks = { true: "Millrace's HTTP stack", false: "Node's own HTTP stack" } as const;
-  const urls = [url ?? []].flat().map(maskUrl).join(' ');
+  const urls = listUrls(url).map(maskUrl).join(' ');
   return {
     files: files?.join(' ') ?? (results ? 'this run' : null),
     command: command ? formatCommand(maskArguments(command)) : null,

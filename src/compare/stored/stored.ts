@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { usageError } from '../../errors.js';
 import type { LoadResult } from '../../load/result.js';
 import { readResultFile, type UncheckedResult } from '../../result-file.js';
+import { estimateLatencies } from '../../statistics/durations.js';
 import { isObject } from '../../validation/shape.js';
+import { findPlanDifference } from '../differences/plan-difference.js';
+import { readRun } from '../figures.js';
 
 /** Reads the results of a load that files hold; each may be a pattern with `*` and `?` in its parts. */
 export function readStoredResults(files: readonly string[]): LoadResult[] {
@@ -14,7 +17,21 @@ function readStoredResult(file: string): LoadResult {
   const value = readResultFile(file);
   const fault = findFault(value);
   if (fault !== null) throw usageError(`'${file}' ${fault}`);
-  return value as unknown as LoadResult;
+  const result = value as unknown as LoadResult;
+  checkParts(file, result);
+  return result;
+}
+
+/** Refuses a result that lacks a part of what is compared, or has a damaged one. */
+function checkParts(file: string, result: LoadResult): void {
+  try {
+    const { histograms } = readRun({ side: 'a', pair: null, result });
+    estimateLatencies([histograms]);
+    findPlanDifference(result.plan, result.plan);
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+    throw usageError(`'${file}' ${NO_RESULT}: a part of it is missing or damaged`);
+  }
 }
 
 /** Says why a result is not that of a load; `null` if it is one. */

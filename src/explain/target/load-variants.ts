@@ -1,4 +1,5 @@
 import type { LoadOptions } from '../../load/options.js';
+import { listUrls } from '../../load/requests/url.js';
 import type { Change } from '../experiments/types.js';
 
 /** Returns the load with a change applied. */
@@ -15,9 +16,7 @@ export function withSingleUrl(url: string, options: LoadOptions): LoadOptions {
 
 /** Returns the load as one request at a time; with several hosts, one for each. */
 function withOneConnection(options: LoadOptions): LoadOptions {
-  const hosts = new Set(
-    [options.url ?? []].flat().map((url) => url.split('/').slice(0, 3).join('/')),
-  );
+  const hosts = new Set(listUrls(options.url).map((url) => url.split('/').slice(0, 3).join('/')));
   return toClosedLoad(options, Math.max(1, hosts.size));
 }
 
@@ -35,6 +34,6 @@ export function toClosedLoad(options: LoadOptions, connections: number): LoadOpt
 
 /** Returns the load with another origin for the URLs that begin with `/`, or for `/` if there are no URLs. */
 export function withOrigin(options: LoadOptions, origin: string): LoadOptions {
-  const urls = [options.url ?? '/'].flat();
+  const urls = listUrls(options.url ?? '/');
   return { ...options, url: urls.map((url) => (url.startsWith('/') ? `${origin}${url}` : url)) };
 }

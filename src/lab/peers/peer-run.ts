@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signalGroup, stopGroup } from '../../process/command/process-group.js';
+import { stopGroup } from '../../process/command/process-group.js';
 import { type SpawnedCommand, spawnCommand } from '../../process/command/spawn.js';
 import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { hasProcfs, readText } from '../../process/procfs/procfs.js';
@@ -43,8 +43,6 @@ export async function runPeer(
   const chunks: Buffer[] = [];
   const spawned = await spawnCommand(command, { onOutput: (chunk) => chunks.push(chunk) });
   const { pid, ended, errorLine } = spawned;
-  const killOnExit = () => signalGroup(pid, 'SIGKILL');
-  process.on('exit', killOnExit);
   const stop = () => stopGroup(pid, 0);
   const guard = guardRun(stop, limitMs, signal);
   try {
@@ -66,8 +64,7 @@ export async function runPeer(
   } finally {
     guard.off();
     await stop();
-    spawned.close();
-    process.off('exit', killOnExit);
+    await spawned.close();
   }
 }
 

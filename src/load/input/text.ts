@@ -4,11 +4,11 @@ import { usageError } from '../../errors.js';
 import { readInput } from './file.js';
 
 /** Reads a text file of the user, `-` for standard input; `what` names its purpose in an error message. */
-export function readText(path: string, what: string): string {
+export function readText(path: string, what: string, { once = false } = {}): string {
   const name = `${what} '${path}'`;
   // A file that is too long is refused before it is read.
   if (readSize(path) > MAX_BYTES) throw tooLongError(name);
-  return decodeText(readInput(path, what), name);
+  return decodeText(readInput(path, what, { once }), name);
 }
 
 /** Returns the size of a file; 0 if it cannot be found: reading it gives the error. */

@@ -4,6 +4,7 @@ import type { ErrorKind, NamedResult } from '../result.js';
 import { convertDistribution } from './distribution.js';
 import { buildFailingResponses } from './failing-responses.js';
 import type { Measured } from './measured.js';
+import { convertUnfinished } from './unfinished.js';
 
 /** Builds the results by request name, those with the largest share of the time first. */
 export function buildNamedResults(
@@ -37,6 +38,7 @@ function convertStats(
     : [];
   return {
     requests: { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd, notSent },
+    unfinished: convertUnfinished(stats.unfinished),
     throughput: perSecond(ok + statusErrors, durationMs),
     latencyMs: convertDistribution(stats.latencyMs),
     serviceTimeMs: convertDistribution(stats.serviceTimeMs),
@@ -58,6 +60,7 @@ function describeOnlyName(outcome: NativeOutcome, measured: Measured, plan: Plan
   return {
     name: plan.names[0] ?? '',
     requests: { sent, ok, statusErrors, transportErrors, timeouts, inFlightAtEnd, notSent },
+    unfinished: measured.unfinished,
     throughput: perSecond(ok + statusErrors, measured.durationMs),
     timeShare: sent > 0 ? 1 : null,
     latencyMs: measured.latencyMs,

@@ -19,6 +19,7 @@ import { convertDistribution } from './distribution.js';
 import { buildFailingResponses } from './failing-responses.js';
 import type { Measured } from './measured.js';
 import { findRedirections } from './redirections.js';
+import { convertUnfinished } from './unfinished.js';
 import { findWarnings } from './warnings.js';
 
 /** The parts of a run's result. */
@@ -116,6 +117,7 @@ function convertOutcome(outcome: NativeOutcome): Measured {
     durationMs: outcome.durationMs,
     setupMs: outcome.setupMs,
     requests: outcome.requests,
+    unfinished: convertUnfinished(outcome.unfinished),
     throughput: { mean: throughput.mean, stdev: throughput.stdev ?? null },
     latencyMs: convertDistribution(outcome.latencyMs),
     serviceTimeMs: convertDistribution(outcome.serviceTimeMs),
@@ -141,6 +143,7 @@ function convertOutcome(outcome: NativeOutcome): Measured {
       workers: generator.workers.map((worker) => ({ ...worker, starved: worker.starved ?? null })),
     },
     meanInFlight: outcome.meanInFlight,
+    windowMs: outcome.windowMs,
     series: outcome.series.map((window) => ({
       ...window,
       p50Ms: window.p50Ms ?? null,

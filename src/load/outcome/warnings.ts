@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
-import { count, plural, rate, share, time } from '../../format/units.js';
+import { bytes, count, plural, rate, share, time } from '../../format/units.js';
+import { countUnfinished, hasResponse as hasAnyResponse, isAnswered } from '../answered.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
 import type { OpenFiles } from '../plan/open-files.js';
@@ -40,6 +41,7 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
     ['target-not-reached', checkTargetNotReached(circumstances)],
     ['several-ports', checkSeveralPorts(result, circumstances)],
     ['all-failed', checkAllFailed(result)],
+    ['unfinished', checkUnfinished(result)],
     ['redirected', checkRedirected(result, circumstances)],
     ['rate-not-reached', checkRateNotReached(result)],
     ['not-sent', checkNotSent(result)],
@@ -125,14 +127,36 @@ function checkSeveralPorts({ plan }: LoadResult, { otherPorts }: Circumstances):
   return `The command also listens on port ${otherPorts.join(', ')}; the load went to ${plan.addresses.join(', ')}. To load another port, give its URL: http://localhost:${otherPorts[0]}/.`;
 }
 
-function checkAllFailed({ requests }: LoadResult): string | null {
+function checkAllFailed(result: LoadResult): string | null {
+  const { requests, latencyMs } = result;
   if (requests.ok > 0) return null;
   if (requests.sent === requests.inFlightAtEnd && requests.sent > 0) {
-    return 'No response arrived before the end: run longer (-d).';
+    if (isAnswered(result)) return null;
+    return `No response arrived before the end, to ${plural(requests.sent, 'request')} that waited for up to ${time(latencyMs.max)}. Check the server; if it takes longer, run longer (-d).`;
   }
-  if (!hasResponse(requests)) return 'No request succeeded: no response arrived.';
+  if (!isAnswered(result)) return 'No request succeeded: no response arrived.';
   if (requests.sent > 0) return 'No request succeeded: the latencies are those of failures.';
   return 'No request was sent: the run was too short, or nothing was due.';
+}
+
+/** Names responses that had begun and did not end, where none ended, of all requests or of a name, or a limit cut them off. */
+function checkUnfinished(result: LoadResult): string | null {
+  const parts = hasAnyResponse(result)
+    ? result.byName.filter((one) => !hasAnyResponse(one) || one.unfinished.timedOut > 0)
+    : [{ ...result, name: null }];
+  const sentences = parts.flatMap((part) => describeUnfinished(part) ?? []);
+  if (sentences.length === 0) return null;
+  return `${sentences.join('; ')}. A stream of events has none: its head counts as an answer, and a request that is cut off by --timeout as failed.`;
+}
+
+function describeUnfinished({
+  name,
+  unfinished,
+}: Pick<LoadResult, 'unfinished'> & { name: string | null }): string | null {
+  const number = countUnfinished({ unfinished });
+  if (number === 0) return null;
+  const of = name === null ? '' : ` to '${name}'`;
+  return `${plural(number, 'response')}${of} began and did not end: head after ${time(unfinished.headMs)}, ${bytes(unfinished.bytes / number)} (means), no end`;
 }
 
 /** Whether there is a response, or may be one in a longer run; without, most other warnings have no meaning. */

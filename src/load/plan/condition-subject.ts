@@ -4,7 +4,10 @@ import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
 import type { LoadResult } from '../result.js';
 
 /** The part of a result that conditions are about: of all requests, or of those with one name. */
-export type ConditionSubject = Pick<LoadResult, 'requests' | 'latencyMs' | 'serviceTimeMs'> & {
+export type ConditionSubject = Pick<
+  LoadResult,
+  'requests' | 'unfinished' | 'latencyMs' | 'serviceTimeMs'
+> & {
   throughput: { mean: number };
   /** Absent by name, as connections are of the whole run. */
   connectMs?: LoadResult['connectMs'];
@@ -51,10 +54,11 @@ export function selectSubject(result: LoadResult, name: string | null): Conditio
   if (name === null) return result;
   const named = result.byName.find((one) => one.name === name);
   if (!named) throw usageError(`the result has no requests with the name '${name}'`);
-  const { requests, latencyMs, serviceTimeMs, throughput } = named;
+  const { requests, unfinished, latencyMs, serviceTimeMs, throughput } = named;
   return {
     // Results that were stored by earlier versions have none.
     requests: { ...requests, followed: 0, notSent: requests.notSent ?? NONE_UNSENT },
+    unfinished,
     latencyMs,
     serviceTimeMs,
     throughput: { mean: throughput },

@@ -1,6 +1,7 @@
 import { usageError } from '../../errors.js';
 import { rate, share, time } from '../../format/units.js';
 import { hasDurationUnit, parseDuration, parseRate } from '../../units.js';
+import { isAnswered } from '../answered.js';
 import type { Distribution, LoadResult } from '../result.js';
 import {
   type ConditionSubject,
@@ -127,6 +128,8 @@ export function parseCondition(text: string, option: string): Condition {
     describe: (result) => describeMeasured(measure, selectSubject(result, name)),
     failure(result) {
       const subject = selectSubject(result, name);
+      // A count of errors of nothing is no success.
+      if (!isAnswered(subject)) return 'no response came';
       const value = measure.read(subject);
       if (value === null) return 'there is no sample';
       // The true value may be above a lower bound: that it is below a maximum is not proven.
@@ -139,6 +142,7 @@ export function parseCondition(text: string, option: string): Condition {
 
 function describeMeasured(measure: Measure, subject: ConditionSubject): string {
   const value = measure.read(subject);
+  if (!isAnswered(subject)) return 'without a response';
   if (value === null) return 'without a sample';
   return `${measure.isAtLeast?.(subject) ? 'at least ' : ''}${measure.format(value)}`;
 }

@@ -31,7 +31,17 @@ export function readSchedule(options: LoadOptions): Schedule {
     throw usageError('warmup needs a rate (-R) to warm up at: the stages start from a rate of 0');
   }
   const stagesMs = model.stages.reduce((sum, { durationMs }) => sum + durationMs, 0);
-  return { ...model, requests, warmupMs, durationMs: readDuration(options, stagesMs, requests) };
+  const connectionsMs = (options.connectionStages ?? []).reduce(
+    (sum, { duration }, index) =>
+      sum + parseDuration(duration, `connectionStages[${index}].duration`),
+    0,
+  );
+  return {
+    ...model,
+    requests,
+    warmupMs,
+    durationMs: readDuration(options, stagesMs + connectionsMs, requests),
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.js';
 import type { NativeHeader } from '../../native.js';
-import { describeValue, mustBe } from '../../validation/shape.js';
+import { describeValue, isIterable, mustBe } from '../../validation/shape.js';
 import { packageVersion } from '../../version.js';
 import { readText, splitLines } from '../input/text.js';
 import type { LoadOptions } from '../options.js';
@@ -18,8 +18,8 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Reads the headers of an option, in their order. */
 export function readHeaders(headers: LoadOptions['headers'], where: string): NativeHeader[] {
   if (headers === undefined) return [];
-  const entries = Array.isArray(headers) ? headers : Object.entries(headers);
-  return entries.flatMap(([name, values]) =>
+  const entries = isIterable(headers) ? [...headers] : Object.entries(headers);
+  return (entries as [string, string | string[]][]).flatMap(([name, values]) =>
     [values].flat().map((value) => readHeader(name, value, where)),
   );
 }
@@ -33,7 +33,7 @@ export function splitHeader(line: string, where: string): [name: string, value: 
 
 /** Reads a file with one header per line; blank lines and lines that begin with `#` are skipped. */
 export function readHeaderFile(path: string): [name: string, value: string][] {
-  return splitLines(readText(path, 'header file')).flatMap((line, index) =>
+  return splitLines(readText(path, 'header file', { once: true })).flatMap((line, index) =>
     /^\s*(#|$)/.test(line) ? [] : [splitHeader(line, `${path}:${index + 1}`)],
   );
 }

@@ -8,7 +8,7 @@ import { ConnectionOverrides } from './connect-to.js';
 import { completeHeaders, frameHeaders, readHeaders } from './header.js';
 import { deriveRequestName, RequestNames, readRequestName } from './request-names.js';
 import { type LocatedTarget, readTargetsFile } from './targets-file.js';
-import { formatUrl, type Location, parseUrl } from './url.js';
+import { formatUrl, type Location, listUrls, parseUrl } from './url.js';
 
 /** The complete requests of a run and their servers. */
 export interface RequestMix {
@@ -89,7 +89,7 @@ interface TargetSource {
 }
 
 function readTargets(options: LoadOptions, command: Location | null): TargetSource {
-  const urls = [options.url ?? []].flat().map((url) => ({ url, where: 'URL' }));
+  const urls = listUrls(options.url).map((url) => ({ url, where: 'URL' }));
   checkName(options, urls.length);
   const name = options.name === undefined ? {} : { name: options.name };
   const base = command ? { base: command } : {};
@@ -97,7 +97,11 @@ function readTargets(options: LoadOptions, command: Location | null): TargetSour
     throw usageError('targets cannot be combined with targetsFile');
   }
   const targets = options.targets
-    ? options.targets.map((target, index) => ({ ...target, where: `targets[${index}]` }))
+    ? options.targets.map(({ url, ...target }, index) => ({
+        ...target,
+        url: String(url),
+        where: `targets[${index}]`,
+      }))
     : options.targetsFile === undefined
       ? null
       : readTargetsFile(options.targetsFile);

@@ -7,6 +7,7 @@ import { splitHeader } from './header.js';
 
 /** A request of the mix, with its place for error messages: `targets.txt:3`. */
 export interface LocatedTarget extends Target {
+  url: string;
   where: string;
 }
 

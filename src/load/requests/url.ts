@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { usageError } from '../../errors.js';
+import type { LoadOptions } from '../options.js';
 
 /** A URL to load: its server, and the parts that are sent. */
 export interface Location {
@@ -18,6 +19,11 @@ export interface Location {
 
 const ACCEPTED = 'use http://host/, https://host/ or unix:/path/to.sock:/target';
 const DEFAULT_PORT = { 'http:': 80, 'https:': 443 } as const;
+
+/** Lists the URLs of an option as text. */
+export function listUrls(url: LoadOptions['url']): string[] {
+  return [url ?? []].flat().map(String);
+}
 
 /**
  * Parses a URL; `http` without a scheme. A URL that begins with `/` is one of `base`. The target is kept as written;

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { TrialRequest } from '../discovery/trial-request.js';
 import { createStartError, readCommandLine } from './command-line.js';
+import { type GroupGuard, guardGroup } from './group-guard.js';
 
 /** A command that was started; it may have ended since. */
 export interface SpawnedCommand {
@@ -13,12 +14,16 @@ export interface SpawnedCommand {
   ended: Promise<string>;
   /** The last line of its output that names an error, or else its last line; empty if there is no output. */
   errorLine(): string;
-  /** Closes its pipes. A process that left the group may keep them open, which would keep this process alive. */
-  close(): void;
+  /** Ends its group, and those that are added, when this process ends. */
+  guard: Pick<GroupGuard, 'add'>;
+  /**
+   * Closes its pipes, after its end. A process that left the group may keep them open, which would keep this process alive.
+   */
+  close(): Promise<void>;
 }
 
 /**
- * Starts a command in a process group of its own, and reads its output. Its standard input stays open and empty as long
+ * Starts a command in a process group of its own, which ends with this process, and reads its output. Its standard input stays open and empty as long
  * as this process lives, since some servers exit when it ends.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if it cannot be started.
@@ -51,14 +56,18 @@ export async function spawnCommand(
   } catch (error) {
     throw createStartError(line, error, cwd);
   }
+  const pid = child.pid as number;
+  const guard = guardGroup(pid);
   return {
-    pid: child.pid as number,
+    pid,
+    guard,
     ended: describeEnd(child),
     errorLine: () => findErrorLine(output),
     close() {
       child.stdin.destroy();
       child.stdout.destroy();
       child.stderr.destroy();
+      return guard.release();
     },
   };
 }

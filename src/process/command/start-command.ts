@@ -12,7 +12,7 @@ import { findProcessTree } from '../discovery/process-tree.js';
 import type { Endpoint } from '../discovery/types.js';
 import { readSocketInodes } from '../procfs/descriptors.js';
 import { hasProcfs, readStat } from '../procfs/procfs.js';
-import { signalGroup, stopGroup } from './process-group.js';
+import { stopGroup } from './process-group.js';
 import { type CommandOptions, type SpawnedCommand, spawnCommand } from './spawn.js';
 
 /** A server that was started and listens. `host` is the address at which this machine reaches it. */
@@ -30,7 +30,7 @@ export interface ServerProcess extends Endpoint {
 
 /**
  * Starts a server in a process group of its own, and waits until it listens. The group does not receive the terminal's
- * Ctrl-C. It is killed when this process exits, but not when this process is killed by a signal.
+ * Ctrl-C. It ends with this process, also where a signal ends that.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if it cannot be started, ends early, or does not listen in time;
  *   `ERR_MILLRACE_USAGE` if this system does not report its port, so that a URL with a port is needed.
@@ -50,19 +50,15 @@ export async function startCommand(
 
   /** Process groups of descendants that left the command's group and serve the port. */
   let otherGroups: number[] = [];
-  const killOnExit = () => {
-    for (const group of [pid, ...otherGroups]) signalGroup(group, 'SIGKILL');
-  };
-  process.on('exit', killOnExit);
   const stop = async () => {
     await Promise.all([pid, ...otherGroups].map((group) => stopGroup(group)));
     await spawned.ended;
-    spawned.close();
-    process.off('exit', killOnExit);
+    await spawned.close();
   };
   try {
     const { tls, ...endpoint } = await waitForEndpoint(command, spawned, find, options);
     otherGroups = findOtherGroups(pid, endpoint.port);
+    for (const group of otherGroups) spawned.guard.add(group);
     const exited = spawned.ended.then((how) => appendLine(how, spawned.errorLine()));
     const otherPorts = async () => {
       const ports = new Set((await findServedEndpoints(pid)).map(({ port }) => port));

@@ -76,6 +76,7 @@ export function sampleProcesses(
     if (groups.size === 0 || last === from) return;
     const interval = { from, to: last, processes: tree.length, groups, rssMb: readRssMb(tree) };
     intervals.push(interval);
+    if (intervals.length >= MAX_INTERVALS) joinPairs(intervals);
     onSample?.(toSample(interval));
   };
   const timer = setInterval(sample, intervalMs).unref();
@@ -86,6 +87,35 @@ export function sampleProcesses(
       sample();
       return summarise(pid, command, intervals, from, to);
     },
+  };
+}
+
+/** Maximum number of intervals that are kept: an hour of the default ones. A run of days would have millions. */
+const MAX_INTERVALS = 36_000;
+
+/** Joins each interval with the next one. */
+function joinPairs(intervals: Interval[]): void {
+  const joined = [];
+  for (let index = 0; index < intervals.length; index += 2) {
+    const [first, second] = intervals.slice(index, index + 2);
+    if (first) joined.push(second ? joinIntervals(first, second) : first);
+  }
+  intervals.splice(0, intervals.length, ...joined);
+}
+
+function joinIntervals(first: Interval, second: Interval): Interval {
+  const groups = new Map(first.groups);
+  for (const [group, use] of second.groups) {
+    const before = groups.get(group) ?? { threads: 0, cpuNs: 0 };
+    const threads = Math.max(before.threads, use.threads);
+    groups.set(group, { ...use, threads, cpuNs: before.cpuNs + use.cpuNs });
+  }
+  return {
+    from: first.from,
+    to: second.to,
+    processes: Math.max(first.processes, second.processes),
+    groups,
+    rssMb: Math.max(first.rssMb, second.rssMb),
   };
 }
 

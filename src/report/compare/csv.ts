@@ -27,6 +27,8 @@ const COLUMNS: readonly Column<Row>[] = [
   ['high', ({ row }) => row.ratio?.high ?? null],
   ['confidence', ({ row }) => row.confidence],
   ['verdict', ({ row }) => row.verdict],
+  ['imprecise', ({ row }) => row.imprecise ?? false],
+  ['doubt', ({ row }) => row.doubt ?? null],
 ];
 
 /** Renders comparisons as CSV: a row for each metric of all requests, whose name is empty, and of each request name. */

@@ -86,17 +86,18 @@ export function formatRatioInterval(low: number | null, high: number | null): st
   return low === null || high === null ? '–' : `${formatEnd(low)} to ${formatEnd(high)}`;
 }
 
-/** The cells of a row, as text. */
-export function formatCells({ metric, a, b, ratio, verdict }: ComparisonRow): {
+/** The cells of a row, as text; `~` marks figures of too few responses. */
+export function formatCells({ metric, a, b, ratio, imprecise, verdict }: ComparisonRow): {
   name: string;
   figures: [a: string, b: string];
   ratio: string;
   interval: string;
   word: string;
 } {
+  const mark = (value: number | null) => (imprecise && value !== null ? '~ ' : '');
   return {
     name: METRICS[metric].name,
-    figures: [formatFigure(metric, a), formatFigure(metric, b)],
+    figures: [mark(a) + formatFigure(metric, a), mark(b) + formatFigure(metric, b)],
     ratio: ratio ? formatRatio(ratio.estimate) : '–',
     interval: formatRatioInterval(ratio?.low ?? null, ratio?.high ?? null),
     word: VERDICT_WORDS[verdict],

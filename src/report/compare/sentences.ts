@@ -131,12 +131,27 @@ function describeStack({ stack }: ComparisonResult): string | null {
 
 /** Lists the grounds of a verdict besides its runs, each as a label and a sentence. */
 export function listGrounds(result: ComparisonResult): [label: string, sentence: string][] {
-  const confidence = describeConfidence(result);
-  const stack = describeStack(result);
-  return [
-    ...(confidence === null ? [] : ([['intervals', confidence]] as [string, string][])),
-    ...(stack === null ? [] : ([['native stack', stack]] as [string, string][])),
+  const grounds: [label: string, sentence: string | null][] = [
+    ['intervals', describeConfidence(result)],
+    ['native stack', describeStack(result)],
+    ['undecided', describeDoubts(result)],
+    ['imprecise', describeImprecise(result)],
   ];
+  return grounds.filter((ground): ground is [string, string] => ground[1] !== null);
+}
+
+/** Says why rows of all requests tell nothing, where the verdict does not say it. */
+function describeDoubts({ rows, verdict }: ComparisonResult): string | null {
+  const doubted = rows.filter(({ name, doubt }) => name === null && doubt);
+  const others = doubted.filter(({ doubt }) => doubt !== verdict.reason);
+  const parts = others.map(({ metric, doubt }) => `${METRICS[metric].name}: ${doubt}`);
+  return parts.length > 0 ? parts.join('; ') : null;
+}
+
+/** Explains the mark of figures of too few responses. */
+function describeImprecise({ rows }: ComparisonResult): string | null {
+  if (!rows.some(({ imprecise }) => imprecise)) return null;
+  return `~ marks figures of runs with few responses: p50 takes 20 in each, p99 100 (longer runs, -d, have more)`;
 }
 
 /** Describes the runs that the load generator limited; `null` if there are none. */

@@ -1,3 +1,5 @@
+import { disarmLines, replaceControls } from '../encoding.js';
+
 /** A cell of a table: an empty one has no value. */
 export type Cell = string | number | boolean | null;
 
@@ -19,9 +21,13 @@ function formatCell(cell: Cell): string {
   return cell === null ? '' : String(cell);
 }
 
-/** Puts an apostrophe before text that a spreadsheet would run as a formula. */
+/**
+ * Puts an apostrophe before text that a spreadsheet would run as a formula, full-width signs and blanks before it included.
+ * A cell is one line.
+ */
 function disarm(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const isFormula = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/.test(text);
+  return disarmLines(replaceControls(isFormula ? `'${text}` : text));
 }
 
 function quote(text: string): string {

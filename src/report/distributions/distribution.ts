@@ -20,15 +20,6 @@ export function isSameDistribution(a: Distribution, b: Distribution): boolean {
   return a.count === b.count && STATISTICS.every(({ key }) => a[key] === b[key]);
 }
 
-/** Whether a run got a response: without one only lower bounds are known of its latency. */
-export function hasResponse({
-  requests,
-}: {
-  requests: Pick<LoadResult['requests'], 'ok' | 'statusErrors'>;
-}): boolean {
-  return requests.ok + requests.statusErrors > 0;
-}
-
 /** Values of statistics, and which of them are lower bounds or imprecise. */
 type StatisticValues<Name extends Statistic> = { [name in Name]: number | null } & {
   atLeast?: { [name in Name]?: true };

@@ -1,7 +1,8 @@
 import { count, rate, share } from '../../format/units.js';
+import { hasResponse } from '../../load/answered.js';
 import type { LoadResult, NamedResult } from '../../load/result.js';
 import { type Durations, decodeDurations, estimateUncensored } from '../../statistics/durations.js';
-import { formatStatistic, hasResponse, isSameDistribution } from '../distributions/distribution.js';
+import { formatStatistic, isSameDistribution } from '../distributions/distribution.js';
 import { listPercentilePoints } from '../distributions/percentiles.js';
 import { countFailed } from '../failed.js';
 import { html, type Markup } from './markup.js';

@@ -1,6 +1,7 @@
 import { bytes, cores, count, rate, share } from '../../format/units.js';
+import { hasResponse } from '../../load/answered.js';
 import type { LoadResult } from '../../load/result.js';
-import { formatStatistic, hasResponse } from '../distributions/distribution.js';
+import { formatStatistic } from '../distributions/distribution.js';
 import { countFailed } from '../failed.js';
 import type { Markup } from './markup.js';
 import { renderTile, renderTiles, splitUnit } from './tiles.js';

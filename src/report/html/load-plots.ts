@@ -93,7 +93,7 @@ function buildLatencyPlot(result: LoadResult): Plot {
   ];
   return {
     id: 'latency',
-    title: formatTitle('Latency', 'highest', computePointMs(result.series)),
+    title: formatTitle('Latency', 'highest', computePointMs(result.series, result.windowMs)),
     caption:
       'Percentiles of the requests that ended in each 100 ms window. In a gap no request ended.',
     summary: `Latency over time: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')} over the run.`,
@@ -115,7 +115,10 @@ function buildServerPlots({ durationMs }: LoadResult, server: ServerResult): Plo
     end: toSeconds(durationMs),
   } as const;
   const filled = { ...LINE, color: 'first', filled: true } as const;
-  const ms = computePointMs(server.series);
+  // Samples are joined in a run of many hours.
+  const { tMs = 0 } = server.series.at(-1) ?? {};
+  const sampleMs = Math.max(1, Math.round(tMs / server.series.length / WINDOW_MS)) * WINDOW_MS;
+  const ms = computePointMs(server.series, sampleMs);
   return [
     {
       ...common,
@@ -141,9 +144,9 @@ function buildServerPlots({ durationMs }: LoadResult, server: ServerResult): Plo
 /** Length of a window, and interval between samples of the server. */
 const WINDOW_MS = 100;
 
-/** Computes the time that a point represents with at most `MAX_POINTS` points. */
-function computePointMs(series: readonly unknown[]): number {
-  return countPerPoint(series, MAX_POINTS) * WINDOW_MS;
+/** Computes the time that a point represents with at most `MAX_POINTS` points, of windows or samples of this length. */
+function computePointMs(series: readonly unknown[], windowMs = WINDOW_MS): number {
+  return countPerPoint(series, MAX_POINTS) * windowMs;
 }
 
 /** Formats a title; if a point represents several windows, it says how: `Latency, highest of each 3 s`. */

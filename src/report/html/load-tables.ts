@@ -1,12 +1,8 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
+import { hasResponse } from '../../load/answered.js';
 import { isDefaultExpect } from '../../load/plan/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
-import {
-  formatStatistic,
-  hasResponse,
-  isSameDistribution,
-  STATISTICS,
-} from '../distributions/distribution.js';
+import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
 import { type Child, html, type Markup } from './markup.js';

@@ -1,3 +1,11 @@
+import {
+  REPLACEMENT,
+  replaceControls,
+  replaceRunnerLines,
+  replaceRunnerMarks,
+} from '../encoding.js';
+import { encodeJson } from '../json.js';
+
 /** HTML that is safe to put into a page. Only `html` and `markTrusted` create it. */
 export class Markup {
   readonly text: string;
@@ -23,7 +31,7 @@ export function markTrusted(text: string): Markup {
 
 /** Renders data for scripts. `<` is escaped, so that the data cannot end the element. */
 export function renderJsonScript(id: string, data: unknown): Markup {
-  const json = JSON.stringify(data).replaceAll('<', '\\u003c');
+  const json = encodeJson(JSON.stringify(data)).replaceAll('<', '\\u003c');
   return html`<script type="application/json" id="${id}">${markTrusted(json)}</script>`;
 }
 
@@ -32,9 +40,18 @@ export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** Encodes text for content and quoted attributes. Lines and tabs stay. */
+function encodeHtml(text: string): string {
+  const escaped = text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  const shown = replaceControls(escaped, (control) =>
+    /[\n\t]/.test(control) ? control : REPLACEMENT,
+  );
+  return replaceRunnerLines(replaceRunnerMarks(shown, '&#35;'), '&#58;');
+}
+
 function render(child: Child): string {
   if (child === null) return '';
   if (child instanceof Markup) return child.text;
   if (typeof child === 'object') return child.map(render).join('');
-  return String(child).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return encodeHtml(String(child));
 }

@@ -1,6 +1,7 @@
 import { count, plural, rate, share } from '../../format/units.js';
+import { hasResponse } from '../../load/answered.js';
 import type { LoadResult, NamedResult } from '../../load/result.js';
-import { formatStatistic, hasResponse } from '../distributions/distribution.js';
+import { formatStatistic } from '../distributions/distribution.js';
 import { countFailed } from '../failed.js';
 import type { Sheet } from './sheet.js';
 

@@ -1,11 +1,11 @@
 import { count, roundTime, share, time } from '../../format/units.js';
+import { hasResponse, isAnswered } from '../../load/answered.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { buildBuckets } from '../distributions/buckets.js';
 import {
   computeUnknownShare,
   explainMarks,
   formatStatistic,
-  hasResponse,
   isBounded,
   isCensoringVisible,
   isSameDistribution,
@@ -24,7 +24,11 @@ const SHORT_BAR_WIDTH = 12;
 /** Formats the percentiles of latency and service time next to the histogram of latency. */
 export function formatDistributions(result: LoadResult, sheet: Sheet): string[] {
   if (result.latencyMs.count === 0) return ['No request was sent: there is no latency to show.'];
-  if (!hasResponse(result)) return ['No response came: there is no latency to show.'];
+  if (!hasResponse(result)) {
+    // A warning tells of responses that did not end.
+    const what = isAnswered(result) ? 'Responses began and none ended' : 'No response came';
+    return [`${what}: there is no latency to show.`];
+  }
   const histogram = formatHistogram(result, sheet);
   return [
     ...joinColumns(sheet, formatPercentiles(result, sheet), histogram, 4),

@@ -1,3 +1,4 @@
+import { replaceControls } from '../encoding.js';
 import { createPainter, type Ink, type Paint } from './paint.js';
 
 /** Width and colours of the text report. A line has at most `width` characters, not counting colours. */
@@ -68,7 +69,7 @@ export function joinColumns(sheet: Sheet, left: string[], right: string[], gap: 
 /** Wraps text after `separator` in the second half of a line, else at a space, else anywhere. */
 function wrap(text: string, width: number, separator: string): string[] {
   const lines = [];
-  let rest = replaceControlCharacters(text);
+  let rest = replaceControls(text);
   while (rest.length > width) {
     const end = findBreak(rest, width, separator);
     lines.push(rest.slice(0, end).trimEnd());
@@ -83,11 +84,6 @@ function findBreak(text: string, width: number, separator: string): number {
   if (end >= width / 2) return end + visible;
   const space = text.lastIndexOf(' ', width);
   return space > 0 ? space : width;
-}
-
-/** Replaces control characters, as external text must not control the terminal. */
-function replaceControlCharacters(text: string): string {
-  return text.replace(/\p{Cc}/gu, '\u{fffd}');
 }
 
 function measureLength(line: string): number {

@@ -56,6 +56,57 @@ function millrace(args, { env = {}, input = '' } = {}) {
   });
 }
 
+describe('standard input is read once', { concurrency: 2 }, () => {
+  const target = 'GET http://127.0.0.1:1/\n';
+  for (const [args, uses] of [
+    [['-b', '@-', '--targets', '-'], /targets file and body file|body file and targets file/],
+    [['-H', '@-', '-i', '/dev/stdin', 'URL'], /header file and body file/],
+    [['-H', '@-', '-H', '@-', 'URL'], /header file, twice,/],
+    [['report', '-', '-'], /'-', twice,/],
+    [['--baseline', '-', '-b', '@-', 'URL'], /(body file|result '-') and (body file|result '-')/],
+  ]) {
+    test(args.join(' '), async () => {
+      const isResult = ['report', '--baseline'].includes(args[0]);
+      const input = isResult ? read('load.json') : args[0] === '-H' ? 'A: b\n' : target;
+      const typed = args.map((arg) => (arg === 'URL' ? url : arg));
+      const { code, stdout, stderr } = await millrace(typed, { input });
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      const [, asked] = /^millrace: standard input can be read once \(asked for by (.*)\): /.exec(
+        stderr,
+      );
+      assert.match(asked, uses);
+    });
+  }
+});
+
+test('a series is a row for each window, of a run and of a stored result', async () => {
+  const own = await millrace(['-d', '300ms', '-c', '1', '--series', '-', '-o', 'own.json', url]);
+  assert.equal(own.code, 0, own.stderr);
+  const [head, ...rows] = own.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(','));
+  const { series, windowMs } = JSON.parse(read('own.json'));
+  assert.equal(windowMs, 100);
+  assert.equal(rows.length, series.length);
+  for (const [name, field] of Object.entries({
+    t_ms: 'tMs',
+    completed: 'completed',
+    errors: 'errors',
+  })) {
+    const column = head.indexOf(name);
+    assert.deepEqual(
+      rows.map((row) => Number(row[column])),
+      series.map((window) => window[field]),
+    );
+  }
+  const stored = await millrace(['report', 'own.json', '--series', '-']);
+  assert.deepEqual([stored.code, stored.stdout], [0, own.stdout]);
+  const none = await millrace(['report', 'compare.json', '--series', '-']);
+  assert.equal(none.code, 2);
+  assert.match(none.stderr, /is a result of compare, which --series does not write/);
+});
+
 describe('formats of a run', { concurrency: 2 }, () => {
   test('Markdown, CSV and JUnit are written in addition to the report', async () => {
     const files = ['--markdown', 'run.md', '--csv', 'run.csv', '--junit', 'run.xml'];

@@ -26,6 +26,12 @@ before(async () => {
   writeFileSync(join(folder, 'empty.json'), '');
   writeFileSync(join(folder, 'text.json'), 'GET /\n');
   write('damaged', { ...stored, requests: { ...stored.requests, notSent: null } });
+  const cut = stored.histograms.latency.slice(0, 40);
+  write('histogram', { ...stored, histograms: { ...stored.histograms, latency: cut } });
+  const { requests, plan } = stored;
+  const failed = { ...requests, ok: 1, statusErrors: requests.ok - 1 };
+  for (const name of ['bad-1', 'bad-2']) write(name, { ...faster, requests: failed });
+  write('part', { ...stored, plan, interrupted: true });
   write('list', [1]);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,7 +58,7 @@ test('a condition without an interval is not judged: exit 4', async () => {
   assert.equal(code, 4);
   assert.match(
     stderr,
-    /^millrace: --fail-on '.*' cannot be judged without an interval: the ratio is 2\.000\n$/,
+    /^millrace: --fail-on '.*' is undecided: there is no interval \(the ratio is 2\.000\)\n$/,
   );
 });
 
@@ -70,6 +76,24 @@ test('several results of a side are named by a list or a pattern, and have an in
   const sizes = ['a', 'b'].map((name) => result.runs.filter(({ side }) => side === name).length);
   assert.deepEqual(sizes, [3, 4]);
   assert.equal(result.verdict.word, 'better');
+});
+
+test('a side that failed decides nothing, however narrow the interval is: exit 4', async () => {
+  const args = ['compare', '--fail-on', 'throughput ratio>=0.97', '--junit', '-'];
+  const files = ['--a', 'main-1.json main-2.json', '--b', 'bad-?.json'];
+  const { code, stdout, stderr } = await millrace([...args, ...files], inFolder).ended;
+  assert.equal(code, 4, stderr);
+  assert.match(stderr, /is undecided: 0 % of the requests failed on A, 9.* % on B/);
+  assert.match(stdout, /<skipped message="cannot be judged: .* failed on A/);
+});
+
+test('an interrupted result is named as one', async () => {
+  const { stdout } = await millrace(['compare', 'old.json', 'part.json'], inFolder).ended;
+  const text = stdout.replace(/\s+/g, ' ');
+  assert.match(
+    text,
+    /A result of B, of 20.*, is of a run that was interrupted after .*: it is a part/,
+  );
 });
 
 describe('one line refuses', () => {
@@ -99,6 +123,10 @@ describe('one line refuses', () => {
     [
       ['old.json', 'damaged.json'],
       "'damaged.json' is not the result of a load, as -o FILE or --json writes it",
+    ],
+    [
+      ['old.json', 'histogram.json'],
+      "'histogram.json' is not the result of a load, as -o FILE or --json writes it: a part of it is missing or damaged",
     ],
     [['--stack', 'old.json', 'new.json'], 'a.stack is for a server: the results of a are stored'],
     [

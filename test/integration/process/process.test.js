@@ -321,7 +321,7 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     const [response] = await once(http.get(`http://${server.host}:${server.port}/`), 'response');
     assert.equal((await response.toArray()).join(''), 'mine');
     assert.equal(Buffer.concat(output).toString(), 'starting\n');
-    assert.deepEqual(findProcessTree(process.pid), [process.pid, server.pid]);
+    assert.ok(findProcessTree(process.pid).includes(server.pid));
     await server.stop();
     assert.equal(await server.exited, 'was ended by SIGTERM: starting');
     assert.deepEqual(findProcessTree(process.pid), [process.pid]);
@@ -432,6 +432,57 @@ describe('a command', { skip: noProcfs, timeout: 60_000 }, () => {
     const [pid] = await once(caller, 'message');
     cleanups.push(() => isRunning(pid) && process.kill(pid, 'SIGKILL'));
     await until(() => hasEnded(pid));
+  });
+
+  describe('a command ends when this process is ended', () => {
+    const started = `
+      import(${JSON.stringify(import.meta.resolve('../../../dist/process/command/start-command.js'))})
+        .then(({ startCommand }) => startCommand(${JSON.stringify(program(`${LISTENING}.listen(0)`))}, { timeoutMs: 15000 }))
+        .then(({ pid }) => process.send(pid));`;
+    /** Starts a process that starts a command; gives both. */
+    async function startCaller(before = '') {
+      const caller = node(before + started);
+      const [pid] = await once(caller, 'message');
+      cleanups.push(() => isRunning(pid) && process.kill(pid, 'SIGKILL'));
+      return { caller, pid };
+    }
+
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL']) {
+      test(`by ${signal}, of which it ends`, async () => {
+        const { caller, pid } = await startCaller();
+        caller.kill(signal);
+        const [code, by] = await once(caller, 'exit');
+        assert.deepEqual([code, by], [null, signal]);
+        await until(() => hasEnded(pid));
+      });
+    }
+
+    test('by a library that ends it where nobody else listens, as signal-exit does', async () => {
+      const { caller, pid } = await startCaller(`
+        const end = (signal) => {
+          if (process.listeners(signal).length > 1) return;
+          process.off(signal, end);
+          process.kill(process.pid, signal);
+        };
+        process.on('SIGINT', end);`);
+      caller.kill('SIGINT');
+      const [, by] = await once(caller, 'exit');
+      assert.equal(by, 'SIGINT');
+      await until(() => hasEnded(pid));
+    });
+
+    test('and not before the application that listens has decided', async () => {
+      const { caller, pid } = await startCaller(`
+        process.once('SIGTERM', () => process.send('asked'));
+        process.on('message', () => process.exit(7));`);
+      caller.kill('SIGTERM');
+      assert.deepEqual((await once(caller, 'message'))[0], 'asked');
+      assert.ok(isRunning(pid));
+      caller.send('end');
+      const [code] = await once(caller, 'exit');
+      assert.equal(code, 7);
+      await until(() => hasEnded(pid));
+    });
   });
 
   test('a command reports how it ended', async () => {

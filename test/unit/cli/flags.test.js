@@ -169,12 +169,41 @@ for (const [args, message] of [
     /^'\{"a":1\}' is not a URL; a body is -b '\{"a":1\}' -H 'Content-Type: application\/json'$/,
   ],
   [['--json', 'result.json'], /^'result.json' is not a URL; .* a file by -o result.json$/],
+  [['-m', '10'], /^-m must be a method .* \(got 10\); .* h2load's -m 10 streams, are -p 10$/],
+  [['-o', 'csv'], /^-o takes a file, .* \(got csv\): CSV is --csv FILE, .*-o \.\/csv$/],
+  [['--output=JSON'], /^--output takes a file.*: JSON on standard output is --json; /],
+  [['--users', '5'], /^--users is not supported: virtual users are connections: -c N$/],
+  [['--time', '5'], /^--time is not supported: the length of a run is -d 30s$/],
+  [['--ramp-up', '5'], /^--ramp-up is not supported: .* --connections-stage 30s:100, .*--stage/],
+  [
+    ['--connections-stage', '5s'],
+    /^--connections-stage must be TIME:N, such as 30s:100 \(got 5s\)$/,
+  ],
   [['-d', 'a=1&b=2'], /^-d must be a duration \(got 'a=1&b=2'\): a body is -b 'a=1&b=2'$/],
 ]) {
   test(`a habit from another tool is refused with advice: ${args.join(' ')}`, () => {
     assert.throws(() => parseLoad(...args), { code: 'ERR_MILLRACE_USAGE', message });
   });
 }
+
+test('-t N is threads, and a line says what else it is elsewhere', () => {
+  const { options, notes } = parseLoad('-t', '5', 'h:1');
+  assert.deepEqual([options.threads, options.timeout], [5, undefined]);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0], /^-t 5 is 5 threads, as in wrk; as a time, .*, write -T 5s .* or -d 5s/);
+  assert.deepEqual(parseLoad('--threads', '5', 'h:1').notes, []);
+  assert.equal(parseLoad('-t', '5s', 'h:1').options.timeout, 5000);
+});
+
+test('stages of connections and local addresses are read', () => {
+  const flags = ['--connections-stage', '30s:100', '--connections-stage', '0:2'];
+  const { options } = parseLoad(...flags, '--interface', '::1, 127.0.0.2', 'h:1');
+  assert.deepEqual(options.connectionStages, [
+    { duration: 30_000, connections: 100 },
+    { duration: 0, connections: 2 },
+  ]);
+  assert.deepEqual(options.localAddress, ['::1', '127.0.0.2']);
+});
 
 test('a path or a host with a path may end with .json', () => {
   for (const url of ['/data.json', 'host/data.json', 'http://host/data.json']) {

@@ -50,6 +50,18 @@ describe('a condition on a ratio', () => {
     assert.equal(evaluate('p99 ratio>=0.9', 0.7, 0.91), true);
   });
 
+  test('is undecided on a row with a doubt, whatever its interval is', () => {
+    for (const [low, high] of [
+      [0.5, 0.6],
+      [1.2, 1.3],
+    ]) {
+      const ratio = { estimate: 1, low, high };
+      const rows = [{ metric: 'p99Ms', name: null, ratio, doubt: 'it failed' }];
+      const { holds, reason } = evaluateRatioCondition(parse('p99 ratio<=1.1'), rows);
+      assert.deepEqual([holds, reason], [null, 'it failed']);
+    }
+  });
+
   test('on the only name is one on all requests', () => {
     const ratio = { estimate: 1, low: 0.9, high: 1.05 };
     const rows = [{ metric: 'p99Ms', name: null, ratio }];
@@ -64,12 +76,14 @@ describe('a condition on a ratio', () => {
       condition,
       value: 1.5,
       holds: null,
+      reason: 'there is no interval',
     });
     const named = [...rows, { metric: 'p50Ms', name: 'x', ratio }];
     assert.deepEqual(evaluateRatioCondition(parse(`x: ${condition}`), named), {
       condition: `x: ${condition}`,
       value: null,
       holds: null,
+      reason: 'there is no ratio',
     });
   });
 

@@ -8,17 +8,25 @@ const UNKNOWN = {
   memoryMb: null,
 };
 
-/** Builds a run of side `side`; `byName` maps names to figures. */
-export function buildRun(side, pair, figures, { byName = {}, clientBound = false } = {}) {
+/** Counts of requests of which `failed` of `ended` failed. */
+export function countRequests(ended = 1000, failed = 0) {
+  return { ended, responses: ended, failed };
+}
+
+/** Builds a run of side `side`; `byName` maps names to figures, and to `requests` if they are not the default. */
+export function buildRun(side, pair, figures, options = {}) {
+  const { byName = {}, clientBound = false, requests = countRequests() } = options;
   return {
     side,
     pair,
     startedAt: '2026-01-01T00:00:00.000Z',
     durationMs: 3000,
     figures: { ...UNKNOWN, ...figures },
-    byName: Object.entries(byName).map(([name, own]) => ({
+    requests,
+    byName: Object.entries(byName).map(([name, { requests = countRequests(), ...own }]) => ({
       name,
       figures: { ...UNKNOWN, ...own },
+      requests,
     })),
     clientBound,
     histograms: { unit: 'ns', latency: '', latencyCensored: '' },

@@ -118,6 +118,8 @@ test('a run is closed by default, and its plan contains every default', async ()
     order: 'in-turn',
     connections: 10,
     initialConnections: 10,
+    connectionStages: [],
+    localAddresses: [],
     threads: 1,
     pipelining: 1,
     follow: 0,
@@ -142,6 +144,76 @@ test('a run is closed by default, and its plan contains every default', async ()
   assert.equal(native.closeConnections, false);
   assert.deepEqual(native.origins, [{ host: '127.0.0.1', port: 8080, tls: false }]);
 });
+
+test('URLs and header fields may be objects of the platform', async () => {
+  const fields = new Headers([
+    ['X-One', '1'],
+    ['Set-Cookie', 'a=1'],
+    ['Set-Cookie', 'b=2'],
+  ]);
+  for (const headers of [fields, new Map(fields), [...fields], fields.entries()]) {
+    const { native } = await buildPlan({ url: new URL('/a?b=c', url), headers });
+    const [{ target, headers: sent }] = native.requests;
+    assert.equal(target, '/a?b=c');
+    const own = sent.filter(({ name }) => /^(x-one|set-cookie)$/i.test(name));
+    const values = own.map(({ value }) => value);
+    assert.deepEqual(
+      values.toSorted(),
+      headers instanceof Map ? ['1', 'b=2'] : ['1', 'a=1', 'b=2'],
+    );
+  }
+  const targets = [{ url: new URL('/x', url), headers: fields }, { url: `${url}y` }];
+  const { summary } = await buildPlan({ targets });
+  assert.deepEqual(
+    summary.targets.map((target) => target.url),
+    [`${url}x`, `${url}y`],
+  );
+  const two = await buildPlan({ url: [new URL(url), `${url}z`] });
+  assert.equal(two.native.requests.length, 2);
+});
+
+test('stages of connections begin at one per thread, and their maximum is the number', async () => {
+  const connectionStages = [
+    { duration: '2s', connections: 50 },
+    { duration: 1000, connections: '4' },
+  ];
+  const { summary, native } = await buildPlan({ url, threads: 2, connectionStages });
+  const stages = [
+    { durationMs: 2000, connections: 50 },
+    { durationMs: 1000, connections: 4 },
+  ];
+  assert.deepEqual([summary.connectionStages, native.connectionStages], [stages, stages]);
+  assert.deepEqual([summary.connections, summary.initialConnections], [50, 2]);
+  assert.equal(summary.durationMs, 3000);
+  const from = await buildPlan({ url, connections: 80, duration: 500, connectionStages });
+  assert.deepEqual([from.summary.connections, from.summary.initialConnections], [80, 80]);
+  assert.equal(from.summary.durationMs, 500);
+});
+
+test('local addresses are kept in their order', async () => {
+  const { native } = await buildPlan({ url, localAddress: ['127.0.0.2', '::1'] });
+  assert.deepEqual(native.localAddresses, ['127.0.0.2', '::1']);
+  assert.deepEqual((await buildPlan({ url, localAddress: '127.0.0.2' })).native.localAddresses, [
+    '127.0.0.2',
+  ]);
+});
+
+for (const [options, message] of [
+  [{ localAddress: 'eth0' }, /^localAddress must be an IP address of this host \(got 'eth0'\)$/],
+  [{ localAddress: '127.0.0.2', socketPath: '/x' }, /^localAddress cannot be combined with socket/],
+  [
+    { rate: 5, connectionStages: [{ duration: 1, connections: 5 }] },
+    /^connectionStages cannot be combined with a rate: /,
+  ],
+  [
+    { threads: 3, connectionStages: [{ duration: 1, connections: 2 }] },
+    /^connectionStages\[0\]\.connections must be a whole number from 3 to /,
+  ],
+]) {
+  test(`connections are refused: ${message}`, async () => {
+    await assert.rejects(buildPlan({ url, ...options }), { code: 'ERR_MILLRACE_USAGE', message });
+  });
+}
 
 test('a rate makes the run open', async () => {
   const { summary, native } = await buildPlan({ url, rate: '50/1s', threads: 2 });
@@ -555,14 +627,17 @@ const REFUSED = [
 const WRONG_SHAPES = [
   [undefined, /^options must be an object \(got undefined\)/],
   [[], /^options must be an object \(got \[\]\)/],
-  [{ url: 5 }, /^url must be text, or a list of text \(got 5\)/],
-  [{ url: ['a', null] }, /^url must be text, .* \(got \[ 'a', null \]\)/],
+  [{ url: 5 }, /^url must be text or a URL, or a list of them \(got 5\)/],
+  [{ url: ['a', null] }, /^url must be text .* \(got \[ 'a', null \]\)/],
   [{ url, method: 5 }, /^method must be text \(got 5\)/],
   [{ url, body: 5 }, /^body must be text or a Uint8Array \(got 5\)/],
-  [{ url, headers: 5 }, /^headers must be an object, or a list of pairs.* \(got 5\)/],
+  [
+    { url, headers: 5 },
+    /^headers must be an object, a Headers, or pairs of name and value \(got 5\)/,
+  ],
   [{ url, headers: null }, /^headers must be an object, .* \(got null\)/],
   [{ url, headers: ['ab'] }, /^headers must be an object, .* \(got \[ 'ab' \]\)/],
-  [{ url, headers: new Map([['a', 'b']]) }, /^headers must be an object, .* \(got Map\(1\) .*\)/],
+  [{ url, headers: new Set(['a']) }, /^headers must be an object, .* \(got Set\(1\) .*\)/],
   [{ url, headers: { a: 5 } }, /^headers: a must be text \(got 5\)$/],
   [
     { url, headers: [[Symbol('a'), 'b']] },

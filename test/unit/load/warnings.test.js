@@ -19,6 +19,8 @@ const calm = {
 };
 const fixture = readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8');
 
+const NONE_UNFINISHED = { atEnd: 0, succeeding: 0, timedOut: 0, headMs: null, bytes: 0 };
+
 /** A closed run of 10 s in which 10 000 requests went well, changed by `change`. */
 function resultWith(change = () => {}) {
   const result = JSON.parse(fixture);
@@ -40,6 +42,8 @@ function resultWith(change = () => {}) {
       closedByServer: 0,
       unansweredOnReuse: 0,
     },
+    unfinished: { ...NONE_UNFINISHED },
+    byName: result.byName.map((one) => ({ ...one, unfinished: NONE_UNFINISHED })),
     statusCodes: { 200: 10_000 },
     errors: [],
     requests: {
@@ -249,6 +253,24 @@ const CASES = [
   ],
   ['short', (result) => Object.assign(result, { durationMs: 500 }), ['short-run']],
   [
+    'a stream without an end',
+    ({ requests, unfinished }) => {
+      Object.assign(requests, { sent: 4, ok: 0, inFlightAtEnd: 4 });
+      Object.assign(unfinished, { atEnd: 4, succeeding: 4, headMs: 3, bytes: 4000 });
+    },
+    ['unfinished'],
+  ],
+  [
+    'downloads that were in flight at the end',
+    ({ unfinished }) => Object.assign(unfinished, { atEnd: 4, succeeding: 4, headMs: 3 }),
+    [],
+  ],
+  [
+    'a server that never answers',
+    ({ requests }) => Object.assign(requests, { sent: 4, ok: 0, inFlightAtEnd: 4 }),
+    ['all-failed'],
+  ],
+  [
     'a host that takes cores',
     (result) => Object.assign(result, { machine: { wantedCores: 1.2, stolenCores: 0.3 } }),
     ['cpu-stolen'],
@@ -304,7 +326,8 @@ test('the warnings name how the server ended, its other ports and the addresses 
 test('names that are counted together are those of the targets without figures of their own', () => {
   const change = (names) => (result) => {
     result.plan.targets = names.map((name) => ({ ...result.plan.targets[0], name }));
-    result.byName = ['a', 'other requests'].map((name) => ({ name }));
+    const [one] = result.byName;
+    result.byName = ['a', 'other requests'].map((name) => ({ ...one, name }));
   };
   const [joined] = findWarnings(resultWith(change(['a', 'b', 'c', 'd'])), calm);
   assert.equal(joined.id, 'names-joined');

@@ -141,6 +141,12 @@ impl ResponseDecoder {
         self.body.as_ref().map(|body| body.head)
     }
 
+    /// Returns the status of a response whose head has been decoded and whose end has not.
+    #[must_use]
+    pub fn pending_status(&self) -> Option<u16> {
+        self.body.as_ref().map(|body| body.status)
+    }
+
     /// Returns how many of the bytes that come next are certainly data of a body, which [`Self::skip`] passes over.
     #[must_use]
     pub fn data_ahead(&self) -> u64 {

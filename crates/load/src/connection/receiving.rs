@@ -91,6 +91,9 @@ impl<T: Transport> Connection<T> {
         if let Some(request) = self.in_flight.front() {
             recorder.bytes_received_for(request, count);
         }
+        if let Some(partial) = &mut self.partial {
+            partial.bytes += count as u64;
+        }
         if let Decoded::Complete { status, persistent, .. } = self.decoder.skip(count) {
             self.complete(now, status, &[], recorder);
             received.completed = 1;
@@ -150,8 +153,8 @@ impl<T: Transport> Connection<T> {
                     recorder.bytes_received_for(request, consumed);
                     self.keep_bytes(&bytes[at..at + consumed]);
                     at += consumed;
-                    let (is_probed, is_cut) = (false, false);
-                    self.partial.get_or_insert(Partial { first: now, is_probed, is_cut });
+                    let begun = Partial { first: now, is_probed: false, is_cut: false, bytes: 0 };
+                    self.partial.get_or_insert(begun).bytes += consumed as u64;
                     break;
                 }
                 Ok(Decoded::Complete { consumed, status, persistent }) => {
@@ -300,14 +303,18 @@ impl<T: Transport> Connection<T> {
         recorder: &mut Recorder,
         mut loss: impl FnMut(usize, &InFlight) -> (Loss, String),
     ) -> usize {
-        if let (Some(Partial { first, .. }), Some(request)) =
-            (self.partial.take(), self.in_flight.front())
-        {
-            recorder.lost_in_parts(request, first, now);
+        let begun = self.partial.take();
+        if let (Some(Partial { first, .. }), Some(request)) = (&begun, self.in_flight.front()) {
+            recorder.lost_in_parts(request, *first, now);
         }
+        // Without a status the head has not arrived as a whole.
+        let begun = begun.zip(self.decoder.pending_status());
         let mut count = 0;
         while let Some(request) = self.in_flight.pop_front() {
             let (loss, example) = loss(count, &request);
+            if let (0, Some((Partial { first, bytes, .. }, status))) = (count, begun) {
+                recorder.unended(&request, loss, status, (first, bytes));
+            }
             recorder.lost(&request, now, loss, || example);
             if count == 0 {
                 self.keep_broken_off(&request, loss, recorder);

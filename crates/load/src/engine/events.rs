@@ -136,7 +136,10 @@ impl Engine {
         if completed > 0 {
             self.replenish(index, completed, now);
             match self.demand {
-                Demand::Closed { .. } => self.pump(index, now),
+                Demand::Closed { .. } => {
+                    self.pump(index, now);
+                    self.close_unused(index);
+                }
                 Demand::Open { .. } => self.serve(index, now),
             }
         }

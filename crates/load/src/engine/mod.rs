@@ -3,11 +3,13 @@
 
 mod arrivals;
 mod connection_pool;
+mod connection_ramp;
 mod demand;
 mod events;
 mod in_turn;
 mod keep_alive;
 mod opening;
+mod ramping;
 mod request_mix;
 pub mod schedule;
 mod sending;
@@ -26,6 +28,7 @@ use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
 use mio::Registry;
 
 use self::connection_pool::ConnectionPool;
+use self::connection_ramp::ConnectionRamp;
 use self::target_server::{Resolved, TargetServer};
 use crate::RunError;
 use crate::metrics::in_flight::{InFlight, Loss};
@@ -94,6 +97,13 @@ pub(crate) struct Engine {
     sequence: (u64, u64),
     /// Measured requests that may still become due.
     budget: u64,
+    worker: usize,
+    /// How many connections are in use over time; `None`: all throughout.
+    ramp: Option<ConnectionRamp>,
+    /// How many of this worker's slots are in use: the first ones.
+    in_use: usize,
+    /// When the load began.
+    started: Nanos,
     /// Places for connections of a closed run that have not sent their first request.
     unstarted: Range<usize>,
     /// Slots side by side that one place for a connection consists of: one to each server.
@@ -137,13 +147,16 @@ impl Engine {
         let servers = shared
             .resolved
             .iter()
-            .map(|resolved| TargetServer::new(resolved, shared.tls.as_ref()))
+            .map(|resolved| TargetServer::new(resolved, shared.tls.as_ref(), &plan.local_addresses))
             .collect::<Result<Vec<_>, _>>()?;
         let slots = slots(plan, share(plan.connections));
         let servers_per_slot = plan.servers_per_slot();
         let initial = share(plan.initial_connections) * servers_per_slot;
         let set_up = (0..slots.len() as u32).take(initial).rev().collect();
         let demand = Demand::new(plan, &slots[initial.min(slots.len())..], initial as u32, worker);
+        let stages = &plan.connection_stages;
+        let ramp = || ConnectionRamp::new(plan.initial_connections, plan.warmup, stages);
+        let (ramp, in_use) = ((!stages.is_empty()).then(ramp), slots.len());
         let budget = plan.max_requests.map_or(u64::MAX, |total| plan.share(total, worker));
         Ok(Self {
             registry,
@@ -156,6 +169,10 @@ impl Engine {
             random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
             sequence: (worker as u64, plan.threads as u64),
             budget,
+            worker,
+            ramp,
+            in_use,
+            started: Nanos::NEVER,
             unstarted: 0..0,
             servers_per_slot,
             elsewhere: Vec::new(),
@@ -221,7 +238,8 @@ impl Engine {
                 *next = arrivals.next().map_or(Nanos::NEVER, |after| start + after);
             }
             Demand::Closed { .. } => {
-                self.unstarted = 0..self.slots.len() / self.servers_per_slot;
+                self.begin_ramp(start);
+                self.unstarted = 0..self.in_use / self.servers_per_slot;
             }
         }
     }

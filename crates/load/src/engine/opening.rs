@@ -87,6 +87,9 @@ impl Engine {
             self.serve(index, now);
         } else {
             self.pump(index, now);
+            if self.sending {
+                self.close_unused(index);
+            }
         }
     }
 

@@ -12,7 +12,7 @@ impl Engine {
     /// `count` requests of a closed run are due on this slot.
     pub(super) fn add_due(&mut self, index: usize, count: usize, intended: Nanos) {
         let Demand::Closed { mixes, .. } = &mut self.demand else { return };
-        if self.budget == 0 {
+        if self.budget == 0 || index >= self.in_use {
             return;
         }
         if self.servers_per_slot > 1 {
@@ -33,6 +33,7 @@ impl Engine {
                 self.add_due(index, count, now);
             }
             Demand::Closed { think_time, .. } => {
+                self.slots[index].thinking += count;
                 for _ in 0..count {
                     self.timers.push(now + think_time, SlotTimer::Due(index as u32));
                 }

@@ -61,8 +61,9 @@ pub(super) struct Slot {
     pub(super) backing_off: bool,
     /// Whether it is being opened before the start.
     pub(super) setting_up: bool,
-    /// Number of requests of a closed run that wait for the end of the back-off.
+    /// Number of requests of a closed run that wait for the end of the back-off, and of a think time.
     pub(super) deferred: usize,
+    pub(super) thinking: usize,
     /// The socket of the last connection, if the server had not closed it: the server should close first, so that the
     /// client's ports do not wait in TIME-WAIT.
     pub(super) ended: Option<Kept>,
@@ -119,6 +120,7 @@ impl Slot {
             backing_off: false,
             setting_up: false,
             deferred: 0,
+            thinking: 0,
             ended: None,
             spare: None,
             side: Side::default(),

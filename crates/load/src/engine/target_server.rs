@@ -1,6 +1,7 @@
 //! The servers under load: their addresses, used in turn, and their TLS configuration.
 
 use std::io;
+use std::net::IpAddr;
 
 use millrace_net::tls::{ClientTlsConfig, TlsTarget};
 use millrace_net::{Address, SpareSocket, Stream, names};
@@ -60,6 +61,8 @@ pub(crate) struct TargetServer {
     failure: Option<(ErrorKind, String)>,
     /// Number of addresses that are not in reserve.
     expected: usize,
+    /// Addresses that connections come from, in turn; empty: the system chooses.
+    local: Vec<IpAddr>,
     socket_reuse: SocketReuse,
     keep_alive: KeepAlive,
 }
@@ -89,6 +92,7 @@ impl TargetServer {
     pub(crate) fn new(
         resolved: &Resolved,
         tls: Option<&ClientTlsConfig>,
+        local: &[IpAddr],
     ) -> Result<Self, RunError> {
         let tls = match (&resolved.server_name, tls) {
             (Some(name), Some(settings)) => {
@@ -114,6 +118,7 @@ impl TargetServer {
             failure: None,
             expected: addresses.len(),
             keep_alive: KeepAlive::default(),
+            local: local.to_vec(),
             socket_reuse: keeping,
         })
     }
@@ -131,10 +136,22 @@ impl TargetServer {
         token: Token,
     ) -> (usize, io::Result<Stream>) {
         let index = self.choose();
+        let local = self.choose_local(index);
         let address = &self.addresses[index].0;
         let again = spare.and_then(|spare| spare.connect(address)).map(Ok);
-        let new = || Stream::connect(address, self.tls.as_ref(), registry, token);
+        let new = || Stream::connect(address, local, self.tls.as_ref(), registry, token);
         (index, again.unwrap_or_else(new))
+    }
+
+    /// Returns the next local address, of the family of the server's address where there is one.
+    fn choose_local(&mut self, index: usize) -> Option<IpAddr> {
+        let Address::Inet(server) = self.addresses[index].0 else { return None };
+        let fits = |local: &IpAddr| local.is_ipv4() == server.is_ipv4();
+        let at = self.local.iter().position(fits).unwrap_or(0);
+        let chosen = *self.local.get(at)?;
+        // Those before it are of the other family: the order of the rest is what counts.
+        self.local[at..].rotate_left(1);
+        Some(chosen)
     }
 
     fn choose(&mut self) -> usize {

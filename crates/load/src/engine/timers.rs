@@ -17,6 +17,8 @@ pub(super) enum SlotTimer {
     Due(u32),
     /// The end of the pause after a failure.
     Reopen(u32),
+    /// The number of connections in use changes.
+    Ramp,
 }
 
 /// What has a time limit.
@@ -49,6 +51,7 @@ impl Engine {
                 SlotTimer::Limit(index, kind) => self.on_limit(index as usize, kind, now),
                 SlotTimer::Due(index) => self.on_due(index as usize, at),
                 SlotTimer::Reopen(index) => self.on_reopen(index as usize, now),
+                SlotTimer::Ramp => self.on_ramp(now),
             }
             self.pump_elsewhere(now);
         }
@@ -94,6 +97,7 @@ impl Engine {
     }
 
     pub(super) fn on_due(&mut self, index: usize, intended: Nanos) {
+        self.slots[index].thinking -= 1;
         if self.sending {
             let now = self.clock.now();
             self.recorder.handled(intended, now);

@@ -10,6 +10,7 @@ use crate::ErrorKind;
 use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::kept::KeptResponse;
 use crate::metrics::sparse_durations::SparseDurations;
+use crate::metrics::unended::Unended;
 use crate::plan::{Bound, Plan};
 
 /// The figures of the measured requests with one name.
@@ -20,6 +21,8 @@ pub struct NameStats {
     /// Responses by status, ascending.
     pub statuses: Vec<(u16, u64)>,
     errors: [u64; ErrorKind::ALL.len()],
+    /// Responses that had begun and not ended.
+    pub unended: Unended,
     /// Done minus intended.
     pub latency: SparseDurations,
     /// Done minus sent.
@@ -122,7 +125,7 @@ impl AddAssign<&Self> for NameCounts {
 
 impl AddAssign<&Self> for NameStats {
     fn add_assign(&mut self, other: &Self) {
-        let Self { counts, statuses, errors, latency, service_time, failing } = other;
+        let Self { counts, statuses, errors, unended, latency, service_time, failing } = other;
         self.counts += counts;
         for (status, count) in statuses {
             self.count_status(*status, *count);
@@ -130,6 +133,7 @@ impl AddAssign<&Self> for NameStats {
         for (sum, count) in self.errors.iter_mut().zip(errors) {
             *sum += count;
         }
+        self.unended += unended;
         self.latency += latency;
         self.service_time += service_time;
         if self.failing.is_none() {
@@ -218,6 +222,12 @@ impl NameRecorder {
         stats.latency.record_censored(now.since(request.intended));
         stats.service_time.record_censored(now.since(request.sent));
         self.ended(request, now);
+    }
+
+    pub(crate) fn unended(&mut self, request: &InFlight, unended: &Unended) {
+        if let Some(stats) = self.of(request.request) {
+            stats.unended += unended;
+        }
     }
 
     fn ended(&mut self, request: &InFlight, now: Nanos) {

@@ -16,9 +16,6 @@ use crate::plan::{Bound, Model, Plan};
 use crate::worker::{Message, Phase, WorkerReport};
 use crate::{ErrorKind, RunError};
 
-/// Windows that a snapshot's throughput is taken over.
-const THROUGHPUT_WINDOWS: usize = 10;
-
 /// What is gathered while workers run.
 pub(crate) struct Collector<'a> {
     plan: &'a Plan,
@@ -110,9 +107,9 @@ impl<'a> Collector<'a> {
                 *requests += tally.counts.sent;
                 *idle += tally.counts.idle;
                 self.total += &*tally;
-                let before = self.series.windows().len();
+                let before = self.series.count();
                 self.series.add(worker, index, next, &tally);
-                let windows = self.series.windows().len();
+                let windows = self.series.count();
                 if windows > before {
                     self.report(SnapshotPhase::Measure, WINDOW * windows as u32);
                 }
@@ -124,10 +121,9 @@ impl<'a> Collector<'a> {
     }
 
     fn report(&mut self, phase: SnapshotPhase, elapsed: Duration) {
-        let windows = self.series.windows();
-        let last = &windows[windows.len().saturating_sub(THROUGHPUT_WINDOWS)..];
-        let completed: u64 = last.iter().map(|window| window.completed).sum();
-        let seconds = (WINDOW * last.len() as u32).as_secs_f64();
+        let recent = self.series.recent();
+        let completed: u64 = recent.iter().sum();
+        let seconds = (WINDOW * recent.len() as u32).as_secs_f64();
         let [p50, p99] = self
             .total
             .latency
@@ -254,7 +250,8 @@ impl<'a> Collector<'a> {
     fn little_residual(&self, seconds: f64) -> Option<f64> {
         let flat_out =
             matches!(&self.plan.model, Model::Closed { think_time } if think_time.is_zero());
-        if !flat_out || self.plan.max_requests.is_some() || seconds == 0.0 {
+        let varies = !self.plan.connection_stages.is_empty();
+        if !flat_out || varies || self.plan.max_requests.is_some() || seconds == 0.0 {
             return None;
         }
         let population = (self.plan.connections * self.plan.pipelining) as f64;

@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 use crate::ErrorKind;
+use crate::metrics::unended::Unended;
 
 const KINDS: usize = ErrorKind::ALL.len();
 
@@ -28,6 +29,8 @@ pub struct Counts {
     pub timeouts: u64,
     /// Sent, and neither answered nor failed when the run ended.
     pub in_flight_at_end: u64,
+    /// Responses that had begun and not ended.
+    pub unended: Unended,
     /// Arrivals over the bound.
     pub overflow: u64,
     /// Arrivals that waited for a connection when the run ended.
@@ -149,6 +152,7 @@ impl AddAssign<&Self> for Counts {
             transport_errors,
             timeouts,
             in_flight_at_end,
+            unended,
             overflow,
             queued_at_end,
             connect_failed,
@@ -181,6 +185,7 @@ impl AddAssign<&Self> for Counts {
         self.transport_errors += transport_errors;
         self.timeouts += timeouts;
         self.in_flight_at_end += in_flight_at_end;
+        self.unended += unended;
         self.overflow += overflow;
         self.queued_at_end += queued_at_end;
         self.connect_failed += connect_failed;

@@ -7,6 +7,7 @@ use millrace_net::Nanos;
 use crate::metrics::by_name::{NameCounts, NameRecorder, NameStats};
 use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::kept::{FirstResponses, KeepReason, KeptResponse};
+use crate::metrics::unended::Unended;
 use crate::metrics::window_stats::{Stall, WindowStats};
 use crate::plan::Plan;
 use crate::{ErrorKind, StatusSet};
@@ -282,6 +283,33 @@ impl Recorder {
         tally.service_time.record_censored(now.since(request.sent));
         self.mark_stalled(request.intended, now);
         self.names.lost(request, now, loss);
+    }
+
+    /// Records a response whose head had arrived with `status`, of which so many bytes had arrived from `first` on, when its
+    /// request was lost.
+    pub(crate) fn unended(
+        &mut self,
+        request: &InFlight,
+        loss: Loss,
+        status: u16,
+        (first, bytes): (Nanos, u64),
+    ) {
+        if !self.is_measured(request.intended) {
+            return;
+        }
+        let (at_end, timed_out) = (loss == Loss::InFlightAtEnd, loss == Loss::Timeout);
+        if !at_end && !timed_out {
+            return;
+        }
+        let unended = Unended {
+            at_end: u64::from(at_end),
+            succeeding: u64::from(at_end && self.expected.contains(status)),
+            timed_out: u64::from(timed_out),
+            head: first.since(request.sent),
+            bytes,
+        };
+        self.stats.counts.unended += &unended;
+        self.names.unended(request, &unended);
     }
 
     /// Records that the response to a completed request arrived in parts, the first of them at `first`.

@@ -20,13 +20,45 @@ pub struct Window {
     pub p99: Option<Duration>,
 }
 
+/// The windows of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Their length: 100 ms, doubled until there are at most 36,000. The last one may be shorter.
+    pub window: Duration,
+    /// In order.
+    pub windows: Vec<Window>,
+    /// Responses in each whole second.
+    pub seconds: Vec<u64>,
+}
+
+/// Maximum number of windows of a run: an hour of 100 ms each. A run of days would have millions.
+const MAX_WINDOWS: usize = 36_000;
+
+const WINDOWS_PER_SECOND: usize = 10;
+
 /// Windows that have been reported by all workers, and those that wait for some of them.
 #[derive(Debug)]
 pub(crate) struct WindowSeries {
-    windows: Vec<Window>,
+    /// Windows of 100 ms, of 200 ms, of 400 ms ...: their percentiles are those of all requests that ended in them.
+    levels: Vec<Level>,
+    /// The first level that has its windows still: those of the others became too many.
+    finest: usize,
+    most: usize,
+    closed: usize,
+    /// Responses in the newest windows of 100 ms.
+    recent: VecDeque<u64>,
+    seconds: Vec<u64>,
     open: VecDeque<OpenWindow>,
     /// The next window that each worker will report.
     next: Vec<u64>,
+}
+
+/// Windows of one length.
+#[derive(Debug, Default)]
+struct Level {
+    windows: Vec<Window>,
+    /// The first half of the next window of the level above.
+    half: Option<OpenWindow>,
 }
 
 #[derive(Debug, Default)]
@@ -36,14 +68,47 @@ struct OpenWindow {
     latency: Option<Box<DurationHistogram>>,
 }
 
+impl OpenWindow {
+    fn merge(self, later: Self) -> Self {
+        let latency = match (self.latency, later.latency) {
+            (Some(mut times), Some(more)) => {
+                *times += &*more;
+                Some(times)
+            }
+            (times, more) => times.or(more),
+        };
+        let completed = self.completed + later.completed;
+        Self { completed, errors: self.errors + later.errors, latency }
+    }
+
+    fn summarize(&self) -> Window {
+        let quantiles = self.latency.as_ref().and_then(|times| times.quantiles([0.5, 0.99]));
+        let [p50, p99] = quantiles.map_or([None; 2], |quantiles| quantiles.map(Some));
+        Window { completed: self.completed, errors: self.errors, p50, p99 }
+    }
+}
+
 impl WindowSeries {
     pub(crate) fn new(workers: usize) -> Self {
-        Self { windows: Vec::new(), open: VecDeque::new(), next: vec![0; workers] }
+        Self::with_at_most(MAX_WINDOWS, workers)
+    }
+
+    fn with_at_most(most: usize, workers: usize) -> Self {
+        Self {
+            levels: Vec::new(),
+            finest: 0,
+            most,
+            closed: 0,
+            recent: VecDeque::new(),
+            seconds: Vec::new(),
+            open: VecDeque::new(),
+            next: vec![0; workers],
+        }
     }
 
     /// Takes a worker's window; it will report none below `next` any more.
     pub(crate) fn add(&mut self, worker: usize, index: u64, next: u64, tally: &WindowStats) {
-        let at = (index as usize).saturating_sub(self.windows.len());
+        let at = (index as usize).saturating_sub(self.closed);
         while self.open.len() <= at {
             self.open.push_back(OpenWindow::default());
         }
@@ -68,27 +133,70 @@ impl WindowSeries {
 
     /// No worker will report a window below `count` any more.
     fn close(&mut self, count: usize) {
-        while self.windows.len() < count {
+        while self.closed < count {
             let window = self.open.pop_front().unwrap_or_default();
-            let OpenWindow { completed, errors, latency } = window;
-            let [p50, p99] = latency
-                .and_then(|times| times.quantiles([0.5, 0.99]))
-                .map_or([None; 2], |quantiles| quantiles.map(Some));
-            self.windows.push(Window { completed, errors, p50, p99 });
+            self.closed += 1;
+            if self.recent.len() == WINDOWS_PER_SECOND {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(window.completed);
+            if self.closed.is_multiple_of(WINDOWS_PER_SECOND) {
+                self.seconds.push(self.recent.iter().sum());
+            }
+            self.push(window);
         }
     }
 
-    /// The windows that are complete.
-    pub(crate) fn windows(&self) -> &[Window] {
-        &self.windows
+    /// Adds a window of 100 ms, and the windows of the levels above that it completes.
+    fn push(&mut self, window: OpenWindow) {
+        let mut window = window;
+        for index in 0.. {
+            if self.levels.len() == index {
+                self.levels.push(Level::default());
+            }
+            let level = &mut self.levels[index];
+            if index >= self.finest {
+                level.windows.push(window.summarize());
+                if level.windows.len() > self.most {
+                    level.windows = Vec::new();
+                    self.finest = index + 1;
+                }
+            }
+            match level.half.take() {
+                None => {
+                    level.half = Some(window);
+                    return;
+                }
+                Some(first) => window = first.merge(window),
+            }
+        }
     }
 
-    /// All windows of a run that lasted this long, to the nearest window.
-    pub(crate) fn finish(mut self, duration: Duration) -> Vec<Window> {
+    /// The number of windows of 100 ms that are complete.
+    pub(crate) fn count(&self) -> usize {
+        self.closed
+    }
+
+    /// Responses in each of the newest windows of 100 ms: those of the last second.
+    pub(crate) fn recent(&self) -> &VecDeque<u64> {
+        &self.recent
+    }
+
+    /// The windows of a run that lasted this long, to the nearest window.
+    pub(crate) fn finish(mut self, duration: Duration) -> Series {
         let windows = (duration + WINDOW / 2).as_nanos() / WINDOW.as_nanos();
-        let reported = self.windows.len() + self.open.len();
+        let reported = self.closed + self.open.len();
         self.close(reported.max(usize::try_from(windows).unwrap_or(usize::MAX)));
-        self.windows
+        let finest = self.finest;
+        // Half windows of lower levels came later than those of higher ones.
+        let rest = self.levels.drain(..finest).rev().filter_map(|level| level.half);
+        let rest = rest.reduce(OpenWindow::merge);
+        let kept = self.levels.first_mut().map(|level| std::mem::take(&mut level.windows));
+        let mut windows = kept.unwrap_or_default();
+        windows.extend(rest.map(|rest| rest.summarize()));
+        let whole = usize::try_from(duration.as_secs()).unwrap_or(usize::MAX);
+        self.seconds.truncate(whole);
+        Series { window: WINDOW * (1 << finest), windows, seconds: self.seconds }
     }
 }
 

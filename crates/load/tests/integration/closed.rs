@@ -1,10 +1,11 @@
 //! Runs of the closed model against a real server: what was sent is what arrived.
 
 use std::collections::HashSet;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use millrace_load::plan::{Model, Plan, Request, Table};
+use millrace_load::plan::{ConnectionStage, Model, Plan, Request, Table};
 use millrace_load::{Run, SnapshotPhase};
 
 use crate::peer::{self, OK, Peer, errors, get, run};
@@ -233,4 +234,84 @@ fn unix_sockets_are_servers_too() {
     assert_eq!(outcome.total.counts.ok, 10);
     assert_eq!(server.join().unwrap(), 10);
     assert_eq!(outcome.addresses, [format!("unix:{}", path.display())]);
+}
+
+#[test]
+fn connections_begin_and_end_as_the_stages_say() {
+    let peer = Peer::prompt();
+    let stage = |length, connections| ConnectionStage { duration: millis(length), connections };
+    let mut in_flight = Vec::new();
+    let plan = Plan {
+        connections: 6,
+        // One per thread at least.
+        initial_connections: 2,
+        threads: 2,
+        connection_stages: vec![stage(200, 6), stage(100, 6), stage(0, 2)],
+        duration: Some(millis(600)),
+        ..peer.plan()
+    };
+    let outcome = Run::new(plan).run(&mut |snapshot| in_flight.push(snapshot.in_flight)).unwrap();
+    let (connections, requests) = peer.finish();
+    let counts = &outcome.total.counts;
+    assert_eq!((counts.opened, connections), (6, 6));
+    assert_eq!(
+        (counts.sent, counts.failed, counts.closed_by_server),
+        (requests.len() as u64, 0, 0)
+    );
+    assert!(counts.in_flight_at_end <= 2, "{} in flight", counts.in_flight_at_end);
+    assert!(in_flight.iter().all(|count| *count <= 6), "{in_flight:?}");
+    assert!(in_flight.last().is_some_and(|count| *count <= 2), "{in_flight:?}");
+    assert_eq!(errors(&outcome), []);
+}
+
+#[test]
+fn connections_come_from_the_local_addresses_in_turn() {
+    let sources = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = std::sync::Arc::clone(&sources);
+    let peer = Peer::start(move |exchange| {
+        seen.lock().unwrap().push(exchange.stream.peer_addr().unwrap().ip().to_string());
+        exchange.answer_all(|_| OK.to_vec());
+    });
+    let local = ["::1", "127.0.0.2", "127.0.0.3"];
+    let local_addresses = local.iter().map(|address| address.parse().unwrap()).collect();
+    let plan = Plan { connections: 4, initial_connections: 4, local_addresses, ..peer.plan() };
+    let outcome = run(plan);
+    peer.finish();
+    let mut sources = sources.lock().unwrap().clone();
+    sources.sort();
+    assert_eq!(sources, ["127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3"]);
+    assert_eq!(errors(&outcome), []);
+}
+
+#[test]
+fn a_response_without_an_end_is_told_by_its_head_and_bytes() {
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
+    let peer = Peer::start(move |exchange| {
+        while exchange.request().is_some() {
+            exchange.stream.write_all(head).unwrap();
+            exchange.stream.write_all(b"tick").unwrap();
+        }
+    });
+    let plan = || Plan { connections: 3, initial_connections: 3, ..peer.plan() };
+    let counts = run(plan()).total.counts;
+    let unended = counts.unended;
+    assert_eq!((counts.in_flight_at_end, unended.at_end, unended.succeeding), (3, 3, 3));
+    assert_eq!((unended.timed_out, unended.bytes), (0, 3 * (head.len() as u64 + 4)));
+    assert!(unended.head < millis(600), "{unended:?}");
+    let late = run(Plan { timeout: millis(80), ..plan() }).total.counts;
+    assert!(late.timeouts >= 3, "{}", late.timeouts);
+    assert_eq!(late.unended.timed_out, late.timeouts);
+    peer.finish();
+}
+
+#[test]
+fn a_head_that_has_not_arrived_as_a_whole_is_no_response() {
+    let peer = Peer::start(|exchange| {
+        while exchange.request().is_some() {
+            exchange.stream.write_all(b"HTTP/1.1 200 OK\r\nContent-").unwrap();
+        }
+    });
+    let counts = run(peer.plan()).total.counts;
+    assert_eq!((counts.in_flight_at_end, counts.unended.at_end), (1, 0));
+    peer.finish();
 }

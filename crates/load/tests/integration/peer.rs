@@ -146,7 +146,7 @@ pub(crate) fn run(plan: Plan) -> Outcome {
     let outcome = Run::new(plan).run(&mut |_| ()).unwrap();
     assert!(outcome.total.adds_up());
     assert!(!open || outcome.total.schedule_adds_up());
-    let in_series: u64 = outcome.series.iter().map(|window| window.completed).sum();
+    let in_series: u64 = outcome.series.windows.iter().map(|window| window.completed).sum();
     assert_eq!(in_series, outcome.total.counts.arrived());
     let by_workers: u64 = outcome.workers.iter().map(|worker| worker.requests).sum();
     assert_eq!(by_workers, outcome.total.counts.sent);

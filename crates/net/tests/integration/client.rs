@@ -26,7 +26,7 @@ impl Client {
         tls: Option<&TlsTarget>,
     ) -> io::Result<(Self, Option<bool>)> {
         let poller = Poller::new(8)?;
-        let stream = Stream::connect(address, tls, poller.registry(), Token(7))?;
+        let stream = Stream::connect(address, None, tls, poller.registry(), Token(7))?;
         let mut client = Self { poller, clock: Monotonic::new(), peer_closed: false, stream };
         let mut has_connected = false;
         let resumed = client.drive(|stream, _| {

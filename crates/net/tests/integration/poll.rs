@@ -82,7 +82,7 @@ fn an_event_ends_the_wait_before_both_times() {
     let address = Address::Inet(listener.local_addr().unwrap());
     let mut poller = Poller::new(8).unwrap();
     let clock = Monotonic::new();
-    let _stream = Stream::connect(&address, None, poller.registry(), Token(3)).unwrap();
+    let _stream = Stream::connect(&address, None, None, poller.registry(), Token(3)).unwrap();
     let (mut peer, _) = listener.accept().unwrap();
     peer.write_all(b"x").unwrap();
     let mut readable = false;

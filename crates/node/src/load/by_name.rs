@@ -3,7 +3,9 @@ use std::collections::HashMap;
 use millrace_load::metrics::by_name::{NameCounts, NameStats};
 use napi_derive::napi;
 
-use super::outcome::{NativeDistribution, NativeErrors, NativeKeptResponse, NativeNotSent, ms};
+use super::outcome::{
+    NativeDistribution, NativeErrors, NativeKeptResponse, NativeNotSent, NativeUnfinished, ms,
+};
 
 /// Numbers of the requests with one name.
 #[napi(object)]
@@ -37,6 +39,8 @@ pub struct NativeNameCounts {
 pub struct NativeNameStats {
     /// Numbers.
     pub counts: NativeNameCounts,
+    /// Responses that had begun and not ended.
+    pub unfinished: NativeUnfinished,
     /// Sum of the service times.
     pub service_time_sum_ms: f64,
     /// Done minus intended.
@@ -101,6 +105,7 @@ impl From<&NameStats> for NativeNameStats {
         });
         Self {
             counts: (&stats.counts).into(),
+            unfinished: (&stats.unended).into(),
             service_time_sum_ms: ms(service_time.total()),
             latency_ms: (&latency).into(),
             service_time_ms: (&service_time).into(),

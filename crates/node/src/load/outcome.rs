@@ -4,6 +4,7 @@ use std::time::Duration;
 use super::by_name::{NativeNameCounts, NativeNameStats};
 use millrace_load::metrics::duration_histogram::DurationHistogram;
 use millrace_load::metrics::kept::{KeepReason, KeptResponse};
+use millrace_load::metrics::unended::Unended;
 use millrace_load::{Outcome, Snapshot, SnapshotPhase, Window, WorkerOutcome};
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
@@ -121,6 +122,21 @@ pub struct NativeRequests {
     pub not_sent: NativeNotSent,
 }
 
+/// Responses that had begun and not ended.
+#[napi(object)]
+pub struct NativeUnfinished {
+    /// In flight when the run ended.
+    pub at_end: f64,
+    /// Of these, with a status of a success.
+    pub succeeding: f64,
+    /// Cut off by the time limit.
+    pub timed_out: f64,
+    /// First byte of the request to that of the response, on average.
+    pub head_ms: Option<f64>,
+    /// Bytes received.
+    pub bytes: f64,
+}
+
 /// Completed requests per second.
 #[napi(object)]
 pub struct NativeThroughput {
@@ -236,7 +252,7 @@ pub struct NativeGenerator {
     pub workers: Vec<NativeWorker>,
 }
 
-/// A window of 100 ms.
+/// A window.
 #[napi(object)]
 pub struct NativeWindow {
     /// Its start.
@@ -313,6 +329,8 @@ pub struct NativeOutcome {
     pub warmup: NativeWarmup,
     /// How the requests ended.
     pub requests: NativeRequests,
+    /// Responses that had begun and not ended.
+    pub unfinished: NativeUnfinished,
     /// Completed per second.
     pub throughput: NativeThroughput,
     /// Done minus intended.
@@ -339,7 +357,9 @@ pub struct NativeOutcome {
     pub generator: NativeGenerator,
     /// Requests in flight, averaged.
     pub mean_in_flight: f64,
-    /// Windows of 100 ms.
+    /// Length of the windows.
+    pub window_ms: f64,
+    /// Windows of that length.
     pub series: Vec<NativeWindow>,
     /// Whole distributions.
     pub histograms: NativeHistograms,
@@ -350,9 +370,6 @@ pub struct NativeOutcome {
     /// Distributions as points.
     pub percentiles: NativePercentiles,
 }
-
-const WINDOW_MS: f64 = 100.0;
-const WINDOWS_PER_SECOND: usize = 10;
 
 pub(super) fn ms(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e6
@@ -433,6 +450,19 @@ impl From<&KeptResponse> for NativeKeptResponse {
     }
 }
 
+impl From<&Unended> for NativeUnfinished {
+    fn from(Unended { at_end, succeeding, timed_out, head, bytes }: &Unended) -> Self {
+        let count = (at_end + timed_out) as f64;
+        Self {
+            at_end: *at_end as f64,
+            succeeding: *succeeding as f64,
+            timed_out: *timed_out as f64,
+            head_ms: (count > 0.0).then(|| ms(*head) / count),
+            bytes: *bytes as f64,
+        }
+    }
+}
+
 impl From<WorkerOutcome> for NativeWorker {
     fn from(WorkerOutcome { busy, starved, requests }: WorkerOutcome) -> Self {
         Self { busy, starved, requests: requests as f64 }
@@ -494,7 +524,8 @@ impl NativeOutcome {
                     connect_failed: counts.connect_failed as f64,
                 },
             },
-            throughput: NativeThroughput { mean, stdev: deviation(&series, duration) },
+            unfinished: (&counts.unended).into(),
+            throughput: NativeThroughput { mean, stdev: deviation(&series.seconds) },
             latency_ms: (&total.latency).into(),
             service_time_ms: (&total.service_time).into(),
             gap_ms: (&total.gap).into(),
@@ -541,7 +572,11 @@ impl NativeOutcome {
                 workers: workers.into_iter().map(NativeWorker::from).collect(),
             },
             mean_in_flight,
-            series: (0..).zip(series).map(|(index, window)| window_of(index, window)).collect(),
+            window_ms: ms(series.window),
+            series: (0..)
+                .zip(&series.windows)
+                .map(|(index, window)| to_window(index, window, series.window))
+                .collect(),
             histograms: NativeHistograms {
                 latency: total.latency.encode(),
                 latency_censored: total.latency.encode_censored(),
@@ -573,10 +608,10 @@ fn nanos(times: &DurationHistogram) -> String {
     times.sum_nanos().to_string()
 }
 
-fn window_of(index: u32, window: Window) -> NativeWindow {
-    let Window { completed, errors, p50, p99 } = window;
+fn to_window(index: u32, window: &Window, length: Duration) -> NativeWindow {
+    let Window { completed, errors, p50, p99 } = *window;
     NativeWindow {
-        t_ms: f64::from(index) * WINDOW_MS,
+        t_ms: f64::from(index) * ms(length),
         completed: completed as f64,
         errors: errors as f64,
         p50_ms: p50.map(ms),
@@ -585,16 +620,12 @@ fn window_of(index: u32, window: Window) -> NativeWindow {
 }
 
 /// Standard deviation of the completed requests per whole second.
-fn deviation(series: &[Window], duration: Duration) -> Option<f64> {
-    let whole = usize::try_from(duration.as_secs()).unwrap_or(usize::MAX);
-    let completed =
-        |second: &[Window]| second.iter().map(|window| window.completed).sum::<u64>() as f64;
-    let seconds: Vec<f64> =
-        series.chunks_exact(WINDOWS_PER_SECOND).take(whole).map(completed).collect();
+fn deviation(seconds: &[u64]) -> Option<f64> {
     if seconds.len() < 2 {
         return None;
     }
-    let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
-    let squares: f64 = seconds.iter().map(|second| (second - mean).powi(2)).sum();
-    Some((squares / (seconds.len() - 1) as f64).sqrt())
+    let number = seconds.len() as f64;
+    let mean = seconds.iter().sum::<u64>() as f64 / number;
+    let squares: f64 = seconds.iter().map(|second| (*second as f64 - mean).powi(2)).sum();
+    Some((squares / (number - 1.0)).sqrt())
 }

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 
-use millrace_load::plan::{Bound, Endpoint, Model, Origin, Plan, Request, Stage, Table};
+use millrace_load::plan::{
+    Bound, ConnectionStage, Endpoint, Model, Origin, Plan, Request, Stage, Table,
+};
 use millrace_net::tls::TlsOptions;
 use napi::{Error, Result};
 use napi_derive::napi;
@@ -64,6 +66,15 @@ pub struct NativeStage {
     pub duration_ms: f64,
     /// Arrivals per second at the end.
     pub rate: f64,
+}
+
+/// A straight line from the number of connections before to this one.
+#[napi(object, object_to_js = false)]
+pub struct NativeConnectionStage {
+    /// Milliseconds.
+    pub duration_ms: f64,
+    /// Connections in use at the end.
+    pub connections: u32,
 }
 
 /// TLS of a run.
@@ -135,6 +146,12 @@ pub struct NativePlan {
     pub pinned: bool,
     /// Connections opened before the clock starts.
     pub initial_connections: u32,
+    /// Closed model: changes of the connections in use, from `initialConnections` on.
+    #[napi(ts_type = "Array<NativeConnectionStage>")]
+    pub connection_stages: List<NativeConnectionStage>,
+    /// Addresses of this host that connections come from, in turn.
+    #[napi(ts_type = "Array<string>")]
+    pub local_addresses: List<String>,
     /// Requests in flight per connection.
     pub pipelining: u32,
     /// A new connection for each request.
@@ -192,6 +209,13 @@ pub fn csv_files(
     Ok(files)
 }
 
+impl From<NativeConnectionStage> for ConnectionStage {
+    fn from(stage: NativeConnectionStage) -> Self {
+        let NativeConnectionStage { duration_ms, connections } = stage;
+        Self { duration: milliseconds(duration_ms), connections: connections as usize }
+    }
+}
+
 impl From<NativePlan> for Plan {
     fn from(plan: NativePlan) -> Self {
         let NativePlan {
@@ -205,6 +229,8 @@ impl From<NativePlan> for Plan {
             connections,
             pinned,
             initial_connections,
+            connection_stages,
+            local_addresses,
             pipelining,
             close_connections,
             follow,
@@ -246,6 +272,9 @@ impl From<NativePlan> for Plan {
             connections: connections as usize,
             pinned,
             initial_connections: initial_connections as usize,
+            connection_stages: connection_stages.into_iter().map(ConnectionStage::from).collect(),
+            // They have been read as addresses before.
+            local_addresses: local_addresses.into_iter().filter_map(|it| it.parse().ok()).collect(),
             pipelining: pipelining as usize,
             close: close_connections,
             follow,

@@ -45,6 +45,19 @@ export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
     help: 'connect to another host and port, as in curl',
     details: 'An empty HOST1 or PORT1 matches all; an empty HOST2 or PORT2 keeps the value.',
   }),
+  {
+    name: 'local-address',
+    aliases: ['interface', 'laddr', 'local-addr'],
+    value: 'ADDRESS',
+    repeatable: true,
+    help: 'IP address of this host that connections come from',
+    details:
+      'Several, separated by commas or by several flags, are used in turn: each has ports of its own, some 28,000 for one server. Those of another family than the server address are left out.',
+    set({ options }, value) {
+      const known = [options.localAddress ?? []].flat();
+      options.localAddress = [...known, ...value.split(',').map((address) => address.trim())];
+    },
+  },
   text('socketPath', 'socketPath', {
     short: 'S',
     aliases: ['socket-path', 'unix-socket'],

@@ -1,5 +1,6 @@
 // Flags for the requests, and for the responses that count as ok.
 import { existsSync } from 'node:fs';
+import { usageError } from '../../../errors.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
 import { readExpect } from '../../../load/plan/expect.js';
 import { readHeaderFile, splitHeader } from '../../../load/requests/header.js';
@@ -13,8 +14,16 @@ import { addUrl } from './target.js';
 
 const { count, parsed, text, toggle } = storeIn(({ options }: Invocation) => options);
 
+/** Reads a method. No method is a number: in h2load -m is the number of streams. */
+function readMethod(value: string, flag: string): string {
+  if (!/^\d+$/.test(value)) return value;
+  throw usageError(
+    `${flag} must be a method such as POST (got ${value}); requests in flight on each connection, as h2load's -m ${value} streams, are -p ${value}`,
+  );
+}
+
 export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
-  text('method', 'method', {
+  parsed('method', 'method', readMethod, {
     short: 'm',
     aliases: ['X'],
     value: 'METHOD',

@@ -3,7 +3,7 @@ import { parseCondition } from '../../../load/plan/condition.js';
 import { parseCount, type Range } from '../../../units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
-import { CSV, JUNIT, NO_PROGRESS, OUTPUT_FLAGS } from '../output-flags.js';
+import { CSV, JUNIT, NO_PROGRESS, OUTPUT_FLAGS, SERIES } from '../output-flags.js';
 import { parseSocketAddress } from '../socket-address.js';
 import type { Invocation } from './invocation.js';
 
@@ -15,6 +15,7 @@ const { text, toggle } = storeIn((invocation: Invocation) => invocation);
 export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
   ...OUTPUT_FLAGS,
   CSV,
+  SERIES,
   JUNIT,
   toggle('strict', 'strict', true, {
     common: true,

@@ -1,7 +1,13 @@
 // Flags for the amount, the timing and the length of the load.
 import { usageError } from '../../../errors.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
-import { hasDurationUnit, isCount, parseFlagDuration, parseRate } from '../../../units.js';
+import {
+  hasDurationUnit,
+  isCount,
+  parseCount,
+  parseFlagDuration,
+  parseRate,
+} from '../../../units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { refuseForm } from './body.js';
@@ -27,10 +33,17 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
       fallback: String(DEFAULTS.threads),
       help: 'sending threads',
       details:
-        'The threads share the connections and the rate. One is enough for most servers; otherwise the report says CLIENT-BOUND. A value with a unit, as in -t 10s, is taken as --timeout, and the report says so.',
+        'The threads share the connections and the rate. One is enough for most servers; otherwise the report says CLIENT-BOUND. A value with a unit, as in -t 10s, is taken as --timeout, and the report says so; of -t 5 it says that it is threads.',
     }),
-    ({ options }, value, flag) => {
-      if (flag !== '-t' || !hasDurationUnit(value) || isCount(value)) return null;
+    ({ options, notes }, value, flag) => {
+      if (flag !== '-t') return null;
+      if (isCount(value)) {
+        notes.push(
+          `-t ${value} is ${value} threads, as in wrk; as a time, which it is in hey, ab and autocannon, write -T ${value}s (of a request) or -d ${value}s (of the run)`,
+        );
+        return null;
+      }
+      if (!hasDurationUnit(value)) return null;
       options.timeout = parseFlagDuration(value, flag);
       return `-t ${value} is taken as --timeout ${value}; threads are -t N`;
     },
@@ -82,19 +95,27 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     details:
       'Stages follow each other, each linearly from the rate before it, the first from --rate or 0. Without -d the run ends with the last stage.',
     set({ options }, value, flag) {
-      if (value.includes(',')) {
-        const flags = value.split(',').map((stage) => `${flag} ${stage.trim()}`);
-        throw usageError(`${flag} takes one stage and may be repeated: ${flags.join(' ')}`);
-      }
-      const [, time, rate] = /^([^:]+):([^:]+)$/.exec(value) ?? [];
-      if (time === undefined || rate === undefined) {
-        throw usageError(`${flag} must be TIME:RATE, such as 30s:100 (got ${value})`);
-      }
+      const [time, rate] = splitStage(value, flag, 'RATE');
       const duration = parseFlagDuration(time, flag);
       options.stages = [
         ...(options.stages ?? []),
         { duration, rate: parseRate(rate, flag, LIMITS.rate) },
       ];
+    },
+  },
+  {
+    name: 'connections-stage',
+    aliases: ['connection-stage'],
+    value: 'TIME:N',
+    repeatable: true,
+    help: 'change the connections to N within TIME: 30s:100',
+    details:
+      'Without a rate. Stages follow each other, each evenly from the number before it, the first from -c or one connection per thread and server. 0s:50 is a step. A connection that is no longer wanted ends after its response. Without -d the run ends with the last stage; a warm-up has the first number.',
+    set({ options }, value, flag) {
+      const [time, number] = splitStage(value, flag, 'N');
+      const connections = parseCount(number, flag, LIMITS.connections);
+      const stage = { duration: parseFlagDuration(time, flag), connections };
+      options.connectionStages = [...(options.connectionStages ?? []), stage];
     },
   },
   toggle('poisson', 'arrivals', 'poisson', {
@@ -137,6 +158,17 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     details: 'At the rate of -R, also if stages follow.',
   }),
 ];
+
+/** Splits a stage at its colon. */
+function splitStage(value: string, flag: string, what: string): [time: string, target: string] {
+  if (value.includes(',')) {
+    const flags = value.split(',').map((stage) => `${flag} ${stage.trim()}`);
+    throw usageError(`${flag} takes one stage and may be repeated: ${flags.join(' ')}`);
+  }
+  const [, time, target] = /^([^:]+):([^:]+)$/.exec(value) ?? [];
+  if (time !== undefined && target !== undefined) return [time, target];
+  throw usageError(`${flag} must be TIME:${what}, such as 30s:100 (got ${value})`);
+}
 
 function parseTime(value: string, flag: string): number {
   refuseForm(value, flag);

@@ -4,14 +4,7 @@ import { drawDot } from '../../html/charts/markers.js';
 import { drawRange } from '../../html/charts/ranges.js';
 import { createLinearScaleBetween, listMultiples, type Scale } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
-import {
-  formatChange,
-  formatFigure,
-  formatRatio,
-  formatRatioInterval,
-  METRICS,
-  VERDICT_WORDS,
-} from '../metrics.js';
+import { formatCells, formatChange } from '../metrics.js';
 import type { NamedRows } from '../names.js';
 
 const ROW_HEIGHT = 30;
@@ -74,9 +67,10 @@ ${head}${rows.map((row) => renderRow(row, axis))}</tbody>
 `;
 }
 
-function renderRow({ metric, a, b, ratio, verdict }: ComparisonRow, axis: RatioAxis): Markup {
-  const interval = ratio ? formatRatioInterval(ratio.low, ratio.high) : '–';
-  return html`<tr><th scope="row">${METRICS[metric].name}</th><td>${formatFigure(metric, a)}</td><td>${formatFigure(metric, b)}</td><td>${ratio ? formatRatio(ratio.estimate) : '–'}<small>${interval}</small></td><td class="drawn">${drawRow(ratio, axis)}</td><td class="word ${verdict}">${VERDICT_WORDS[verdict]}</td></tr>
+function renderRow(row: ComparisonRow, axis: RatioAxis): Markup {
+  const { name, figures, ratio, interval, word } = formatCells(row);
+  const cells = figures.map((figure) => html`<td>${figure}</td>`);
+  return html`<tr><th scope="row">${name}</th>${cells}<td>${ratio}<small>${interval}</small></td><td class="drawn">${drawRow(row.ratio, axis)}</td><td class="word ${row.verdict}">${word}</td></tr>
 `;
 }
 

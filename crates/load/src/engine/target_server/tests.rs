@@ -11,7 +11,7 @@ fn server(count: u16) -> TargetServer {
 }
 
 fn resolved(addresses: Vec<Address>, reserve: Vec<Address>) -> TargetServer {
-    TargetServer::new(&Resolved { addresses, reserve, server_name: None }, None).unwrap()
+    TargetServer::new(&Resolved { addresses, reserve, server_name: None }, None, &[]).unwrap()
 }
 
 /// An address refuses a connection.
