@@ -1,6 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import { ClientRequest } from 'node:http';
 import net from 'node:net';
 import tls from 'node:tls';
 import { createUndiciError, DeadlineError } from '../../outbound/errors.js';
@@ -8,9 +7,12 @@ import { isExempt } from '../../outbound/exemption.js';
 import { cancelTimeout, scheduleTimeout, TimerEntry } from '../../outbound/timer-wheel.js';
 import { type LimitReached, limitHitChannel } from '../channels.js';
 import type { Host, Hosts } from '../hosts.js';
-import { findApplicationTimeout } from './client-request.js';
+import { addConnection } from './agent-connections.js';
+import { findApplicationTimeout } from './application-timeout.js';
+import { nodeHttp } from './node-http.js';
 import { patchMethod } from './patch-method.js';
 import { setSocketPath } from './socket-paths.js';
+import { isThreadPoolBusy, probeThreadPool } from './thread-pool.js';
 
 /** A socket with fields of Node that are not declared. */
 type ConnectingSocket = net.Socket & {
@@ -30,6 +32,7 @@ export function limitConnections(hosts: Hosts): void {
       if (this.connecting && !isExempt() && name !== PROBE_SOCKET) {
         const host = hosts.find(name);
         host.counters.connections++;
+        addConnection(this);
         if (name.startsWith('unix:')) setSocketPath(this, name);
         limitConnection(this, host, takeUndiciFlag());
       }
@@ -69,8 +72,7 @@ function takeUndiciFlag(): boolean {
 
 function limitConnection(socket: ConnectingSocket, host: Host, isOfUndici: boolean): void {
   // A socket may connect again after a failed attempt.
-  const previous = pendingConnections.get(socket);
-  if (previous) cancelTimeout(previous);
+  pendingConnections.get(socket)?.end();
   const { connect, tls: handshake } = host.limits;
   if (connect > 0 || handshake > 0)
     pendingConnections.set(socket, new PendingConnection(socket, host, isOfUndici));
@@ -84,6 +86,8 @@ class PendingConnection extends TimerEntry {
   /** When the current phase began: connecting, or the handshake. */
   private phaseStartedAt = this.startedAt;
   private isOpen = false;
+  private isLookingUp: boolean;
+  private checkedAt = this.startedAt;
   private readonly context = new AsyncResource('MILLRACE_CONNECT', { requireManualDestroy: true });
 
   constructor(socket: ConnectingSocket, host: Host, isForUndici: boolean) {
@@ -91,21 +95,40 @@ class PendingConnection extends TimerEntry {
     this.socket = socket;
     this.host = host;
     this.isForUndici = isForUndici;
+    this.isLookingUp = socket.connecting && isName(host.name);
+    if (this.isLookingUp) {
+      socket.once('lookup', () => {
+        this.isLookingUp = false;
+      });
+    }
     this.dueAt = this.startedAt + host.checkIntervalMs;
     scheduleTimeout(this);
   }
 
   override addIdleTime(ms: number): void {
     this.phaseStartedAt += ms;
+    this.checkedAt += ms;
+  }
+
+  end(): void {
+    if (!this.isScheduled) return;
+    cancelTimeout(this);
+    this.context.emitDestroy();
   }
 
   onDue(at: number): void {
     const { socket, host } = this;
     const isOpen = !socket.connecting;
     if (socket.destroyed || (isOpen && socket.secureConnecting !== true)) {
-      cancelTimeout(this);
+      this.end();
       return;
     }
+    if (this.isLookingUp) {
+      // The name waits for a thread of this process: its host is not late.
+      if (isThreadPoolBusy()) this.phaseStartedAt += at - this.checkedAt;
+      probeThreadPool();
+    }
+    this.checkedAt = at;
     if (isOpen && !this.isOpen) this.phaseStartedAt = at;
     this.isOpen = isOpen;
     const name = isOpen ? 'tls' : 'connect';
@@ -119,7 +142,6 @@ class PendingConnection extends TimerEntry {
 
   private fail(name: 'connect' | 'tls', limitMs: number, at: number): void {
     const { socket, host } = this;
-    cancelTimeout(this);
     const facts = { limit: name, limitMs, host: host.name, elapsedMs: at - this.startedAt };
     const waitingFor = name === 'tls' ? 'the TLS handshake' : 'a connection';
     const error = this.isForUndici
@@ -130,6 +152,7 @@ class PendingConnection extends TimerEntry {
       limitHitChannel.publish({ ...facts, by: 'socket', error } satisfies LimitReached);
     }
     this.context.runInAsyncScope(() => socket.destroy(error));
+    this.end();
   }
 }
 
@@ -138,8 +161,14 @@ class PendingConnection extends TimerEntry {
  */
 function hasApplicationTimeout(socket: ConnectingSocket): boolean {
   const { _httpMessage: request } = socket;
-  if (request instanceof ClientRequest) return findApplicationTimeout(request) !== undefined;
+  if (request instanceof nodeHttp.ClientRequest)
+    return findApplicationTimeout(request) !== undefined;
   return Boolean(socket.timeout) && socket.listenerCount('timeout') > 0;
+}
+
+/** Whether a host has to be looked up. */
+function isName(host: string): boolean {
+  return !host.startsWith('unix:') && net.isIP(host) === 0;
 }
 
 /**
