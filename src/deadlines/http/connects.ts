@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
+import dns from 'node:dns';
 import net from 'node:net';
 import tls from 'node:tls';
 import { createUndiciError, DeadlineError } from '../../outbound/errors.js';
@@ -34,7 +35,7 @@ export function limitConnections(hosts: Hosts): void {
         host.counters.connections++;
         addConnection(this);
         if (name.startsWith('unix:')) setSocketPath(this, name);
-        limitConnection(this, host, takeUndiciFlag());
+        limitConnection(this, host, takeUndiciFlag(), waitsForThread(name, args));
       }
       return result;
     } as typeof original;
@@ -70,12 +71,17 @@ function takeUndiciFlag(): boolean {
   return result;
 }
 
-function limitConnection(socket: ConnectingSocket, host: Host, isOfUndici: boolean): void {
+function limitConnection(
+  socket: ConnectingSocket,
+  host: Host,
+  isOfUndici: boolean,
+  isLookingUp = false,
+): void {
   // A socket may connect again after a failed attempt.
   pendingConnections.get(socket)?.end();
   const { connect, tls: handshake } = host.limits;
   if (connect > 0 || handshake > 0)
-    pendingConnections.set(socket, new PendingConnection(socket, host, isOfUndici));
+    pendingConnections.set(socket, new PendingConnection(socket, host, isOfUndici, isLookingUp));
 }
 
 /** A connection that is connecting or in its TLS handshake. */
@@ -86,17 +92,18 @@ class PendingConnection extends TimerEntry {
   /** When the current phase began: connecting, or the handshake. */
   private phaseStartedAt = this.startedAt;
   private isOpen = false;
+  /** Whether its name is being looked up, which needs a thread of this process. */
   private isLookingUp: boolean;
   private checkedAt = this.startedAt;
   private readonly context = new AsyncResource('MILLRACE_CONNECT', { requireManualDestroy: true });
 
-  constructor(socket: ConnectingSocket, host: Host, isForUndici: boolean) {
+  constructor(socket: ConnectingSocket, host: Host, isForUndici: boolean, isLookingUp: boolean) {
     super();
     this.socket = socket;
     this.host = host;
     this.isForUndici = isForUndici;
-    this.isLookingUp = socket.connecting && isName(host.name);
-    if (this.isLookingUp) {
+    this.isLookingUp = isLookingUp;
+    if (isLookingUp) {
       socket.once('lookup', () => {
         this.isLookingUp = false;
       });
@@ -166,9 +173,11 @@ function hasApplicationTimeout(socket: ConnectingSocket): boolean {
   return Boolean(socket.timeout) && socket.listenerCount('timeout') > 0;
 }
 
-/** Whether a host has to be looked up. */
-function isName(host: string): boolean {
-  return !host.startsWith('unix:') && net.isIP(host) === 0;
+/** Whether a host is a name that the system looks up, in a thread of this process. */
+function waitsForThread(host: string, args: unknown[]): boolean {
+  if (host.startsWith('unix:') || net.isIP(host) !== 0) return false;
+  const { lookup = dns.lookup } = (findOptions(args) ?? {}) as net.TcpNetConnectOpts;
+  return lookup === dns.lookup;
 }
 
 /**
@@ -176,11 +185,17 @@ function isName(host: string): boolean {
  * them as a list.
  */
 function findHostName(args: unknown[]): string {
-  const [first, second] = Array.isArray(args[0]) ? args[0] : args;
-  if (typeof first === 'object' && first !== null) {
-    const { path, host } = first as Partial<net.TcpNetConnectOpts & net.IpcNetConnectOpts>;
+  const options = findOptions(args);
+  if (options !== undefined) {
+    const { path, host } = options as Partial<net.TcpNetConnectOpts & net.IpcNetConnectOpts>;
     return path ? `unix:${path}` : host || 'localhost';
   }
+  const [first, second] = Array.isArray(args[0]) ? args[0] : args;
   if (typeof first === 'string' && Number.isNaN(Number(first))) return `unix:${first}`;
   return typeof second === 'string' ? second : 'localhost';
+}
+
+function findOptions(args: unknown[]): object | undefined {
+  const [first] = Array.isArray(args[0]) ? args[0] : args;
+  return typeof first === 'object' && first !== null ? first : undefined;
 }
