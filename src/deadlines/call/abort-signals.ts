@@ -11,6 +11,9 @@ interface SignalTimeout {
   endsAt: number;
 }
 
+/** By how much a timer may be late. */
+const MAX_LATENESS_MS = 1000;
+
 /** Timeouts of combined signals, and of signals read from a controller after a timer was started. */
 const signalTimeouts = new WeakMap<AbortSignal, SignalTimeout>();
 
@@ -33,8 +36,7 @@ export function findSignalTimeout(signal: AbortSignal): number {
 }
 
 function setSignalTimeout(signal: AbortSignal, ms: number): void {
-  // The timer itself may be late.
-  signalTimeouts.set(signal, { ms, endsAt: now() + 2 * ms });
+  signalTimeouts.set(signal, { ms, endsAt: now() + ms + MAX_LATENESS_MS });
 }
 
 /**

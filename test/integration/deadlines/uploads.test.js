@@ -78,10 +78,10 @@ describe('uploads', { concurrency: 4 }, () => {
         const sent = http.request('${url}', { method: 'POST' }, (response) => {
           let text = '';
           response.on('data', (data) => { text += data; }).on('error', reject);
+          setTimeout(() => sent.end('two'), 1500);
           response.on('end', () => resolve(text));
         });
         sent.on('error', reject).write('one ');
-        setTimeout(() => sent.end('two'), 1500);
       })`,
       undici6: `(await undici6.request('${url}', { method: 'POST', body: parts() })).body.text()`,
       undici7: `(await undici7.request('${url}', { method: 'POST', body: parts() })).body.text()`,
