@@ -1,4 +1,4 @@
-import type { ClientRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { nodeHttp } from './node-http.js';
@@ -6,6 +6,7 @@ import { nodeHttp } from './node-http.js';
 /** Fields of a request that Node does not declare. */
 interface RequestInternals {
   timeout?: number;
+  res?: IncomingMessage | null;
   agent?: { options?: { timeout?: number } } | null;
 }
 
@@ -17,9 +18,9 @@ const NODE_AGENTS = new Set<unknown>([nodeHttp.globalAgent, https.globalAgent]);
  * listener none of them has an effect.
  */
 export function findApplicationTimeout(request: ClientRequest): number | undefined {
-  const { timeout, socket, agent }: ClientRequest & RequestInternals = request;
+  const { timeout, socket, agent, res }: ClientRequest & RequestInternals = request;
   if (socket?.timeout && hasOwnListener(socket, Boolean(agent))) return socket.timeout;
-  if (request.listenerCount('timeout') === 0) return undefined;
+  if (request.listenerCount('timeout') === 0 && !res?.listenerCount('timeout')) return undefined;
   if (timeout) return timeout;
   const agentTimeout = agent?.options?.timeout;
   if (socket?.timeout && (socket.timeout !== agentTimeout || isDestroyedOnTimeout(socket))) {
@@ -28,14 +29,14 @@ export function findApplicationTimeout(request: ClientRequest): number | undefin
   return agentTimeout && !NODE_AGENTS.has(agent) ? agentTimeout : undefined;
 }
 
-/**
- * Whether the application, or an agent of its own, listens for the timeout of the socket itself, beside Node: a
- * request with a timeout and an agent have a listener each.
- */
+/** Names of the functions by which Node passes the timeout of a socket on to its request and response. */
+const NODE_LISTENERS = ['emitRequestTimeout', 'responseOnTimeout'];
+
+/** Whether the application, or an agent of its own, listens for the timeout of the socket itself. */
 function hasOwnListener(socket: Socket, hasAgent: boolean): boolean {
-  const listeners = socket.listeners('timeout');
-  const ofRequest = listeners.filter(({ name }) => name === 'emitRequestTimeout').length;
-  return listeners.length - ofRequest > (hasAgent ? 1 : 0);
+  const others = socket.listeners('timeout').filter(({ name }) => !NODE_LISTENERS.includes(name));
+  // Node's agents have a listener, too.
+  return others.length > (hasAgent ? 1 : 0);
 }
 
 /**

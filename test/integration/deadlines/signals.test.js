@@ -1,7 +1,7 @@
 // Timeouts that the application sets in other ways than by the options of its call, and signals of others.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { mute, web } from '../../fixtures/deadlines/peers.js';
+import { describe, test } from 'node:test';
+import { web } from '../../fixtures/deadlines/peers.js';
 import { runCalls } from '../../fixtures/deadlines/program.js';
 
 const limits = { timeout: 30_000 };
@@ -59,6 +59,12 @@ const OWN = {
     request.end();
     return ended;
   })()`,
+  'a timeout of the response': `new Promise((resolve, reject) => {
+    http.get(url + 'half', (response) => {
+      response.setTimeout(9000, never);
+      response.once('data', () => {}).on('error', reject).on('end', () => resolve('late'));
+    }).on('error', reject);
+  })`,
   'the option signal': `(() => {
     const { request, ended } = open({ signal: AbortSignal.timeout(9000) });
     request.end();
@@ -102,6 +108,9 @@ const OTHERS = {
     request.end();
     return ended;
   })()`,
+  "a body that stops, with the timeout of Node's agents": `new Promise((resolve, reject) => {
+    http.get(url + 'half', (response) => response.resume().on('error', reject)).on('error', reject);
+  })`,
   'a timer in another turn': `(async () => {
     setTimeout(never, 9000).unref();
     await sleep(1);
@@ -111,22 +120,27 @@ const OTHERS = {
   })()`,
 };
 
-test('timeouts of the application are seen however they are set', limits, async (t) => {
-  const { port } = await web(t, (request, response) => {
-    request.resume();
-    setTimeout(() => response.end('late'), 1200);
+describe('timeouts and signals', { concurrency: 2 }, () => {
+  test('timeouts of the application are seen however they are set', limits, async (t) => {
+    const { port } = await web(t, (request, response) => {
+      request.resume();
+      if (request.url === '/half') response.write('half');
+      setTimeout(() => response.end('late'), 1200);
+    });
+    const told = await runCalls(OWN, { setUp: setUp(port), env });
+    assert.deepEqual(told, Object.fromEntries(Object.keys(OWN).map((name) => [name, 'late'])));
   });
-  const told = await runCalls(OWN, { setUp: setUp(port), env });
-  assert.deepEqual(told, Object.fromEntries(Object.keys(OWN).map((name) => [name, 'late'])));
-});
 
-test('signals and timers of others leave the limits in force', limits, async (t) => {
-  const { port } = await mute(t);
-  const names = Object.keys(OTHERS);
-  const calls = names.map((name) => [
-    name,
-    `${OTHERS[name]}.catch((error) => (error.cause ?? error).limitMs)`,
-  ]);
-  const told = await runCalls(Object.fromEntries(calls), { setUp: setUp(port), env });
-  assert.deepEqual(told, Object.fromEntries(names.map((name) => [name, 500])));
+  test('signals and timers of others leave the limits in force', limits, async (t) => {
+    const { port } = await web(t, (request, response) => {
+      if (request.url === '/half') response.write('half');
+    });
+    const names = Object.keys(OTHERS);
+    const calls = names.map((name) => [
+      name,
+      `${OTHERS[name]}.catch((error) => (error.cause ?? error).limitMs)`,
+    ]);
+    const told = await runCalls(Object.fromEntries(calls), { setUp: setUp(port), env });
+    assert.deepEqual(told, Object.fromEntries(names.map((name) => [name, 500])));
+  });
 });
