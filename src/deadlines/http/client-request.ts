@@ -3,6 +3,7 @@ import type http from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { countMovedBytes, countUnsentBytes } from '../../outbound/byte-counts.js';
 import { DeadlineError, type DeadlineFacts, type WaitingFor } from '../../outbound/errors.js';
 import {
   awaitTimeouts,
@@ -11,7 +12,6 @@ import {
   takeSignalTimeout,
   UNKNOWN_TIMEOUT,
 } from '../call/abort-signals.js';
-import { countMovedBytes, countUnsentBytes } from '../call/byte-counts.js';
 import { type ApplicationLimits, type CallStage, LimitedCall } from '../call/call.js';
 import { cancelQueuedRequest } from '../call/cancel-queued.js';
 import { findStreamingHint, RecordDetector, type StreamingHint } from '../call/streaming-bodies.js';

@@ -2,18 +2,23 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
 import { isIP, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { countMovedBytes } from '../../outbound/byte-counts.js';
 import { createUndiciError, type DeadlineFacts, type WaitingFor } from '../../outbound/errors.js';
 import { EXEMPT } from '../../outbound/exemption.js';
+import {
+  findConnection,
+  isReadingPaused,
+  isWaitingToWrite,
+  rememberConnection,
+} from '../../outbound/undici-connections.js';
 import { readInternal } from '../../outbound/undici-internals.js';
 import { hasSignalTimeout, takeSignalTimeout, UNKNOWN_TIMEOUT } from '../call/abort-signals.js';
-import { countMovedBytes, countUnsentBytes } from '../call/byte-counts.js';
 import { type ApplicationLimits, type CallStage, LimitedCall } from '../call/call.js';
 import { findStreamingHint, RecordDetector, type StreamingHint } from '../call/streaming-bodies.js';
 import { findUrlHost } from '../host-name.js';
 import type { Host, Hosts } from '../hosts.js';
 import { getSocketPath } from '../http/socket-paths.js';
 import { findClientWithRequest, rememberClient } from './clients.js';
-import { rememberConnection, reportConnections } from './connections.js';
 import { findField } from './fields.js';
 import { findHandler, patchHandlerWrapper } from './handlers.js';
 import { recordRedirect, takeRedirectTimeout } from './redirects.js';
@@ -28,7 +33,7 @@ import {
   addStreams,
   countStreams,
   findSession,
-  isWaitingToWrite,
+  isStreamWaitingToWrite,
   observeSession,
 } from './streams.js';
 import { allowUnreadBody } from './unread-bodies.js';
@@ -200,7 +205,7 @@ class UndiciCall extends LimitedCall implements RequestTracker {
    */
   private findConnection(): void {
     if (this.socket !== null && !this.socket.destroyed) return;
-    reportConnections(setConnection);
+    this.socket = findConnection(this.request) ?? this.socket;
     if (this.socket === null && this.request.abort) subscribeToSends();
   }
 
@@ -221,18 +226,15 @@ class UndiciCall extends LimitedCall implements RequestTracker {
   /** Whether the peer has received all that the application has written so far, and more is to come. */
   private isWaitingToWrite(): boolean {
     const { socket, stream, request } = this;
-    if (stream !== null) return Boolean(request.body) && isWaitingToWrite(stream);
-    if (socket === null) return false;
-    return readInternal(socket, 'writing') === true && countUnsentBytes(socket) === 0;
+    if (stream !== null) return Boolean(request.body) && isStreamWaitingToWrite(stream);
+    return socket !== null && isWaitingToWrite(socket);
   }
 
   /** Whether the application does not read what has arrived. */
   private isPaused(): boolean {
     const { socket, stream } = this;
     if (stream !== null) return stream.isPaused();
-    if (socket === null) return false;
-    const parser = readInternal(socket, 'parser') as { paused?: boolean } | null | undefined;
-    return parser?.paused === true || socket.readableLength > 0;
+    return socket !== null && isReadingPaused(socket);
   }
 
   private findStreamingHint(): StreamingHint {
@@ -294,10 +296,6 @@ function observeChunks(request: UndiciRequest): RecordDetector {
     };
   }
   return detector;
-}
-
-function setConnection(request: object, socket: Socket): void {
-  findCall(request)?.onConnection(socket);
 }
 
 function findCall(request: object): UndiciCall | undefined {

@@ -39,7 +39,7 @@ function findRequestBeingSent(session: ClientHttp2Session): object | undefined {
 }
 
 /** Whether the application has not written the rest of the request's body, and all before it has been sent. */
-export function isWaitingToWrite(stream: ClientHttp2Stream): boolean {
+export function isStreamWaitingToWrite(stream: ClientHttp2Stream): boolean {
   // Until `100 Continue` it is the peer that is late.
   return (
     !stream.writableEnded && stream.writableLength === 0 && stream.listenerCount('continue') === 0
