@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type http from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { countMovedBytes, countUnsentBytes } from '../../outbound/byte-counts.js';
@@ -24,7 +24,7 @@ import {
   patchAgents,
 } from './agent-connections.js';
 import { findApplicationTimeout } from './application-timeout.js';
-import { nodeHttp } from './node-http.js';
+import { ClientRequest, nodeHttp } from './node-http.js';
 import { patchMethod } from './patch-method.js';
 
 /** Fields of a request that Node does not declare. */
@@ -37,7 +37,7 @@ interface RequestInternals {
   [kCall]?: HttpCall;
 }
 
-type ObservedRequest = ClientRequest & RequestInternals;
+type ObservedRequest = http.ClientRequest & RequestInternals;
 
 const kCall = Symbol('millrace.call');
 
@@ -47,7 +47,7 @@ export function limitHttp(hosts: Hosts): void {
     function request(this: unknown, ...args: unknown[]) {
       const result = collectConnections(() => Reflect.apply(original, this, args));
       // A replacement of `http.request`, as in tests.
-      if (!(result instanceof nodeHttp.ClientRequest)) return result;
+      if (!(result instanceof ClientRequest)) return result;
       return limitRequest(hosts, result, args);
     } as typeof http.request;
   for (const module of [nodeHttp, https]) {
@@ -57,7 +57,7 @@ export function limitHttp(hosts: Hosts): void {
   patchAgents();
 }
 
-function limitRequest(hosts: Hosts, request: ObservedRequest, args: unknown[]): ClientRequest {
+function limitRequest(hosts: Hosts, request: ObservedRequest, args: unknown[]): http.ClientRequest {
   const signalTimeout = takeTimeout(args) || findTimeoutOfHop(args[0]);
   const call = new HttpCall(hosts.find(findHostName(request)), request, signalTimeout);
   if (signalTimeout > 0) callsWithSignal.set(Object(args[0]), call);

@@ -10,7 +10,7 @@ import { type LimitReached, limitHitChannel } from '../channels.js';
 import type { Host, Hosts } from '../hosts.js';
 import { addConnection } from './agent-connections.js';
 import { findApplicationTimeout } from './application-timeout.js';
-import { nodeHttp } from './node-http.js';
+import { ClientRequest } from './node-http.js';
 import { patchMethod } from './patch-method.js';
 import { setSocketPath } from './socket-paths.js';
 import { isThreadPoolBusy, probeThreadPool } from './thread-pool.js';
@@ -168,8 +168,7 @@ class PendingConnection extends TimerEntry {
  */
 function hasApplicationTimeout(socket: ConnectingSocket): boolean {
   const { _httpMessage: request } = socket;
-  if (request instanceof nodeHttp.ClientRequest)
-    return findApplicationTimeout(request) !== undefined;
+  if (request instanceof ClientRequest) return findApplicationTimeout(request) !== undefined;
   return Boolean(socket.timeout) && socket.listenerCount('timeout') > 0;
 }
 

@@ -5,3 +5,6 @@ import type http from 'node:http';
  * global dispatcher of the application's undici.
  */
 export const nodeHttp: typeof http = process.getBuiltinModule('node:http');
+
+/** The class of all requests; libraries that imitate answers put one of their own in its place. */
+export const { ClientRequest } = nodeHttp;
