@@ -32,11 +32,14 @@ const only = (limit) =>
   ['connect', 'tls', 'headers', 'idle', 'total']
     .map((name) => `${name}:${name === limit ? '500ms' : 'off'}`)
     .join();
-const HOSTS = Object.entries({
+const ADDRESSES = {
   ...{ '127.0.0.1': 'connect', '127.0.7.2': 'tls', '127.0.7.3': 'headers', '127.0.7.4': 'idle' },
-  ...{ '127.0.7.5': 'total', 'headers.test': 'headers', 'idle.test': 'idle' },
-  'total.test': 'total',
-}).map(([host, limit]) => `${host}=${only(limit)}`);
+  ...{ '127.0.7.5': 'total', '127.0.7.9': null },
+};
+const NAMES = { 'headers.test': 'headers', 'idle.test': 'idle', 'total.test': 'total' };
+const HOSTS = Object.entries({ ...ADDRESSES, ...NAMES }).map(
+  ([host, limit]) => `${host}=${only(limit)}`,
+);
 
 const { server: certificate } = makeCertificates();
 const rows = planRows();
@@ -78,7 +81,9 @@ async function run(t, { major, client, rows }) {
   const { port: dropped } = await dropping(t);
   const proxy = `http://127.0.7.9:${ports.http}`;
   const byEnvironment =
-    client === 'fetch' ? { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, NO_PROXY: '127.*' } : {};
+    client === 'fetch'
+      ? { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, NO_PROXY: Object.keys(ADDRESSES).join() }
+      : {};
   const child = fork(app, {
     execPath: installNode(major),
     execArgv: ['--import', 'millrace/deadlines/register'],
