@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { buildConnector, Dispatcher } from 'undici';
 import { clearTimeout, MAX_TIMER_MS, setTimeout } from '../outbound/clock.js';
-import { EXEMPT, runExempt } from '../outbound/exemption.js';
+import { EXEMPT } from '../outbound/exemption.js';
 import { destroyBody } from './body.js';
 import { ClientCall } from './client-call.js';
+import { limitConnector } from './connect-limit.js';
 import {
   type ClientSettings,
   checkRequest,
@@ -185,13 +186,15 @@ export class Client {
         method: method as Dispatcher.HttpMethod,
         headers,
         body: body.open() as Readable | null,
-        headersTimeout: limits.headers,
-        bodyTimeout: limits.idle,
+        // See `TryLimits`.
+        headersTimeout: 0,
+        bodyTimeout: 0,
         opaque: EXEMPT,
         blocking: !isShared,
       };
       const pool = this.#findPool(url.origin, undici);
-      const response = pool.request(options, isShared ? 1 : pipelining, call.signal);
+      const permits = isShared ? 1 : pipelining;
+      const response = pool.request(options, permits, call.signal, limits);
       return { response: await call.unlessAborted(response), error: null };
     } catch (error) {
       if (!call.isOver) this.#countHit(error);
@@ -249,18 +252,13 @@ export class Client {
     if (known !== undefined) return known;
     const { connections, pipelining, limits, secureContext } = this.#settings;
     // One connector for all pools: it keeps the TLS sessions that can be resumed.
-    this.#connect ??= buildConnector({
-      timeout: limits.connect,
-      ...(secureContext && { secureContext }),
-    });
-    const connect = this.#connect;
-    const pool = new Pool(origin, {
-      connections,
-      pipelining,
-      connect: (options, callback) => runExempt(() => connect(options, callback)),
-    });
+    this.#connect ??= limitConnector(
+      buildConnector({ timeout: 0, ...(secureContext && { secureContext }) }),
+      limits.connect,
+    );
+    const pool = new Pool(origin, { connections, pipelining, connect: this.#connect });
     // Pools without connections are dropped, so that a client of many hosts does not keep them all.
-    const created = new OriginPool(pool, connections * pipelining, () => {
+    const created = new OriginPool(new URL(origin).hostname, pool, connections * pipelining, () => {
       if (this.#pools.get(origin) === created) this.#pools.delete(origin);
     });
     this.#pools.set(origin, created);

@@ -1,7 +1,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Dispatcher, Pool } from 'undici';
+import { MAX_TIMER_MS } from '../outbound/clock.js';
 import { readInternal } from '../outbound/undici-internals.js';
 import type { UndiciResponse } from './response.js';
+import { type LimitedRequest, type PhaseLimits, TryLimits } from './try-limits.js';
 
 /** Numbers of connections and requests of an origin. */
 export interface PoolCounts {
@@ -12,9 +14,7 @@ export interface PoolCounts {
 }
 
 /** The fields of undici's request that are used here. */
-interface UndiciRequest {
-  /** Set once the request is on a connection. */
-  abort?: unknown;
+interface UndiciRequest extends LimitedRequest {
   aborted: boolean;
   completed: boolean;
   onError(error: unknown): void;
@@ -23,6 +23,7 @@ interface UndiciRequest {
 /** A call that was passed to undici. */
 interface PooledCall {
   readonly signal: AbortSignal;
+  readonly limits: TryLimits;
   request: UndiciRequest | null;
   /** Called when its request is over. */
   release(): void;
@@ -40,12 +41,15 @@ interface Waiter {
  * that connection.
  */
 export class OriginPool {
+  readonly #host: string;
   readonly #pool: Pool;
   readonly #maxPermits: number;
   readonly #onUnused: () => void;
   #usedPermits = 0;
   /** Waiting calls, in order of arrival. */
   readonly #queue = new Set<Waiter>();
+  /** Keeps the process alive while calls wait: a connection whose response nobody reads does not. */
+  #waiting: NodeJS.Timeout | null = null;
   /** The call that is being passed to undici. */
   #dispatching: PooledCall | null = null;
 
@@ -53,7 +57,8 @@ export class OriginPool {
    * `permits` is the maximum number of requests on connections at once; `onUnused` is called when nothing is left of
    * the pool.
    */
-  constructor(pool: Pool, permits: number, onUnused: () => void) {
+  constructor(host: string, pool: Pool, permits: number, onUnused: () => void) {
+    this.#host = host;
     this.#pool = pool;
     this.#maxPermits = permits;
     this.#onUnused = onUnused;
@@ -79,22 +84,27 @@ export class OriginPool {
     options: Dispatcher.RequestOptions<unknown>,
     permits: number,
     signal: AbortSignal,
+    phases: PhaseLimits,
   ): Promise<UndiciResponse> {
     await this.#acquire(permits, signal);
+    const limits = new TryLimits(this.#host, phases);
     let isReleased = false;
     const onAbort = () => cancelPending(call);
     const release = () => {
+      limits.end();
       signal.removeEventListener('abort', onAbort);
       if (!isReleased) this.#release(permits);
       isReleased = true;
     };
-    const call: PooledCall = { signal, request: null, release };
+    const call: PooledCall = { signal, limits, request: null, release };
     try {
       signal.throwIfAborted();
       this.#dispatching = call;
       const response = this.#pool.request({ ...options, signal });
       signal.addEventListener('abort', onAbort, { once: true });
-      return await response;
+      const answered = await response;
+      limits.onHeaders();
+      return answered;
     } catch (error) {
       release();
       throw error;
@@ -129,14 +139,22 @@ export class OriginPool {
         },
       };
       const onAbort = () => {
-        this.#queue.delete(waiter);
+        this.#leaveQueue(waiter);
         // It may have blocked calls behind it that need fewer permits.
         this.#drainQueue();
         reject(signal.reason);
       };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#queue.add(waiter);
+      this.#waiting ??= setInterval(() => {}, MAX_TIMER_MS);
     });
+  }
+
+  #leaveQueue(waiter: Waiter): void {
+    this.#queue.delete(waiter);
+    if (this.#queue.size > 0 || this.#waiting === null) return;
+    clearInterval(this.#waiting);
+    this.#waiting = null;
   }
 
   #release(permits: number): void {
@@ -148,7 +166,7 @@ export class OriginPool {
   #drainQueue(): void {
     for (const next of this.#queue) {
       if (this.#usedPermits + next.permits > this.#maxPermits) return;
-      this.#queue.delete(next);
+      this.#leaveQueue(next);
       this.#usedPermits += next.permits;
       next.grant();
     }
@@ -190,6 +208,7 @@ function subscribeToRequests(): void {
     const call = callsByHandler.get(Object(readInternal(request, 'handler')));
     if (call === undefined) return;
     call.request = request;
+    call.limits.onRequest(request);
     if (call.signal.aborted) cancelPending(call);
   });
 }

@@ -27,6 +27,11 @@ function parseAsUrlHost(host: string): string | null {
   return URL.canParse(url) ? stripBrackets(new URL(url).hostname) : null;
 }
 
+/** Finds the host of an absolute URL of HTTP; `undefined` if the text is none. */
+export function findUrlHost(text: string): string | undefined {
+  return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text).hostname : undefined;
+}
+
 /** Whether a text is a host pattern: a name or an address, `*.` and a name, `*`, or `unix:` and a path. */
 export function isHostPattern(text: string): boolean {
   if (text.startsWith(UNIX_PREFIX)) return text.length > UNIX_PREFIX.length;

@@ -19,14 +19,15 @@ export function getTimerOfTurn(): number {
   return longestMs;
 }
 
-/** Observes timers from now on. */
-export function patchTimers(): void {
+/** Observes timers from now on; `onTimer` is called with the delay of each that counts. */
+export function patchTimers(onTimer: (ms: number) => void): void {
   patchMethod(globalThis, 'setTimeout', (original) => {
     return function setTimeout(this: unknown, ...args: unknown[]) {
       const ms = Number(args[1]);
       if (ms > MIN_TIMER_MS) {
         if (longestMs === 0) endOfTurn.then(reset);
         longestMs = Math.max(longestMs, ms);
+        onTimer(ms);
       }
       return Reflect.apply(original, this, args);
     } as typeof original;

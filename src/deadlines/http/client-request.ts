@@ -1,62 +1,90 @@
 import { AsyncResource } from 'node:async_hooks';
-import http, { ClientRequest, type IncomingMessage } from 'node:http';
+import type http from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { countMovedBytes, countUnsentBytes } from '../../outbound/byte-counts.js';
 import { DeadlineError, type DeadlineFacts, type WaitingFor } from '../../outbound/errors.js';
 import {
-  awaitSignal,
+  awaitTimeouts,
+  findSignalTimeout,
   type OpenRequest,
   takeSignalTimeout,
   UNKNOWN_TIMEOUT,
 } from '../call/abort-signals.js';
-import { countMovedBytes, countUnsentBytes } from '../call/byte-counts.js';
 import { type ApplicationLimits, type CallStage, LimitedCall } from '../call/call.js';
 import { cancelQueuedRequest } from '../call/cancel-queued.js';
 import { findStreamingHint, RecordDetector, type StreamingHint } from '../call/streaming-bodies.js';
+import { findUrlHost } from '../host-name.js';
 import type { Host, Hosts } from '../hosts.js';
+import {
+  collectConnections,
+  destroyConnections,
+  observeAgent,
+  patchAgents,
+} from './agent-connections.js';
+import { findApplicationTimeout } from './application-timeout.js';
+import { ClientRequest, nodeHttp } from './node-http.js';
 import { patchMethod } from './patch-method.js';
 
 /** Fields of a request that Node does not declare. */
 interface RequestInternals {
   res?: IncomingMessage | null;
-  timeout?: number;
   socketPath?: string | null;
+  agent?: unknown;
   /** Set by follow-redirects. */
   _redirectable?: object;
-  agent?: { options?: { timeout?: number } } | null;
   [kCall]?: HttpCall;
 }
 
-type ObservedRequest = ClientRequest & RequestInternals;
+type ObservedRequest = http.ClientRequest & RequestInternals;
 
 const kCall = Symbol('millrace.call');
-/** Node's own agents, whose idle timeout nobody has set. */
-const NODE_AGENTS = new Set<unknown>([http.globalAgent, https.globalAgent]);
 
 /** Limits all requests begun from now on. */
 export function limitHttp(hosts: Hosts): void {
   const addLimits = (original: typeof http.request): typeof http.request =>
     function request(this: unknown, ...args: unknown[]) {
-      const result = Reflect.apply(original, this, args) as ObservedRequest;
+      const result = collectConnections(() => Reflect.apply(original, this, args));
       // A replacement of `http.request`, as in tests.
       if (!(result instanceof ClientRequest)) return result;
-      const { host, socketPath } = result;
-      const name = socketPath ? `unix:${socketPath}` : host;
-      const signalTimeout = takeSignalTimeout() || findTimeoutOfHop(args[0]);
-      const call = new HttpCall(hosts.find(name), result, signalTimeout);
-      if (signalTimeout > 0) callsWithSignal.set(Object(args[0]), call);
-      result[kCall] = call;
-      result.on('close', onClose);
-      if (call.isOpen) {
-        if (result.hasHeader('expect')) result.once('continue', onContinue);
-        if (signalTimeout === 0) awaitSignal(call);
-      }
-      return result;
+      return limitRequest(hosts, result, args);
     } as typeof http.request;
-  for (const module of [http, https]) {
+  for (const module of [nodeHttp, https]) {
     patchMethod(module, 'request', addLimits);
     patchMethod(module, 'get', addLimits);
   }
+  patchAgents();
+}
+
+function limitRequest(hosts: Hosts, request: ObservedRequest, args: unknown[]): http.ClientRequest {
+  const signalTimeout = takeTimeout(args) || findTimeoutOfHop(args[0]);
+  const call = new HttpCall(hosts.find(findHostName(request)), request, signalTimeout);
+  if (signalTimeout > 0) callsWithSignal.set(Object(args[0]), call);
+  request[kCall] = call;
+  request.on('close', onClose);
+  observeAgent(request.agent);
+  if (call.isOpen) {
+    if (request.hasHeader('expect')) request.once('continue', onContinue);
+    awaitTimeouts(call);
+  }
+  return request;
+}
+
+/** Finds the host that the application calls: a proxy is asked for a URL, or for a tunnel to a host. */
+function findHostName({ method, path, host, socketPath }: ObservedRequest): string {
+  if (socketPath) return `unix:${socketPath}`;
+  return findUrlHost(method === 'CONNECT' ? `http://${path}` : path) ?? host;
+}
+
+/** Takes the timeout of the signal in the arguments of a request, or of one that its library listens to. */
+function takeTimeout(args: unknown[]): number {
+  const ofLibrary = takeSignalTimeout('http');
+  for (const options of args.slice(0, 2)) {
+    const signal = (options as { signal?: unknown } | null | undefined)?.signal;
+    if (signal instanceof AbortSignal) return findSignalTimeout(signal);
+  }
+  return ofLibrary;
 }
 
 /**
@@ -81,8 +109,10 @@ function onContinue(this: ObservedRequest): void {
 class HttpCall extends LimitedCall implements OpenRequest {
   protected readonly by = 'http';
   private readonly request: ObservedRequest;
-  /** The application's own timeout in milliseconds, as its signal tells; 0: unknown. */
-  private signalTimeout: number;
+  /** The timeout in milliseconds of the signal that the request was made with; 0: unknown. */
+  private readonly signalTimeout: number;
+  /** The longest timeout that its library has set since. */
+  private addedTimeout = 0;
   private isContinued = false;
   /** Detects records in the body, where the headers cannot tell. */
   private records: RecordDetector | null = null;
@@ -100,11 +130,20 @@ class HttpCall extends LimitedCall implements OpenRequest {
   }
 
   get timeoutOfNextHop(): number {
-    return this.request._redirectable === undefined ? 0 : this.signalTimeout;
+    return this.request._redirectable === undefined ? 0 : this.ownTimeout;
   }
 
-  setSignalTimeout(ms: number): void {
-    this.signalTimeout = ms;
+  addTimeout(ms: number): void {
+    this.addedTimeout = Math.max(this.addedTimeout, ms);
+  }
+
+  removeTimeouts(): void {
+    this.addedTimeout = 0;
+  }
+
+  /** The application's own timeout in milliseconds, as its signals and timers tell; 0: unknown. */
+  private get ownTimeout(): number {
+    return Math.max(this.signalTimeout, this.addedTimeout);
   }
 
   /** Called on `100 Continue`: from now on the call waits for the application to write the rest. */
@@ -118,10 +157,15 @@ class HttpCall extends LimitedCall implements OpenRequest {
     if (res) return this.findResponseStage(res);
     if (request.destroyed) return 'ended';
     if (!socket || socket.connecting || isHandshaking(socket)) return 'waiting';
-    const isWriting = !request.writableEnded && countUnsentBytes(socket) === 0;
+    return this.isWaitingToWrite(socket) ? 'application' : 'headers';
+  }
+
+  /** Whether the application has not written the rest of the request, and all before it has been sent. */
+  private isWaitingToWrite(socket: Socket): boolean {
+    const { request } = this;
+    if (request.writableEnded || countUnsentBytes(socket) > 0) return false;
     // Until `100 Continue` it waits for the peer.
-    const awaitsContinue = !this.isContinued && request.hasHeader('expect');
-    return isWriting && !awaitsContinue ? 'application' : 'headers';
+    return this.isContinued || !request.hasHeader('expect');
   }
 
   private findResponseStage(response: IncomingMessage): CallStage {
@@ -131,6 +175,8 @@ class HttpCall extends LimitedCall implements OpenRequest {
     if (hint === 'unbounded') return 'unbounded';
     // The response has arrived in full, or the application does not read it: the peer is not late.
     if (response.complete || !isBeingRead(response)) return 'application';
+    const { socket } = this.request;
+    if (socket && this.isWaitingToWrite(socket)) return 'application';
     return hint ?? 'body';
   }
 
@@ -148,16 +194,19 @@ class HttpCall extends LimitedCall implements OpenRequest {
   }
 
   protected readApplicationLimits(): ApplicationLimits {
-    const { signalTimeout } = this;
-    if (signalTimeout === UNKNOWN_TIMEOUT) return { total: true };
-    const timeout = findApplicationTimeout(this.request) ?? (signalTimeout || undefined);
-    if (timeout === undefined) return {};
-    const ms = Math.max(timeout, signalTimeout);
-    return { headers: ms, idle: ms };
+    const { ownTimeout } = this;
+    if (ownTimeout === UNKNOWN_TIMEOUT) return { total: true };
+    const ms = Math.max(findApplicationTimeout(this.request) ?? 0, ownTimeout);
+    return ms === 0 ? {} : { headers: ms, idle: ms };
   }
 
   protected createError(facts: DeadlineFacts, waitingFor: WaitingFor): Error {
     return new DeadlineError(facts, waitingFor);
+  }
+
+  override end(): void {
+    if (this.isScheduled) this.context.emitDestroy();
+    super.end();
   }
 
   protected fail(error: Error): void {
@@ -165,7 +214,10 @@ class HttpCall extends LimitedCall implements OpenRequest {
     this.context.runInAsyncScope(() => {
       if (request.res) destroyResponse(request.res, error);
       else if (request.socket) request.destroy(error);
-      else cancelQueuedRequest(request, error);
+      else {
+        cancelQueuedRequest(request, error);
+        destroyConnections(request, error);
+      }
     });
   }
 }
@@ -202,27 +254,4 @@ function isBeingRead(response: IncomingMessage): boolean {
 
 function isHandshaking(socket: object): boolean {
   return (socket as { secureConnecting?: boolean }).secureConnecting === true;
-}
-
-/**
- * Whether the timeout destroys the socket, as that of follow-redirects (axios) does; it may equal that of Node's
- * agents.
- */
-function isDestroyedOnTimeout(socket: Socket): boolean {
-  return socket.listeners('timeout').includes(socket.destroy);
-}
-
-/**
- * Finds the idle timeout that the application has set for the request, its connection or its agent. Without a
- * listener none of them has an effect.
- */
-export function findApplicationTimeout(request: ClientRequest): number | undefined {
-  const { timeout, socket, agent }: ObservedRequest = request;
-  if (request.listenerCount('timeout') === 0) return undefined;
-  if (timeout) return timeout;
-  const agentTimeout = agent?.options?.timeout;
-  if (socket?.timeout && (socket.timeout !== agentTimeout || isDestroyedOnTimeout(socket))) {
-    return socket.timeout;
-  }
-  return agentTimeout && !NODE_AGENTS.has(agent) ? agentTimeout : undefined;
 }

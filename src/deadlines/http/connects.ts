@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import { ClientRequest } from 'node:http';
+import dns from 'node:dns';
 import net from 'node:net';
 import tls from 'node:tls';
 import { createUndiciError, DeadlineError } from '../../outbound/errors.js';
@@ -8,9 +8,12 @@ import { isExempt } from '../../outbound/exemption.js';
 import { cancelTimeout, scheduleTimeout, TimerEntry } from '../../outbound/timer-wheel.js';
 import { type LimitReached, limitHitChannel } from '../channels.js';
 import type { Host, Hosts } from '../hosts.js';
-import { findApplicationTimeout } from './client-request.js';
+import { addConnection } from './agent-connections.js';
+import { findApplicationTimeout } from './application-timeout.js';
+import { ClientRequest } from './node-http.js';
 import { patchMethod } from './patch-method.js';
 import { setSocketPath } from './socket-paths.js';
+import { isThreadPoolBusy, probeThreadPool } from './thread-pool.js';
 
 /** A socket with fields of Node that are not declared. */
 type ConnectingSocket = net.Socket & {
@@ -30,8 +33,9 @@ export function limitConnections(hosts: Hosts): void {
       if (this.connecting && !isExempt() && name !== PROBE_SOCKET) {
         const host = hosts.find(name);
         host.counters.connections++;
+        addConnection(this);
         if (name.startsWith('unix:')) setSocketPath(this, name);
-        limitConnection(this, host, takeUndiciFlag());
+        limitConnection(this, host, takeUndiciFlag(), waitsForThread(name, args));
       }
       return result;
     } as typeof original;
@@ -67,13 +71,17 @@ function takeUndiciFlag(): boolean {
   return result;
 }
 
-function limitConnection(socket: ConnectingSocket, host: Host, isOfUndici: boolean): void {
+function limitConnection(
+  socket: ConnectingSocket,
+  host: Host,
+  isOfUndici: boolean,
+  isLookingUp = false,
+): void {
   // A socket may connect again after a failed attempt.
-  const previous = pendingConnections.get(socket);
-  if (previous) cancelTimeout(previous);
+  pendingConnections.get(socket)?.end();
   const { connect, tls: handshake } = host.limits;
   if (connect > 0 || handshake > 0)
-    pendingConnections.set(socket, new PendingConnection(socket, host, isOfUndici));
+    pendingConnections.set(socket, new PendingConnection(socket, host, isOfUndici, isLookingUp));
 }
 
 /** A connection that is connecting or in its TLS handshake. */
@@ -84,28 +92,50 @@ class PendingConnection extends TimerEntry {
   /** When the current phase began: connecting, or the handshake. */
   private phaseStartedAt = this.startedAt;
   private isOpen = false;
+  /** Whether its name is being looked up, which needs a thread of this process. */
+  private isLookingUp: boolean;
+  private checkedAt = this.startedAt;
   private readonly context = new AsyncResource('MILLRACE_CONNECT', { requireManualDestroy: true });
 
-  constructor(socket: ConnectingSocket, host: Host, isForUndici: boolean) {
+  constructor(socket: ConnectingSocket, host: Host, isForUndici: boolean, isLookingUp: boolean) {
     super();
     this.socket = socket;
     this.host = host;
     this.isForUndici = isForUndici;
+    this.isLookingUp = isLookingUp;
+    if (isLookingUp) {
+      socket.once('lookup', () => {
+        this.isLookingUp = false;
+      });
+    }
     this.dueAt = this.startedAt + host.checkIntervalMs;
     scheduleTimeout(this);
   }
 
   override addIdleTime(ms: number): void {
     this.phaseStartedAt += ms;
+    this.checkedAt += ms;
+  }
+
+  end(): void {
+    if (!this.isScheduled) return;
+    cancelTimeout(this);
+    this.context.emitDestroy();
   }
 
   onDue(at: number): void {
     const { socket, host } = this;
     const isOpen = !socket.connecting;
     if (socket.destroyed || (isOpen && socket.secureConnecting !== true)) {
-      cancelTimeout(this);
+      this.end();
       return;
     }
+    if (this.isLookingUp) {
+      // The name waits for a thread of this process: its host is not late.
+      if (isThreadPoolBusy()) this.phaseStartedAt += at - this.checkedAt;
+      probeThreadPool();
+    }
+    this.checkedAt = at;
     if (isOpen && !this.isOpen) this.phaseStartedAt = at;
     this.isOpen = isOpen;
     const name = isOpen ? 'tls' : 'connect';
@@ -119,7 +149,6 @@ class PendingConnection extends TimerEntry {
 
   private fail(name: 'connect' | 'tls', limitMs: number, at: number): void {
     const { socket, host } = this;
-    cancelTimeout(this);
     const facts = { limit: name, limitMs, host: host.name, elapsedMs: at - this.startedAt };
     const waitingFor = name === 'tls' ? 'the TLS handshake' : 'a connection';
     const error = this.isForUndici
@@ -130,6 +159,7 @@ class PendingConnection extends TimerEntry {
       limitHitChannel.publish({ ...facts, by: 'socket', error } satisfies LimitReached);
     }
     this.context.runInAsyncScope(() => socket.destroy(error));
+    this.end();
   }
 }
 
@@ -142,16 +172,29 @@ function hasApplicationTimeout(socket: ConnectingSocket): boolean {
   return Boolean(socket.timeout) && socket.listenerCount('timeout') > 0;
 }
 
+/** Whether a host is a name that the system looks up, in a thread of this process. */
+function waitsForThread(host: string, args: unknown[]): boolean {
+  if (host.startsWith('unix:') || net.isIP(host) !== 0) return false;
+  const { lookup = dns.lookup } = (findOptions(args) ?? {}) as net.TcpNetConnectOpts;
+  return lookup === dns.lookup;
+}
+
 /**
  * Finds the host in the arguments of `socket.connect`: options, a port and a host, or a path; `net.connect` passes
  * them as a list.
  */
 function findHostName(args: unknown[]): string {
-  const [first, second] = Array.isArray(args[0]) ? args[0] : args;
-  if (typeof first === 'object' && first !== null) {
-    const { path, host } = first as Partial<net.TcpNetConnectOpts & net.IpcNetConnectOpts>;
+  const options = findOptions(args);
+  if (options !== undefined) {
+    const { path, host } = options as Partial<net.TcpNetConnectOpts & net.IpcNetConnectOpts>;
     return path ? `unix:${path}` : host || 'localhost';
   }
+  const [first, second] = Array.isArray(args[0]) ? args[0] : args;
   if (typeof first === 'string' && Number.isNaN(Number(first))) return `unix:${first}`;
   return typeof second === 'string' ? second : 'localhost';
+}
+
+function findOptions(args: unknown[]): object | undefined {
+  const [first] = Array.isArray(args[0]) ? args[0] : args;
+  return typeof first === 'object' && first !== null ? first : undefined;
 }

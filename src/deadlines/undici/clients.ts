@@ -6,6 +6,8 @@ const MAX_ORIGINS = 1000;
 
 /** Clients with timeouts of their own, by origin: a queued request does not refer to its client. */
 const clientsByOrigin = new Map<string, WeakRef<object>[]>();
+/** The clients of the requests in their queues, read at most once per turn; `null`: not in this turn. */
+let clientsByRequest: Map<object, object> | null = null;
 
 export function rememberClient(client: object): void {
   const origin = toOrigin(readInternal(client, 'url'));
@@ -16,14 +18,25 @@ export function rememberClient(client: object): void {
 }
 
 /** Finds the client in whose queue the request is, if it has timeouts of its own. */
-export function findClientWithRequest(request: { origin?: unknown }): object | undefined {
+export function findClientWithRequest(request: object): object | undefined {
   if (clientsByOrigin.size === 0) return undefined;
-  for (const one of clientsByOrigin.get(toOrigin(request.origin)) ?? []) {
+  clientsByRequest ??= readQueues();
+  return clientsByRequest.get(request);
+}
+
+/** Reads all queues at once: a look-up in each, for each of many queued requests, would cost their square. */
+function readQueues(): Map<object, object> {
+  queueMicrotask(() => {
+    clientsByRequest = null;
+  });
+  const found = new Map<object, object>();
+  for (const one of [...clientsByOrigin.values()].flat()) {
     const client = one.deref();
     const queue = client && readInternal(client, 'queue');
-    if (Array.isArray(queue) && queue.includes(request)) return client;
+    if (client === undefined || !Array.isArray(queue)) continue;
+    for (const request of queue) if (request !== null) found.set(request, client);
   }
-  return undefined;
+  return found;
 }
 
 function toOrigin(url: unknown): string {

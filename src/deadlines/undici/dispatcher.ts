@@ -1,17 +1,24 @@
 import { subscribe } from 'node:diagnostics_channel';
-import type { Socket } from 'node:net';
+import type { ClientHttp2Stream } from 'node:http2';
+import { isIP, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { countMovedBytes } from '../../outbound/byte-counts.js';
 import { createUndiciError, type DeadlineFacts, type WaitingFor } from '../../outbound/errors.js';
 import { EXEMPT } from '../../outbound/exemption.js';
+import {
+  findConnection,
+  isReadingPaused,
+  isWaitingToWrite,
+  rememberConnection,
+} from '../../outbound/undici-connections.js';
 import { readInternal } from '../../outbound/undici-internals.js';
 import { hasSignalTimeout, takeSignalTimeout, UNKNOWN_TIMEOUT } from '../call/abort-signals.js';
-import { countMovedBytes, countUnsentBytes } from '../call/byte-counts.js';
 import { type ApplicationLimits, type CallStage, LimitedCall } from '../call/call.js';
 import { findStreamingHint, RecordDetector, type StreamingHint } from '../call/streaming-bodies.js';
+import { findUrlHost } from '../host-name.js';
 import type { Host, Hosts } from '../hosts.js';
 import { getSocketPath } from '../http/socket-paths.js';
 import { findClientWithRequest, rememberClient } from './clients.js';
-import { rememberConnection, reportConnections } from './connections.js';
 import { findField } from './fields.js';
 import { findHandler, patchHandlerWrapper } from './handlers.js';
 import { recordRedirect, takeRedirectTimeout } from './redirects.js';
@@ -25,11 +32,11 @@ import {
 import {
   addStreams,
   countStreams,
-  isHttp2,
-  isStreamPaused,
-  isUploading,
-  observeStream,
+  findSession,
+  isStreamWaitingToWrite,
+  observeSession,
 } from './streams.js';
+import { allowUnreadBody } from './unread-bodies.js';
 
 interface ClientMessage {
   request: UndiciRequest;
@@ -45,15 +52,19 @@ export function limitUndici(hosts: Hosts): void {
   patchHandlerWrapper();
   const origins = new HostsByOrigin(hosts);
   subscribeTo('undici:request:create', ({ request }) => {
-    const ofSignal = hasSignalTimeout() ? takeSignalTimeout(isFetchRequest(request)) : 0;
+    const ofSignal = hasSignalTimeout() ? takeSignalTimeout('undici', isFetchRequest(request)) : 0;
     const signalTimeout = ofSignal || takeRedirectTimeout(request);
-    trackRequest(request, new UndiciCall(origins.find(request.origin), request, signalTimeout));
+    const host = findCalledHost(request);
+    const called = host === undefined ? origins.find(request.origin) : hosts.find(host);
+    trackRequest(request, new UndiciCall(called, request, signalTimeout));
   });
   subscribeTo('undici:client:connected', ({ socket }) => {
+    // The first call may have loaded another copy, with a dispatcher for older ones.
+    patchHandlerWrapper();
     if (socket === undefined) return;
-    // HTTP/2 streams have to be counted; calls over a socket in the file system get its limits at once.
-    if (isHttp2(socket) || getSocketPath(socket) !== undefined) subscribeToSends();
-    else rememberConnection(socket);
+    // Calls over a socket in the file system get its limits at once.
+    if (getSocketPath(socket) !== undefined) subscribeToSends();
+    if (!observeStreams(socket)) rememberConnection(socket);
     const client = readInternal(socket, 'client');
     if (hasClientLimit(client)) rememberClient(client);
   });
@@ -61,6 +72,23 @@ export function limitUndici(hosts: Hosts): void {
 
 function subscribeTo(channel: string, react: (message: ClientMessage) => void): void {
   subscribe(channel, react as (message: unknown) => void);
+}
+
+/**
+ * Finds the host that the application calls where it is not that of the request's origin: a proxy is asked for a URL
+ * or a tunnel, and an interceptor that looks up names puts an address into the origin and the name into Host.
+ */
+function findCalledHost({ method, path, host, origin }: UndiciRequest): string | undefined {
+  if (method === 'CONNECT') return findUrlHost(`http://${path}`);
+  if (!path.startsWith('/')) return findUrlHost(path);
+  if (!host) return undefined;
+  const name = findUrlHost(`http://${host}`);
+  return name !== undefined && isAddress(findUrlHost(String(origin))) ? name : undefined;
+}
+
+/** Whether the host of a URL is an address. */
+function isAddress(host = ''): boolean {
+  return isIP(host) !== 0 || host.startsWith('[');
 }
 
 /** The hosts of all calls, once these have limits. */
@@ -77,10 +105,19 @@ function subscribeToSends(): void {
   isSubscribedToSends = true;
   subscribeTo('undici:client:sendHeaders', ({ request, socket }) => {
     const call = findCall(request);
-    call?.onSent(socket);
-    const path = socket && getSocketPath(socket);
+    if (socket === undefined) return;
+    if (!observeStreams(socket)) call?.onConnection(socket);
+    const path = getSocketPath(socket);
     if (path !== undefined) call?.moveTo(hosts.find(path));
   });
+}
+
+/** Observes the streams of a connection, if it is one of HTTP/2. */
+function observeStreams(socket: Socket): boolean {
+  const session = findSession(socket);
+  if (session === undefined) return false;
+  observeSession(session, (request, stream) => findCall(request)?.onStream(stream, socket));
+  return true;
 }
 
 /** Hosts by origin, so that each URL is parsed once. */
@@ -116,8 +153,8 @@ class UndiciCall extends LimitedCall implements RequestTracker {
   declare private socket: Socket | null;
   /** Headers of the response. */
   declare private headers: HeaderFields | null;
-  /** Whether it is a stream of HTTP/2, whose connection has others. */
-  declare private isStream: boolean;
+  /** Its stream, if it is a call by HTTP/2, whose connection may have others. */
+  declare private stream: ClientHttp2Stream | null;
   /** Detects records in the body, where the headers cannot tell. */
   declare private records: RecordDetector | null;
 
@@ -127,7 +164,7 @@ class UndiciCall extends LimitedCall implements RequestTracker {
     this.signalTimeout = signalTimeout;
     this.socket = null;
     this.headers = null;
-    this.isStream = false;
+    this.stream = null;
     this.records = null;
   }
 
@@ -135,17 +172,26 @@ class UndiciCall extends LimitedCall implements RequestTracker {
     return 'undici' as const;
   }
 
-  onSent(socket: Socket | undefined): void {
-    this.socket = socket ?? null;
-    if (socket === undefined || !isHttp2(socket)) return;
-    this.isStream = true;
+  onConnection(socket: Socket): void {
+    this.socket = socket;
+  }
+
+  /** Called with each stream of the call: undici sends it again if its connection is refused. */
+  onStream(stream: ClientHttp2Stream, socket: Socket): void {
+    if (!this.isScheduled) return;
+    this.leaveStream();
+    this.stream = stream;
+    this.socket = socket;
     addStreams(socket, 1);
-    observeStream(this.request);
   }
 
   override end(): void {
-    if (this.isStream && this.isScheduled && this.socket) addStreams(this.socket, -1);
+    if (this.isScheduled) this.leaveStream();
     super.end();
+  }
+
+  private leaveStream(): void {
+    if (this.stream !== null && this.socket !== null) addStreams(this.socket, -1);
   }
 
   onHeaders(status: number, fields: HeaderFields): void {
@@ -159,7 +205,7 @@ class UndiciCall extends LimitedCall implements RequestTracker {
    */
   private findConnection(): void {
     if (this.socket !== null && !this.socket.destroyed) return;
-    reportConnections(setConnection);
+    this.socket = findConnection(this.request) ?? this.socket;
     if (this.socket === null && this.request.abort) subscribeToSends();
   }
 
@@ -171,11 +217,24 @@ class UndiciCall extends LimitedCall implements RequestTracker {
     const hint = this.findStreamingHint();
     if (hint === 'unbounded') return 'unbounded';
     if (socket === null && !request.abort) return 'waiting';
-    if (headers === null) {
-      return socket && isWaitingForBody(socket) ? 'application' : 'headers';
-    }
-    if (isUnread(request) || (socket && isPaused(socket, request))) return 'application';
+    if (this.isWaitingToWrite()) return 'application';
+    if (headers === null) return 'headers';
+    if (isUnread(request) || this.isPaused()) return 'application';
     return hint ?? 'body';
+  }
+
+  /** Whether the peer has received all that the application has written so far, and more is to come. */
+  private isWaitingToWrite(): boolean {
+    const { socket, stream, request } = this;
+    if (stream !== null) return Boolean(request.body) && isStreamWaitingToWrite(stream);
+    return socket !== null && isWaitingToWrite(socket);
+  }
+
+  /** Whether the application does not read what has arrived. */
+  private isPaused(): boolean {
+    const { socket, stream } = this;
+    if (stream !== null) return stream.isPaused();
+    return socket !== null && isReadingPaused(socket);
   }
 
   private findStreamingHint(): StreamingHint {
@@ -189,14 +248,10 @@ class UndiciCall extends LimitedCall implements RequestTracker {
     return this.records.hasRecords ? 'records' : null;
   }
 
-  /** `NaN`, which equals nothing, where it cannot be seen: then only the total applies. */
+  /** `NaN`, which equals nothing, where its connection is not known: then only the total applies. */
   protected countBytes(): number {
     const { socket, headers } = this;
-    // Versions 5 and 6 do not report the connection of a stream of HTTP/2.
-    if (socket === null) return Number.NaN;
-    // A stream does not show whether the application still writes or waits for the peer.
-    if (headers === null && this.isStream && isUploading(this.request)) return Number.NaN;
-    return countMovedBytes(socket) + (headers ? 0.5 : 0);
+    return socket === null ? Number.NaN : countMovedBytes(socket) + (headers ? 0.5 : 0);
   }
 
   protected readApplicationLimits(): ApplicationLimits {
@@ -220,11 +275,12 @@ class UndiciCall extends LimitedCall implements RequestTracker {
   /** Ends the request and its HTTP/1 connection, or removes the request from its queue. */
   protected fail(error: Error, isSilent: boolean): void {
     const { request, socket } = this;
+    allowUnreadBody(error);
     if (request.abort) request.abort(error);
     else if (request.onResponseError) request.onResponseError(error);
     else request.onError?.(error);
     // Otherwise the next calls would use the same dead connection.
-    if (isSilent && this.isStream && socket && countStreams(socket) === 0) socket.destroy(NO_BYTES);
+    if (isSilent && this.stream && socket && countStreams(socket) === 0) socket.destroy(NO_BYTES);
   }
 }
 
@@ -242,29 +298,13 @@ function observeChunks(request: UndiciRequest): RecordDetector {
   return detector;
 }
 
-function setConnection(request: object, socket: Socket): void {
-  findCall(request)?.onSent(socket);
-}
-
 function findCall(request: object): UndiciCall | undefined {
   return findTracker(request) as UndiciCall | undefined;
 }
 
-/** Whether the peer has received all that the application has written so far, and more is to come. */
-function isWaitingForBody(socket: Socket): boolean {
-  return readInternal(socket, 'writing') === true && countUnsentBytes(socket) === 0;
-}
-
-/** Whether the application does not read what has arrived. */
-function isPaused(socket: Socket, request: UndiciRequest): boolean {
-  if (isHttp2(socket)) return isStreamPaused(request);
-  const parser = readInternal(socket, 'parser') as { paused?: boolean } | undefined;
-  return parser?.paused === true || socket.readableLength > 0;
-}
-
 /**
- * Whether the application has the response and has not begun to read it. Then it may not listen for errors of the
- * body, either, and versions 5 and 6 would end the process. `fetch` reads ahead, and is never in this state.
+ * Whether the application has the response and has not begun to read it. It cannot be seen behind handlers that hide
+ * that of the request. `fetch` reads ahead, and is never in this state.
  */
 function isUnread(request: UndiciRequest): boolean {
   const { res } = findHandler(request) as { res?: Partial<Readable> | null };

@@ -14,17 +14,19 @@ type WrappedHandler = Handler & { [kHandler]?: Handler };
 
 interface WrapperClass {
   wrapHandler?: (handler: Handler) => WrappedHandler;
+  [kHandler]?: true;
 }
 
 /**
  * Records from now on which handler a wrapper is for. From Node 26 on the global dispatcher is that of Node's own
- * undici, which wraps the handlers of older copies and keeps them private.
+ * undici, once that is loaded; it wraps the handlers of older copies and keeps them private.
  */
 export function patchHandlerWrapper(): void {
   const dispatcher = Reflect.get(globalThis, GLOBAL_DISPATCHER) as object | undefined;
   const wrapper = dispatcher?.constructor as WrapperClass | undefined;
   const wrap = wrapper?.wrapHandler;
-  if (wrapper === undefined || wrap === undefined) return;
+  if (wrapper === undefined || wrap === undefined || wrapper[kHandler]) return;
+  wrapper[kHandler] = true;
   wrapper.wrapHandler = (handler) => {
     const wrapped = wrap.call(wrapper, handler);
     if (wrapped !== handler) wrapped[kHandler] = handler;

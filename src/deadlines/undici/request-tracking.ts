@@ -5,6 +5,9 @@ export interface UndiciRequest {
   origin?: unknown;
   method: string;
   path: string;
+  /** The header field Host, where the application has set it. */
+  host?: string | null;
+  body?: unknown;
   headersTimeout?: number | null;
   bodyTimeout?: number | null;
   completed: boolean;

@@ -1,62 +1,49 @@
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import { readInternal } from '../../outbound/undici-internals.js';
 
-/** Methods of a request by which undici reports on its HTTP/2 stream; a result of `false` pauses the stream. */
-interface StreamRequest {
-  onHeaders?(
-    status: number,
-    headers: unknown,
-    resume: () => void,
-    ...more: unknown[]
-  ): boolean | undefined;
-  onData?(chunk: unknown): boolean | undefined;
-  onRequestSent?(): unknown;
-}
-
-/** Requests whose application does not read what has arrived. */
-const pausedRequests = new WeakSet<object>();
-/** Requests that have not been sent in full. */
-const uploadingRequests = new WeakSet<object>();
 /** Numbers of open streams by connection. */
 const streamCounts = new WeakMap<Socket, number>();
+const observedSessions = new WeakSet<ClientHttp2Session>();
 
-/** Whether a connection carries several calls at once. */
-export function isHttp2(socket: Socket): boolean {
-  return (socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2';
+/** Finds the HTTP/2 session of a connection of undici, with TLS or without. */
+export function findSession(socket: Socket): ClientHttp2Session | undefined {
+  return (readInternal(socket, 'http2Session') as ClientHttp2Session | null) ?? undefined;
 }
 
-/** Observes a stream from now on: unlike HTTP/1 it has no parser that shows whether it is paused. */
-export function observeStream(request: object): void {
-  const stream = request as StreamRequest;
-  const { onHeaders, onData, onRequestSent } = stream;
-  if (!onHeaders || !onData || !onRequestSent) return;
-  uploadingRequests.add(request);
-  stream.onRequestSent = function observe() {
-    uploadingRequests.delete(request);
-    return Reflect.apply(onRequestSent, this, []);
-  };
-  const recordPause = (isReading: boolean | undefined) => {
-    if (isReading === false) pausedRequests.add(request);
-    else pausedRequests.delete(request);
-    return isReading;
-  };
-  stream.onHeaders = function observe(status, headers, resume, ...more) {
-    const onResume = () => {
-      pausedRequests.delete(request);
-      resume();
-    };
-    return recordPause(Reflect.apply(onHeaders, this, [status, headers, onResume, ...more]));
-  };
-  stream.onData = function observe(chunk) {
-    return recordPause(Reflect.apply(onData, this, [chunk]));
+/** Reports the stream of each request that undici sends on a session from now on. */
+export function observeSession(
+  session: ClientHttp2Session,
+  report: (request: object, stream: ClientHttp2Stream) => void,
+): void {
+  if (observedSessions.has(session)) return;
+  observedSessions.add(session);
+  const { request } = session;
+  session.request = function open(this: ClientHttp2Session, ...args) {
+    const stream = Reflect.apply(request, this, args);
+    const sent = findRequestBeingSent(session);
+    if (sent !== undefined) report(sent, stream);
+    return stream;
   };
 }
 
-export function isStreamPaused(request: object): boolean {
-  return pausedRequests.has(request);
+/** Finds the request that undici is sending: the first of those in the client's queue that wait. */
+function findRequestBeingSent(session: ClientHttp2Session): object | undefined {
+  const client = readInternal(session, 'client');
+  if (typeof client !== 'object' || client === null) return undefined;
+  const queue = readInternal(client, 'queue');
+  const index = readInternal(client, 'pending index');
+  if (!Array.isArray(queue) || typeof index !== 'number') return undefined;
+  const request: unknown = queue[index];
+  return typeof request === 'object' && request !== null ? request : undefined;
 }
 
-export function isUploading(request: object): boolean {
-  return uploadingRequests.has(request);
+/** Whether the application has not written the rest of the request's body, and all before it has been sent. */
+export function isStreamWaitingToWrite(stream: ClientHttp2Stream): boolean {
+  // Until `100 Continue` it is the peer that is late.
+  return (
+    !stream.writableEnded && stream.writableLength === 0 && stream.listenerCount('continue') === 0
+  );
 }
 
 /** Counts a stream that begins on a connection, or ends (-1). */

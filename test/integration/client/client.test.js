@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { createClient } from 'millrace/client';
 import { errors } from 'undici';
 import { dropping, has, mute, stopping, web } from '../../fixtures/deadlines/peers.js';
+import { run } from '../../fixtures/deadlines/program.js';
 
 const limits = { timeout: 30_000 };
 const url = ({ port }) => `http://127.0.0.1:${port}/`;
@@ -103,17 +104,74 @@ describe('the client', { concurrency: 4 }, () => {
 
   test('headers and idle limit the response', limits, async (t) => {
     const made = client(t, { limits: { headers: 100, idle: 100 }, retries: false });
-    await assert.rejects(made.request(url(await mute(t))), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+    // In time, that is: undici's timers have a resolution of a second.
+    const inTime = (limit, code) => (error) => {
+      assert.deepEqual([error.limit, error.limitMs, error.code], [limit, 100, code]);
+      assert.ok(error.elapsedMs >= 100 && error.elapsedMs < 500, String(error.elapsedMs));
+      return true;
+    };
+    const never = made.request(url(await mute(t)));
+    await assert.rejects(never, inTime('headers', 'UND_ERR_HEADERS_TIMEOUT'));
     const response = await made.request(url(await stopping(t)));
-    await assert.rejects(response.text(), { code: 'UND_ERR_BODY_TIMEOUT' });
+    await assert.rejects(response.text(), inTime('idle', 'UND_ERR_BODY_TIMEOUT'));
     const { hits } = made.stats();
     assert.deepEqual(hits, { connect: 0, headers: 1, idle: 1, total: 0 });
+  });
+
+  test('a request that moves, or that its application writes, is in time', limits, async (t) => {
+    const made = client(t, { limits: { headers: 300, total: 0 }, retries: false });
+    const slow = await web(t, (request, response) => {
+      let bytes = 0;
+      request.on('data', (chunk) => {
+        bytes += chunk.length;
+        if (bytes < 1_000_000) return;
+        bytes = 0;
+        request.pause();
+        setTimeout(() => request.resume(), 100);
+      });
+      request.on('end', () => response.end('taken'));
+    });
+    async function* parts() {
+      for (let part = 0; part < 3; part++) {
+        yield Buffer.from('part');
+        await new Promise((resolve) => setTimeout(resolve, 400));
+      }
+    }
+    for (const body of [Buffer.alloc(12_000_000), parts()]) {
+      const response = await made.request(url(slow), { method: 'POST', body });
+      assert.equal(await response.text(), 'taken');
+    }
+  });
+
+  test('a response that the application reads at its own pace is in time', limits, async (t) => {
+    const made = client(t, { limits: { idle: 300, total: 0 }, retries: false });
+    const size = 8_000_000;
+    const large = await web(t, (_request, response) => response.end(Buffer.alloc(size)));
+    const response = await made.request(url(large));
+    let bytes = 0;
+    for await (const chunk of response.body) {
+      if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 900));
+      bytes += chunk.length;
+    }
+    assert.equal(bytes, size);
+  });
+
+  test('a call that waits for a connection keeps the process alive', limits, async (t) => {
+    const large = await web(t, (_request, response) => response.end(Buffer.alloc(8_000_000)));
+    const { stdout } = await run(`
+      import { createClient } from 'millrace/client';
+      const client = createClient({ connections: 1, limits: { total: '400ms' }, retries: false });
+      const { status } = await client.request('${url(large)}', { limits: { total: 0, idle: 0 } });
+      const limit = await client.request('${url(large)}').catch(({ limit }) => limit);
+      console.log(status, limit);`);
+    assert.equal(stdout, '200 total\n');
   });
 
   test('connect limits opening a connection', { ...limits, skip: !has('python3') }, async (t) => {
     const made = client(t, { limits: { connect: 300 }, retries: false });
     const call = made.request(url(await dropping(t)));
-    await assert.rejects(call, { code: 'UND_ERR_CONNECT_TIMEOUT' });
+    const limit = { limit: 'connect', limitMs: 300, host: '127.0.0.1' };
+    await assert.rejects(call, { code: 'UND_ERR_CONNECT_TIMEOUT', ...limit });
     assert.equal(made.stats().hits.connect, 1);
   });
 

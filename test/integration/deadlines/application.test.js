@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { mute, web } from '../../fixtures/deadlines/peers.js';
+import { run } from '../../fixtures/deadlines/program.js';
 import { service } from '../../fixtures/deadlines/service.js';
 
 const limits = { timeout: 30_000 };
@@ -233,18 +234,6 @@ describe('timeouts of the application, and calls that are meant to last', {
     );
     assert.deepEqual({ ...end, elapsedMs: 0 }, { ...whose, elapsedMs: 0 });
   });
-
-  /** Runs a program with deadlines. */
-  function run(source, env = {}) {
-    const argv = ['--import', 'millrace/deadlines/register', '--input-type=module', '-e', source];
-    const cwd = fileURLToPath(new URL('../../..', import.meta.url));
-    const options = { cwd, env: { ...process.env, ...env } };
-    return new Promise((resolve) => {
-      execFile(process.execPath, argv, options, (error, stdout, stderr) => {
-        resolve({ code: error?.code ?? 0, stdout, stderr });
-      });
-    });
-  }
 
   test('the timer of deadlines does not keep a process alive', limits, async (t) => {
     const { port } = await mute(t);

@@ -1,7 +1,7 @@
 // undici's HTTP/2: several calls on a connection, each a stream that does not show whether it is read.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createSecureServer } from 'node:http2';
+import { createSecureServer, createServer } from 'node:http2';
 import { describe, test } from 'node:test';
 import { service } from '../../fixtures/deadlines/service.js';
 import { makeCertificates } from '../../fixtures/tls/certificates.js';
@@ -9,12 +9,17 @@ import { makeCertificates } from '../../fixtures/tls/certificates.js';
 const limits = { timeout: 30_000 };
 const total = (ms) => ({ MILLRACE_DEADLINE_TOTAL: `${ms}ms` });
 const LONG_MS = 1500;
+/** The certificate of the peers is not that of an authority. */
+const trusting = { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' };
+/** Versions of undici, and ways to use them. */
+const isNewest = Number(process.versions.node.split('.')[0]) >= 26;
+const WAYS = ['5', '6', '7', 'without TLS', ...(isNewest ? ['of fetch'] : [])];
 
 const { server: certificate } = makeCertificates();
 
 /** A server whose streams are handled by `onStream`; it records its connections. */
-async function peer(t, onStream) {
-  const server = createSecureServer(certificate);
+async function peer(t, onStream, isSecure = true) {
+  const server = isSecure ? createSecureServer(certificate) : createServer();
   const sessions = [];
   server.on('session', (session) => {
     sessions.push(session);
@@ -29,21 +34,23 @@ async function peer(t, onStream) {
     server.close();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { url: `https://127.0.0.1:${server.address().port}`, sessions };
+  return { url: `http${isSecure ? 's' : ''}://127.0.0.1:${server.address().port}`, sessions };
 }
 
 // The tests wait most of the time.
-describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
-  for (const version of [6, 7]) {
+describe('deadlines of HTTP/2', { concurrency: 8 }, () => {
+  for (const version of WAYS) {
+    const server = (t, onStream) => peer(t, onStream, version !== 'without TLS');
+
     test(
-      `undici ${version}: a call that is never answered and a body that stops are ended`,
+      `${version}: calls that are never answered, and bodies that stop, are ended`,
       limits,
       async (t) => {
-        const { call } = service(t, total(400));
-        const mute = await peer(t, () => {});
+        const { call } = service(t, { ...total(400), ...trusting });
+        const mute = await server(t, () => {});
         const { error } = await call('http2', { url: mute.url, version });
         assert.deepEqual([error?.limit, error?.code], ['total', 'UND_ERR_HEADERS_TIMEOUT']);
-        const stopping = await peer(t, (stream) => {
+        const stopping = await server(t, (stream) => {
           stream.respond({ ':status': 200 });
           stream.write('part');
         });
@@ -55,9 +62,25 @@ describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
       },
     );
 
-    test(`undici ${version}: event streams are not limited`, limits, async (t) => {
-      const { call } = service(t, total(400));
-      const events = await peer(t, (stream) => {
+    test(`${version}: all limits apply`, limits, async (t) => {
+      const { call } = service(t, {
+        ...{ ...trusting, MILLRACE_DEADLINE_TOTAL: 'off' },
+        ...{ MILLRACE_DEADLINE_HEADERS: '300ms', MILLRACE_DEADLINE_IDLE: '300ms' },
+      });
+      const half = await server(t, (stream, { ':method': method }) => {
+        if (method === 'POST') return;
+        stream.respond({ ':status': 200 });
+        stream.write('part');
+      });
+      const never = await call('http2', { url: half.url, version, upload: 1 });
+      assert.equal(never.error?.limit, 'headers');
+      const stopped = await call('http2', { url: half.url, version });
+      assert.equal(stopped.error?.limit, 'idle');
+    });
+
+    test(`${version}: event streams are not limited`, limits, async (t) => {
+      const { call } = service(t, { ...total(400), ...trusting });
+      const events = await server(t, (stream) => {
         stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
         stream.write('data: 1\n\n');
         setTimeout(() => stream.end('data: 2\n\n'), LONG_MS);
@@ -65,30 +88,28 @@ describe('deadlines of HTTP/2', { concurrency: 4 }, () => {
       const { value, error } = await call('http2', { url: events.url, version });
       assert.equal(value, 18, error?.message);
     });
-  }
 
-  test('an application may read and write streams of HTTP/2 at its own pace', limits, async (t) => {
-    const { call } = service(t, total(1000));
-    const size = 4_000_000;
-    const large = await peer(t, (stream) => {
-      stream.respond({ ':status': 200 });
-      stream.end(Buffer.alloc(size));
-    });
-    const read = await call('http2', { url: large.url, ms: LONG_MS });
-    assert.equal(read.value, size, read.error?.message);
-    // The total applies, but it is the application that is idle.
-    const { call: patient } = service(t, { ...total(5000), MILLRACE_DEADLINE_HEADERS: '300ms' });
-    const taking = await peer(t, (stream) => {
-      stream.resume().on('end', () => {
+    test(`${version}: an application may read and write at its own pace`, limits, async (t) => {
+      const { call } = service(t, { ...total(1000), ...trusting });
+      const size = 4_000_000;
+      const large = await server(t, (stream) => {
         stream.respond({ ':status': 200 });
-        stream.end('taken');
+        stream.end(Buffer.alloc(size));
       });
+      const read = await call('http2', { url: large.url, ms: LONG_MS, version });
+      assert.equal(read.value, size, read.error?.message);
+      const taking = await server(t, (stream) => {
+        stream.resume().on('end', () => {
+          stream.respond({ ':status': 200 });
+          stream.end('taken');
+        });
+      });
+      for (const kind of ['stream', 'iterable']) {
+        const written = await call('http2', { url: taking.url, upload: LONG_MS, kind, version });
+        assert.equal(written.value, 5, written.error?.message);
+      }
     });
-    for (const kind of ['stream', 'iterable']) {
-      const written = await patient('http2', { url: taking.url, upload: LONG_MS, kind });
-      assert.equal(written.value, 5, written.error?.message);
-    }
-  });
+  }
 
   test('a call that ends leaves the other calls of its connection alone', limits, async (t) => {
     const { call } = service(t, total(400));

@@ -1,0 +1,98 @@
+// Bodies that the application sends: they are late only while no byte leaves.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import { describe, test } from 'node:test';
+import { runCalls } from '../../fixtures/deadlines/program.js';
+import { makeCertificates } from '../../fixtures/tls/certificates.js';
+
+const limits = { timeout: 30_000 };
+const { server: certificate } = makeCertificates();
+const trusting = { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' };
+const SIZE = 16_000_000;
+
+async function listening(t, server) {
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server.address().port;
+}
+
+/** Takes a body at 10 MB/s. */
+function takeSlowly(request, response) {
+  let bytes = 0;
+  request.on('data', (chunk) => {
+    bytes += chunk.length;
+    if (bytes < 1_000_000) return;
+    bytes = 0;
+    request.pause();
+    setTimeout(() => request.resume(), 100);
+  });
+  request.on('end', () => response.end('taken'));
+}
+
+describe('uploads', { concurrency: 4 }, () => {
+  for (const [scheme, module] of Object.entries({ http, https })) {
+    test(`a Buffer that leaves slowly by ${scheme} is in time`, limits, async (t) => {
+      const server = module.createServer(scheme === 'https' ? certificate : {}, takeSlowly);
+      const url = `${scheme}://127.0.0.1:${await listening(t, server)}/`;
+      const calls = {
+        request: `new Promise((resolve, reject) => {
+          const sent = ${scheme}.request('${url}', { method: 'POST' }, (response) =>
+            response.once('data', (data) => resolve(String(data))));
+          sent.on('error', reject).end(body);
+        })`,
+        fetch: `(await fetch('${url}', { method: 'POST', body })).text()`,
+        undici5: `(await undici5.request('${url}', { method: 'POST', body })).body.text()`,
+        undici6: `(await undici6.request('${url}', { method: 'POST', body })).body.text()`,
+        undici7: `(await undici7.request('${url}', { method: 'POST', body })).body.text()`,
+      };
+      const told = await runCalls(calls, {
+        setUp: `import ${scheme} from 'node:${scheme}';
+          import * as undici5 from 'undici-5';
+          import * as undici6 from 'undici-6';
+          import * as undici7 from 'undici';
+          const body = Buffer.alloc(${SIZE});`,
+        env: {
+          ...trusting,
+          ...{ MILLRACE_DEADLINE_TOTAL: 'off', MILLRACE_DEADLINE_HEADERS: '700ms' },
+        },
+      });
+      const expected = Object.fromEntries(Object.keys(calls).map((name) => [name, 'taken']));
+      assert.deepEqual(told, expected);
+    });
+  }
+
+  test('a response that has begun waits for the rest of its request', limits, async (t) => {
+    // It answers each part that it receives.
+    const echo = http.createServer((request, response) => {
+      response.flushHeaders();
+      request.pipe(response);
+    });
+    const url = `http://127.0.0.1:${await listening(t, echo)}/`;
+    const calls = {
+      request: `new Promise((resolve, reject) => {
+        const sent = http.request('${url}', { method: 'POST' }, (response) => {
+          let text = '';
+          response.on('data', (data) => { text += data; }).on('error', reject);
+          setTimeout(() => sent.end('two'), 1500);
+          response.on('end', () => resolve(text));
+        });
+        sent.on('error', reject).write('one ');
+      })`,
+      undici6: `(await undici6.request('${url}', { method: 'POST', body: parts() })).body.text()`,
+      undici7: `(await undici7.request('${url}', { method: 'POST', body: parts() })).body.text()`,
+    };
+    const told = await runCalls(calls, {
+      setUp: `import http from 'node:http';
+        import * as undici6 from 'undici-6';
+        import * as undici7 from 'undici';
+        async function* parts() { yield 'one '; await sleep(1500); yield 'two'; }`,
+      env: { MILLRACE_DEADLINE_TOTAL: '800ms' },
+    });
+    assert.deepEqual(told, { request: 'one two', undici6: 'one two', undici7: 'one two' });
+  });
+});
