@@ -20,7 +20,7 @@ import type { Host, Hosts } from '../hosts.js';
 import { getSocketPath } from '../http/socket-paths.js';
 import { findClientWithRequest, rememberClient } from './clients.js';
 import { findField } from './fields.js';
-import { findHandler, patchHandlerWrapper } from './handlers.js';
+import { awaitOwnUndici, findHandler, patchHandlerWrapper } from './handlers.js';
 import { recordRedirect, takeRedirectTimeout } from './redirects.js';
 import {
   findTracker,
@@ -49,7 +49,7 @@ const UNDICI_DEFAULT_TIMEOUT_MS = 300_000;
 /** Limits all requests of all copies of undici begun from now on, including those of `fetch`. */
 export function limitUndici(hosts: Hosts): void {
   activeHosts = hosts;
-  patchHandlerWrapper();
+  awaitOwnUndici();
   const origins = new HostsByOrigin(hosts);
   subscribeTo('undici:request:create', ({ request }) => {
     const ofSignal = hasSignalTimeout() ? takeSignalTimeout('undici', isFetchRequest(request)) : 0;

@@ -1,4 +1,5 @@
 import { readInternal } from '../../outbound/undici-internals.js';
+import { nodeHttp } from '../http/node-http.js';
 
 /** The handler of a request, with what that copy of undici stores in it. */
 export interface Handler {
@@ -32,6 +33,35 @@ export function patchHandlerWrapper(): void {
     if (wrapped !== handler) wrapped[kHandler] = handler;
     return wrapped;
   };
+}
+
+/** What loads Node's own undici when it is first read, of `node:http` and of the global object. */
+const LAZY_NAMES = [
+  ...['CloseEvent', 'EventSource', 'FormData', 'Headers', 'MessageEvent'],
+  ...['Request', 'Response', 'WebSocket'],
+];
+
+/** Patches the wrapper as soon as Node's own undici is loaded, as it wraps the handler of the first request, too. */
+export function awaitOwnUndici(): void {
+  patchHandlerWrapper();
+  for (const holder of [nodeHttp, globalThis]) {
+    for (const name of LAZY_NAMES) afterGet(holder, name, patchHandlerWrapper);
+  }
+}
+
+/** Calls a function after each read of a property, if it has a getter. */
+function afterGet(holder: object, name: string, call: () => void): void {
+  const property = Object.getOwnPropertyDescriptor(holder, name);
+  const get = property?.get;
+  if (get === undefined || !property?.configurable) return;
+  Object.defineProperty(holder, name, {
+    ...property,
+    get(this: unknown): unknown {
+      const value = get.call(this);
+      call();
+      return value;
+    },
+  });
 }
 
 /** Returns the handler of a request. */
