@@ -22,6 +22,10 @@ const COLUMNS: readonly Column<LoadRow>[] = [
   ['transport_errors', ({ requests }) => requests.transportErrors],
   ['timeouts', ({ requests }) => requests.timeouts],
   ['in_flight_at_end', ({ requests }) => requests.inFlightAtEnd],
+  // Results that were stored by earlier versions have none by name.
+  ['not_sent_overflow', ({ requests }) => requests.notSent?.overflow ?? null],
+  ['not_sent_queued_at_end', ({ requests }) => requests.notSent?.queuedAtEnd ?? null],
+  ['not_sent_connect_failed', ({ requests }) => requests.notSent?.connectFailed ?? null],
   ['throughput', ({ throughput }) => throughput],
   ['bytes_sent', ({ bytes }) => bytes.sent],
   ['bytes_received', ({ bytes }) => bytes.received],

@@ -44,6 +44,12 @@ export function toMetrics(snapshot: Snapshot | null, version: string): MetricFam
       samples: ofNames(listOutcomes),
     },
     {
+      name: 'millrace_requests_not_sent_total',
+      help: 'Requests that were due but never sent, by cause.',
+      type: 'counter',
+      samples: ofNames(listUnsent),
+    },
+    {
       name: 'millrace_sent_bytes_total',
       help: 'Bytes of HTTP of the requests that were sent.',
       type: 'counter',
@@ -83,6 +89,15 @@ function listOutcomes(one: NamedSnapshot): Sample[] {
     timeout: timeouts,
   };
   return Object.entries(outcomes).map(([outcome, value]) => toSample(value, { name, outcome }));
+}
+
+function listUnsent({ name, notSent }: NamedSnapshot): Sample[] {
+  const causes = {
+    overflow: notSent.overflow,
+    queued_at_end: notSent.queuedAtEnd,
+    connect_failed: notSent.connectFailed,
+  };
+  return Object.entries(causes).map(([cause, value]) => toSample(value, { name, cause }));
 }
 
 function listBuckets({ name, ended, latencySumMs, buckets }: NamedSnapshot): Sample[] {
