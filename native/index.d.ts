@@ -62,8 +62,6 @@ export interface NativeCacheEntry {
   host: string
   /** The request-target. */
   target: string
-  /** The fields that belong to the key, as `x-forwarded-proto: https`, a line each; empty: none. */
-  keyFields: string
   /** The fields that it depends on, as `Vary` has them; empty: none. */
   vary: string
   /** Status code. */

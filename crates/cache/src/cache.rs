@@ -47,8 +47,6 @@ pub struct Inspected<'a> {
     pub authority: &'a [u8],
     /// The request-target.
     pub target: &'a [u8],
-    /// The fields that belong to its key: lines of names in lower case and values, each with a line feed before it.
-    pub routing: &'a [u8],
     /// The fields that it depends on.
     pub vary: &'a Vary,
     /// The status code.
@@ -180,13 +178,12 @@ impl Cache {
     /// Returns descriptions of all entries, in no particular order.
     pub fn inspect(&self, now: Duration) -> impl Iterator<Item = Inspected<'_>> {
         self.store.resources().flat_map(move |(_, resource)| {
-            let KeyParts { secure, authority, target, routing } = KeyParts::of(&resource.key);
+            let KeyParts { secure, authority, target } = KeyParts::of(&resource.key);
             let nodes = resource.variants.iter().filter_map(|&id| self.store.node(id));
             nodes.map(move |node| Inspected {
                 secure,
                 authority,
                 target,
-                routing,
                 vary: &node.entry.vary,
                 status: node.entry.status(),
                 body: node.entry.body().len(),

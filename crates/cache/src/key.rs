@@ -1,7 +1,6 @@
 //! What requests have to have in common to get the same response.
 //!
-//! The key is the scheme, the authority, the exact bytes of the request-target, and the fields that say more of the URI
-//! (`fields::routing`). Nothing is normalised:
+//! The key is the scheme, the authority and the exact bytes of the request-target. Nothing is normalised:
 //! the application sees what was sent and may answer `/A`, `/a` and `/%61`, or `Host: A` and `Host: a`,
 //! differently, and what one client makes it say must not reach those who asked otherwise. An authority
 //! that is not in the one form that clients send (RFC 9110, section 4.2.3: lower case, no default port) goes
@@ -9,7 +8,7 @@
 
 use millrace_http::authority::{MAX_HOST, split_port};
 
-/// Writes a key without those fields, which follow as lines. No authority holds a space, and no target a line feed.
+/// Writes a key. No authority holds a space.
 pub(crate) fn write_key(out: &mut Vec<u8>, secure: bool, authority: &[u8], target: &[u8]) {
     out.clear();
     out.push(if secure { SECURE } else { PLAIN });
@@ -27,27 +26,20 @@ pub(crate) struct KeyParts<'a> {
     pub(crate) secure: bool,
     pub(crate) authority: &'a [u8],
     pub(crate) target: &'a [u8],
-    /// Lines, each with the line feed before it.
-    pub(crate) routing: &'a [u8],
 }
 
 impl<'a> KeyParts<'a> {
     pub(crate) fn of(key: &'a [u8]) -> Self {
         let (scheme, rest) = key.split_first().unwrap_or((&PLAIN, &[]));
         let space = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
-        let (target, routing) = split_routing(rest.get(space + 1..).unwrap_or_default());
-        Self { secure: *scheme == SECURE, authority: &rest[..space], target, routing }
+        let target = rest.get(space + 1..).unwrap_or_default();
+        Self { secure: *scheme == SECURE, authority: &rest[..space], target }
     }
 
     /// The target's path and query, whichever form it has.
     pub(crate) fn path(&self) -> &'a [u8] {
         path(self.target, self.secure, self.authority).unwrap_or_default()
     }
-}
-
-/// Splits a key, or a target with what follows it, at the first of the fields that belong to the URI.
-pub(crate) fn split_routing(key: &[u8]) -> (&[u8], &[u8]) {
-    key.split_at(key.iter().position(|&byte| byte == b'\n').unwrap_or(key.len()))
 }
 
 /// The scheme as it stands in a URI, with what follows it.

@@ -74,7 +74,6 @@
 //!     lines: b"Host: example.com\r\n",
 //!     body: false,
 //!     certificate: false,
-//!     authenticated: false,
 //!     server_name: b"",
 //!     waits: 0,
 //! };

@@ -28,7 +28,7 @@ reasons! {
     Pass {
         /// The cache is off.
         Off = "off",
-        /// Neither GET nor HEAD, or a field that replaces the method.
+        /// Neither GET nor HEAD.
         Method = "method",
         /// The request has a body.
         Body = "body",
@@ -46,8 +46,6 @@ reasons! {
         Target = "target",
         /// The client has shown a certificate.
         Certificate = "certificate",
-        /// A request of the connection has authenticated it: later ones have no credentials.
-        Authenticated = "authenticated",
         /// The TLS handshake named another server than `Host`.
         ServerName = "server-name",
         /// The request says `no-store`, and the cache obeys directives of requests.

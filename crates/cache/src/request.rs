@@ -2,9 +2,6 @@
 
 use millrace_http::{Method, field_lines};
 
-use crate::fields::credentials::is_credential;
-use crate::fields::routing::is_routing;
-
 /// A request as it was received. It borrows from the head, which has to be whole and parsed.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -20,9 +17,6 @@ pub struct Request<'a> {
     pub body: bool,
     /// Whether the client has presented a certificate: the response may be for it alone.
     pub certificate: bool,
-    /// Whether a request of its connection has authenticated that
-    /// ([`authenticates_connection`](crate::fields::credentials::authenticates_connection)).
-    pub authenticated: bool,
     /// The name that the client gave in the TLS handshake; empty if it gave none.
     pub server_name: &'a [u8],
     /// How many times this request has waited.
@@ -33,7 +27,7 @@ pub struct Request<'a> {
 /// them do not wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Credentials {
-    /// `Authorization`, or another field that says who the client is, as `X-Api-Key`.
+    /// `Authorization`.
     pub authorization: bool,
     /// `Cookie`.
     pub cookie: bool,
@@ -52,10 +46,6 @@ pub(crate) mod seen {
     pub(crate) const CONTROL: u16 = 64;
     /// More than one `Host`.
     pub(crate) const HOSTS: u16 = 128;
-    /// A field that belongs to the key.
-    pub(crate) const ROUTING: u16 = 256;
-    /// A field that replaces the method.
-    pub(crate) const METHOD: u16 = 512;
 
     pub(crate) const CONDITION: u16 = IF_NONE_MATCH | IF_MODIFIED_SINCE;
 }
@@ -94,18 +84,15 @@ impl<'a> RequestFields<'a> {
             7 if is(b"upgrade") => seen::UPGRADE,
             8 if is(b"if-match") => seen::PRECONDITION,
             8 if is(b"if-range") => seen::RANGE,
-            13 if is(b"cache-control") => seen::CONTROL,
-            13 if is(b"x-http-method") => seen::METHOD,
-            13 if is(b"if-none-match") => seen::IF_NONE_MATCH,
-            17 if is(b"if-modified-since") => seen::IF_MODIFIED_SINCE,
-            17 if is(b"x-method-override") => seen::METHOD,
-            19 if is(b"if-unmodified-since") => seen::PRECONDITION,
-            22 if is(b"x-http-method-override") => seen::METHOD,
-            _ if is_routing(name) => seen::ROUTING,
-            _ => {
-                self.credentials.authorization |= is_credential(name);
+            13 if is(b"authorization") => {
+                self.credentials.authorization = true;
                 0
             }
+            13 if is(b"cache-control") => seen::CONTROL,
+            13 if is(b"if-none-match") => seen::IF_NONE_MATCH,
+            17 if is(b"if-modified-since") => seen::IF_MODIFIED_SINCE,
+            19 if is(b"if-unmodified-since") => seen::PRECONDITION,
+            _ => 0,
         };
     }
 

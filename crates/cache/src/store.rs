@@ -10,7 +10,6 @@ use slab::Slab;
 
 use crate::entry::Entry;
 use crate::fields::vary::Vary;
-use crate::key::split_routing;
 use crate::request::Credentials;
 
 /// The end of the list.
@@ -47,8 +46,6 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Store {
     keys: HashMap<Arc<[u8]>, usize, RandomState>,
-    /// By their keys without the fields: the resources whose keys have some.
-    routed: HashMap<Box<[u8]>, Vec<usize>, RandomState>,
     resources: Slab<Resource>,
     nodes: Slab<Node>,
     newest: usize,
@@ -61,7 +58,6 @@ impl Store {
     pub(crate) fn new() -> Self {
         Self {
             keys: HashMap::new(),
-            routed: HashMap::new(),
             resources: Slab::new(),
             nodes: Slab::new(),
             newest: NONE,
@@ -100,17 +96,8 @@ impl Store {
             detached_fills: Vec::new(),
         };
         let resource = self.resources.insert(resource);
-        if let (uri, [_, ..]) = split_routing(&key) {
-            self.routed.entry(uri.into()).or_default().push(resource);
-        }
         self.keys.insert(key, resource);
         resource
-    }
-
-    /// Returns the resources of a URI: of a key without fields, and of all that have the same beginning.
-    pub(crate) fn find_all(&self, uri: &[u8]) -> Vec<usize> {
-        let routed = self.routed.get(uri).into_iter().flatten().copied();
-        self.find(uri).into_iter().chain(routed).collect()
     }
 
     pub(crate) fn resource(&self, resource: usize) -> Option<&Resource> {
@@ -257,14 +244,6 @@ impl Store {
         {
             let Resource { key, .. } = self.resources.remove(resource);
             self.keys.remove(&key);
-            if let (uri, [_, ..]) = split_routing(&key)
-                && let Some(routed) = self.routed.get_mut(uri)
-            {
-                routed.retain(|&other| other != resource);
-                if routed.is_empty() {
-                    self.routed.remove(uri);
-                }
-            }
         }
     }
 

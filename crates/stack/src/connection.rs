@@ -113,8 +113,6 @@ pub(crate) struct Connection {
     /// TLS: the name that the client asked for, and whether it has shown a certificate.
     pub(crate) server_name: Option<Box<str>>,
     pub(crate) certified: bool,
-    /// A request has authenticated it.
-    pub(crate) authenticated: bool,
     /// The caller has not been told of it: its first request may be another's.
     pub(crate) unopened: bool,
     /// It came to a shared address.
@@ -159,7 +157,6 @@ impl Connection {
             unreported: Unreported::default(),
             server_name: None,
             certified: false,
-            authenticated: false,
             unopened: false,
             routing: None,
         }

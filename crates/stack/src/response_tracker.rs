@@ -44,7 +44,6 @@ impl DueResponse {
             lines,
             body: false,
             certificate: false,
-            authenticated: false,
             server_name: b"",
             waits: 0,
         };

@@ -91,7 +91,7 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
     const waiting = stats.waiting > 0 ? `, ${count(stats.waiting)} wait` : '';
     lines.push(
       `  ${plural(stats.hits, 'hit')}${rate}, ${plural(stats.misses, 'miss', 'misses')}${waiting}`,
-      `  ${plural(stats.entries, 'entry', 'entries')}, ${bytes(stats.bytes)}, ${count(stats.evictions)} evicted for want of room`,
+      `  ${plural(stats.entries, 'entry', 'entries')}, ${bytes(stats.bytes)}, ${count(stats.evictions)} evicted (cache full)`,
     );
     const reasons = {
       ...prefixed('past it', stats.passes),
@@ -103,9 +103,8 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
   for (const entry of entries?.toSorted((a, b) => b.hits - a.hits) ?? []) {
     const url = `${entry.secure ? 'https' : 'http'}://${entry.host}${entry.target}`;
     const vary = entry.vary ? `, by ${entry.vary}` : '';
-    const fields = entry.keyFields ? ` (${entry.keyFields.replaceAll('\n', ', ')})` : '';
     lines.push(
-      `  ${url}${fields}  ${entry.status}, ${bytes(entry.bytes)}, ${plural(entry.hits, 'hit')}, fresh for ${time(entry.freshForMs)}${vary}`,
+      `  ${url}  ${entry.status}, ${bytes(entry.bytes)}, ${plural(entry.hits, 'hit')}, fresh for ${time(entry.freshForMs)}${vary}`,
     );
   }
   return lines.join('\n');

@@ -86,16 +86,12 @@ impl Cache {
     fn invalidate_reference(&mut self, secure: bool, authority: &[u8], reference: &[u8]) -> usize {
         let end = reference.iter().position(|&byte| byte == b'#').unwrap_or(reference.len());
         let reference = &reference[..end];
-        // Behind a proxy that ends TLS, applications name https though the connection is plain.
-        let of_scheme = |scheme| {
-            let (other, path) = match reference.strip_prefix(b"//") {
-                Some(rest) => split_authority(rest),
-                None => split_uri(reference, scheme)?,
-            };
-            Some((key::normalize(other, scheme), path))
+        let uri = match reference.strip_prefix(b"//") {
+            Some(rest) => Some(split_authority(rest)),
+            None => split_uri(reference, secure),
         };
-        match of_scheme(secure).or_else(|| of_scheme(!secure)) {
-            Some((other, path)) if other == authority => {
+        match uri {
+            Some((other, path)) if key::normalize(other, secure) == authority => {
                 self.invalidate_path(secure, authority, path)
             }
             None if reference.starts_with(b"/") => {
@@ -113,7 +109,7 @@ impl Cache {
         let mut count = 0;
         for target in [path, &absolute] {
             key::write_key(&mut self.key, secure, authority, target);
-            for resource in self.store.find_all(&self.key) {
+            if let Some(resource) = self.store.find(&self.key) {
                 count += self.invalidate_resource(resource);
             }
         }

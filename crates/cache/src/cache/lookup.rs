@@ -9,7 +9,6 @@ use super::Cache;
 use crate::entry::Entry;
 use crate::entry_builder::EntryBuilder;
 use crate::fields::control::RequestDirectives;
-use crate::fields::routing::write_routing;
 use crate::fill::{Fill, FillWait, PendingFill, Role};
 use crate::hit::{Answer, Hit};
 use crate::hit_for_miss::HitForMiss;
@@ -22,13 +21,12 @@ use crate::settings::Mode;
 const MAX_WAITS: u8 = 2;
 
 /// RequestFields whose requests go to the application, with the reason.
-const SPECIAL: [(u16, Pass); 6] = [
+const SPECIAL: [(u16, Pass); 5] = [
     (seen::RANGE, Pass::Range),
     (seen::EXPECT, Pass::Expect),
     (seen::UPGRADE, Pass::Upgrade),
     (seen::PRECONDITION, Pass::Precondition),
     (seen::HOSTS, Pass::Authority),
-    (seen::METHOD, Pass::Method),
 ];
 
 /// The next step for a request.
@@ -114,7 +112,6 @@ impl Cache {
         refused(!matches!(request.method, Method::Get | Method::Head), Pass::Method)?;
         refused(request.body, Pass::Body)?;
         refused(request.certificate, Pass::Certificate)?;
-        refused(request.authenticated, Pass::Authenticated)?;
         let fields = RequestFields::read(request.lines);
         for (bit, reason) in SPECIAL {
             refused(fields.has(bit), reason)?;
@@ -127,9 +124,6 @@ impl Cache {
             refused(!host.eq_ignore_ascii_case(request.server_name), Pass::ServerName)?;
         }
         key::write_key(&mut self.key, secure, authority, target);
-        if fields.has(seen::ROUTING) {
-            write_routing(request.lines, &mut self.key);
-        }
         Ok(fields)
     }
 

@@ -2,7 +2,5 @@
 
 pub(crate) mod condition;
 pub mod control;
-pub mod credentials;
 pub mod date;
-pub(crate) mod routing;
 pub mod vary;

@@ -1,8 +1,7 @@
 //! Which requests the cache answers, and what has to be equal for that.
 
-use crate::origin::{DATE, HOST, Site, get, seconds, settings};
-use millrace_cache::fields::credentials::authenticates_connection;
-use millrace_cache::{Lookup, Mode, NotStored, Pass, Request, Settings};
+use crate::origin::{HOST, Site, get, seconds, settings};
+use millrace_cache::{Lookup, Mode, Pass, Request, Settings};
 use millrace_http::Method;
 
 /// Why the cache leaves a request alone, though its URI is stored.
@@ -33,9 +32,6 @@ fn each_field_that_makes_a_request_pass() {
         ("Host: b.example\r\n", Some(Pass::Authority)),
         ("Host: a.example\r\n", Some(Pass::Authority)),
         ("If-None-Match: \"1\"\r\n", None),
-        ("X-HTTP-Method-Override: DELETE\r\n", Some(Pass::Method)),
-        ("x-http-method: PUT\r\n", Some(Pass::Method)),
-        ("X-Method-Override: PUT\r\n", Some(Pass::Method)),
         // A request says nothing about this unless the cache heeds it.
         ("Cache-Control: no-store\r\n", None),
         ("Cache-Control: no-cache\r\nPragma: no-cache\r\n", None),
@@ -55,7 +51,6 @@ fn each_property_that_makes_a_request_pass() {
     }
     assert_eq!(passed(&Request { body: true, ..plain }), Some(Pass::Body));
     assert_eq!(passed(&Request { certificate: true, ..plain }), Some(Pass::Certificate));
-    assert_eq!(passed(&Request { authenticated: true, ..plain }), Some(Pass::Authenticated));
     assert_eq!(passed(&Request { server_name: b"A.example", ..plain }), None);
     assert_eq!(passed(&Request { server_name: b"b.example", ..plain }), Some(Pass::ServerName));
     assert_eq!(passed(&Request { method: Method::Head, ..get("/other", HOST) }), Some(Pass::Head));
@@ -218,159 +213,4 @@ fn what_requests_ask_for_is_heeded_where_set() {
     assert_eq!(site.body("/", "").as_deref(), Some("new"));
     site.now += seconds(10.0);
     assert!(site.body("/", "").is_none());
-}
-
-/// Proxies pass on in them what the client asked for.
-const ROUTING: [&str; 23] = [
-    "Forwarded: proto=https",
-    "Forwarded: for=192.0.2.1;host=evil.example",
-    "Forwarded: for=\"a;b,c\\\"\";proto=wss",
-    "X-Forwarded-Proto: https",
-    "x-forwarded-proto: http",
-    "X-Forwarded-Host: evil.example",
-    "X-Forwarded-Port: 8443",
-    "X-Forwarded-Prefix: /app",
-    "X-Forwarded-Path: /b",
-    "X-Forwarded-Uri: /b",
-    "X-Forwarded-Server: b.example",
-    "X-Forwarded-Scheme: https",
-    "X-Forwarded-Protocol: https",
-    "X-Forwarded-Ssl: on",
-    "Front-End-Https: on",
-    "X-Url-Scheme: https",
-    "X-Scheme: https",
-    "X-Original-Host: b.example",
-    "X-Host: b.example",
-    "X-Original-URL: /b",
-    "X-Rewrite-URL: /b",
-    "X-Requested-With: XMLHttpRequest",
-    "Accept-Version: 2.x",
-];
-
-#[test]
-fn fields_of_the_uri_belong_to_the_key() {
-    let mut site = Site::new(settings());
-    site.store("/", "", "", "without");
-    for field in ROUTING {
-        // It is not answered with what is stored.
-        site.store("/", &format!("{field}\r\n"), "", field);
-    }
-    for field in ROUTING {
-        assert_eq!(site.body("/", &format!("{field}\r\n")).as_deref(), Some(field));
-        // Another value, an empty one, and two are another response; the name's case is not.
-        for value in ["x", "", "https, http"] {
-            let (name, _) = field.split_once(':').expect("a field");
-            assert_eq!(site.body("/", &format!("{name}: {value}\r\n")), None, "{name}: {value}");
-        }
-    }
-    assert_eq!(site.body("/", "X-FORWARDED-PROTO: https\r\n").as_deref(), Some(ROUTING[3]));
-    assert_eq!(site.body("/", "").as_deref(), Some("without"));
-    // Targets and fields do not run into each other.
-    assert_eq!(site.body("/x-forwarded-proto: https", ""), None);
-    let inspected: Vec<_> = site.cache.inspect(site.now).map(|entry| entry.routing).collect();
-    assert!(inspected.contains(&&b"\nx-forwarded-port: 8443"[..]));
-    assert!(inspected.contains(&&b""[..]));
-}
-
-#[test]
-fn addresses_do_not_belong_to_the_key() {
-    let mut site = Site::new(settings());
-    site.store("/", "Forwarded: for=192.0.2.1;proto=https;by=203.0.113.7\r\n", "", "page");
-    for fields in [
-        "Forwarded: for=192.0.2.2;proto=https;by=203.0.113.7\r\n",
-        "Forwarded: For=\"[2001:db8::1]:4711\";proto=https;\r\n",
-        "X-Forwarded-For: 192.0.2.3\r\nForwarded: proto=https;\r\nX-Real-IP: 192.0.2.3\r\n",
-    ] {
-        assert_eq!(site.body("/", fields).as_deref(), Some("page"), "{fields}");
-    }
-    assert_eq!(site.body("/", "Forwarded: for=192.0.2.1;proto=http;\r\n"), None);
-}
-
-#[test]
-fn a_change_outdates_a_resource_whatever_its_fields() {
-    let mut site = Site::new(settings());
-    site.store("/", "", "", "without");
-    site.store("/other", "X-Forwarded-Proto: https\r\n", "", "other");
-    for field in ROUTING {
-        site.store("/", &format!("{field}\r\n"), "", field);
-    }
-    let post = Request { method: Method::Post, ..get("/", HOST) };
-    assert_eq!(site.cache.invalidate(&post, 200, b""), ROUTING.len() + 1);
-    assert_eq!(site.body("/", ""), None);
-    assert_eq!(site.body("/", "X-Forwarded-Proto: https\r\n"), None);
-    let other = b"Location: https://a.example/other\r\n";
-    assert_eq!(site.cache.invalidate(&post, 201, other), 1);
-    assert_eq!(site.statistics().entries, 0);
-}
-
-#[test]
-fn whoever_shows_credentials_gets_no_stored_response_that_does_not_permit_it() {
-    let credentials = [
-        "Authorization: Basic YTph",
-        "Proxy-Authorization: Basic YTph",
-        "X-Api-Key: 1",
-        "apikey: 1",
-        "X-Apikey: 1",
-        "Ocp-Apim-Subscription-Key: 1",
-        "X-Auth-Token: 1",
-        "PRIVATE-TOKEN: 1",
-        "X-Session-Id: 1",
-        "X-User-Id: 1",
-        "X-Forwarded-User: alice",
-        "X-Forwarded-Email: alice@a.example",
-        "X-Auth-Request-User: alice",
-        "X-Amzn-Oidc-Data: 1",
-        "X-Goog-IAP-JWT-Assertion: 1",
-        "X-Ms-Client-Principal: 1",
-        "X-Forwarded-Client-Cert: Hash=1",
-        "X-SSL-Client-S-DN: CN=alice",
-    ];
-    let others = [
-        "User-Agent: curl",
-        "Accept: */*",
-        "Accept-Language: de",
-        "Connection: keep-alive",
-        "Sec-Fetch-User: ?1",
-        "Origin: http://a.example",
-        "Referer: http://a.example/",
-        "X-Request-Id: 1",
-        "X-Forwarded-For: 192.0.2.1",
-        "Traceparent: 1",
-        "X-Amzn-Trace-Id: 1",
-        "Cache-Control: max-age=0",
-    ];
-    for field in credentials {
-        let mut site = Site::new(settings());
-        let lines = format!("{field}\r\n");
-        site.store("/", "", "", "for all");
-        assert_eq!(site.body("/", &lines), None, "{field}");
-        let lead = site.lead("/personal", &lines);
-        let stored = site.answer(lead, &format!("HTTP/1.1 200 OK\r\n{DATE}"), "personal");
-        assert_eq!(stored, Err(NotStored::Authorization), "{field}");
-        site.store("/public", &lines, "Cache-Control: public\r\n", "for all");
-        assert_eq!(site.body("/public", &lines).as_deref(), Some("for all"), "{field}");
-    }
-    for field in others {
-        let mut site = Site::new(settings());
-        site.store("/", "", "", "for all");
-        assert_eq!(site.body("/", &format!("{field}\r\n")).as_deref(), Some("for all"), "{field}");
-    }
-}
-
-#[test]
-fn schemes_that_authenticate_a_connection() {
-    for (field, expected) in [
-        ("Authorization: NTLM TlRMTVNTUAAD", true),
-        ("authorization: negotiate YII", true),
-        ("Authorization:   Negotiate", true),
-        ("Authorization: Kerberos YII", true),
-        ("Authorization: Basic bnRsbQ==", false),
-        ("Authorization: Bearer ntlm", false),
-        ("Authorization: NTLMX a", false),
-        ("Authorization: ", false),
-        ("X-Authorization: NTLM a", false),
-    ] {
-        let lines = format!("Host: a.example\r\n{field}\r\n");
-        assert_eq!(authenticates_connection(lines.as_bytes()), expected, "{field}");
-    }
 }

@@ -11,10 +11,9 @@ pub(crate) enum Stop {
     Unsure,
 }
 
-/// The fields that the parser of requests handles; all of them but `Authorization`, `Expect` and `Host` are special to llhttp.
+/// The fields that the parser of requests handles; all of them but `Expect` and `Host` are special to llhttp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum KnownField {
-    Authorization,
     Connection,
     ContentLength,
     Expect,
@@ -34,7 +33,6 @@ impl KnownField {
             6 if is(b"expect") => Self::Expect,
             7 if is(b"upgrade") => Self::Upgrade,
             10 if is(b"connection") => Self::Connection,
-            13 if is(b"authorization") => Self::Authorization,
             14 if is(b"content-length") => Self::ContentLength,
             16 if is(b"proxy-connection") => Self::ProxyConnection,
             17 if is(b"transfer-encoding") => Self::TransferEncoding,

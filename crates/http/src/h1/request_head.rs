@@ -54,8 +54,6 @@ pub struct ReceivedHead {
     pub expect: bool,
     /// There is a `Host`.
     pub host: bool,
-    /// There is an `Authorization`.
-    pub authorization: bool,
 }
 
 /// How the body of a request ends (RFC 9112, section 6.3).
@@ -110,7 +108,6 @@ impl Default for HeadParser {
             upgrade: false,
             expect: false,
             host: false,
-            authorization: false,
         };
         Self {
             part: HeadPart::EmptyLines,
@@ -185,7 +182,6 @@ impl HeadParser {
         let head = &mut self.head;
         match name {
             KnownField::Other => {}
-            KnownField::Authorization => head.authorization = true,
             KnownField::Connection => self.connection.add(value)?,
             KnownField::ContentLength if head.framing == RequestFraming::None => {
                 head.framing =

@@ -242,7 +242,6 @@ impl Request {
             upgrade: self.upgrade,
             expect: false,
             host: false,
-            authorization: false,
         };
         events.push(Event::Head { at, head, target: self.target.clone().into_bytes(), fields });
         events.extend(self.upgrade.then_some(Event::Last));

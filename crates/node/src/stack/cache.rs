@@ -130,8 +130,6 @@ pub struct NativeCacheEntry {
     pub host: String,
     /// The request-target.
     pub target: String,
-    /// The fields that belong to the key, as `x-forwarded-proto: https`, a line each; empty: none.
-    pub key_fields: String,
     /// The fields that it depends on, as `Vary` has them; empty: none.
     pub vary: String,
     /// Status code.
@@ -153,7 +151,6 @@ impl From<Inspected<'_>> for NativeCacheEntry {
             secure: of.secure,
             host: text(of.authority),
             target: text(of.target),
-            key_fields: text(of.routing.trim_ascii_start()),
             vary: text(of.vary.as_bytes()),
             status: of.status.into(),
             bytes: of.body as f64,

@@ -3,7 +3,6 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use millrace_cache::fields::credentials::authenticates_connection;
 use millrace_cache::{Answer, Hit, Lookup, NotStored, Request};
 use millrace_http::{Method, ReceivedHead};
 use millrace_net::Nanos;
@@ -59,7 +58,6 @@ impl Connection {
             return Ok(Consulted::Tell(CacheAction::None));
         }
         let bytes = &batch.bytes[start..start + head.length];
-        self.note_authentication(bytes, head);
         let name = self.server_name.take();
         let request = self.request_for_cache(bytes, head, name.as_deref(), waits);
         let consulted = match head.method {
@@ -100,7 +98,6 @@ impl Connection {
         let mut answered = false;
         if is_free && self.is_followed(server, *now) && self.queued() <= MAX_QUEUED {
             let bytes = &batch.bytes[start..start + head.length];
-            self.note_authentication(bytes, head);
             let name = self.server_name.take();
             let request = self.request_for_cache(bytes, head, name.as_deref(), waits);
             server.set_lines(head.keep_alive);
@@ -132,13 +129,6 @@ impl Connection {
         Consulted::Refused
     }
 
-    /// From a request on that authenticates its connection, responses are personal.
-    fn note_authentication(&mut self, bytes: &[u8], head: &ReceivedHead) {
-        if head.authorization {
-            self.authenticated |= authenticates_connection(&bytes[head.lines.0..head.lines.1]);
-        }
-    }
-
     fn request_for_cache<'a>(
         &self,
         bytes: &'a [u8],
@@ -153,7 +143,6 @@ impl Connection {
             lines: &bytes[head.lines.0..head.lines.1],
             body: has_body(head),
             certificate: self.certified,
-            authenticated: self.authenticated,
             server_name: server_name.unwrap_or_default().as_bytes(),
             waits,
         }

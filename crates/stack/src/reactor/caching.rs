@@ -80,7 +80,6 @@ impl Reactor {
             lines: &lines,
             body: false,
             certificate: false,
-            authenticated: false,
             server_name: b"",
             waits: 0,
         };
