@@ -1,7 +1,7 @@
 //! Storage of entries: found by key and variant, ordered by their last use.
 
-use std::collections::{BTreeSet, HashMap};
 use std::collections::hash_map::RandomState;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
