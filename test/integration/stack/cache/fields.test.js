@@ -1,0 +1,106 @@
+// Clients that differ in one field: each gets what Node's own server without a cache gives to it. The fields for which that
+// is not so are listed with the reason.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { describe, test } from 'node:test';
+import { FIELDS, SHARED } from '../../../fixtures/stack/cache-fields.js';
+import { exchange, last, limits, responses, serve } from '../../../fixtures/stack/caching.js';
+
+/** Answers with the request's method and the value of the field that the path names. */
+function echo(request, response) {
+  const name = request.url.split('/').at(-1);
+  const text = JSON.stringify([request.method, request.headers[name] ?? null]);
+  if (request.url.startsWith('/moved/')) response.writeHead(301, { Location: text }).end();
+  else response.end(text);
+}
+
+async function serveWithout(t) {
+  const server = http.createServer(echo);
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
+}
+
+/** A request with one more field, or with another `Host`. */
+function bytesOf(path, name, value) {
+  const fields = { host: 'a.example', ...(value !== undefined && { [name]: value }) };
+  const closing = name === 'connection' && value !== undefined ? [] : last;
+  const lines = [...Object.entries(fields).map(([field, text]) => `${field}: ${text}`), ...closing];
+  const body = name === 'content-length' && value !== undefined ? 'x'.repeat(Number(value)) : '';
+  return `GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+async function ask(server, bytes) {
+  const whole = /connection: keep-alive/.test(bytes)
+    ? `${bytes}GET /end HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`
+    : bytes;
+  const [{ status, head, body }] = responses(await exchange(server, whole));
+  return { status, body, location: /location: (.*)\r\n/i.exec(head)?.[1] };
+}
+
+/** What clients without the field and with its values get, in this order, from both servers; whether that is the same. */
+async function sweep({ cached, plain }, path, name, values) {
+  const differing = [];
+  for (const value of values) {
+    const bytes = bytesOf(path, name, value);
+    const [got, expected] = [await ask(cached, bytes), await ask(plain, bytes)];
+    if (JSON.stringify(got) !== JSON.stringify(expected)) differing.push({ value, got, expected });
+  }
+  return differing;
+}
+
+describe('clients that differ in one field', () => {
+  for (const [name, [one, two]] of Object.entries(FIELDS)) {
+    test(name, limits, async (t) => {
+      const servers = { cached: (await serve(t, { duration: 60 }, echo)).server };
+      servers.plain = await serveWithout(t);
+      const orders = [
+        [undefined, one, two, one, undefined],
+        [two, one, undefined, two],
+      ];
+      const differing = [];
+      for (const [at, values] of orders.entries()) {
+        differing.push(...(await sweep(servers, `/${at}/${name}`, name, values)));
+      }
+      if (name in SHARED) {
+        assert.ok(differing.length > 0, 'it is no longer shared');
+      } else {
+        assert.deepEqual(differing, []);
+      }
+    });
+  }
+
+  test('redirections vary by the page that the client came from', limits, async (t) => {
+    const servers = { cached: (await serve(t, { duration: 60 }, echo)).server };
+    servers.plain = await serveWithout(t);
+    for (const name of ['referer', 'referrer']) {
+      const values = [FIELDS[name][0], undefined, ...FIELDS[name], FIELDS[name][0]];
+      assert.deepEqual(await sweep(servers, `/moved/${name}`, name, values), []);
+    }
+    assert.ok(servers.cached.cache.stats().hits > 0);
+  });
+
+  test(
+    'a stored response is found again by the same fields, and removed for all',
+    limits,
+    async (t) => {
+      const { server, calls } = await serve(t, { duration: 60 }, echo);
+      const asked = ['http', 'https'].map((value) =>
+        bytesOf('/x-forwarded-proto', 'x-forwarded-proto', value),
+      );
+      for (const bytes of [...asked, ...asked]) await ask(server, bytes);
+      assert.equal(calls.length, 2);
+      const fields = server.cache.entries().map((entry) => entry.fields);
+      assert.deepEqual(fields.sort(), [['x-forwarded-proto:http'], ['x-forwarded-proto:https']]);
+      await ask(
+        server,
+        'POST /x-forwarded-proto HTTP/1.1\r\nHost: a.example\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
+      );
+      assert.equal(server.cache.stats().entries, 0);
+    },
+  );
+});
