@@ -1,5 +1,5 @@
-//! Fields that belong to the key although no `Vary` names them: by them proxies say which URI the client asked for, and
-//! frameworks take scheme, host, path or version from them without naming them in `Vary`.
+//! Fields that belong to the key although no `Vary` names them. By most of them proxies say which URI the client asked
+//! for. Frameworks and applications take scheme, host, path, version and origin from them without naming them in `Vary`.
 
 use millrace_http::syntax::is_token;
 
@@ -15,7 +15,7 @@ pub(crate) fn is_keyed(name: &[u8]) -> bool {
     let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
     match name.len() {
         5 => is(b"x-url"),
-        6 => is(b"x-host"),
+        6 if is(b"origin") || is(b"x-host") => true,
         8 => is(b"x-scheme"),
         9 if is(b"forwarded") || is(b"x-arr-ssl") => true,
         10 => is(b"cf-visitor"),

@@ -32,6 +32,7 @@ fn fields_that_belong_to_the_key() {
         "CF-Visitor",
         "CloudFront-Forwarded-Proto",
         "Front-End-Https",
+        "Origin",
         "X-ARR-SSL",
         "X-Envoy-Original-Path",
         "X-Forwarded-Host",
@@ -76,7 +77,6 @@ fn fields_that_belong_to_the_key() {
 fn fields_that_do_not_belong_to_the_key() {
     let names = [
         "Accept",
-        "Origin",
         "traceparent",
         "Via",
         "X-Amzn-Trace-Id",

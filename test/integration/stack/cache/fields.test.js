@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { describe, test } from 'node:test';
 import { FIELDS, SHARED } from '../../../fixtures/stack/cache-fields.js';
-import { exchange, last, limits, responses, serve } from '../../../fixtures/stack/caching.js';
+import { ask, requestBytes, sweep } from '../../../fixtures/stack/cache-sweep.js';
+import { limits, serve } from '../../../fixtures/stack/caching.js';
 
 /** Answers with the request's method and the value of the field that the path names. */
 function echo(request, response) {
@@ -23,34 +24,6 @@ async function serveWithout(t) {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return server;
-}
-
-/** A request with one more field, or with another `Host`. */
-function bytesOf(path, name, value) {
-  const fields = { host: 'a.example', ...(value !== undefined && { [name]: value }) };
-  const closing = name === 'connection' && value !== undefined ? [] : last;
-  const lines = [...Object.entries(fields).map(([field, text]) => `${field}: ${text}`), ...closing];
-  const body = name === 'content-length' && value !== undefined ? 'x'.repeat(Number(value)) : '';
-  return `GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
-}
-
-async function ask(server, bytes) {
-  const whole = /connection: keep-alive/.test(bytes)
-    ? `${bytes}GET /end HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`
-    : bytes;
-  const [{ status, head, body }] = responses(await exchange(server, whole));
-  return { status, body, location: /location: (.*)\r\n/i.exec(head)?.[1] };
-}
-
-/** What clients without the field and with its values get, in this order, from both servers; whether that is the same. */
-async function sweep({ cached, plain }, path, name, values) {
-  const differing = [];
-  for (const value of values) {
-    const bytes = bytesOf(path, name, value);
-    const [got, expected] = [await ask(cached, bytes), await ask(plain, bytes)];
-    if (JSON.stringify(got) !== JSON.stringify(expected)) differing.push({ value, got, expected });
-  }
-  return differing;
 }
 
 describe('clients that differ in one field', () => {
@@ -90,7 +63,7 @@ describe('clients that differ in one field', () => {
     async (t) => {
       const { server, calls } = await serve(t, { duration: 60 }, echo);
       const asked = ['http', 'https'].map((value) =>
-        bytesOf('/x-forwarded-proto', 'x-forwarded-proto', value),
+        requestBytes('/x-forwarded-proto', 'x-forwarded-proto', value),
       );
       for (const bytes of [...asked, ...asked]) await ask(server, bytes);
       assert.equal(calls.length, 2);
