@@ -62,6 +62,8 @@ export interface NativeCacheEntry {
   host: string
   /** The request-target. */
   target: string
+  /** The request's fields that belong to the key, each as `name:value`. */
+  fields: Array<string>
   /** The fields that it depends on, as `Vary` has them; empty: none. */
   vary: string
   /** Status code. */

@@ -47,7 +47,9 @@ pub struct Inspected<'a> {
     pub authority: &'a [u8],
     /// The request-target.
     pub target: &'a [u8],
-    /// The fields that it depends on.
+    /// The request's fields that belong to the key: `name:value`, each behind a line feed.
+    pub fields: &'a [u8],
+    /// The fields that it depends on by `Vary`.
     pub vary: &'a Vary,
     /// The status code.
     pub status: u16,
@@ -77,8 +79,9 @@ pub struct Cache {
     /// Capacity in bytes of the responses that are being received.
     buffered_bytes: usize,
     statistics: Statistics,
-    /// Scratch memory: a request's key, and its values of the fields that a response varies by.
+    /// Scratch memory: a request's key, its fields that belong to it, and its values of those that a response varies by.
     key: Vec<u8>,
+    keyed: Vec<u8>,
     values: Vec<u8>,
 }
 
@@ -97,6 +100,7 @@ impl Cache {
             buffered_bytes: 0,
             statistics: Statistics::default(),
             key: Vec::new(),
+            keyed: Vec::new(),
             values: Vec::new(),
         }
     }
@@ -178,12 +182,13 @@ impl Cache {
     /// Returns descriptions of all entries, in no particular order.
     pub fn inspect(&self, now: Duration) -> impl Iterator<Item = Inspected<'_>> {
         self.store.resources().flat_map(move |(_, resource)| {
-            let KeyParts { secure, authority, target } = KeyParts::of(&resource.key);
+            let KeyParts { secure, authority, target, fields } = KeyParts::of(&resource.key);
             let nodes = resource.variants.iter().filter_map(|&id| self.store.node(id));
             nodes.map(move |node| Inspected {
                 secure,
                 authority,
                 target,
+                fields,
                 vary: &node.entry.vary,
                 status: node.entry.status(),
                 body: node.entry.body().len(),

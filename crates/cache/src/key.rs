@@ -4,12 +4,13 @@
 //! the application sees what was sent and may answer `/A`, `/a` and `/%61`, or `Host: A` and `Host: a`,
 //! differently, and what one client makes it say must not reach those who asked otherwise. An authority
 //! that is not in the one form that clients send (RFC 9110, section 4.2.3: lower case, no default port) goes
-//! past the cache instead, so that each URI has one key, which invalidation finds.
+//! past the cache instead, so that each URI has one beginning of keys, which invalidation finds. What proxies tell of the
+//! request (`fields::keyed`) follows behind it.
 
 use millrace_http::authority::{MAX_HOST, split_port};
 
-/// Writes a key. No authority holds a space.
-pub(crate) fn write_key(out: &mut Vec<u8>, secure: bool, authority: &[u8], target: &[u8]) {
+/// Writes the beginning of a key: the URI. No authority holds a space, no target a line feed.
+pub(crate) fn write_uri(out: &mut Vec<u8>, secure: bool, authority: &[u8], target: &[u8]) {
     out.clear();
     out.push(if secure { SECURE } else { PLAIN });
     out.extend_from_slice(authority);
@@ -26,20 +27,28 @@ pub(crate) struct KeyParts<'a> {
     pub(crate) secure: bool,
     pub(crate) authority: &'a [u8],
     pub(crate) target: &'a [u8],
+    /// The fields that belong to the key: names and values, each pair behind a line feed.
+    pub(crate) fields: &'a [u8],
 }
 
 impl<'a> KeyParts<'a> {
     pub(crate) fn of(key: &'a [u8]) -> Self {
-        let (scheme, rest) = key.split_first().unwrap_or((&PLAIN, &[]));
+        let (uri, fields) = split_fields(key);
+        let (scheme, rest) = uri.split_first().unwrap_or((&PLAIN, &[]));
         let space = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
         let target = rest.get(space + 1..).unwrap_or_default();
-        Self { secure: *scheme == SECURE, authority: &rest[..space], target }
+        Self { secure: *scheme == SECURE, authority: &rest[..space], target, fields }
     }
 
     /// The target's path and query, whichever form it has.
     pub(crate) fn path(&self) -> &'a [u8] {
         path(self.target, self.secure, self.authority).unwrap_or_default()
     }
+}
+
+/// Splits a key into the URI and the fields that belong to it.
+pub(crate) fn split_fields(key: &[u8]) -> (&[u8], &[u8]) {
+    key.split_at(key.iter().position(|&byte| byte == b'\n').unwrap_or(key.len()))
 }
 
 /// The scheme as it stands in a URI, with what follows it.

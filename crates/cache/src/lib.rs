@@ -40,9 +40,10 @@
 //!
 //! # Contents of the key
 //!
-//! Scheme, authority and the exact request-target; `key` explains why nothing is normalised. All other fields that affect
-//! the response (`X-Forwarded-Host`, `X-Original-URL`, a method in a field) must be named in `Vary`: a response that one
-//! client influenced by a field in neither is served to all others.
+//! Scheme, authority and the exact request-target; `key` explains why nothing is normalised. Then the fields by which
+//! proxies tell what was asked for (`X-Forwarded-Host`, `X-Original-URL`), which `fields::keyed` lists. All other fields
+//! that affect the response must be named in `Vary`: a response that one client influenced by a field in neither is served
+//! to all others. Requests with a method in a field pass, and those with a key or a token have credentials.
 //!
 //! # Life cycle of a key
 //!
@@ -74,6 +75,7 @@
 //!     lines: b"Host: example.com\r\n",
 //!     body: false,
 //!     certificate: false,
+//!     authenticated: false,
 //!     server_name: b"",
 //!     waits: 0,
 //! };
@@ -119,6 +121,7 @@ mod store;
 
 pub use cache::{Cache, Inspected, Lookup, Selection, Target, Then, Woken};
 pub use entry::Entry;
+pub use fields::credential::authenticates_connection;
 pub use fields::vary::Vary;
 pub use fill::{Fill, FillWait};
 pub use hit::{Answer, Hit};

@@ -22,6 +22,9 @@ const STORED_BY_DEFAULT: [u16; 6] = [200, 203, 204, 300, 301, 308];
 const UNDERSTOOD: [u16; 14] =
     [200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501];
 
+/// Fields that redirections depend on.
+const BACK: [&[u8]; 2] = [b"referer", b"referrer"];
+
 /// The conditions under which a response is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
@@ -81,7 +84,11 @@ pub fn evaluate(
     if let Some(&(_, why)) = forbidden.iter().find(|(is, _)| *is) {
         return Err(why);
     }
-    let vary = head.vary.clone().ok_or(NotStored::Vary)?;
+    let mut vary = head.vary.clone().ok_or(NotStored::Vary)?;
+    if (300..400).contains(&head.status) {
+        // Frameworks redirect "back", and do not say that the response varies.
+        vary.add(&BACK);
+    }
     // RFC 9111, section 3.5.
     let for_authorization = control.public || control.s_maxage.is_some() || control.must_revalidate;
     if credentials.authorization && !for_authorization {

@@ -28,7 +28,7 @@ reasons! {
     Pass {
         /// The cache is off.
         Off = "off",
-        /// Neither GET nor HEAD.
+        /// Neither GET nor HEAD, or a field names another method.
         Method = "method",
         /// The request has a body.
         Body = "body",
@@ -44,8 +44,12 @@ reasons! {
         Authority = "authority",
         /// The request-target is neither in origin-form nor an absolute URI of this scheme and `Host`.
         Target = "target",
+        /// `Forwarded` is in a form that parsers may take apart differently.
+        Forwarded = "forwarded",
         /// The client has shown a certificate.
         Certificate = "certificate",
+        /// NTLM or Negotiate has authenticated the connection.
+        Authenticated = "authenticated",
         /// The TLS handshake named another server than `Host`.
         ServerName = "server-name",
         /// The request says `no-store`, and the cache obeys directives of requests.
@@ -82,7 +86,7 @@ reasons! {
         SetCookie = "set-cookie",
         /// `Vary: *`, or a `Vary` that is no list of names.
         Vary = "vary",
-        /// The request has `Authorization`, and the response does not permit it (RFC 9111, section 3.5).
+        /// The request has `Authorization` or another field that says who asks, and the response does not permit it (RFC 9111, section 3.5).
         Authorization = "authorization",
         /// The request has `Cookie`, and the response does not say that it is for everybody.
         Cookie = "cookie",

@@ -1,7 +1,7 @@
 //! Storage of entries: found by key and variant, ordered by their last use.
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use slab::Slab;
 
 use crate::entry::Entry;
 use crate::fields::vary::Vary;
+use crate::key::split_fields;
 use crate::request::Credentials;
 
 /// The end of the list.
@@ -46,6 +47,8 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Store {
     keys: HashMap<Arc<[u8]>, usize, RandomState>,
+    /// Resources with fields in their keys: the hash of the URI, and the resource.
+    with_fields: BTreeSet<(u64, usize)>,
     resources: Slab<Resource>,
     nodes: Slab<Node>,
     newest: usize,
@@ -58,6 +61,7 @@ impl Store {
     pub(crate) fn new() -> Self {
         Self {
             keys: HashMap::new(),
+            with_fields: BTreeSet::new(),
             resources: Slab::new(),
             nodes: Slab::new(),
             newest: NONE,
@@ -84,6 +88,25 @@ impl Store {
         self.keys.get(key).copied()
     }
 
+    /// Returns all resources of a URI, whatever fields their keys have.
+    pub(crate) fn find_all(&self, uri: &[u8]) -> Vec<usize> {
+        let hash = self.hash_uri(uri);
+        let with_fields = self.with_fields.range((hash, 0)..=(hash, usize::MAX));
+        let is_of_uri = |at: &usize| split_fields(&self.resources[*at].key).0 == uri;
+        let found = with_fields.map(|&(_, at)| at).filter(is_of_uri);
+        self.find(uri).into_iter().chain(found).collect()
+    }
+
+    fn hash_uri(&self, uri: &[u8]) -> u64 {
+        self.keys.hasher().hash_one(uri)
+    }
+
+    /// The place of a resource among those with fields in their keys; `None` for one without.
+    fn place_with_fields(&self, key: &[u8], resource: usize) -> Option<(u64, usize)> {
+        let (uri, fields) = split_fields(key);
+        (!fields.is_empty()).then(|| (self.hash_uri(uri), resource))
+    }
+
     pub(crate) fn find_or_add(&mut self, key: &[u8]) -> usize {
         if let Some(resource) = self.find(key) {
             return resource;
@@ -96,6 +119,7 @@ impl Store {
             detached_fills: Vec::new(),
         };
         let resource = self.resources.insert(resource);
+        self.with_fields.extend(self.place_with_fields(&key, resource));
         self.keys.insert(key, resource);
         resource
     }
@@ -244,6 +268,9 @@ impl Store {
         {
             let Resource { key, .. } = self.resources.remove(resource);
             self.keys.remove(&key);
+            if let Some(place) = self.place_with_fields(&key, resource) {
+                self.with_fields.remove(&place);
+            }
         }
     }
 

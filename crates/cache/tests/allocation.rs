@@ -40,9 +40,10 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn a_hit_allocates_nothing() {
     let mut site = Site::new(settings());
-    let fields = "Accept-Encoding: gzip, br\r\n";
+    let fields = "Accept-Encoding: gzip, br\r\nX-Forwarded-Proto: https\r\n\
+                  Forwarded: for=192.0.2.1;host=b.example\r\nX-Request-Id: 1\r\n";
     site.store("/", fields, "Vary: Accept-Encoding\r\nETag: \"1\"\r\n", "hello");
-    let private = site.lead("/private", "");
+    let private = site.lead("/private", fields);
     site.cache.abandon(private, site.now, millrace_cache::NotStored::Private);
     let lines = format!("{HOST}{fields}If-None-Match: \"2\"\r\n");
     let mut out = Vec::with_capacity(1024);
@@ -75,7 +76,10 @@ fn memory_stays_within_the_bound() {
         let count = if body.len() > 10_000 { 200 } else { 8_000 };
         for n in 0..count {
             let target = format!("/{n}?{}", "y".repeat(n % 100));
-            site.store(&target, "A: 1\r\n", "Vary: A\r\n", &body);
+            // Half of them for one URI each, half of them of one URI.
+            let target = if n % 2 == 0 { target.as_str() } else { "/" };
+            let fields = format!("A: 1\r\nX-Forwarded-Host: {n}.example\r\n");
+            site.store(target, &fields, "Vary: A\r\n", &body);
             assert!(site.statistics().bytes <= BOUND);
         }
         assert!(site.statistics().evictions > 0, "the bound was not reached");

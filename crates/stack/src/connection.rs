@@ -113,6 +113,8 @@ pub(crate) struct Connection {
     /// TLS: the name that the client asked for, and whether it has shown a certificate.
     pub(crate) server_name: Option<Box<str>>,
     pub(crate) certified: bool,
+    /// A request has authenticated it, by NTLM or Negotiate: its later ones may be a user's.
+    pub(crate) authenticated: bool,
     /// The caller has not been told of it: its first request may be another's.
     pub(crate) unopened: bool,
     /// It came to a shared address.
@@ -157,6 +159,7 @@ impl Connection {
             unreported: Unreported::default(),
             server_name: None,
             certified: false,
+            authenticated: false,
             unopened: false,
             routing: None,
         }

@@ -44,6 +44,7 @@ impl DueResponse {
             lines,
             body: false,
             certificate: false,
+            authenticated: false,
             server_name: b"",
             waits: 0,
         };

@@ -103,8 +103,9 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
   for (const entry of entries?.toSorted((a, b) => b.hits - a.hits) ?? []) {
     const url = `${entry.secure ? 'https' : 'http'}://${entry.host}${entry.target}`;
     const vary = entry.vary ? `, by ${entry.vary}` : '';
+    const fields = entry.fields.map((field) => `, ${field}`).join('');
     lines.push(
-      `  ${url}  ${entry.status}, ${bytes(entry.bytes)}, ${plural(entry.hits, 'hit')}, fresh for ${time(entry.freshForMs)}${vary}`,
+      `  ${url}  ${entry.status}, ${bytes(entry.bytes)}, ${plural(entry.hits, 'hit')}, fresh for ${time(entry.freshForMs)}${vary}${fields}`,
     );
   }
   return lines.join('\n');

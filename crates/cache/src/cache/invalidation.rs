@@ -60,7 +60,7 @@ impl Cache {
     /// relative references, only those that begin with a slash count. `lines` are the response's field lines. Returns
     /// the number of removed entries.
     pub fn invalidate(&mut self, request: &Request<'_>, status: u16, lines: &[u8]) -> usize {
-        let fields = RequestFields::read(request.lines);
+        let fields = RequestFields::read(request.lines, &mut self.keyed);
         if is_safe(request.method) || !(200..400).contains(&status) || fields.has(seen::HOSTS) {
             return 0;
         }
@@ -101,15 +101,15 @@ impl Cache {
         }
     }
 
-    /// Invalidates the entries of both forms of a target.
+    /// Invalidates the entries of both forms of a target, whatever other fields belong to their keys.
     fn invalidate_path(&mut self, secure: bool, authority: &[u8], path: &[u8]) -> usize {
         // An empty path is "/" (RFC 9110, section 4.2.3).
         let path = if path.starts_with(b"/") { path } else { &[b"/", path].concat() };
         let absolute = [key::scheme(secure), authority, path].concat();
         let mut count = 0;
         for target in [path, &absolute] {
-            key::write_key(&mut self.key, secure, authority, target);
-            if let Some(resource) = self.store.find(&self.key) {
+            key::write_uri(&mut self.key, secure, authority, target);
+            for resource in self.store.find_all(&self.key) {
                 count += self.invalidate_resource(resource);
             }
         }

@@ -21,12 +21,15 @@ use crate::settings::Mode;
 const MAX_WAITS: u8 = 2;
 
 /// RequestFields whose requests go to the application, with the reason.
-const SPECIAL: [(u16, Pass); 5] = [
+const SPECIAL: [(u16, Pass); 8] = [
+    (seen::CONNECTION, Pass::Authenticated),
+    (seen::METHOD, Pass::Method),
     (seen::RANGE, Pass::Range),
     (seen::EXPECT, Pass::Expect),
     (seen::UPGRADE, Pass::Upgrade),
     (seen::PRECONDITION, Pass::Precondition),
     (seen::HOSTS, Pass::Authority),
+    (seen::FORWARDED, Pass::Forwarded),
 ];
 
 /// The next step for a request.
@@ -112,7 +115,8 @@ impl Cache {
         refused(!matches!(request.method, Method::Get | Method::Head), Pass::Method)?;
         refused(request.body, Pass::Body)?;
         refused(request.certificate, Pass::Certificate)?;
-        let fields = RequestFields::read(request.lines);
+        refused(request.authenticated, Pass::Authenticated)?;
+        let fields = RequestFields::read(request.lines, &mut self.keyed);
         for (bit, reason) in SPECIAL {
             refused(fields.has(bit), reason)?;
         }
@@ -123,7 +127,8 @@ impl Cache {
             let (host, _) = split_port(authority);
             refused(!host.eq_ignore_ascii_case(request.server_name), Pass::ServerName)?;
         }
-        key::write_key(&mut self.key, secure, authority, target);
+        key::write_uri(&mut self.key, secure, authority, target);
+        self.key.extend_from_slice(&self.keyed);
         Ok(fields)
     }
 

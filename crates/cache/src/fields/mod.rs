@@ -2,5 +2,7 @@
 
 pub(crate) mod condition;
 pub mod control;
+pub mod credential;
 pub mod date;
+pub(crate) mod keyed;
 pub mod vary;

@@ -34,9 +34,19 @@ impl Vary {
                 names.push(name.to_ascii_lowercase());
             }
         }
+        Some(Self::of(names))
+    }
+
+    fn of(mut names: Vec<Vec<u8>>) -> Self {
         names.sort_unstable();
         names.dedup();
-        Some(Self { names: (!names.is_empty()).then(|| names.join(&b',').into()) })
+        Self { names: (!names.is_empty()).then(|| names.join(&b',').into()) }
+    }
+
+    /// Adds fields, in lower case, that the response depends on without naming them.
+    pub(crate) fn add(&mut self, names: &[&[u8]]) {
+        let known = self.as_bytes().split(|&byte| byte == b',').filter(|name| !name.is_empty());
+        *self = Self::of(known.chain(names.iter().copied()).map(<[u8]>::to_vec).collect());
     }
 
     /// Whether no field is named.

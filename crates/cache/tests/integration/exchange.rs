@@ -73,6 +73,7 @@ fn received<'a>(head: &'a [u8]) -> Option<Request<'a>> {
         lines: &head[parsed.lines.0..parsed.lines.1],
         body: parsed.framing != RequestFraming::None,
         certificate: false,
+        authenticated: false,
         server_name: b"",
         waits: 0,
     })

@@ -31,6 +31,13 @@ const REQUEST: &[&str] = &[
     "Pragma: no-cache",
     "Cookie: a=b",
     "Authorization: x",
+    "Authorization: Negotiate x",
+    "X-API-Key: x",
+    "X-Forwarded-Proto: https",
+    "X-Forwarded-Host: b",
+    "Forwarded: for=1;host=b",
+    "Forwarded: host=\"b",
+    "X-HTTP-Method-Override: PUT",
     "Range: bytes=0-1",
     "Location: /",
 ];

@@ -9,6 +9,7 @@ mod invalidation;
 mod model;
 mod origin;
 mod policy;
+mod proxies;
 mod requests;
 mod serving;
 mod speed;

@@ -28,6 +28,7 @@ pub(crate) fn get<'a>(target: &'a str, lines: &'a str) -> Request<'a> {
         lines: lines.as_bytes(),
         body: false,
         certificate: false,
+        authenticated: false,
         server_name: b"",
         waits: 0,
     }

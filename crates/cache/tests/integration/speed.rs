@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::origin::{Site, get, settings};
 use millrace_cache::{Lookup, Settings};
 
-const HEADS: [(&str, &str); 3] = [
+const HEADS: [(&str, &str); 4] = [
     ("smallest", "Host: a.example\r\n"),
     ("load tester", "Host: a.example\r\nAccept: */*\r\nConnection: keep-alive\r\n"),
     (
@@ -21,6 +21,13 @@ const HEADS: [(&str, &str); 3] = [
          application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\nSec-Fetch-Site: none\r\n\
          Sec-Fetch-Mode: navigate\r\nReferer: https://www.example.com/\r\n\
          Accept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9,de;q=0.8\r\n",
+    ),
+    (
+        "proxy",
+        "Host: a.example\r\nX-Request-Id: 4bf92f3577b34da6a3ce929d0e0e4736\r\n\
+         X-Real-IP: 192.0.2.7\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Host: a.example\r\n\
+         X-Forwarded-Port: 443\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Scheme: https\r\n\
+         X-Scheme: https\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n",
     ),
 ];
 

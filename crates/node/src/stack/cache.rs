@@ -130,6 +130,8 @@ pub struct NativeCacheEntry {
     pub host: String,
     /// The request-target.
     pub target: String,
+    /// The request's fields that belong to the key, each as `name:value`.
+    pub fields: Vec<String>,
     /// The fields that it depends on, as `Vary` has them; empty: none.
     pub vary: String,
     /// Status code.
@@ -151,6 +153,7 @@ impl From<Inspected<'_>> for NativeCacheEntry {
             secure: of.secure,
             host: text(of.authority),
             target: text(of.target),
+            fields: of.fields.split(|&byte| byte == b'\n').skip(1).map(text).collect(),
             vary: text(of.vary.as_bytes()),
             status: of.status.into(),
             bytes: of.body as f64,

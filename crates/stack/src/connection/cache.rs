@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use millrace_cache::{Answer, Hit, Lookup, NotStored, Request};
+use millrace_cache::{Answer, Hit, Lookup, NotStored, Request, authenticates_connection};
 use millrace_http::{Method, ReceivedHead};
 use millrace_net::Nanos;
 
@@ -79,6 +79,10 @@ impl Connection {
                 }))
             }
         };
+        // Of these requests none is answered from the cache, nor stored.
+        if let Ok(Consulted::Tell(CacheAction::None | CacheAction::Invalidate { .. })) = consulted {
+            self.authenticated |= authenticates_connection(request.lines);
+        }
         self.server_name = name;
         consulted
     }
@@ -143,6 +147,7 @@ impl Connection {
             lines: &bytes[head.lines.0..head.lines.1],
             body: has_body(head),
             certificate: self.certified,
+            authenticated: self.authenticated,
             server_name: server_name.unwrap_or_default().as_bytes(),
             waits,
         }

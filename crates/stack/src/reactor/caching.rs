@@ -80,6 +80,7 @@ impl Reactor {
             lines: &lines,
             body: false,
             certificate: false,
+            authenticated: false,
             server_name: b"",
             waits: 0,
         };

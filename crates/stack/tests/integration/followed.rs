@@ -72,5 +72,15 @@ fn interest(cache: &mut Cache, target: &'static [u8], is_unsafe: bool) -> CacheA
 
 fn request(target: &'static [u8]) -> Request<'static> {
     let (secure, method, body, certificate) = (false, Method::Get, false, false);
-    Request { secure, method, target, lines: LINES, body, certificate, server_name: b"", waits: 0 }
+    Request {
+        secure,
+        method,
+        target,
+        lines: LINES,
+        body,
+        certificate,
+        authenticated: false,
+        server_name: b"",
+        waits: 0,
+    }
 }

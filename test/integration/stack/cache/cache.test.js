@@ -234,7 +234,7 @@ describe('requests that the cache answers', () => {
   );
 
   test(
-    'fields that are not part of the key do not poison it: X-Forwarded-Host, __proto__, absolute-form',
+    'what one client sends does not poison the key of others: X-Forwarded-Host, __proto__, absolute-form',
     limits,
     async (t) => {
       const { server } = await serve(t, { duration: 60 }, (request, response) => {
