@@ -91,7 +91,7 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
     const waiting = stats.waiting > 0 ? `, ${count(stats.waiting)} wait` : '';
     lines.push(
       `  ${plural(stats.hits, 'hit')}${rate}, ${plural(stats.misses, 'miss', 'misses')}${waiting}`,
-      `  ${plural(stats.entries, 'entry', 'entries')}, ${bytes(stats.bytes)}, ${count(stats.evictions)} evicted (cache full)`,
+      `  ${plural(stats.entries, 'entry', 'entries')}, ${bytes(stats.bytes)}, ${count(stats.evictions)} evicted for want of room`,
     );
     const reasons = {
       ...prefixed('past it', stats.passes),

@@ -86,12 +86,16 @@ impl Cache {
     fn invalidate_reference(&mut self, secure: bool, authority: &[u8], reference: &[u8]) -> usize {
         let end = reference.iter().position(|&byte| byte == b'#').unwrap_or(reference.len());
         let reference = &reference[..end];
-        let uri = match reference.strip_prefix(b"//") {
-            Some(rest) => Some(split_authority(rest)),
-            None => split_uri(reference, secure),
+        // Behind a proxy that ends TLS, applications name https though the connection is plain.
+        let of_scheme = |scheme| {
+            let (other, path) = match reference.strip_prefix(b"//") {
+                Some(rest) => split_authority(rest),
+                None => split_uri(reference, scheme)?,
+            };
+            Some((key::normalize(other, scheme), path))
         };
-        match uri {
-            Some((other, path)) if key::normalize(other, secure) == authority => {
+        match of_scheme(secure).or_else(|| of_scheme(!secure)) {
+            Some((other, path)) if other == authority => {
                 self.invalidate_path(secure, authority, path)
             }
             None if reference.starts_with(b"/") => {

@@ -84,7 +84,7 @@ fn by_what_the_response_names_on_the_same_origin() {
         ("Location: http://a.example\r\n", 1),
         ("Location: http://b.example/a\r\n", 0),
         ("Location: //b.example/a\r\n", 0),
-        ("Location: https://a.example/a\r\n", 0),
+        ("Location: https://a.example/a\r\n", 2),
         ("Location: http://a.example.b.example/a\r\n", 0),
         ("Location: http://x@a.example/a\r\n", 0),
         ("Location: a\r\n", 0),
