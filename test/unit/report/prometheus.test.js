@@ -20,6 +20,7 @@ function snapshot(name = 'GET /') {
       {
         name,
         ...counts,
+        notSent: { overflow: 3, queuedAtEnd: 4, connectFailed: 0 },
         bytesSent: 2000,
         bytesReceived: 30_000,
         ended: 190,
@@ -41,6 +42,8 @@ describe('metrics of a run', () => {
       'millrace_requests_sent_total{name="GET /"} 200',
       'millrace_requests_total{name="GET /",outcome="ok"} 180',
       'millrace_requests_total{name="GET /",outcome="timeout"} 2',
+      'millrace_requests_not_sent_total{name="GET /",cause="overflow"} 3',
+      'millrace_requests_not_sent_total{name="GET /",cause="queued_at_end"} 4',
       'millrace_received_bytes_total{name="GET /"} 30000',
       '# TYPE millrace_request_duration_seconds histogram',
       'millrace_request_duration_seconds_bucket{name="GET /",le="0.001"} 30',
