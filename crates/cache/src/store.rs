@@ -92,7 +92,8 @@ impl Store {
     pub(crate) fn find_all(&self, uri: &[u8]) -> Vec<usize> {
         let hash = self.hash_uri(uri);
         let with_fields = self.with_fields.range((hash, 0)..=(hash, usize::MAX));
-        let is_of_uri = |at: &usize| split_fields(&self.resources[*at].key).0 == uri;
+        let is_of_uri =
+            |at: &usize| self.resource(*at).is_some_and(|found| split_fields(&found.key).0 == uri);
         let found = with_fields.map(|&(_, at)| at).filter(is_of_uri);
         self.find(uri).into_iter().chain(found).collect()
     }

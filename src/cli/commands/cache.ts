@@ -101,14 +101,19 @@ function renderServer(pid: number, { address, stats, entries, removed }: Control
     if (counts.length > 0) lines.push(`  ${counts.join(', ')}`);
   }
   for (const entry of entries?.toSorted((a, b) => b.hits - a.hits) ?? []) {
-    const url = `${entry.secure ? 'https' : 'http'}://${entry.host}${entry.target}`;
+    const url = printable(`${entry.secure ? 'https' : 'http'}://${entry.host}${entry.target}`);
     const vary = entry.vary ? `, by ${entry.vary}` : '';
-    const fields = entry.fields.map((field) => `, ${field}`).join('');
+    const fields = printable(entry.fields.map((field) => `, ${field}`).join(''));
     lines.push(
       `  ${url}  ${entry.status}, ${bytes(entry.bytes)}, ${plural(entry.hits, 'hit')}, fresh for ${time(entry.freshForMs)}${vary}${fields}`,
     );
   }
   return lines.join('\n');
+}
+
+/** Clients have sent it: no byte of theirs commands the terminal. */
+function printable(text: string): string {
+  return text.replace(/[^ -~]/g, '?');
 }
 
 function prefixed(prefix: string, counts: Record<string, number>): Record<string, number> {

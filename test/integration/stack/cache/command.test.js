@@ -12,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -21,7 +22,7 @@ import {
   controlDirectory,
   meetingDirectory,
 } from '../../../../dist/http/cache/control-protocol.js';
-import { get, limits, serve } from '../../../fixtures/stack/caching.js';
+import { ask, get, last, limits, serve } from '../../../fixtures/stack/caching.js';
 
 describe('the command millrace cache', () => {
   const millrace = new URL('../../../../bin/millrace.js', import.meta.url).pathname;
@@ -63,6 +64,17 @@ describe('the command millrace cache', () => {
       assert.equal(server.cache.stats().entries, 0);
     },
   );
+
+  test('fields of the key are shown, and nothing that commands a terminal', limits, async (t) => {
+    const { server } = await serve(t, { duration: 60 });
+    // U+009B begins a command, in UTF-8.
+    const host = Buffer.from('evil\u009b31m').toString('latin1');
+    const socket = net.connect(server.address().port, '127.0.0.1');
+    socket.write(ask('/', [`X-Forwarded-Host: ${host}`, ...last]), 'latin1');
+    await text(socket);
+    const { stdout } = await cli(String(process.pid), '--entries');
+    assert.match(stdout, /, x-forwarded-host:evil\?31m\n/);
+  });
 
   test(
     'the directory of shared ports next to the sockets is not one of them',
