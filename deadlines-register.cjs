@@ -1,6 +1,6 @@
 // `node --require millrace/deadlines/register app.js`
 try {
-  require('./dist/deadlines/register.js');
+  module.exports = require('./dist/deadlines/register.js');
 } catch (error) {
   if (error.code !== 'ERR_REQUIRE_ESM') throw error;
   throw new Error(

@@ -1,5 +1,6 @@
 /**
- * Puts time limits on the outbound calls of this process: `node --import millrace/deadlines/register app.js`.
+ * Puts time limits on the outbound calls of this process: `node --import millrace/deadlines/register app.js`. Exports what
+ * `millrace/deadlines` does.
  *
  * @module millrace/deadlines/register
  */
@@ -12,6 +13,8 @@ import { Hosts } from './hosts.js';
 import { limitHttp } from './http/client-request.js';
 import { limitConnections } from './http/connects.js';
 import { limitUndici } from './undici/dispatcher.js';
+
+export { channels, DeadlineError, default, limitsFor, stats } from './index.js';
 
 const options = fromEnvironment(() => readEnvironment(process.env));
 

@@ -165,10 +165,16 @@ impl FramingFields {
         if self.content_length.is_some() { Ok(()) } else { Err(Error::ContentLength) }
     }
 
-    /// Only the last coding decides; parameters play no part.
+    /// Only the last coding decides; parameters play no part. `identity` stands for none (RFC 2616, section 3.6; obsolete),
+    /// which old servers send beside Content-Length, and browsers and curl ignore.
     fn add_coding(&mut self, value: &[u8]) {
-        self.transfer_encoding = true;
-        if let Some(last) = split_list(value).last() {
+        let is_none = |coding: &[u8]| coding.eq_ignore_ascii_case(b"identity");
+        let Some(last) = split_list(value).last() else {
+            self.transfer_encoding = true;
+            return;
+        };
+        self.transfer_encoding |= !split_list(value).all(is_none);
+        if !is_none(last) {
             self.chunked = last.eq_ignore_ascii_case(b"chunked");
         }
     }
