@@ -35,18 +35,16 @@ export function patchHandlerWrapper(): void {
   };
 }
 
-/** What loads Node's own undici when it is first read, of `node:http` and of the global object. */
-const LAZY_NAMES = [
-  ...['CloseEvent', 'EventSource', 'FormData', 'Headers', 'MessageEvent'],
-  ...['Request', 'Response', 'WebSocket'],
-];
+/** Exports of `node:http` that load Node's own undici when they are first read: an import of the module reads all. */
+const LAZY_EXPORTS = ['CloseEvent', 'MessageEvent', 'WebSocket'];
 
-/** Patches the wrapper as soon as Node's own undici is loaded, as it wraps the handler of the first request, too. */
+/**
+ * Patches the wrapper as soon as an import of `node:http` loads Node's own undici, as it wraps the handler of the first
+ * request, too. Global names that load it cannot be observed: it is enough to look at their descriptors.
+ */
 export function awaitOwnUndici(): void {
   patchHandlerWrapper();
-  for (const holder of [nodeHttp, globalThis]) {
-    for (const name of LAZY_NAMES) afterGet(holder, name, patchHandlerWrapper);
-  }
+  for (const name of LAZY_EXPORTS) afterGet(nodeHttp, name, patchHandlerWrapper);
 }
 
 /** Calls a function after each read of a property, if it has a getter. */
