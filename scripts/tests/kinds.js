@@ -48,7 +48,7 @@ export const RUST = 'rust';
 export const OF_VERSION = 'of-version';
 const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client'];
 /** Their subject is processes and users, which the addon handles: the same on each version. */
-const OF_PROCESSES = ['users', 'ends', 'stopped'].map((name) =>
+const OF_PROCESSES = ['users', 'ends', 'stopped', 'moves', 'listen', 'https'].map((name) =>
   integrationTest(`stack/sharing/${name}`),
 );
 

@@ -2,10 +2,73 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { explain } from 'millrace';
-import { assertConfirmed, explained, limits, service } from '../fixtures/explain/explained.js';
+import {
+  assertConfirmed,
+  cli,
+  explained,
+  folder,
+  limits,
+  naming,
+  service,
+} from '../fixtures/explain/explained.js';
+
+/** Requests in the stages are all that there are. */
+function assertAllPlaced({ population, load }) {
+  const sum = population.reduce((total, { requests }) => total + requests, 0);
+  const { connections, pipelining } = load.plan;
+  assert.ok(Math.abs(sum - connections * pipelining) < 0.02 * sum + 0.1, `${sum} requests`);
+}
+
+test(
+  'too few connections are the limit with a timer that each request waits for, by the command line',
+  limits,
+  async () => {
+    const command = service(
+      'timer',
+      `require('http').createServer((q, r) => {
+       let n = 0;
+       q.on('data', (chunk) => (n += chunk.length));
+       q.on('end', () => setTimeout(() => r.writeHead(n === 6 ? 200 : 400).end('x'), 50));
+     }).listen(0)`,
+    );
+    const [json, html] = [join(folder, 'x.json'), join(folder, 'x.html')];
+    const args = ['-c', '8', '--budget', '18s', '-b', '@-', '-o', json, '--html', html];
+    const found = await naming(
+      'too-few-connections',
+      async () => {
+        const run = await cli([...args, '--', ...command], { input: 'a body' });
+        assert.equal(run.code, 0, run.stderr);
+        assert.match(run.stdout, /LIMIT: /);
+        return JSON.parse(readFileSync(json, 'utf8'));
+      },
+      (it) => {
+        assertConfirmed(it);
+        const waiting = it.population.find(({ stage }) => /waiting in handlers/.test(stage));
+        assert.ok(waiting?.requests > 6, `${waiting?.requests} of 8 wait in handlers`);
+        const doubled = it.experiments.find(({ name }) => name === 'connections x2');
+        assert.ok(doubled?.measured.ratio > 1.5, JSON.stringify(doubled));
+        assert.ok(it.remedy.settings.connections > 8);
+        // The knee was looked for beyond the doubled load.
+        const most = Math.max(...it.capacity.points.map(({ connections }) => connections));
+        assert.ok(most > 16, `at most ${most} connections were tried`);
+        assert.ok(it.remedy.predictedThroughput?.low > it.load.throughput.mean);
+      },
+    );
+    assertAllPlaced(found);
+    assert.match(readFileSync(html, 'utf8'), /too-few-connections/);
+    // The body from standard input was sent in every block: without it requests fail, and a ratio is none.
+    assert.equal(found.load.requests.statusErrors, 0);
+    assert.ok(
+      !found.cannotSee.some((line) => /requests failed/.test(line)),
+      found.cannotSee.join(),
+    );
+  },
+);
 
 test(
   "a TCP timer is the limit with Nagle's algorithm and a delayed acknowledgement",

@@ -15,6 +15,9 @@ const MIN_STALLED = 0.1;
 /** Requests sent later than this are late, if it is a part of their latency that matters. */
 const MIN_LATENESS_MS = 1;
 
+/** Lateness from which on a generator that did not run enough was behind its schedule: it read responses late as well. */
+const MIN_LATENESS_BEHIND_MS = 10;
+
 /** The share of the latency from which on lateness is worth a note, and that from which on the latency is the generator's. */
 const NOTED_SHARE = 0.1;
 const BOUND_SHARE = 0.5;
@@ -31,14 +34,15 @@ export const FEW_FILES = 'the limit of open files';
  * - a connection was not opened for want of descriptors; or
  * - it did not run enough: the busiest worker was busy at least 90 % of the time, the most starved worker was ready and had
  *   no core at least 20 % of the time, or it stood still at least 10 % of the time. In an open run only if the rate was not
- *   reached; or
+ *   reached, or requests were sent at least 10 ms late and this was at least a tenth of the latency; or
  * - requests that a schedule made due were sent more than 1 ms late and this was at least half of the latency, at the median
  *   or at p99.
  */
 export function findClientBoundReasons(run: Measured, plan: Plan): string[] {
   const reasons = explainFewFiles(run, plan);
   const isOpen = plan.model === 'open';
-  if (!isOpen || isBelowRate(plan, run.durationMs, countTried(run))) {
+  const isBehind = (findNotedLateness(run)?.ms ?? 0) >= MIN_LATENESS_BEHIND_MS;
+  if (!isOpen || isBehind || isBelowRate(plan, run.durationMs, countTried(run))) {
     reasons.push(...findCauses(run, [MIN_BUSY, MIN_STARVED, MIN_STALLED]));
   }
   const late = findLateness(run, BOUND_SHARE);

@@ -21,10 +21,12 @@ export function isBelowRate(plan: Plan, durationMs: number, requests: number): b
 }
 
 /**
- * Counts the requests that an open run sent, or tried to send: one that its server refused a connection for has been tried.
- * One that this process had no descriptor for has not.
+ * Counts the requests that an open run sent, or tried to send: one that its server refused a connection for has been tried,
+ * as servers restart. One that this process had no descriptor for has not, and where most were refused, none has: that is no
+ * load at this rate.
  */
 export function countTried({ requests, errors }: Pick<Run, 'requests' | 'errors'>): number {
+  const refused = requests.notSent.connectFailed;
   const isShortOfFiles = errors.some(({ kind }) => kind === 'fd-limit');
-  return requests.sent + (isShortOfFiles ? 0 : requests.notSent.connectFailed);
+  return requests.sent + (isShortOfFiles || refused > requests.sent ? 0 : refused);
 }

@@ -469,6 +469,26 @@ test('a rate that was reached is not the generator’s, however busy it was', ()
   assert.equal(reasonsOf(busy, { rate: 1000, requests }).length, 2);
 });
 
+test('a generator without its core was behind where it was late by 10 ms and a tenth of the latency', () => {
+  const reasons = (generator, p99) =>
+    reasonsOf({ starved: 0.3, ...generator }, { rate: 1000, p50: 0, p99 });
+  const late = (p99) => ({ latenessMs: { p50: 0, p99, max: p99 } });
+  assert.deepEqual(reasons(late(9.9), 40), [], 'a note');
+  assert.match(reasons(late(10), 100).join(), /^a thread of the generator waited for a core 30 %/);
+  assert.deepEqual(reasons(late(10), 101), []);
+  assert.deepEqual(reasons({ ...late(10), starved: 0.19 }, 100), []);
+});
+
+test('requests that a server refused count for the rate as long as most were sent', () => {
+  const bound = (sent, connectFailed) => {
+    const notSent = { overflow: 0, queuedAtEnd: 0, connectFailed };
+    const requests = { ...resultWith().requests, sent, ok: sent, notSent };
+    return reasonsOf({ starved: 0.3 }, { rate: 1000, requests }).length > 0;
+  };
+  assert.equal(bound(5000, 5000), false);
+  assert.equal(bound(4999, 5001), true);
+});
+
 test('lateness is the generator’s if it is half of a percentile that has enough samples', () => {
   const late = (p99, p50 = 0) => ({ latenessMs: { p50, p99, max: p99 } });
   const bound = (generator, run) => reasonsOf(generator, { rate: 1000, ...run }).length > 0;

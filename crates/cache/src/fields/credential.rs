@@ -6,7 +6,8 @@ use millrace_http::field_lines;
 /// Whether one of a name's words is one for credentials or for who has them, as in `X-API-Key`, `Private-Token` or
 /// `Remote-User`.
 pub(crate) fn is_credential(name: &[u8]) -> bool {
-    name.split(|&byte| matches!(byte, b'-' | b'_')).any(is_word) && !is_of_browser(name)
+    let mut words = name.split(|&byte| matches!(byte, b'-' | b'_'));
+    name.eq_ignore_ascii_case(b"remote-name") || words.any(is_word) && !is_of_browser(name)
 }
 
 /// Fields about the client's program that have such words: `Sec-Fetch-User`, and `User-Agent` with those that gateways
@@ -23,13 +24,13 @@ fn is_word(word: &[u8]) -> bool {
     let ends = |end: &[u8]| word[word.len() - end.len()..].eq_ignore_ascii_case(end);
     match word.len() {
         0..=1 => false,
-        2 => is(b"dn"),
-        3 => is(b"key") || is(b"jwt") || is(b"sid"),
+        2 => is(b"dn") || is(b"cn"),
+        3 => is(b"key") || is(b"jwt") || is(b"sid") || is(b"uid"),
         4 => is(b"auth") || is(b"user") || is(b"cert") || is(b"oidc") || is(b"dpop"),
         5 if is(b"email") || is(b"login") => true,
         6 if is(b"groups") || is(b"userid") => true,
         7 if is(b"account") || is(b"session") => true,
-        8 if is(b"identity") || is(b"username") => true,
+        8 if is(b"identity") || is(b"username") || is(b"userinfo") || is(b"consumer") => true,
         9 if is(b"assertion") || is(b"principal") || is(b"sessionid") || is(b"signature") => true,
         10 if is(b"credential") => true,
         11 if is(b"credentials") => true,

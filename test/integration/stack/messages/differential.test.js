@@ -27,7 +27,7 @@ const whole = (bytes) => (bytes.length > 0 ? [bytes] : []);
 const short = seeds.filter(([, bytes]) => bytes.length < 2_000);
 
 describe('seeds in one piece', () => {
-  const least = isFull ? 1 : 2;
+  const least = isFull ? 1 : 3;
   for (const [turn, application] of Object.keys(applications).entries()) {
     test(`one of ${least} whole seeds has the same result as with Node in "${application}"`, () =>
       same(

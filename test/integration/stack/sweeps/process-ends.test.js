@@ -6,7 +6,7 @@ import { both } from '../../../fixtures/stack/both.js';
 import { unlisted } from '../../../fixtures/stack/sweeps/differences.js';
 
 /** Cases of so many parts run at once; one part, where not all run. */
-const PARTS = 17;
+const PARTS = 25;
 const TRIED = isFull ? PARTS : 1;
 
 for (let part = 0; part < TRIED; part++) {

@@ -6,7 +6,7 @@ import { both } from '../../../fixtures/stack/both.js';
 import { unlisted } from '../../../fixtures/stack/sweeps/differences.js';
 
 /** Cases of so many parts run at once; one part, where not all run. */
-const PARTS = 19;
+const PARTS = 27;
 /** How often cases that differ run again, alone; what a busy machine has delayed too much does not count. */
 const REPEATS = 2;
 const MAX_ATTEMPTS = 5;
