@@ -23,7 +23,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   ],
   [
     EXIT.unreachable,
-    'a target not reached, command not started or ended, or no request answered with success (the head of a response that never ends counts)',
+    'a target not reached, command not started or ended, or no request answered with success',
   ],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
