@@ -109,7 +109,8 @@ pub(crate) fn describe(error: &io::Error) -> String {
         }
         io::ErrorKind::TimedOut => "connection timed out".to_owned(),
         io::ErrorKind::WouldBlock => "the listen queue is full".to_owned(),
-        io::ErrorKind::AddrNotAvailable => {
+        // One of a local address that was asked for has a text of its own.
+        io::ErrorKind::AddrNotAvailable if error.raw_os_error().is_some() => {
             "no local port is left: they are in use, or wait in TIME-WAIT after closed \
              connections; or this host has no address of that kind"
                 .to_owned()

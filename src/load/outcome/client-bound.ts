@@ -15,7 +15,7 @@ const MIN_STALLED = 0.1;
 /** Requests sent later than this are late, if it is a part of their latency that matters. */
 const MIN_LATENESS_MS = 1;
 
-/** Lateness from which on a generator that did not run enough was behind its schedule: it read responses late as well. */
+/** A generator that did not run enough and was later than this was behind its schedule: it read responses late as well. */
 const MIN_LATENESS_BEHIND_MS = 10;
 
 /** The share of the latency from which on lateness is worth a note, and that from which on the latency is the generator's. */
@@ -34,18 +34,18 @@ export const FEW_FILES = 'the limit of open files';
  * - a connection was not opened for want of descriptors; or
  * - it did not run enough: the busiest worker was busy at least 90 % of the time, the most starved worker was ready and had
  *   no core at least 20 % of the time, or it stood still at least 10 % of the time. In an open run only if the rate was not
- *   reached, or requests were sent at least 10 ms late and this was at least a tenth of the latency; or
+ *   reached, or requests were sent more than 10 ms late and this was at least a tenth of the latency; or
  * - requests that a schedule made due were sent more than 1 ms late and this was at least half of the latency, at the median
  *   or at p99.
  */
 export function findClientBoundReasons(run: Measured, plan: Plan): string[] {
   const reasons = explainFewFiles(run, plan);
   const isOpen = plan.model === 'open';
-  const isBehind = (findNotedLateness(run)?.ms ?? 0) >= MIN_LATENESS_BEHIND_MS;
+  const isBehind = findLateness(run, NOTED_SHARE, MIN_LATENESS_BEHIND_MS) !== null;
   if (!isOpen || isBehind || isBelowRate(plan, run.durationMs, countTried(run))) {
     reasons.push(...findCauses(run, [MIN_BUSY, MIN_STARVED, MIN_STALLED]));
   }
-  const late = findLateness(run, BOUND_SHARE);
+  const late = findLateness(run, BOUND_SHARE, MIN_LATENESS_MS);
   if (late === null) return reasons;
   const { percentile, ms, ofMs } = late;
   const part = `requests were sent late: ${time(ms)} of the ${percentile} of ${time(ofMs)} is lateness`;
@@ -98,15 +98,20 @@ type Times = Pick<LoadResult, 'latencyMs'> & {
 
 /** Finds lateness of more than 1 ms that is worth a note; `null` if there is none. */
 export function findNotedLateness(times: Times): Lateness | null {
-  return findLateness(times, NOTED_SHARE);
+  return findLateness(times, NOTED_SHARE, MIN_LATENESS_MS);
 }
 
-function findLateness({ generator, latencyMs }: Times, minShare: number): Lateness | null {
+/** Finds the first percentile at which lateness is more than a time and at least a share of the latency. */
+function findLateness(
+  { generator, latencyMs }: Times,
+  minShare: number,
+  minMs: number,
+): Lateness | null {
   for (const percentile of ['p50', 'p99'] as const) {
     const ms = generator.latenessMs?.[percentile] ?? 0;
     const ofMs = latencyMs[percentile] ?? 0;
     const isSupported = latencyMs.count >= MIN_SAMPLES[percentile];
-    if (isSupported && ms > MIN_LATENESS_MS && ms >= minShare * ofMs) {
+    if (isSupported && ms > minMs && ms >= minShare * ofMs) {
       return { percentile, ms, ofMs };
     }
   }

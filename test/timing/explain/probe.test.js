@@ -200,7 +200,7 @@ describe('observations of the probe', { concurrency: 2 }, () => {
 
   test('a process that ends with a full heap is reported, but not one that was to end', async () => {
     const endsFull = (isMeant) => {
-      const env = { NODE_OPTIONS: '--max-old-space-size=32' };
+      const env = { NODE_OPTIONS: '--max-old-space-size=64' };
       return served({ env }, async ({ hub, child, drive }) => {
         await drive('/hello', { connections: 1, requests: 2 });
         if (isMeant) hub.disconnect();

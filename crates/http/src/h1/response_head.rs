@@ -168,13 +168,10 @@ impl FramingFields {
     /// Only the last coding decides; parameters play no part. `identity` stands for none (RFC 2616, section 3.6; obsolete),
     /// which old servers send beside Content-Length, and browsers and curl ignore.
     fn add_coding(&mut self, value: &[u8]) {
-        let is_none = |coding: &[u8]| coding.eq_ignore_ascii_case(b"identity");
-        let Some(last) = split_list(value).last() else {
-            self.transfer_encoding = true;
-            return;
-        };
-        self.transfer_encoding |= !split_list(value).all(is_none);
-        if !is_none(last) {
+        let is_coding = |coding: &&[u8]| !coding.eq_ignore_ascii_case(b"identity");
+        let last = split_list(value).filter(is_coding).last();
+        self.transfer_encoding |= last.is_some() || split_list(value).next().is_none();
+        if let Some(last) = last {
             self.chunked = last.eq_ignore_ascii_case(b"chunked");
         }
     }

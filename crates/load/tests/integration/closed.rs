@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use millrace_load::plan::{ConnectionStage, Model, Plan, Request, Table};
-use millrace_load::{Run, SnapshotPhase};
+use millrace_load::{Run, RunError, SnapshotPhase};
 
 use crate::peer::{self, OK, Peer, errors, get, run};
 
@@ -281,6 +281,17 @@ fn connections_come_from_the_local_addresses_in_turn() {
     sources.sort();
     assert_eq!(sources, ["127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3"]);
     assert_eq!(errors(&outcome), []);
+}
+
+#[test]
+fn a_local_address_that_this_host_does_not_have_is_named() {
+    let peer = Peer::prompt();
+    let plan = Plan { local_addresses: vec!["192.0.2.1".parse().unwrap()], ..peer.plan() };
+    let error = Run::new(plan).run(&mut |_| {}).expect_err("it cannot connect");
+    peer.finish();
+    let RunError::Unreachable { message, .. } = error else { panic!("{error:?}") };
+    assert!(message.contains("local address 192.0.2.1: "), "{message}");
+    assert!(!message.contains("TIME-WAIT"), "{message}");
 }
 
 #[test]
