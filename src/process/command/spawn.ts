@@ -23,8 +23,8 @@ export interface SpawnedCommand {
 }
 
 /**
- * Starts a command in a process group of its own, which ends with this process, and reads its output. Its standard input stays open and empty as long
- * as this process lives, since some servers exit when it ends.
+ * Starts a command in a process group of its own, which ends with this process, and reads its output. Its standard
+ * input stays open and empty as long as this process lives, since some servers exit when it ends.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if it cannot be started.
  */

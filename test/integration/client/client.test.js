@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createClient } from 'millrace/client';
 import { errors } from 'undici';
-import { dropping, has, mute, stopping, web } from '../../fixtures/deadlines/peers.js';
+import { dropping, has, mute, stopping, takeSlowly, web } from '../../fixtures/deadlines/peers.js';
 import { run } from '../../fixtures/deadlines/program.js';
 
 const limits = { timeout: 30_000 };
@@ -120,18 +120,8 @@ describe('the client', { concurrency: 4 }, () => {
 
   test('a request that moves, or that its application writes, is in time', limits, async (t) => {
     const made = client(t, { limits: { headers: 600, total: 0 }, retries: false });
-    const slow = await web(t, (request, response) => {
-      let bytes = 0;
-      request.on('data', (chunk) => {
-        bytes += chunk.length;
-        if (bytes < 1_000_000) return;
-        bytes = 0;
-        request.pause();
-        // What the system has in its buffers at the end is read within the limit: some 10 MB.
-        setTimeout(() => request.resume(), 20);
-      });
-      request.on('end', () => response.end('taken'));
-    });
+    // What the system has in its buffers at the end is read within the limit: some 10 MB.
+    const slow = await web(t, takeSlowly(20));
     async function* parts() {
       for (let part = 0; part < 2; part++) {
         yield Buffer.from('part');

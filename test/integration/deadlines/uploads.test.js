@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import { describe, test } from 'node:test';
+import { takeSlowly } from '../../fixtures/deadlines/peers.js';
 import { runCalls } from '../../fixtures/deadlines/program.js';
 import { makeCertificates } from '../../fixtures/tls/certificates.js';
 
@@ -21,23 +22,10 @@ async function listening(t, server) {
   return server.address().port;
 }
 
-/** Takes a body at 10 MB/s. */
-function takeSlowly(request, response) {
-  let bytes = 0;
-  request.on('data', (chunk) => {
-    bytes += chunk.length;
-    if (bytes < 1_000_000) return;
-    bytes = 0;
-    request.pause();
-    setTimeout(() => request.resume(), 100);
-  });
-  request.on('end', () => response.end('taken'));
-}
-
 describe('uploads', { concurrency: 4 }, () => {
   for (const [scheme, module] of Object.entries({ http, https })) {
     test(`a Buffer that leaves slowly by ${scheme} is in time`, limits, async (t) => {
-      const server = module.createServer(scheme === 'https' ? certificate : {}, takeSlowly);
+      const server = module.createServer(scheme === 'https' ? certificate : {}, takeSlowly(100));
       const url = `${scheme}://127.0.0.1:${await listening(t, server)}/`;
       const calls = {
         request: `new Promise((resolve, reject) => {

@@ -102,8 +102,6 @@ pub(crate) struct Engine {
     ramp: Option<ConnectionRamp>,
     /// How many of this worker's slots are in use: the first ones.
     in_use: usize,
-    /// When the load began.
-    started: Nanos,
     /// Places for connections of a closed run that have not sent their first request.
     unstarted: Range<usize>,
     /// Slots side by side that one place for a connection consists of: one to each server.
@@ -172,7 +170,6 @@ impl Engine {
             worker,
             ramp,
             in_use,
-            started: Nanos::NEVER,
             unstarted: 0..0,
             servers_per_slot,
             elsewhere: Vec::new(),
@@ -238,7 +235,7 @@ impl Engine {
                 *next = arrivals.next().map_or(Nanos::NEVER, |after| start + after);
             }
             Demand::Closed { .. } => {
-                self.begin_ramp(start);
+                self.begin_ramp();
                 self.unstarted = 0..self.in_use / self.servers_per_slot;
             }
         }

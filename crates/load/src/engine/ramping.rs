@@ -10,8 +10,7 @@ use super::timers::SlotTimer;
 
 impl Engine {
     /// Begins the stages with the load.
-    pub(super) fn begin_ramp(&mut self, start: Nanos) {
-        self.started = start;
+    pub(super) fn begin_ramp(&mut self) {
         if let Some(count) = self.count_in_use(Duration::ZERO) {
             self.in_use = count;
             self.arm_ramp(Duration::ZERO);
@@ -20,7 +19,7 @@ impl Engine {
 
     /// Brings the number of slots in use up to date.
     pub(super) fn on_ramp(&mut self, now: Nanos) {
-        let elapsed = now.since(self.started);
+        let elapsed = now.since(self.start);
         let Some(count) = self.count_in_use(elapsed) else { return };
         let before = std::mem::replace(&mut self.in_use, count);
         self.arm_ramp(elapsed);
@@ -66,7 +65,7 @@ impl Engine {
     fn arm_ramp(&mut self, elapsed: Duration) {
         let next = self.ramp.as_ref().and_then(|ramp| ramp.next_change(elapsed));
         if let Some(next) = next {
-            self.timers.push(self.started + next, SlotTimer::Ramp);
+            self.timers.push(self.start + next, SlotTimer::Ramp);
         }
     }
 }

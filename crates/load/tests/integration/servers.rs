@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use millrace_load::plan::{Endpoint, Model, Origin, Plan};
+use millrace_load::plan::{ConnectionStage, Endpoint, Model, Origin, Plan};
 
 use crate::peer::{OK, Peer, errors, get, run};
 
@@ -54,6 +54,35 @@ fn servers_are_taken_in_turn_however_slow_one_is() {
         assert_eq!((opened_fast, opened_slow), (connections, connections), "one to each server");
         assert_eq!(outcome.names[0].counts.sent, fast.len() as u64);
     }
+}
+
+/// A connection of the stages is one to each server.
+#[test]
+fn stages_begin_and_end_connections_to_all_servers() {
+    let (first, second) = (Peer::prompt(), Peer::prompt());
+    let stage = |length, connections| ConnectionStage {
+        duration: Duration::from_millis(length),
+        connections,
+    };
+    let plan = Plan {
+        threads: 1,
+        pipelining: 2,
+        connections: 4,
+        initial_connections: 1,
+        connection_stages: vec![stage(200, 4), stage(100, 4), stage(0, 1)],
+        duration: Some(Duration::from_millis(500)),
+        ..two(&first, &second)
+    };
+    let outcome = run(plan);
+    let ((opened_first, first), (opened_second, second)) = (first.finish(), second.finish());
+    assert_eq!((opened_first, opened_second), (4, 4));
+    let counts = &outcome.total.counts;
+    assert_eq!((counts.opened, counts.failed, counts.closed_by_server), (8, 0, 0));
+    assert_eq!(counts.sent, (first.len() + second.len()) as u64);
+    assert!(counts.in_flight_at_end <= 2, "{} in flight", counts.in_flight_at_end);
+    let apart = first.len().abs_diff(second.len());
+    assert!(apart <= 4 * 2, "{} and {}", first.len(), second.len());
+    assert_eq!(errors(&outcome), []);
 }
 
 #[test]
