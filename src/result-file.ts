@@ -40,8 +40,14 @@ function parse(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const isCut = /^\s*\{/.test(text) && !/\}\s*$/.test(text);
-    const what = text.trim() === '' ? 'is empty' : isCut ? 'is cut off' : 'is not JSON';
+    const what = text.trim() === '' ? 'is empty' : isCutOff(text) ? 'is cut off' : 'is not JSON';
     throw usageError(`'${file}' ${what}: a result is what -o FILE or --json writes`);
   }
+}
+
+/** Whether a text begins like an object and ends within it: with an open bracket outside of strings. */
+function isCutOff(text: string): boolean {
+  const brackets = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*(?:"|$)/gs, '');
+  const count = (bracket: RegExp) => brackets.match(bracket)?.length ?? 0;
+  return /^\s*\{/.test(text) && count(/[[{]/g) > count(/[\]}]/g);
 }

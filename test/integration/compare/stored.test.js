@@ -22,7 +22,8 @@ before(async () => {
   for (const name of ['new', 'branch-1', 'branch-2', 'branch-3']) write(name, faster);
   write('later', { ...stored, schemaVersion: 2 });
   write('other', { ...stored, plan: { ...stored.plan, connections: 50 } });
-  writeFileSync(join(folder, 'cut.json'), readFileSync(join(folder, 'old.json')).subarray(0, 999));
+  const whole = readFileSync(join(folder, 'old.json'), 'utf8');
+  writeFileSync(join(folder, 'cut.json'), whole.slice(0, whole.indexOf('}') + 1));
   writeFileSync(join(folder, 'empty.json'), '');
   writeFileSync(join(folder, 'text.json'), 'GET /\n');
   write('damaged', { ...stored, requests: { ...stored.requests, notSent: null } });
