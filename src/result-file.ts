@@ -45,9 +45,16 @@ function parse(file: string, text: string): unknown {
   }
 }
 
-/** Whether a text begins like an object and ends within it: with an open bracket outside of strings. */
+/** Whether a text begins like an object and ends within it: a bracket outside of strings is open. */
 function isCutOff(text: string): boolean {
-  const brackets = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*(?:"|$)/gs, '');
-  const count = (bracket: RegExp) => brackets.match(bracket)?.length ?? 0;
-  return /^\s*\{/.test(text) && count(/[[{]/g) > count(/[\]}]/g);
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (char === '"') inString = !inString;
+    else if (inString) at += char === '\\' ? 1 : 0;
+    else if (char === '{' || char === '[') depth += 1;
+    else if (char === '}' || char === ']') depth -= 1;
+  }
+  return text.trimStart().startsWith('{') && depth > 0;
 }
