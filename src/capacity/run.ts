@@ -8,7 +8,7 @@ import { packageVersion } from '../version.js';
 import { Budget } from './budget.js';
 import { CAPACITY_OPTIONS } from './option-schema.js';
 import { type CapacityOptions, MIN_BUDGET_MS } from './options.js';
-import type { CapacityProgress, CapacityResult, Search, Sweep } from './result.js';
+import type { CapacityProgress, CapacityResult, CapacitySearch, CapacitySweep } from './result.js';
 import { searchRate } from './search.js';
 import { sweepConnections } from './sweep.js';
 import { CapacityTarget } from './target.js';
@@ -62,7 +62,7 @@ export async function run(
 }
 
 function toResultParts(
-  measured: { search: Search } | { sweep: Sweep },
+  measured: { search: CapacitySearch } | { sweep: CapacitySweep },
 ): Pick<CapacityResult, 'sweep' | 'search'> {
   return 'search' in measured
     ? { sweep: null, search: measured.search }

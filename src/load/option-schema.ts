@@ -13,7 +13,7 @@ import {
   shape,
   text,
 } from '../validation/shape.js';
-import type { ConnectionStage, LoadOptions, Stage, Target } from './options.js';
+import type { LoadConnectionStage, LoadOptions, LoadStage, LoadTarget } from './options.js';
 
 /** Text, or a URL of this realm or of another one. */
 const isUrl = (value: unknown) =>
@@ -34,11 +34,11 @@ const body = shape(
 
 const isSeed = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 
-const TARGET: Shapes<Target> = {
+const TARGET: Shapes<LoadTarget> = {
   ...{ url, name: text, method: text, headers, body, weight: number },
 };
-const STAGE: Shapes<Stage> = { duration, rate };
-const CONNECTION_STAGE: Shapes<ConnectionStage> = { duration, connections: count };
+const STAGE: Shapes<LoadStage> = { duration, rate };
+const CONNECTION_STAGE: Shapes<LoadConnectionStage> = { duration, connections: count };
 
 /** The accepted type of each option of `load()`. The code that reads an option checks its value. */
 export const LOAD_OPTIONS: Shapes<LoadOptions> = {

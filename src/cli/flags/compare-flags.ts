@@ -1,7 +1,7 @@
 import { COMPARE_DEFAULTS, COMPARE_LIMITS } from '../../compare/defaults.js';
 import { parseRatioCondition } from '../../compare/ratio-condition.js';
 import { usageError } from '../../errors.js';
-import type { SideName } from '../../index.js';
+import type { ComparisonSideName } from '../../index.js';
 import { parseShare } from '../../units.js';
 import type { CommandFlags } from './command-flags.js';
 import type { CompareInvocation } from './compare/invocation.js';
@@ -39,7 +39,7 @@ function withDefault(name: string, fallback: string, help: string): Flag<Compare
 const { width, margin, budgetMs, durationMs, warmupMs } = COMPARE_DEFAULTS;
 
 /** The flags of a side: what it is, and what is its own in a command that both have. */
-function sideFlags(side: SideName): Flag<CompareInvocation>[] {
+function sideFlags(side: ComparisonSideName): Flag<CompareInvocation>[] {
   const letter = side.toUpperCase();
   return [
     {

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.js';
 import { describeAnswerDifference } from '../differences/answer-difference.js';
-import type { SideName } from '../result.js';
+import type { ComparisonSideName } from '../result.js';
 import { type RequestAnswers, takeAnswers } from './answers.js';
 import { type LiveSide, runOnSide } from './sides.js';
 
@@ -18,7 +18,7 @@ interface CheckOptions {
  * @throws {MillraceError} `ERR_MILLRACE_USAGE` if they do and that is not allowed; what the start of a server throws.
  */
 export async function checkAnswers(
-  { a, b }: Record<SideName, LiveSide>,
+  { a, b }: Record<ComparisonSideName, LiveSide>,
   { seed, allowDifference, onStep }: CheckOptions,
 ): Promise<string[]> {
   const ask = async (side: LiveSide) => {

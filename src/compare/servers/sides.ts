@@ -7,13 +7,13 @@ import { maskArguments, maskText, maskUrl } from '../../masking/text.js';
 import { shellQuote } from '../../process/command/shell-quote.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
 import type { CompareOptions, CompareSide } from '../options.js';
-import type { Side, SideName } from '../result.js';
+import type { ComparisonSide, ComparisonSideName } from '../result.js';
 import { buildStackEnvironment } from './stack.js';
 
 /** A side whose server is loaded. */
 export interface LiveSide {
-  name: SideName;
-  side: Side;
+  name: ComparisonSideName;
+  side: ComparisonSide;
   load: LoadOptions;
   /** Of its command. */
   process: Pick<CommandOptions, 'env' | 'cwd'>;
@@ -26,7 +26,7 @@ export function isStored({ files, results }: CompareSide): boolean {
 
 /** Completes a side by the load that both have; `statsFile` receives what the stack counts. */
 export function readLiveSide(
-  name: SideName,
+  name: ComparisonSideName,
   options: CompareOptions,
   load: LoadOptions,
   statsFile: string,
@@ -53,13 +53,13 @@ export function readLiveSide(
   };
 }
 
-function checkFolder(cwd: string, name: SideName): void {
+function checkFolder(cwd: string, name: ComparisonSideName): void {
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return;
   throw usageError(`the folder of ${name.toUpperCase()} must be a directory (got '${cwd}')`);
 }
 
 /** Describes a side, secrets masked. */
-export function describeSide(name: SideName, options: CompareOptions): Side {
+export function describeSide(name: ComparisonSideName, options: CompareOptions): ComparisonSide {
   const { label, command = options.command, env = {}, cwd, stack, files = [] } = options[name];
   return {
     label: maskText(label ?? deriveLabel(name, options)),
@@ -77,7 +77,7 @@ function maskVariable([variable, value]: [string, string]): [string, string] {
 }
 
 /** Names a side by what the other one does not share, or by all that it has if they share everything. */
-function deriveLabel(name: SideName, options: CompareOptions): string {
+function deriveLabel(name: ComparisonSideName, options: CompareOptions): string {
   const own = describeParts(options[name], options);
   const other = describeParts(options[name === 'a' ? 'b' : 'a'], options);
   const differing = Object.keys(own) as (keyof typeof own)[];

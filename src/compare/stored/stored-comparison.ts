@@ -3,7 +3,7 @@ import { conclude } from '../conclude.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
 import type { CompareOptions, CompareSide } from '../options.js';
 import { checkConditionNames } from '../ratio-condition.js';
-import type { ComparisonResult, SideName } from '../result.js';
+import type { ComparisonResult, ComparisonSideName } from '../result.js';
 import type { CompareSettings } from '../servers/settings.js';
 import { describeSide } from '../servers/sides.js';
 import type { SideResult } from '../warnings.js';
@@ -36,7 +36,7 @@ export function compareStored(
   });
 }
 
-function readSide(side: SideName, own: CompareSide): SideResult[] {
+function readSide(side: ComparisonSideName, own: CompareSide): SideResult[] {
   for (const option of ['command', 'url', 'env', 'cwd', 'stack'] as const) {
     if (own[option] === undefined) continue;
     throw usageError(`${side}.${option} is for a server: the results of ${side} are stored`);

@@ -1,11 +1,11 @@
 import { factor, measuredRatio } from '../../format/ratios.js';
-import type { Range } from '../../statistics/types.js';
+import type { Interval } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiments/types.js';
 import { type Hypothesis, UNCHANGED } from '../hypotheses/hypothesis.js';
 import type { ExperimentResult } from '../result.js';
 
 /** Finds what a hypothesis predicts for an experiment; `null` if nothing. */
-export function findPrediction(hypothesis: Hypothesis, experiment: string): Range | null {
+export function findPrediction(hypothesis: Hypothesis, experiment: string): Interval | null {
   const listed = hypothesis.predictions[experiment as ExperimentName];
   if (listed) return listed;
   if (WITHOUT_DEFAULT_PREDICTION.has(experiment)) return null;
@@ -36,7 +36,7 @@ export function isContradicted(
 /** Whether the outcome of an experiment contradicts a prediction: it is outside of it, and not merely a larger effect. */
 export function contradicts(
   experiment: ExperimentResult,
-  predicted: Range,
+  predicted: Interval,
   noise: number,
 ): boolean {
   return (
@@ -50,7 +50,7 @@ export function contradicts(
  */
 export function isLargerEffect(
   { name, measured, otherwise }: ExperimentResult,
-  predicted: Range,
+  predicted: Interval,
 ): boolean {
   if (BUSY_LOOP_EXPERIMENTS.has(name)) return false;
   return predicted.low > otherwise
@@ -106,7 +106,7 @@ const BUSY_LOOP_EXPERIMENTS = new Set([
 ]);
 
 /** Whether the measured interval, widened by the noise, overlaps the predicted one. */
-export function hasOverlap(measured: Range, predicted: Range, noise: number): boolean {
+export function hasOverlap(measured: Interval, predicted: Interval, noise: number): boolean {
   return (
     measured.high * (1 + noise) >= predicted.low && measured.low / (1 + noise) <= predicted.high
   );
@@ -121,7 +121,7 @@ export function describeContradiction(
 }
 
 /** Lists the changes that a cause of a busy loop predicts for experiments of its own. */
-export function listOwnPredictions({ predictions }: Hypothesis): Map<string, Range> {
+export function listOwnPredictions({ predictions }: Hypothesis): Map<string, Interval> {
   const changes = Object.entries(predictions).filter(
     ([name, { low, high }]) => !BUSY_LOOP_EXPERIMENTS.has(name) && (low > 1 || high < 1),
   );

@@ -1,4 +1,4 @@
-import type { Range } from '../../statistics/types.js';
+import type { Interval } from '../../statistics/types.js';
 import { type Hypothesis, scale } from '../hypotheses/hypothesis.js';
 import type { Findings } from '../investigation-types.js';
 import type { ExperimentResult, RemedyAlternative } from '../result.js';
@@ -41,7 +41,7 @@ function predictCachedCompression(chosen: Hypothesis, found: Findings): RemedyAl
  * Throughput with a small key relative to that with resumed sessions in short blocks, which begin with full handshakes:
  * these need no signature, but tickets.
  */
-const SMALL_KEY_RATIO: Range = { low: 0.8, high: 1.7 };
+const SMALL_KEY_RATIO: Interval = { low: 0.8, high: 1.7 };
 
 /** Predicts a key whose signatures cost little, from what sessions yielded that were resumed without one. */
 function predictSmallKey(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
@@ -51,7 +51,7 @@ function predictSmallKey(chosen: Hypothesis, found: Findings): RemedyAlternative
   return fromExperiment(change, 'tls resumed', SMALL_KEY_RATIO, found);
 }
 
-const UNCHANGED: Range = { low: 1, high: 1 };
+const UNCHANGED: Interval = { low: 1, high: 1 };
 /** Minimum gain of an experiment that is a prediction. */
 const MIN_GAIN = 1.1;
 
@@ -59,7 +59,7 @@ const MIN_GAIN = 1.1;
 function fromExperiment(
   change: string,
   name: ExperimentResult['name'],
-  part: Range,
+  part: Interval,
   found: Findings,
 ): RemedyAlternative[] {
   const made = found.experiments.find((experiment) => experiment.name === name);

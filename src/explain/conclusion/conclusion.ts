@@ -15,7 +15,7 @@ import { isStealHypothesis } from '../hypotheses/machine/machine.js';
 import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
-import type { Evidence, ExperimentResult, Explanation } from '../result.js';
+import type { ExperimentResult, ExplainEvidence, Explanation } from '../result.js';
 import { contradicts, isLargerEffect, listOwnPredictions } from './agreement.js';
 import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
@@ -121,11 +121,11 @@ function addHeaviestRequest(sentence: string, metrics: Findings['metrics']): str
   return heaviest ? `${sentence.replace(/\.$/, '')}; ${heaviest}.` : sentence;
 }
 
-function buildLoadEvidence(what: string, throughput: number): Evidence[] {
+function buildLoadEvidence(what: string, throughput: number): ExplainEvidence[] {
   return [{ what, value: throughput, unit: '1/s', source: 'load' }];
 }
 
-function buildRepeatEvidence({ experiment, throughput }: RepeatedRemedy): Evidence[] {
+function buildRepeatEvidence({ experiment, throughput }: RepeatedRemedy): ExplainEvidence[] {
   return buildLoadEvidence(
     `throughput of '${experiment}', repeated for longer without the probe`,
     throughput,

@@ -1,15 +1,15 @@
 import { computeWantedShare, findBusiestProcess, findWorkingProcesses } from '../metrics/derive.js';
 import type { Loop, Metrics } from '../metrics/types.js';
-import type { Stage } from '../result.js';
+import type { ExplainStage } from '../result.js';
 
 /**
  * Derives where the requests in flight are: by Little's law a stage contains throughput times the time spent in it. A
  * loop serves one request at a time, so that its stages contain at most one. The stages sum to the number of requests;
  * those that no measurement locates are `unexplained`.
  */
-export function deriveRequestBreakdown(metrics: Metrics): Stage[] {
+export function deriveRequestBreakdown(metrics: Metrics): ExplainStage[] {
   const total = metrics.maxConcurrency;
-  const stages: Stage[] = [];
+  const stages: ExplainStage[] = [];
   let left = total;
   const place = (stage: string, requests: number) => {
     const placed = Math.min(Math.max(0, requests), Math.max(0, left));

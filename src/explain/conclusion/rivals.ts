@@ -1,4 +1,4 @@
-import type { Range } from '../../statistics/types.js';
+import type { Interval } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiments/types.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { ExperimentResult } from '../result.js';
@@ -62,14 +62,14 @@ function isOpenCause(cause: Hypothesis, experiments: ExperimentResult[]): boolea
 function predictAsSibling(
   { predictions }: Hypothesis,
   { name, otherwise }: ExperimentResult,
-): Range {
+): Interval {
   return predictions[name as ExperimentName] ?? { low: otherwise, high: otherwise };
 }
 
 /** An experiment for which two hypotheses predict different results. */
 export interface TellingExperiment {
   name: string;
-  predicted: [Range, Range];
+  predicted: [Interval, Interval];
 }
 
 /** Finds the experiments that would tell two hypotheses apart, the most different predictions first. */
@@ -79,7 +79,7 @@ export function findTellingExperiments(a: Hypothesis, b: Hypothesis): TellingExp
     const [first, second] = [findPrediction(a, name), findPrediction(b, name)];
     if (!first || !second) return [];
     const distance = Math.max(first.low / second.high, second.low / first.high);
-    const predicted: [Range, Range] = [first, second];
+    const predicted: [Interval, Interval] = [first, second];
     return distance > 1 ? [{ name, distance, predicted }] : [];
   });
   return telling

@@ -1,4 +1,4 @@
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { computeHalvedShare } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { type Hypothesis, scale } from '../hypothesis.js';
@@ -10,8 +10,8 @@ import { type Hypothesis, scale } from '../hypothesis.js';
  */
 export function predictByConnections(
   metrics: Metrics,
-  doubled: Range,
-  halved: Range,
+  doubled: Interval,
+  halved: Interval,
 ): Hypothesis['predictions'] {
   return {
     'connections x2': doubled,

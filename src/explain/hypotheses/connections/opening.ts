@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { LimitId } from '../../limits/ids.js';
 import { computeOpeningShare } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
@@ -201,7 +201,7 @@ function findUnpooledCall({ base, throughput }: Metrics): OutboundView | null {
 }
 
 /** Predicts the gain of kept connections from the share of the loop's time that a profile attributes to opening them. */
-function predictWithoutOpening(part: number): Range {
+function predictWithoutOpening(part: number): Interval {
   const { low, high } = computeGain(part, 0.8, 1.2);
   return part < MIN_DOMINANT_SHARE ? { low, high } : { low, high: computeDominantGain(part).high };
 }
@@ -223,7 +223,7 @@ export const detectOutboundChurn: Detector = (metrics) => {
   const connecting = base.load.plan.tls === null ? (loopTime?.connecting ?? null) : null;
   const part = connecting ?? estimate.high;
   if (part < MIN_LOOP_SHARE) return null;
-  const gain: Range =
+  const gain: Interval =
     connecting !== null
       ? predictWithoutOpening(part)
       : { low: computeGain(estimate.low, 1, 1).low, high: computeGain(estimate.high, 1, 1).high };

@@ -1,6 +1,6 @@
 import { rate, time } from '../../../format/units.js';
 import { median } from '../../../statistics/median.js';
-import type { MeasuredRatio, Range } from '../../../statistics/types.js';
+import type { Interval, MeasuredRatio } from '../../../statistics/types.js';
 import { type Detector, scale } from '../hypothesis.js';
 import { predictBusyLoop } from './loop.js';
 import { SATURATED } from './loop-capacity.js';
@@ -148,7 +148,7 @@ function predictWithoutGrowth(
   first: CostOverTime,
   last: CostOverTime,
   afterRestart: CostOverTime,
-): Range {
+): Interval {
   const slope =
     (last.cpuMs - afterRestart.cpuMs) / Math.max(1, last.requests - afterRestart.requests);
   const start = Math.max(

@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { canHostWithholdCores, findWorkingProcesses } from '../../metrics/derive.js';
 import type { Loop, Metrics } from '../../metrics/types.js';
 import { computeGain, type Detector, type Hypothesis, scale } from '../hypothesis.js';
@@ -176,7 +176,7 @@ export const detectIdleWork: Detector = (metrics) => {
  * Predicts the gain without background work. A timer runs less often in a busy loop than in an idle one: a profile
  * shows how much time it takes there.
  */
-function predictWithoutIdleWork(metrics: Metrics, idleShare: number): Range {
+function predictWithoutIdleWork(metrics: Metrics, idleShare: number): Interval {
   const unasked = metrics.loopTime?.background ?? null;
   const { low, high } =
     unasked === null ? computeGain(idleShare, 0.6, 1.1) : computeGain(unasked, 0.9, 1.1);

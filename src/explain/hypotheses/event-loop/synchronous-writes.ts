@@ -1,5 +1,5 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import {
   computeDominantGain,
@@ -68,7 +68,7 @@ export const detectSynchronousWrites: Detector = (metrics) => {
 };
 
 /** Predicts the gain without the writes; where each writes a whole state, also without what puts that together. */
-function predictWithoutWrites(metrics: Metrics, files: Files, part: number): Range {
+function predictWithoutWrites(metrics: Metrics, files: Files, part: number): Interval {
   // Flushes off the loop still take the disk, and a core for a part of their time.
   const { low, high } = computeGain(part, files.flushes > 0 ? 0.65 : 0.8, 1.05);
   const isWhole = files.bytes >= LARGE_WRITE_BYTES * files.writes;

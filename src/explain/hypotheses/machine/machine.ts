@@ -1,5 +1,5 @@
 import { rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import {
   computeForeignCores,
   computeStealShare,
@@ -240,7 +240,7 @@ export const detectCpuQuota: Detector = (metrics) => {
  * Predicts throughput without the quota: all loops busy, bounded by the requests in flight. The CPU time of a request
  * is spent on the loop alone at worst; at best other threads do their part in parallel.
  */
-function predictWithoutQuota(metrics: Metrics, cpuMs: number): Range | null {
+function predictWithoutQuota(metrics: Metrics, cpuMs: number): Interval | null {
   const { throughput, maxConcurrency, unloadedLatencyMs, base } = metrics;
   const loops = deriveLoopLimit(metrics);
   if (loops === null) return null;

@@ -1,5 +1,5 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { findWorkingProcesses } from '../../metrics/derive.js';
 import type { Loop, Metrics } from '../../metrics/types.js';
 import type { HeapExhaustion } from '../../observe/probe/heap-exhaustion.js';
@@ -110,7 +110,7 @@ function describeGcShare(
 }
 
 /** Raises the maximum gain, as the threads that occupy the core that the loop waits for may all be the collector's. */
-function includeFreedCore({ low, high }: Range, metrics: Metrics): Range {
+function includeFreedCore({ low, high }: Interval, metrics: Metrics): Interval {
   return { low, high: high / (1 - computeWaitForOwnThreads(metrics)) };
 }
 

@@ -1,5 +1,5 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
@@ -9,7 +9,7 @@ import { buildPoolEvidence } from './pool-evidence.js';
 import { predictWithPool, proposeConnections, SECOND_POOL_GAIN } from './pool-prediction.js';
 
 /** Range of the ratio of requests served at a time to connections at which the two match. */
-const MATCHING_CONCURRENCY: Range = { low: 0.75, high: 1.15 };
+const MATCHING_CONCURRENCY: Interval = { low: 0.75, high: 1.15 };
 
 /**
  * Finds a pool whose connections rarely wait for a response, as requests keep them during a transaction or other calls.

@@ -1,5 +1,5 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
@@ -138,6 +138,6 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
 }
 
 /** Predicts the gain of twice as many sockets, where the requests in flight could use `maxGain` times as many. */
-function predictDoubled(maxGain: number): Range {
+function predictDoubled(maxGain: number): Interval {
   return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, maxGain))), high: 2.1 };
 }

@@ -2,7 +2,7 @@ import type { LimitId } from '../../../explain/limits/ids.js';
 import type { ExperimentResult, Explanation } from '../../../explain/result.js';
 import { factor, measuredRatio } from '../../../format/ratios.js';
 import { plural } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { drawDot } from '../../html/charts/markers.js';
 import { drawRange } from '../../html/charts/ranges.js';
 import { createLogScale, listPowersOfTwo, type Scale } from '../../html/charts/scale.js';
@@ -84,12 +84,12 @@ function drawVerticalLine(kind: string, at: number): Markup {
   return html`<line class="${kind}" x1="${at}%" x2="${at}%" y1="0" y2="${ROW_HEIGHT}"/>`;
 }
 
-function drawInterval({ ratio, low, high }: Range & { ratio: number }, scale: Scale): Markup {
+function drawInterval({ ratio, low, high }: Interval & { ratio: number }, scale: Scale): Markup {
   const bar = html`<line class="spread" x1="${scale.at(low)}%" x2="${scale.at(high)}%" y1="${MIDDLE}" y2="${MIDDLE}"/>`;
   return html`${bar}${drawDot(`${scale.at(ratio)}%`, MIDDLE, {})}`;
 }
 
-function drawPrediction(range: Range, scale: Scale): Markup {
+function drawPrediction(range: Interval, scale: Scale): Markup {
   const heights = { y: MIDDLE - BAR_HALF_HEIGHT, height: 2 * BAR_HALF_HEIGHT, radius: 2 };
   return drawRange('predicted', range, scale, heights);
 }

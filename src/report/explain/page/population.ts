@@ -1,4 +1,4 @@
-import type { Explanation, Stage } from '../../../explain/result.js';
+import type { ExplainStage, Explanation } from '../../../explain/result.js';
 import { amount } from '../../../format/ratios.js';
 import { count, share } from '../../../format/units.js';
 import { html, type Markup } from '../../html/markup.js';
@@ -31,7 +31,7 @@ ${renderTable('Requests by stage', ['stage', 'requests', 'share'], rows)}`;
 }
 
 /** Returns the name of the variable of a stage's colour. The policy of the page does not allow styles in attributes. */
-function chooseColor({ stage }: Stage, index: number): string {
+function chooseColor({ stage }: ExplainStage, index: number): string {
   return stage === 'unexplained' ? 'unexplained' : `stage-${index % COLORS}`;
 }
 
