@@ -22,7 +22,7 @@ export interface CompareSide {
 }
 
 /** Options of `compare()`: those of `load()` that both sides have, and the two sides. */
-export interface CompareOptions extends Omit<LoadOptions, 'conditions' | 'abortOnFail' | 'pid'> {
+export interface CompareOptions extends Omit<LoadOptions, 'failOn' | 'abortOnFail' | 'pid'> {
   /** What B is measured against. */
   a: CompareSide;
   b: CompareSide;

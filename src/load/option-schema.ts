@@ -6,6 +6,7 @@ import {
   isIterable,
   listOf,
   number,
+  type OtherNames,
   objectOf,
   oneOf,
   rate,
@@ -93,10 +94,10 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   sni: text,
   timeout: duration,
   connectTimeout: duration,
-  conditions: listOf("a list of text, such as 'errors<10'", text),
-  abortOnFail: shape("text, or a list of text, such as 'errors<10'", (value) =>
+  failOn: shape("a condition such as 'errors<10', or a list of them", (value) =>
     [value].flat().every((text) => typeof text === 'string'),
   ),
+  abortOnFail: flag,
   expect: shape("a status, or text such as '2xx', or a list of them", (value) =>
     [value].flat().every((item) => typeof item === 'string' || typeof item === 'number'),
   ),
@@ -105,3 +106,6 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   pid: shape('a process id, or false', (value) => value === false || typeof value === 'number'),
   signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),
 };
+
+/** Other names of options, and the options that they stand for. */
+export const OTHER_LOAD_NAMES: OtherNames<LoadOptions> = { conditions: 'failOn' };

@@ -121,10 +121,10 @@ export interface LoadOptions {
   /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
   expect?: string | number | (string | number)[];
 
-  /** Conditions that the result is judged by, see `conditions` of the result: `'p99<50ms'`, `'list users: errors<1%'`. */
-  conditions?: string[];
-  /** Conditions that end the run as soon as one can no longer hold: `'errors<10'`, `'p99<50ms'`; see `abortedBy` of the result. */
-  abortOnFail?: string | string[];
+  /** Conditions that the result is judged by, such as `'p99<50ms'` or `'list users: errors<1%'`: `conditions` of the result says which hold. */
+  failOn?: string | string[];
+  /** Ends the run as soon as a condition of `failOn` can no longer hold; `abortedBy` of the result names it. Default `false`. */
+  abortOnFail?: boolean;
 
   /** Seed of random arrivals, weighted targets and placeholders: a whole number. Default: a random one, see `plan.seed`. */
   seed?: number;

@@ -257,9 +257,9 @@ export interface LoadResult {
   setupMs: number;
   /** Whether the caller ended the run early: by its signal or Ctrl-C. */
   interrupted: boolean;
-  /** The condition of `abortOnFail` that could no longer hold and ended the run. Absent if none did. */
+  /** The condition that could no longer hold and ended the run (`abortOnFail`). Absent if none did. */
   abortedBy?: string;
-  /** The conditions of `--fail-on` or of the option `conditions`, in the user's order. Absent without them. */
+  /** The conditions of `--fail-on` or of the option `failOn`, in the user's order. Absent without them. */
   conditions?: ConditionResult[];
   /** Load before the measurement, as long as planned unless the run ended in it. */
   warmup: {

@@ -82,6 +82,7 @@ function selectRequest({ native, summary, toCommand }: Plan, index: number): Pla
     names: targets.map(({ name }) => name),
     buckets: 0,
     conditions: [],
+    abortConditions: [],
     toCommand,
   };
 }

@@ -4,7 +4,7 @@ import type { ServerProcess } from '../../process/command/start-command.js';
 import type { Endpoint } from '../../process/discovery/types.js';
 import { checkOptions } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
-import { LOAD_OPTIONS } from '../option-schema.js';
+import { LOAD_OPTIONS, OTHER_LOAD_NAMES } from '../option-schema.js';
 import type { LoadOptions } from '../options.js';
 import { buildPlan, buildTrialRequest, type Plan } from '../plan/plan.js';
 import { measure, type TimedResult } from './measure.js';
@@ -40,7 +40,7 @@ export async function withServer<Result>(
   settings: RunSettings,
   use: (plan: Plan, command: ServerProcess | null) => Promise<Result>,
 ): Promise<Result> {
-  checkOptions(options, LOAD_OPTIONS);
+  checkOptions(options, LOAD_OPTIONS, OTHER_LOAD_NAMES);
   const { command, signal } = options;
   signal?.throwIfAborted();
   const planFor = async (server?: string) => adjustPlan(await buildPlan(options, server), settings);

@@ -10,7 +10,7 @@ import { readPlaceholders } from '../requests/placeholders.js';
 import { readRequestMix } from '../requests/request-mix.js';
 import { parseUrl } from '../requests/url.js';
 import type { PlanSummary } from '../result.js';
-import { readAbortOnFail, readBounds } from './abort-conditions.js';
+import { readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
 import { type Condition, parseCondition } from './condition.js';
 import { checkRequestName } from './condition-subject.js';
@@ -25,6 +25,8 @@ export interface Plan {
   summary: Omit<PlanSummary, 'addresses'>;
   /** Conditions that the result is judged by. */
   conditions: Condition[];
+  /** Those of them that end the run as soon as they can no longer hold: all or none. */
+  abortConditions: Condition[];
   /** Names of the requests, in the order of their numbers. */
   names: string[];
   /** Number of latency buckets: their bounds are the last ones of `native.bounds`. */
@@ -68,11 +70,9 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
     ),
   };
   const expect = readExpect(options.expect);
-  const conditions = (options.conditions ?? []).map((text) => parseCondition(text, 'conditions'));
-  const abortConditions = readAbortOnFail(options);
-  for (const condition of [...conditions, ...abortConditions]) {
-    checkRequestName(condition, mix.names, mix.summary);
-  }
+  const conditions = readConditions(options);
+  for (const condition of conditions) checkRequestName(condition, mix.names, mix.summary);
+  const abortConditions = options.abortOnFail ? conditions : [];
   const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
   const placeholders = options.placeholders ?? true;
@@ -115,6 +115,7 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       command: options.command === undefined ? null : maskArguments(options.command),
     },
     conditions,
+    abortConditions,
     names: mix.names,
     buckets: buckets.length,
     ...(transport.extraAuthoritiesError !== null && {
@@ -143,6 +144,14 @@ function checkCommand({ command, socketPath }: LoadOptions): void {
       'a command cannot be combined with a Unix socket: its server must listen on a TCP port',
     );
   }
+}
+
+function readConditions({ failOn = [], abortOnFail }: LoadOptions): Condition[] {
+  const conditions = [failOn].flat().map((text) => parseCondition(text, 'failOn'));
+  if (abortOnFail && conditions.length === 0) {
+    throw usageError('abortOnFail needs failOn: a condition to end the run by');
+  }
+  return conditions;
 }
 
 function readTimeLimit(value: number | string, name: string): number {
