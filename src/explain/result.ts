@@ -1,16 +1,39 @@
 import type { LoadResult } from '../load/result.js';
 import type { Interval, MeasuredRatio } from '../statistics/types.js';
+import type { ExperimentMetric, ExperimentName } from './experiment-names.js';
 import type { LimitId } from './limits/ids.js';
 
 /** Confidence of a verdict; `conclusion/verdict.ts` defines what each word requires. */
 export type ExplainStatus = 'confirmed' | 'likely' | 'cannot-tell' | 'no-limit';
+
+/** The stages of a request's way through the server, and `unexplained`, the requests that no measurement locates. */
+export type ExplainStageName =
+  | 'think-time'
+  | 'connecting'
+  | 'on-core'
+  | 'garbage-collection'
+  | 'core-wait'
+  | 'steal'
+  | 'synchronous-call'
+  | 'connection-wait'
+  | 'dependency'
+  | 'file-access'
+  | 'dns-lookup'
+  | 'handler'
+  | 'response-gap'
+  | 'generator-unread'
+  | 'server-unread'
+  | 'event-loop'
+  | 'unexplained';
 
 /**
  * One stage of a request's way through the server. The number of requests there follows from Little's law: throughput
  * times the time spent in the stage.
  */
 export interface ExplainStage {
-  stage: string;
+  stage: ExplainStageName;
+  /** The stage in words. */
+  label: string;
   /** Mean number of requests in the stage. */
   requests: number;
 }
@@ -30,9 +53,11 @@ export interface RequestShare {
 
 /** One change, everything else equal, measured in blocks that alternate with unchanged ones. */
 export interface ExperimentResult {
-  name: string;
+  name: ExperimentName;
+  /** The name in words. */
+  label: string;
   /** The compared quantity: usually `'throughput'`. */
-  metric: string;
+  metric: ExperimentMetric;
   /** The change, in words. */
   change: string;
   /** For each limit that was still in question, the predicted ratio after / before. */

@@ -31,7 +31,7 @@ function predictCachedCompression(chosen: Hypothesis, found: Findings): RemedyAl
   if (!hasSlowLevel(chosen.limit, found.metrics)) return [];
   return fromExperiment(
     'compress once and cache the result',
-    'identity encoding',
+    'identity-encoding',
     UNCHANGED,
     found,
   );
@@ -48,7 +48,7 @@ function predictSmallKey(chosen: Hypothesis, found: Findings): RemedyAlternative
   const rsaBits = found.metrics.sample?.rsaBits ?? null;
   if (chosen.limit !== 'tls-handshake' || rsaBits === null) return [];
   const change = `a certificate with a key on the curve P-256 in place of RSA ${rsaBits}`;
-  return fromExperiment(change, 'tls resumed', SMALL_KEY_RATIO, found);
+  return fromExperiment(change, 'tls-resumption', SMALL_KEY_RATIO, found);
 }
 
 const UNCHANGED: Interval = { low: 1, high: 1 };

@@ -28,7 +28,7 @@ export function predictLowerLevel(
   { limit }: Hypothesis,
   { metrics, experiments }: Findings,
 ): Interval | null {
-  const identity = experiments.find(({ name }) => name === 'identity encoding');
+  const identity = experiments.find(({ name }) => name === 'identity-encoding');
   const { identityBytes, base, throughput, loop } = metrics;
   if (!identity || identityBytes === null || !hasSlowLevel(limit, metrics)) return null;
   const loops = findWorkingProcesses(base).length;

@@ -1,5 +1,5 @@
 import type { Interval } from '../../statistics/types.js';
-import type { ExperimentName } from '../experiments/types.js';
+import type { ExperimentName } from '../experiment-names.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
 import {
   computeDominantGain,
@@ -28,28 +28,28 @@ interface RemedyExperiment {
 
 /** Experiments that apply the remedy for a while: their result is the best prediction. */
 const REMEDY_EXPERIMENTS: Partial<Record<LimitId, RemedyExperiment | RemedyExperiment[]>> = {
-  'generator-saturated': { experiment: 'two generators' },
-  'event-loop-cpu': { experiment: 'second process' },
-  'single-core': { experiment: 'second process' },
-  'gc-young': { experiment: 'young generation x4' },
-  'gc-old': { experiment: 'heap x2', isPartial: true },
-  compression: { experiment: 'identity encoding' },
-  threadpool: { experiment: 'thread pool x4' },
-  'slow-dependency': { experiment: 'client deadline' },
-  'head-of-line': { experiment: 'depth 1' },
+  'generator-saturated': { experiment: 'generator-threads-x2' },
+  'event-loop-cpu': { experiment: 'second-process' },
+  'single-core': { experiment: 'second-process' },
+  'gc-young': { experiment: 'young-generation-x4' },
+  'gc-old': { experiment: 'heap-x2', isPartial: true },
+  compression: { experiment: 'identity-encoding' },
+  threadpool: { experiment: 'thread-pool-x4' },
+  'slow-dependency': { experiment: 'client-timeout' },
+  'head-of-line': { experiment: 'no-pipelining' },
   // Nagle's algorithm still holds back data until the acknowledgement.
   'nagle-delayed-ack': [
-    { experiment: 'early acknowledgement', isSubstitute: true },
-    { experiment: 'questions at once' },
+    { experiment: 'early-ack', isSubstitute: true },
+    { experiment: 'outbound-nodelay' },
   ],
   // The stream combines the parts, after the work above it for each of them.
-  'many-writes': { experiment: 'writes corked', isPartial: true },
+  'many-writes': { experiment: 'writes-corked', isPartial: true },
   // The lines are still formatted.
-  logging: { experiment: 'output muted', isPartial: true },
+  logging: { experiment: 'output-discarded', isPartial: true },
   // The calls remain, and the memory that they write to is no disk.
-  'synchronous-writes': { experiment: 'files aside', isPartial: true },
+  'synchronous-writes': { experiment: 'file-writes-in-memory', isPartial: true },
   'connection-churn': { experiment: 'keep-alive' },
-  'tls-handshake': { experiment: 'tls kept' },
+  'tls-handshake': { experiment: 'tls-keep-alive' },
 };
 
 /** Limits whose remedy is more processes or cores: the throughput of one idle server does not bound it. */
@@ -334,7 +334,7 @@ function predictFromExperiment(limit: LimitId, found: Findings): Interval | null
   const predicted = tried.predicted[limit] ?? range;
   const agrees = predicted.low <= ratio && ratio <= predicted.high;
   // The code of a process that has just started is not compiled yet: it yields more later.
-  const high = tried.name === 'second process' ? Math.max(range.high, measured.high) : range.high;
+  const high = tried.name === 'second-process' ? Math.max(range.high, measured.high) : range.high;
   const agreed = agrees
     ? { low: Math.max(range.low, predicted.low), high: Math.min(high, predicted.high) }
     : range;

@@ -1,5 +1,5 @@
 import type { Interval } from '../../statistics/types.js';
-import type { ExperimentName } from '../experiments/types.js';
+import type { ExperimentName } from '../experiment-names.js';
 import type { Hypothesis, RuledOut } from '../hypotheses/hypothesis.js';
 import type { LimitId } from '../limits/ids.js';
 import { sustainsRate } from '../metrics/derive.js';

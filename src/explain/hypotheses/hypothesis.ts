@@ -1,5 +1,5 @@
 import type { Interval } from '../../statistics/types.js';
-import type { ExperimentName } from '../experiments/types.js';
+import type { ExperimentName } from '../experiment-names.js';
 import type { LimitId } from '../limits/ids.js';
 import type { Metrics } from '../metrics/types.js';
 import type { ExplainEvidence, Remedy } from '../result.js';

@@ -5,6 +5,7 @@ import type {
   ComparisonSideName,
 } from '../../compare/result.js';
 import { count, duration, plural, share } from '../../format/units.js';
+import { labelFallback } from './fallback-labels.js';
 import { formatChange, formatConfidence, formatFactor, formatSize, METRICS } from './metrics.js';
 import { isShortLabel } from './names.js';
 
@@ -129,7 +130,9 @@ function describeStack({ stack }: ComparisonResult): string | null {
   if (total === 0) return 'served no request';
   const reasons = Object.entries(fallbackReasons)
     .sort(([, a], [, b]) => b - a)
-    .map(([reason, connections]) => `${reason} (${plural(connections, 'connection')})`);
+    .map(
+      ([reason, connections]) => `${labelFallback(reason)} (${plural(connections, 'connection')})`,
+    );
   const why = reasons.length > 0 ? `; to Node's own code: ${reasons.join(', ')}` : '';
   return `served ${share(native / total)} of B's requests natively (${count(native)} of ${count(total)})${why}`;
 }

@@ -278,7 +278,7 @@ describe('both stacks', () => {
     const { stack } = await run;
     assert.equal(stack.native, 0);
     assert.ok(stack.fallback > 0);
-    assert.deepEqual(Object.keys(stack.fallbackReasons), ['bytes wanted']);
+    assert.deepEqual(Object.keys(stack.fallbackReasons), ['raw-data-listener']);
   });
 
   for (const setting of [{}, { MILLRACE_STACK: 'node' }]) {

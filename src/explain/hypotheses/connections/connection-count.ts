@@ -14,7 +14,7 @@ export function predictByConnections(
   halved: Interval,
 ): Hypothesis['predictions'] {
   return {
-    'connections x2': doubled,
-    'connections /2': scale(halved, computeHalvedShare(metrics)),
+    'connections-x2': doubled,
+    'connections-half': scale(halved, computeHalvedShare(metrics)),
   };
 }

@@ -93,8 +93,8 @@ export const detectTooFewConnections: Detector = (metrics) => {
         high: 1.12,
       }),
       'keep-alive': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
-      'tls kept': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
-      ...(loop && { 'cpu injection': predictSlowed(cycleMs, computeInjectedMs(metrics)) }),
+      'tls-keep-alive': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
+      ...(loop && { 'cpu-injection': predictSlowed(cycleMs, computeInjectedMs(metrics)) }),
       ...predictSlowedByDelay(metrics),
     },
     remedy: {
@@ -214,7 +214,7 @@ export const detectHeadOfLine: Detector = (metrics) => {
     predictions: {
       // Other requests share a connection when the number of connections changes.
       ...predictByConnections(metrics, { low: 1.5, high: 2.7 }, { low: 0.74, high: 1.33 }),
-      'depth 1': widen(metrics.responseMs / alone, 0.3),
+      'no-pipelining': widen(metrics.responseMs / alone, 0.3),
       ...predictSlowedByDelay(metrics),
     },
     remedy: {

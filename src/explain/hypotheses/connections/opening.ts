@@ -63,7 +63,7 @@ export const detectConnectionChurn: Detector = (metrics) => {
       ...(busy && predictBusyLoop(metrics)),
       ...(byClient && { 'keep-alive': gain }),
       // A server may close connections on some paths and keep them on others.
-      'unknown path': { low: 0.85, high: byClient ? 1 / Math.max(0.05, minShare) : 1000 },
+      'not-found-path': { low: 0.85, high: byClient ? 1 / Math.max(0.05, minShare) : 1000 },
     },
     remedy: {
       change: byClient
@@ -127,10 +127,10 @@ export const detectTlsHandshake: Detector = (metrics) => {
     ],
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
-      'tls kept': gain,
+      'tls-keep-alive': gain,
       // How much of a handshake the signature is depends on the certificate's key. Resumed ones have none already.
-      'tls resumed': isResumed ? { low: 0.85, high: 1.15 } : { low: 1.02, high: gain.high },
-      'unknown path': { low: 0.85, high: 1 / part.low },
+      'tls-resumption': isResumed ? { low: 0.85, high: 1.15 } : { low: 1.02, high: gain.high },
+      'not-found-path': { low: 0.85, high: 1 / part.low },
     },
     remedy: {
       change: 'keep-alive, session resumption (tickets), or an ECDSA certificate instead of RSA',

@@ -60,7 +60,7 @@ export function computeGarbageShare({ base, loop }: Metrics): number {
   return Math.min(0.5, (young + old + other) / Math.max(0.05, loop?.busy ?? 1));
 }
 
-/** Computes the busy time that 'cpu injection' adds per request in ms: enough for a measurable effect, and no more. */
+/** Computes the busy time that 'cpu-injection' adds per request in ms: enough for a measurable effect, and no more. */
 export function computeInjectedMs({ base }: Metrics): number {
   const busy = base.inside?.utilisation ?? 0;
   const each = (busy >= SATURATED ? computeBusyMs(base) : computeCpuMs(base)) ?? 0.1;

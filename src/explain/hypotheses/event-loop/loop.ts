@@ -30,15 +30,15 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
   const stretch = (loop.run + loop.queued + loop.stolen) / Math.max(0.1, loop.run);
   return {
     // More requests per turn mean fewer turns, and a timer runs at most once per turn.
-    'connections x2': {
+    'connections-x2': {
       low: 0.85,
       high: Math.max(loop.isFromProbe ? MAX_BATCH_GAIN : 1.1, 1.1 / loop.busy, 1 / own),
     },
-    'connections /2': {
+    'connections-half': {
       low: Math.min(loop.busy > 0.95 ? 0.75 : 0.5, 0.85 * half),
       high: 1.2,
     },
-    'cpu injection': {
+    'cpu-injection': {
       low:
         (0.92 * ownBusyMs) /
         (ownBusyMs + injected * Math.max(1.3, stretch) + INJECTION_OVERHEAD_MS),
@@ -60,7 +60,7 @@ const MAX_BATCH_GAIN = 1.5;
 const MIN_CONTENDED_CORES = 0.3;
 
 /**
- * Predicts 'second process': up to twice the throughput, as far as there are cores and the host does not withhold them.
+ * Predicts 'second-process': up to twice the throughput, as far as there are cores and the host does not withhold them.
  */
 function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
   const { base, machine } = metrics;
@@ -74,7 +74,7 @@ function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
   // Shared resources other than cores may yield less; two processes get twice the share of contended cores.
   const fair = cpu.others > MIN_CONTENDED_CORES ? 2 : maxGain;
   return {
-    'second process': {
+    'second-process': {
       low: Math.min(
         canHostWithholdCores(machine) ? 0.85 : 1.05,
         0.75 * gain,

@@ -51,7 +51,7 @@ export const detectLogging: Detector = (metrics) => {
     ],
     predictions: {
       ...predictBusyLoop(metrics),
-      'output muted': computeGain(part, 0.6, STREAM_COST_FACTOR),
+      'output-discarded': computeGain(part, 0.6, STREAM_COST_FACTOR),
     },
     remedy: {
       change: 'log less, or log to an asynchronous destination (a pipe, a worker thread)',
@@ -174,7 +174,7 @@ export const detectCompression: Detector = (metrics) => {
     ],
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
-      ...(metrics.identityBytes !== null && { 'identity encoding': gain }),
+      ...(metrics.identityBytes !== null && { 'identity-encoding': gain }),
     },
     remedy: {
       change:

@@ -121,10 +121,10 @@ export const detectSerialized: Detector = (metrics) => {
     predictions: {
       ...predictQueueing(metrics),
       // That some of the requests are admitted is a guess from what is left: more connections must not help.
-      ...(permits >= MANY_PERMITS && { 'connections x2': { low: 0.85, high: 1.1 } }),
+      ...(permits >= MANY_PERMITS && { 'connections-x2': { low: 0.85, high: 1.1 } }),
       ...predictSerializedDelay(metrics),
       // Twice as much if the limit is inside the process, the same if it is behind it.
-      'second process': { low: 0.85, high: 2.15 },
+      'second-process': { low: 0.85, high: 2.15 },
     },
     remedy: { change, predictedThroughput: null, nextLimit: null },
   };

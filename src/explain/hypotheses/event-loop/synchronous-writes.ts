@@ -55,9 +55,9 @@ export const detectSynchronousWrites: Detector = (metrics) => {
       ...predictBusyLoop(metrics),
       // Files in memory have no disk to wait for; the call itself remains. Without what was written before there is also
       // less to put together for each write, which is unknown.
-      'files aside': { low: computeGain(part, 0.15, 1).low, high: UNBOUNDED_GAIN },
+      'file-writes-in-memory': { low: computeGain(part, 0.15, 1).low, high: UNBOUNDED_GAIN },
       // A restart keeps the files, and with them the cost.
-      'fresh start': { low: 0.75, high: 1.35 },
+      restart: { low: 0.75, high: 1.35 },
     },
     remedy: {
       change: describeRemedy(files.flushes, size),

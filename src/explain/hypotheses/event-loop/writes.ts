@@ -44,7 +44,7 @@ export const detectManyWrites: Detector = (metrics) => {
     ],
     predictions: {
       ...predictBusyLoop(metrics),
-      'writes corked': computeGain(Math.min(0.9, part), 0.4, 3),
+      'writes-corked': computeGain(Math.min(0.9, part), 0.4, 3),
     },
     remedy: {
       change:

@@ -68,10 +68,10 @@ export const detectGeneratorSaturated: Detector = (metrics) => {
     ],
     unlisted: 'unchanged',
     predictions: {
-      'two generators': predictTwoGenerators(metrics),
-      'connections x2': widen(1, 0.12),
+      'generator-threads-x2': predictTwoGenerators(metrics),
+      'connections-x2': widen(1, 0.12),
       // The generator is the limit on every path; only the response of another path may be shorter.
-      'unknown path': { low: 0.85, high: 1.7 },
+      'not-found-path': { low: 0.85, high: 1.7 },
     },
     remedy: {
       change:

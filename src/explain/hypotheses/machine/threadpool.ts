@@ -65,13 +65,13 @@ export const detectThreadpool: Detector = (metrics) => {
     predictions: {
       ...predictQueueing(metrics),
       // Compression may be all that the threads do, or none of it.
-      ...(usesCpu && { 'identity encoding': { low: 0.85, high: UNBOUNDED_GAIN } }),
-      'thread pool x4': predicted,
-      'second process': {
+      ...(usesCpu && { 'identity-encoding': { low: 0.85, high: UNBOUNDED_GAIN } }),
+      'thread-pool-x4': predicted,
+      'second-process': {
         low: 0.85,
         high: usesCpu ? Math.max(1.15, 1.15 * computeMaxShare(metrics, run)) : 2.15,
       },
-      'pool wait, connections x2': predictLongerWait(metrics),
+      'pool-wait-connections-x2': predictLongerWait(metrics),
     },
     remedy: {
       change:

@@ -63,7 +63,7 @@ function describeHeldPool(
     ],
     evidence: buildPoolEvidence(metrics, origin, max, answering / max),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
+    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
     remedy: {
       change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)}); if a rate limit admits the requests, raise that`,
       // It depends on what the requests wait for.
@@ -94,7 +94,7 @@ function describeLeasedPool(
     ],
     evidence: buildPoolEvidence(metrics, asked.origin, max, inUse),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
+    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
     remedy: {
       change: `release the connection before work that does not need it; if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,
       ...predictWithPool(

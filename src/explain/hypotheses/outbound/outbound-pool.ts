@@ -89,7 +89,7 @@ function describeConnectionPool(
     ],
     evidence: buildPoolEvidence(metrics, peer, max, inUse),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
+    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
     remedy: {
       change: `a larger pool, such as ${count(proposeConnections(metrics, max))} (connections needed = requests per second x ${time(each)})`,
       ...predictWithPool(metrics, (throughput * proposeConnections(metrics, max)) / max, asked),
@@ -120,9 +120,9 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
     predictions: {
       ...predictQueueing(metrics),
       ...(call.maxSockets !== null && {
-        'sockets x2': predictDoubled(metrics.maxConcurrency / max),
+        'max-sockets-x2': predictDoubled(metrics.maxConcurrency / max),
       }),
-      'second process': SECOND_POOL_GAIN,
+      'second-process': SECOND_POOL_GAIN,
     },
     remedy: {
       change: `maxSockets: ${count(proposeConnections(metrics, max))} (for X req/s: X x ${time(answer * perRequest)})`,

@@ -1,3 +1,4 @@
+import { labelMetric } from '../../../explain/experiment-names.js';
 import type { LimitId } from '../../../explain/limits/ids.js';
 import type { ExperimentResult, Explanation } from '../../../explain/result.js';
 import { factor, measuredRatio } from '../../../format/ratios.js';
@@ -41,7 +42,7 @@ function createRatioScale(experiments: ExperimentResult[]): Scale {
 }
 
 function renderExperiment(
-  { name, metric, change, predicted, measured, excludes }: ExperimentResult,
+  { label, metric, change, predicted, measured, excludes }: ExperimentResult,
   limit: LimitId | null,
   scale: Scale,
   ticks: number[],
@@ -51,8 +52,8 @@ function renderExperiment(
     .map(([id, range]) => ({ id, range, kind: chooseKind(id, limit, excludes) }))
     .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
   return html`<tbody>
-<tr class="experiment"><th scope="rowgroup" colspan="2"><strong>${name}</strong> ${change}</th></tr>
-<tr><th scope="row">measured<small>${metric} ${measuredRatio(measured)}, ${plural(measured.pairs, 'pair')}</small></th><td>${drawRow(html`${ground}${drawInterval(measured, scale)}`)}</td></tr>
+<tr class="experiment"><th scope="rowgroup" colspan="2"><strong>${label}</strong> ${change}</th></tr>
+<tr><th scope="row">measured<small>${labelMetric(metric)} ${measuredRatio(measured)}, ${plural(measured.pairs, 'pair')}</small></th><td>${drawRow(html`${ground}${drawInterval(measured, scale)}`)}</td></tr>
 ${rivals.map(
   ({
     id,
