@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { MillraceError, usageError } from '../../errors.js';
 import { conclude } from '../conclude.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
 import type { CompareOptions, CompareSide } from '../options.js';
@@ -20,7 +20,8 @@ export function compareStored(
   if (!first) throw usageError('a needs at least one result');
   const difference = findDifference(runs);
   if (difference !== null && !settings.allowDifference) {
-    throw usageError(
+    throw new MillraceError(
+      'ERR_MILLRACE_DIFFERENT',
       `the plans of these results differ: ${difference}; --allow-difference compares them all the same`,
     );
   }

@@ -89,7 +89,7 @@ function findKeys(server: HttpServer) {
 export class SecureServer extends NativeServer {
   declare readonly server: SecureHttpServer;
   /** The native context of each of Node's contexts; a string is the reason why the reactor cannot use it. */
-  #contexts = new WeakMap<object, NativeContext | string>();
+  #contexts = new WeakMap<object, NativeContext | FallbackReason>();
   override readonly isSecure = true;
   readonly #protocols: Buffer[];
   readonly #keys: ReturnType<typeof findKeys>;
@@ -162,7 +162,7 @@ export class SecureServer extends NativeServer {
   }
 
   /** Why Node's own code serves a connection from its first byte on. */
-  #findReasonForNode(): string | undefined {
+  #findReasonForNode(): FallbackReason | undefined {
     if (!this.replacedListeners.isInstalled('connection')) return 'connection-listener';
     return this.server.pauseOnConnect ? 'tls-option:pauseOnConnect' : undefined;
   }
@@ -192,7 +192,7 @@ export class SecureServer extends NativeServer {
     else this.#choose(connection, name ? this.#contextFor(name) : undefined);
   }
 
-  #findOpensslFeature(): string | undefined {
+  #findOpensslFeature(): FallbackReason | undefined {
     const { server } = this;
     const event = OPENSSL_EVENTS.find((name) => server.listenerCount(name) > 0);
     if (event) return `tls-event:${event}`;
@@ -246,7 +246,7 @@ export class SecureServer extends NativeServer {
     return this.server.listenerCount('secureConnection') > 1;
   }
 
-  #native(context: object): NativeContext | string {
+  #native(context: object): NativeContext | FallbackReason {
     let known = this.#contexts.get(context);
     if (known === undefined) {
       const { requestCert, rejectUnauthorized } = this.server;

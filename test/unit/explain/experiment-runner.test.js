@@ -149,7 +149,7 @@ describe('a remedy that gained much', () => {
     assert.equal(runner.result().finding.chosen.limit, 'head-of-line');
     heard.length = 0;
     await runner.repeatRemedy();
-    assert.deepEqual(heard, ['subscribe false', 'no pipelining for longer', 'subscribe true']);
+    assert.deepEqual(heard, ['subscribe false', 'no-pipelining for longer', 'subscribe true']);
     const { experiment, throughput } = runner.result().repeatedRemedy;
     assert.deepEqual([experiment, throughput], ['no-pipelining', 4800]);
   });
