@@ -52,7 +52,7 @@ export async function run(
       durationMs: budget.elapsedMs,
       budgetMs,
       interrupted: target.isInterrupted,
-      plan: { ...measured.first.plan, command: load.command ?? null },
+      plan: { ...measured.first.plan, command: target.command },
       ...toResultParts(measured),
       warnings: selectWarnings(measured.first),
     };

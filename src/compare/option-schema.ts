@@ -19,11 +19,8 @@ const SIDE: Shapes<CompareSide> = {
   label: text,
   command: LOAD_OPTIONS.command,
   url: LOAD_OPTIONS.url,
-  env: shape(
-    'an object of text',
-    (value) => isObject(value) && Object.values(value).every((it) => typeof it === 'string'),
-  ),
-  cwd: text,
+  env: LOAD_OPTIONS.env,
+  cwd: LOAD_OPTIONS.cwd,
   stack: flag,
   files: listOf('a list of files', text),
   results: listOf('a list of results', shape('a result of load()', isObject)),

@@ -4,6 +4,7 @@ import {
   duration,
   flag,
   isIterable,
+  isObject,
   listOf,
   number,
   type OtherNames,
@@ -33,6 +34,8 @@ const body = shape(
   (value) => typeof value === 'string' || value instanceof Uint8Array,
 );
 
+const words = listOf('text for the shell, or a list, the program first', text);
+
 const isSeed = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const TARGET: Shapes<LoadTarget> = {
@@ -46,7 +49,16 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   url: urls,
   targets: listOf('a list of targets', objectOf('an object with a url', TARGET, ['url'])),
   targetsFile: text,
-  command: listOf('a list, the program first', text),
+  command(value, name) {
+    if (typeof value !== 'string') words(value, name);
+  },
+  env: shape(
+    'an object of text',
+    (value) =>
+      isObject(value) &&
+      Object.values(value).every((it) => it === undefined || typeof it === 'string'),
+  ),
+  cwd: text,
   resolve: listOf('a list of text', text),
   connectTo: listOf('a list of text', text),
   socketPath: text,

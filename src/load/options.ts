@@ -48,8 +48,16 @@ export interface LoadOptions {
   socketPath?: string;
   /** IP address of this host that connections come from; of several each is used in turn. Default: the system chooses. */
   localAddress?: string | string[];
-  /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or if it begins with `/`, Millrace finds the port that the server listens on (a debugger's port does not count). */
-  command?: string[];
+  /**
+   * Starts this server first, waits for its port, and stops it afterwards: a program and its arguments, or text that the
+   * shell runs. Without `url`, or if it begins with `/`, Millrace finds the port that the server listens on (a debugger's
+   * port does not count).
+   */
+  command?: string | string[];
+  /** Environment variables of the command, in addition to those of this process; `undefined` removes one. */
+  env?: Record<string, string | undefined>;
+  /** Folder that the command runs in. Default: that of this process. */
+  cwd?: string;
 
   /** Name of a single request, see `LoadTarget`. */
   name?: string;

@@ -131,7 +131,7 @@ class ServerComparison {
   async #runOnce(side: LiveSide, pair: number): Promise<LoadResult | null> {
     const load = { ...side.load, seed: (this.#seed + pair) % Number.MAX_SAFE_INTEGER };
     try {
-      const { result } = await runOnSide(side, () => runLoad(load, { process: side.process }));
+      const { result } = await runOnSide(side, () => runLoad(load, { adjustEnv: side.adjustEnv }));
       if (!result.interrupted) return checkRun(side, result);
     } catch (error) {
       if (error !== this.#signal?.reason) throw error;

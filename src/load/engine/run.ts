@@ -22,8 +22,8 @@ export interface RunSettings {
   earlyAckProbe?: boolean;
   /** Another server of the same kind: half of the connections send the same requests there. */
   secondEndpoint?: Endpoint;
-  /** Environment and folder of the command. */
-  process?: Pick<CommandOptions, 'env' | 'cwd'>;
+  /** Changes the environment of the command. */
+  adjustEnv?: CommandOptions['adjustEnv'];
 }
 
 /** Runs a load, and starts and stops its command's server; rejects as `load()` does. */
@@ -41,7 +41,7 @@ export async function withServer<Result>(
   use: (plan: Plan, command: ServerProcess | null) => Promise<Result>,
 ): Promise<Result> {
   checkOptions(options, LOAD_OPTIONS, OTHER_LOAD_NAMES);
-  const { command, signal } = options;
+  const { command, env, cwd, signal } = options;
   signal?.throwIfAborted();
   const planFor = async (server?: string) => adjustPlan(await buildPlan(options, server), settings);
   if (!command) return use(await planFor(), null);
@@ -53,7 +53,7 @@ export async function withServer<Result>(
     timeoutMs: DEFAULTS.commandTimeoutMs,
     ...(draft.toCommand ? { trial: buildTrialRequest(draft) } : { port: readPort(draft) }),
     ...(signal && { signal }),
-    ...settings.process,
+    ...{ env, cwd, adjustEnv: settings.adjustEnv },
   });
   try {
     return await use(draft.toCommand ? await planFor(server.origin) : draft, server);

@@ -1,9 +1,11 @@
 import { usageError } from '../../errors.js';
 import { maskArguments } from '../../masking/text.js';
 import type { NativePlan } from '../../native.js';
+import { listWords } from '../../process/command/command-line.js';
 import type { TrialRequest } from '../../process/discovery/trial-request.js';
 import { parseDuration } from '../../units.js';
 import { DEFAULTS } from '../defaults.js';
+import { checkCommand } from '../input/command.js';
 import { refuseOtherPid } from '../input/pid.js';
 import type { LoadOptions } from '../options.js';
 import { readPlaceholders } from '../requests/placeholders.js';
@@ -55,6 +57,7 @@ type NativeSchedule = Pick<
  */
 export async function buildPlan(options: LoadOptions, command?: string): Promise<Plan> {
   checkCommand(options);
+  refuseSocketOfCommand(options);
   refuseOtherPid(options.pid);
   const base = command === undefined ? null : parseUrl(command, 'command');
   const mix = readRequestMix(options, base);
@@ -112,7 +115,7 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       verifyCertificate: transport.tls === null ? null : transport.native.verify,
       expect,
       seed,
-      command: options.command === undefined ? null : maskArguments(options.command),
+      command: options.command === undefined ? null : maskArguments(listWords(options.command)),
     },
     conditions,
     abortConditions,
@@ -134,12 +137,8 @@ export function buildTrialRequest({ native }: Plan): TrialRequest {
   };
 }
 
-function checkCommand({ command, socketPath }: LoadOptions): void {
-  if (command === undefined) return;
-  if (command.length === 0) {
-    throw usageError('command must name a program (got an empty list)');
-  }
-  if (socketPath !== undefined) {
+function refuseSocketOfCommand({ command, socketPath }: LoadOptions): void {
+  if (command !== undefined && socketPath !== undefined) {
     throw usageError(
       'a command cannot be combined with a Unix socket: its server must listen on a TCP port',
     );

@@ -613,7 +613,15 @@ const REFUSED = [
   [{ url, timeout: 'soon' }, /timeout must be a duration such as .* \(got 'soon'\)/],
   [{ url, connectTimeout: 'soon' }, /connectTimeout must be a duration such as .* \(got 'soon'\)/],
   [{ command: [] }, /command must name a program/],
-  [{ command: 'node server.js' }, /command must be a list.* \(got 'node server\.js'\)/],
+  [{ command: '' }, /^command must name a program \(got ''\)$/],
+  [{ command: 5 }, /^command must be text for the shell, or a list, .* \(got 5\)$/],
+  [
+    { command: ['node'], cwd: '/no/such/folder' },
+    /^cwd must be a directory \(got '\/no\/such\/folder'\)$/,
+  ],
+  [{ command: ['node'], env: { A: 1 } }, /^env must be an object of text /],
+  [{ url, env: { A: '1' } }, /^env needs a command: a server that runs already keeps its own$/],
+  [{ url, cwd: '.' }, /^cwd needs a command: /],
   [{ command: ['node'], socketPath: '/tmp/s' }, /a command cannot be combined with a Unix socket/],
   [
     { url, stages: [{ duration: '1s', rate: 5 }], warmup: '1s' },
