@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -147,6 +148,38 @@ describe('requests with the addon and without a compiler', () => {
       assert.deepEqual(await script(app, ...args), expected);
     });
   }
+});
+
+describe('without the workbench, which the guide deletes', () => {
+  const slim = join(folder, 'slim');
+
+  before(async () => {
+    cpSync(app, slim, { recursive: true, verbatimSymlinks: true });
+    const guide = readFileSync(join(root, 'docs', 'guide', 'stack.md'), 'utf8');
+    const [, commands] = /## Without the workbench\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(guide);
+    const { PATH } = process.env;
+    const { code, stderr } = await run(slim, 'sh', ['-e', '-c', commands], { PATH });
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  });
+
+  for (const [way, args] of Object.entries(WAYS)) {
+    test(`requests are served natively by ${way}`, async () => {
+      const expected = { code: 0, stdout: `hello 1 ${version}\n`, stderr: '' };
+      assert.deepEqual(await script(slim, ...args), expected);
+    });
+  }
+
+  test('deadlines and the client work', async () => {
+    const source = `import 'millrace/deadlines/register';
+      import { limitsFor } from 'millrace/deadlines';
+      import { createServer } from 'millrace/https';
+      import { createClient } from 'millrace/client';
+      const calls = createClient({ origin: 'http://127.0.0.1:9' });
+      await calls.request('/').catch(({ code }) => console.log(code));
+      console.log(limitsFor('a.test').total, typeof createServer().stats);`;
+    const expected = { code: 0, stdout: 'ECONNREFUSED\n3000 function\n', stderr: '' };
+    assert.deepEqual(await script(slim, source), expected);
+  });
 });
 
 describe('without the package for this platform', () => {
