@@ -30,7 +30,12 @@ export async function checkPackedPackage() {
 
 async function pack(folder) {
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const { code, output } = await run(npm, ['pack', '--ignore-scripts', '--pack-destination', folder]);
+  const { code, output } = await run(npm, [
+    'pack',
+    '--ignore-scripts',
+    '--pack-destination',
+    folder,
+  ]);
   if (code !== 0) throw new Error(output);
   return join(folder, readdirSync(folder)[0]);
 }
