@@ -26,7 +26,9 @@ export function readCargoProgress(output) {
   return `${done} of ${all} crates${crates && `: ${crates.trimEnd()}`}`;
 }
 
-/** Removes the lines of progress, each of which the next one overwrites, from an output. */
+/** Removes progress from an output: lines that the next one overwrites, and those of crates that are compiled. */
 export function removeCargoProgress(output) {
-  return output.replace(/[^\r\n]*Building \[[^\r\n]*[\r\n]*/g, '');
+  return output
+    .replace(/[^\r\n]*Building \[[^\r\n]*[\r\n]*/g, '')
+    .replace(/^ +Compiling .*\n/gm, '');
 }

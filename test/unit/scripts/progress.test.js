@@ -15,10 +15,7 @@ test('the progress of cargo is the last that it has written', () => {
 
 test('the output of a build that fails has no progress', () => {
   const failed = `${OUTPUT}error: could not compile\n${BAR}3/133\r\n  note: why\n`;
-  assert.equal(
-    removeCargoProgress(failed),
-    '   Compiling libc v0.2.1\nerror: could not compile\n  note: why\n',
-  );
+  assert.equal(removeCargoProgress(failed), 'error: could not compile\n  note: why\n');
 });
 
 /** Runs a step of `seconds` on a stream, which has told its progress after the first second; gives what was written. */
