@@ -1,24 +1,19 @@
 import { maskText } from './masking/text.js';
 
-/**
- * The stable codes of the errors that millrace throws, and when each comes; `docs/reference/api.md` has the same table. A
- * failed *request* is a count in a result, never an error.
- */
-export const ERROR_CODES = {
-  ERR_MILLRACE_USAGE:
-    'an option, URL, file or placeholder is not valid; the message names it, the value and the accepted values',
-  ERR_MILLRACE_DIFFERENT:
-    'what is compared is not the same: the answers of two servers, or the plans of two results, differ; the message says how',
-  ERR_MILLRACE_UNREACHABLE:
-    'no connection to the target could be opened, or all requests of a run of `compare()` failed; the message gives the reason',
-  ERR_MILLRACE_COMMAND:
-    'the command could not be started, ended before it listened or under the load of `compare()`, or did not listen within 30 s',
-  ERR_MILLRACE_ENGINE:
-    'the engine could not get resources from the system, or found a defect of its own',
-  ERR_MILLRACE_NATIVE: 'the native addon is missing or is for another platform',
-} as const;
-
-export type ErrorCode = keyof typeof ERROR_CODES;
+/** The stable codes of the errors that millrace throws. A failed *request* is a count in a result, never an error. */
+export type ErrorCode =
+  /** An option, URL, file or placeholder is not valid. The message names it, the value and the accepted values. */
+  | 'ERR_MILLRACE_USAGE'
+  /** What is compared is not the same: the answers of two servers, or the plans of two results, differ. The message says how. */
+  | 'ERR_MILLRACE_DIFFERENT'
+  /** No connection to the target could be opened. The message gives the reason. */
+  | 'ERR_MILLRACE_UNREACHABLE'
+  /** The server's command could not be started, ended before it listened or under load, or did not listen within 30 s. */
+  | 'ERR_MILLRACE_COMMAND'
+  /** The load engine could not get resources from the system, or found a defect of its own. */
+  | 'ERR_MILLRACE_ENGINE'
+  /** The native addon is missing or is for another platform. */
+  | 'ERR_MILLRACE_NATIVE';
 
 /** Length from which on a message is cut: it may repeat a whole body. */
 const MAX_MESSAGE = 4000;

@@ -26,7 +26,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
     EXIT.unreachable,
     'a target not reached, command not started or ended, or no request answered with success',
   ],
-  [EXIT.different, 'what is compared is not the same: answers, or plans of results, differ'],
+  [EXIT.different, 'what is compared differs: answers, or plans of results'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,

@@ -94,7 +94,7 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   requests: count,
   warmup: duration,
   connection: oneOf('keep-alive', 'close'),
-  tls: oneOf('keep-alive', 'resume', 'full'),
+  handshake: oneOf('full', 'resume'),
   insecure: flag,
   ca: certificateShape,
   cert: certificateShape,
@@ -120,4 +120,7 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
 };
 
 /** Other names of options, and the options that they stand for. */
-export const OTHER_LOAD_NAMES: OtherNames<LoadOptions> = { conditions: 'failOn' };
+export const OTHER_LOAD_NAMES: OtherNames<LoadOptions> = {
+  conditions: 'failOn',
+  tls: 'handshake',
+};

@@ -100,8 +100,8 @@ export interface LoadOptions {
 
   /** Whether connections are reused. `'close'`: a new connection for each request. Default `'keep-alive'`. */
   connection?: 'keep-alive' | 'close';
-  /** `'keep-alive'`: one handshake per connection; `'resume'`, `'full'`: a new connection for each request, with a resumed or a full handshake. */
-  tls?: 'keep-alive' | 'resume' | 'full';
+  /** Handshake of new TLS connections: `'full'`, or `'resume'`, which resumes a session and needs `connection: 'close'`. Default `'full'`. */
+  handshake?: 'full' | 'resume';
   /** Accepts any certificate. Default `false`. */
   insecure?: boolean;
   /** Certificates of authorities to trust instead of the system's: PEM text, or bytes (PEM, DER, PKCS #12), or a list of them. */

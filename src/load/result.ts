@@ -94,7 +94,8 @@ export interface PlanSummary {
   requests: number | null;
   warmupMs: number;
   connection: 'keep-alive' | 'close';
-  tls: 'keep-alive' | 'resume' | 'full' | null;
+  /** Handshake of new connections; `null` without TLS. */
+  handshake: 'full' | 'resume' | null;
   verifyCertificate: boolean | null;
   timeoutMs: number;
   connectTimeoutMs: number;

@@ -395,9 +395,9 @@ function capByReference(
   { referenceThroughput, metrics }: Findings,
 ): Interval | null {
   if (!range || referenceThroughput === null) return range;
-  const { connection, tls } = metrics.base.load.plan;
+  const { connection, handshake } = metrics.base.load.plan;
   const minShare =
-    connection === 'keep-alive' && tls === null ? SAME_LOAD_SHARE : COSTLIER_LOAD_SHARE;
+    connection === 'keep-alive' && handshake === null ? SAME_LOAD_SHARE : COSTLIER_LOAD_SHARE;
   return {
     low: Math.min(range.low, minShare * referenceThroughput),
     high: Math.min(range.high, 1.05 * referenceThroughput),

@@ -113,9 +113,9 @@ export const EXPERIMENTS: Experiment[] = [
     name: 'tls-keep-alive',
     describe: () => 'the client keeps connections open, with their TLS sessions',
     findObstacle: (_, { base }) =>
-      base.load.plan.tls === null
+      base.load.plan.handshake === null
         ? 'the load has no TLS'
-        : base.load.plan.tls === 'keep-alive' && base.load.plan.connection === 'keep-alive'
+        : base.load.plan.connection === 'keep-alive'
           ? 'the client keeps its connections already'
           : null,
     change: (metrics) => ({ load: keepConnections(metrics) }),
@@ -125,11 +125,11 @@ export const EXPERIMENTS: Experiment[] = [
     describe: () =>
       'each new connection resumes a TLS session, without the signature of a full handshake',
     findObstacle: (_, { base }) => {
-      if (base.load.plan.tls === null) return 'the load has no TLS';
+      if (base.load.plan.handshake === null) return 'the load has no TLS';
       const isFull = countPerRequest(base, 'tlsFull') >= MIN_OPENED;
       return isFull ? null : 'few requests have a full handshake';
     },
-    change: () => ({ load: { connection: 'close', tls: 'resume' } }),
+    change: () => ({ load: { connection: 'close', handshake: 'resume' } }),
     // A server without session tickets does full handshakes whatever the client offers.
     tookEffect: (block) => countPerRequest(block, 'tlsResumed') >= MIN_OPENED,
     noEffectReason: 'the server resumes no TLS sessions',
@@ -328,7 +328,8 @@ function computeHeapLimitMb({ inside }: Observation): number {
 
 /** Returns the options of a load that keeps connections, and with them TLS sessions. */
 function keepConnections({ base }: Metrics): LoadOptions {
-  return { connection: 'keep-alive', ...(base.load.plan.tls !== null && { tls: 'keep-alive' }) };
+  const isSecure = base.load.plan.handshake !== null;
+  return { connection: 'keep-alive', ...(isSecure && { handshake: 'full' }) };
 }
 
 /** Reads the time limit that `slow-dependency` proposes, which the client tries in place of the server. */

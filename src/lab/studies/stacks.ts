@@ -11,9 +11,9 @@ import { createBars, createColumnPair } from '../tables.js';
 const CONNECTION_MODES = [
   { id: 'keep-alive', load: {}, tls: false },
   { id: 'close', load: { connection: 'close' }, tls: false },
-  { id: 'TLS keep-alive', load: { tls: 'keep-alive' }, tls: true },
-  { id: 'TLS reconnect', load: { tls: 'resume' }, tls: true },
-  { id: 'TLS full', load: { tls: 'full' }, tls: true },
+  { id: 'TLS keep-alive', load: {}, tls: true },
+  { id: 'TLS reconnect', load: { connection: 'close', handshake: 'resume' }, tls: true },
+  { id: 'TLS full', load: { connection: 'close', handshake: 'full' }, tls: true },
 ] as const satisfies { id: string; load: LoadOptions; tls: boolean }[];
 type ConnectionMode = (typeof CONNECTION_MODES)[number];
 

@@ -315,7 +315,7 @@ function checkFullHandshakes({
   plan,
   connections: { tlsFull, tlsResumed },
 }: LoadResult): string | null {
-  if (plan.tls !== 'resume' || tlsFull <= plan.connections) return null;
+  if (plan.handshake !== 'resume' || tlsFull <= plan.connections) return null;
   return `${count(tlsFull)} of ${count(tlsFull + tlsResumed)} handshakes were full: the server sent fewer session tickets than connections were opened. A ticket of TLS 1.3 is used once.`;
 }
 

@@ -89,7 +89,7 @@ export const detectTlsHandshake: Detector = (metrics) => {
   const completed = Math.max(1, requests.ok + requests.statusErrors);
   const each = (connections.tlsFull + connections.tlsResumed) / completed;
   const isResumed = connections.tlsResumed > connections.tlsFull;
-  if (plan.tls === null) return { limit, why: 'no TLS' };
+  if (plan.handshake === null) return { limit, why: 'no TLS' };
   if (each < 0.3) return { limit, why: `${each.toFixed(2)} handshakes per request` };
   const cpuMs = metrics.loop?.cpuMs ?? 1;
   const busy = metrics.loop !== null && metrics.loop.busy >= SATURATED;
@@ -220,7 +220,7 @@ export const detectOutboundChurn: Detector = (metrics) => {
     high: Math.min(0.95, (each * cost.high) / loop.busyMs),
   };
   // The profile of a server with TLS does not separate inbound and outbound handshakes.
-  const connecting = base.load.plan.tls === null ? (loopTime?.connecting ?? null) : null;
+  const connecting = base.load.plan.handshake === null ? (loopTime?.connecting ?? null) : null;
   const part = connecting ?? estimate.high;
   if (part < MIN_LOOP_SHARE) return null;
   const gain: Interval =

@@ -287,7 +287,7 @@ describe('the remedy', () => {
     assert.deepEqual(under({}), printed(9, 10.5));
     // The load of the reference server keeps connections and has no TLS.
     assert.deepEqual(under({ connection: 'close' }), printed(8, 10.5));
-    assert.deepEqual(under({ tls: 'keep-alive' }), printed(8, 10.5));
+    assert.deepEqual(under({ handshake: 'full' }), printed(8, 10.5));
   });
 
   test('that was repeated for longer is predicted to yield what it yielded then', () => {
