@@ -126,6 +126,11 @@ export class Client {
     return this.#closing;
   }
 
+  /** As `close()`, at the end of a block that begins with `await using client = createClient()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   /** Ends the calls in flight with the error; calls from then on fail. */
   async destroy(error?: Error): Promise<void> {
     this.#closedBy = 'destroyed';
