@@ -85,7 +85,7 @@ const BAD_INPUT = [
     ['--conections', '5', 'h'],
     /^millrace: unknown flag '--conections'; did you mean --connections\?$/,
   ],
-  [['-y', 'h'], /^millrace: unknown flag '-y'; run millrace --help for the list/],
+  [['-Q', 'h'], /^millrace: unknown flag '-Q'; run millrace --help for the list/],
   [
     ['htp://h'],
     /^millrace: URL: 'htp:\/\/h' is not a URL to load: the scheme htp:\/\/ is not known; use/,
