@@ -97,7 +97,7 @@ function clientTable() {
   const options = [
     ['', 'client/options', 'ClientOptions'],
     ['', 'client/tls-options', 'TlsOptions'],
-    ['limits.', 'client/options', 'ClientLimits'],
+    ['timeouts.', 'client/options', 'ClientTimeouts'],
     ['retries.', 'client/options', 'RetryOptions'],
   ].flatMap(([prefix, file, name]) =>
     comments(file, name).map(([field, meaning]) => [prefix + field, meaning]),
