@@ -2,7 +2,7 @@
 //
 //   node scripts/build.js [--dev] [flags of `napi build`]
 //
-// --dev builds the addon faster, but not optimised.
+// --dev builds the addon faster, but not optimized.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonProfile } from './cargo-profile.js';

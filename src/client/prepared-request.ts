@@ -16,7 +16,7 @@ export interface PreparedRequest {
   readonly timeouts: ResolvedTimeouts;
 }
 
-/** Methods accepted in any case: those that `fetch` normalises, and PATCH. */
+/** Methods accepted in any case: those that `fetch` normalizes, and PATCH. */
 const ANY_CASE = /^(?:delete|get|head|options|patch|post|put)$/i;
 
 export function prepareRequest(

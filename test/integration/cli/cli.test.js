@@ -331,7 +331,7 @@ test('the report says first how the flags were understood', async () => {
   const [first] = stdout.split('\n');
   assert.match(first, /closed.*3 connections/);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is looked for
-  assert.doesNotMatch(stdout, /\x1b/, 'no colours where there is no terminal');
+  assert.doesNotMatch(stdout, /\x1b/, 'no colors where there is no terminal');
 });
 
 test('a TLS server is refused without trust, and measured with -k or --ca', async () => {
