@@ -9,7 +9,6 @@ import {
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
 import type { Invocation } from '../flags/load/invocation.js';
-import { COMPARISON_FORMATS, LOAD_FORMATS } from '../formats.js';
 import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 import { runInterruptible } from '../terminal/interrupt.js';
@@ -52,13 +51,12 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     );
     const comparison = baseline === undefined ? null : await compareWith(baseline, result);
     await writeResult(result, invocation, {
-      ...LOAD_FORMATS,
-      text: () => importText(result, invocation),
-      markdown: () => importMarkdown(comparison),
+      ...(await describeHint(result, invocation)),
+      ...(comparison && { markdown: comparison }),
     });
     if (comparison) {
-      const format = await COMPARISON_FORMATS.text();
-      printBeside(`\n${format(comparison, textOptions())}`, invocation);
+      const { formatText } = await import('../../report/index.js');
+      printBeside(`\n${formatText(comparison, textOptions())}`, invocation);
     }
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);
@@ -129,25 +127,6 @@ async function lowerPriority(run: LoadRun): Promise<void> {
   }
 }
 
-/** Imports the formatter of the report, which the hint of this run follows. */
-async function importText(
-  run: LoadResult,
-  invocation: Invocation,
-): ReturnType<typeof LOAD_FORMATS.text> {
-  const [format, hint] = await Promise.all([LOAD_FORMATS.text(), formatHint(run, invocation)]);
-  return (result, options) => [format(result, options), ...hint].join('\n\n');
-}
-
-/** Imports the renderer of the Markdown, which that of the comparison with the baseline follows. */
-async function importMarkdown(
-  comparison: ComparisonResult | null,
-): Promise<(result: LoadResult) => string> {
-  const { renderLoadMarkdown } = await import('../../report/markdown.js');
-  if (!comparison) return renderLoadMarkdown;
-  const { renderComparisonMarkdown } = await import('../../report/compare/markdown.js');
-  return (result) => `${renderLoadMarkdown(result)}\n${renderComparisonMarkdown(comparison)}`;
-}
-
 /** Compares a result with an earlier one. */
 async function compareWith(baseline: string, result: LoadResult): Promise<ComparisonResult> {
   const b = { results: [result], label: 'this run' };
@@ -155,11 +134,14 @@ async function compareWith(baseline: string, result: LoadResult): Promise<Compar
 }
 
 /** Formats a hint at the limit and the command that explains it; empty if no command started the server. */
-async function formatHint(result: LoadResult, { demo, args }: Invocation): Promise<string[]> {
-  if (!result.plan.command) return [];
+async function describeHint(
+  result: LoadResult,
+  { demo, args }: Invocation,
+): Promise<{ text?: string }> {
+  if (!result.plan.command) return {};
   const { quickHint } = await import('../../explain/quick-hint.js');
   const hint = quickHint(result);
-  if (!hint) return [];
+  if (!hint) return {};
   const { wrapText } = await import('../../report/text.js');
   const { explainLine } = await import('../explain-line.js');
   const sentence = `${hint.sentence.charAt(0).toUpperCase()}${hint.sentence.slice(1)}`;
@@ -167,5 +149,5 @@ async function formatHint(result: LoadResult, { demo, args }: Invocation): Promi
   const line = `Why not more? ${sentence}${command === null ? '' : ' To be sure:'}`;
   // The command is not wrapped, so that it can be copied.
   const lines = [wrapText(line, textOptions()), ...(command === null ? [] : [`  ${command}`])];
-  return [lines.join('\n')];
+  return { text: lines.join('\n') };
 }
