@@ -1,7 +1,9 @@
 import { constants, setPriority } from 'node:os';
 import {
-  type ComparisonResult,
-  compare,
+  type BaselineOptions,
+  type ComparedLoadResult,
+  type ComparedLoadRun,
+  type LoadOptions,
   type LoadResult,
   type LoadRun,
   load,
@@ -40,16 +42,13 @@ function printBeside(text: string, invocation: Invocation): void {
 async function runAndReport(invocation: Invocation): Promise<number> {
   const { options, strict, failOn, baseline } = invocation;
   checkOutputs(invocation);
-  if (baseline !== undefined) {
-    await (await import('../../compare/stored/baseline.js')).checkBaseline(baseline, options);
-  }
   const conditions = failOn.map(({ text }) => text);
   return runInterruptible('a request was sent', async (signal) => {
-    const result = await runWithProgress(
-      { ...options, failOn: conditions, abortOnFail: invocation.abortOnFail, signal },
-      invocation,
-    );
-    const comparison = baseline === undefined ? null : await compareWith(baseline, result);
+    const all = {
+      ...{ ...options, failOn: conditions, abortOnFail: invocation.abortOnFail, signal },
+      ...(baseline !== undefined && { baseline }),
+    };
+    const { comparison, ...result } = await runWithProgress(all, invocation);
     await writeResult(result, invocation, {
       ...(await describeHint(result, invocation)),
       ...(comparison && { markdown: comparison }),
@@ -78,20 +77,25 @@ async function runAndReport(invocation: Invocation): Promise<number> {
 const INCOMPLETE =
   'interrupted: what --fail-on and --strict ask for was not measured to its end (exit code 130)';
 
+/** Options of a load, perhaps with a baseline. */
+type Options = LoadOptions & Partial<BaselineOptions>;
+/** Its result, with the comparison if it had one. */
+type Result = LoadResult & Partial<Pick<ComparedLoadResult, 'comparison'>>;
+
 async function runWithProgress(
-  options: Invocation['options'],
+  options: Options,
   { progress, prometheus }: Pick<Invocation, 'progress' | 'prometheus'>,
-): Promise<LoadResult> {
+): Promise<Result> {
   if (prometheus) return runWithMetrics(options, progress, prometheus);
   return showRun(load(options), progress);
 }
 
 /** Runs while the running figures are served. */
 async function runWithMetrics(
-  options: Invocation['options'],
+  options: Options,
   progress: boolean,
   address: NonNullable<Invocation['prometheus']>,
-): Promise<LoadResult> {
+): Promise<Result> {
   const { serveMetrics } = await import('../metrics-endpoint.js');
   const { BUCKETS_MS } = await import('../../report/prometheus.js');
   const endpoint = await serveMetrics(address);
@@ -105,7 +109,7 @@ async function runWithMetrics(
   }
 }
 
-async function showRun(run: LoadRun, progress: boolean): Promise<LoadResult> {
+async function showRun(run: LoadRun | ComparedLoadRun, progress: boolean): Promise<Result> {
   // The failure of the run is reported where the run is awaited.
   lowerPriority(run).catch(() => {});
   if (progress) await showProgress(run);
@@ -116,7 +120,7 @@ async function showRun(run: LoadRun, progress: boolean): Promise<LoadResult> {
  * Lowers the priority of this thread once the threads of the engine run, so that they go first on a shared core. On
  * Linux a thread has a priority of its own, elsewhere the process has one.
  */
-async function lowerPriority(run: LoadRun): Promise<void> {
+async function lowerPriority(run: LoadRun | ComparedLoadRun): Promise<void> {
   for await (const _ of run) {
     try {
       if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -125,12 +129,6 @@ async function lowerPriority(run: LoadRun): Promise<void> {
     }
     return;
   }
-}
-
-/** Compares a result with an earlier one. */
-async function compareWith(baseline: string, result: LoadResult): Promise<ComparisonResult> {
-  const b = { results: [result], label: 'this run' };
-  return compare({ a: { files: [baseline] }, b });
 }
 
 /** Formats a hint at the limit and the command that explains it; empty if no command started the server. */
