@@ -2,7 +2,7 @@
 //
 //   node scripts/build.js [--dev] [--prebuilt] [flags of `napi build`]
 //
-// --dev builds the addon faster, but not optimised. --prebuilt takes an addon that is there, if it fits.
+// --dev builds the addon faster, but not optimized. --prebuilt takes an addon that is there, if it fits.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonProfile } from './cargo-profile.js';
