@@ -7,11 +7,11 @@ export interface CompareSide {
   /** How reports call it. Default: what it does not share with the other side. */
   label?: string;
   /** Its server's command, URL or URLs. Default: those of the load. */
-  command?: string[];
+  command?: LoadOptions['command'];
   url?: LoadOptions['url'];
-  /** Environment variables for its command. */
-  env?: Record<string, string>;
-  /** Folder that its command runs in. */
+  /** Environment variables for its command, in addition to those of the load. */
+  env?: LoadOptions['env'];
+  /** Folder that its command runs in. Default: that of the load. */
   cwd?: string;
   /** `true`: its command, which must be Node.js, runs on Millrace's HTTP stack; `false`: without it, even if it loads it itself. */
   stack?: boolean;
@@ -22,7 +22,7 @@ export interface CompareSide {
 }
 
 /** Options of `compare()`: those of `load()` that both sides have, and the two sides. */
-export interface CompareOptions extends Omit<LoadOptions, 'conditions' | 'abortOnFail' | 'pid'> {
+export interface CompareOptions extends Omit<LoadOptions, 'failOn' | 'abortOnFail' | 'pid'> {
   /** What B is measured against. */
   a: CompareSide;
   b: CompareSide;

@@ -1,5 +1,6 @@
 import { MillraceError, usageError } from '../errors.js';
 import { findServer } from '../load/engine/server.js';
+import { checkCommand } from '../load/input/command.js';
 import type { LoadOptions } from '../load/options.js';
 import { buildPlan, buildTrialRequest, type Plan } from '../load/plan/plan.js';
 import { checkPid } from '../process/discovery/check-pid.js';
@@ -33,6 +34,8 @@ export async function runExplain(
   const startedAt = new Date();
   const {
     command,
+    env,
+    cwd,
     attach = false,
     allowMoreLoad = false,
     budget,
@@ -40,6 +43,7 @@ export async function runExplain(
     pid,
     ...load
   } = options;
+  checkCommand({ command, env, cwd });
   const budgetMs = budget === undefined ? DEFAULT_BUDGET_MS : parseDuration(budget, 'budget');
   const warmupMs = parseDuration(warmup, 'warmup');
   if (budgetMs < MIN_BUDGET_MS) {
@@ -60,7 +64,7 @@ export async function runExplain(
   let notAttached: string[] = [];
   const subject = new ServerUnderTest(
     load,
-    command ?? null,
+    command === undefined ? null : { command, env, cwd },
     hub,
     signal,
     ports,

@@ -15,8 +15,7 @@ export const DEFAULTS = {
   durationMs: 10_000,
   warmupMs: 0,
   connection: 'keep-alive',
-  /** The second is the default with `connection: 'close'`. */
-  tls: ['keep-alive', 'full'],
+  handshake: 'full',
   /** Statuses that count as a success. */
   expect: ['1xx', '2xx', '3xx'],
   timeoutMs: 10_000,

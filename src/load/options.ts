@@ -2,21 +2,21 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Duration } from '../units.js';
 
 /** A stage of an open run's schedule: the rate changes linearly to `rate` within `duration`. */
-export interface Stage {
+export interface LoadStage {
   duration: Duration;
   /** Arrivals per second at the stage's end. */
   rate: number | string;
 }
 
 /** A stage of a closed run: the number of connections changes evenly to `connections` within `duration`. */
-export interface ConnectionStage {
+export interface LoadConnectionStage {
   duration: Duration;
   /** Connections in use at the stage's end. */
   connections: number | string;
 }
 
 /** One request of the mix. Absent fields default to the run's options. */
-export interface Target {
+export interface LoadTarget {
   url: string | URL;
   /** Requests with the same name have their figures together. Default: method and path, `:id` in place of what varies. */
   name?: string;
@@ -37,7 +37,7 @@ export interface LoadOptions {
   /** `http://`, `https://` or `unix:/path/to.sock:/target`; the scheme may be omitted. Several are requested in turn. */
   url?: string | URL | (string | URL)[];
   /** Several requests, in turn or by weight. A URL that begins with `/` goes to the host of `url` or of `command`. */
-  targets?: Target[];
+  targets?: LoadTarget[];
   /** A file of targets in vegeta's text or JSON form. */
   targetsFile?: string;
   /** Addresses of a host: `'HOST:PORT:ADDRESS'`, several separated by commas; `*` is every host. */
@@ -48,10 +48,18 @@ export interface LoadOptions {
   socketPath?: string;
   /** IP address of this host that connections come from; of several each is used in turn. Default: the system chooses. */
   localAddress?: string | string[];
-  /** Starts this server first, waits for its port, and stops it afterwards. Without `url`, or if it begins with `/`, Millrace finds the port that the server listens on (a debugger's port does not count). */
-  command?: string[];
+  /**
+   * Starts this server first, waits for its port, and stops it afterwards: a program and its arguments, or text that the
+   * shell runs. Without `url`, or if it begins with `/`, Millrace finds the port that the server listens on (a debugger's
+   * port does not count).
+   */
+  command?: string | string[];
+  /** Environment variables of the command, in addition to those of this process; `undefined` removes one. */
+  env?: Record<string, string | undefined>;
+  /** Folder that the command runs in. Default: that of this process. */
+  cwd?: string;
 
-  /** Name of a single request, see `Target`. */
+  /** Name of a single request, see `LoadTarget`. */
   name?: string;
   method?: string;
   headers?: HeaderFields;
@@ -66,7 +74,7 @@ export interface LoadOptions {
   /** Total number of connections. Default 10; in an open run the maximum, default 1000, opened as needed. */
   connections?: number | string;
   /** How the number of connections of a closed run changes, from `connections` or one per thread and server on. */
-  connectionStages?: ConnectionStage[];
+  connectionStages?: LoadConnectionStage[];
   /** Threads of the engine. Default 1. */
   threads?: number | string;
   /** Requests in flight per connection. Default 1. */
@@ -79,7 +87,7 @@ export interface LoadOptions {
   /** Spacing of the arrivals: equal, or random as in a Poisson process. Default `'constant'`. */
   arrivals?: 'constant' | 'poisson';
   /** A rate that changes: makes the run open. It starts at `rate`, or at 0. */
-  stages?: Stage[];
+  stages?: LoadStage[];
   /** Maximum number of arrivals that wait or are in flight in an open run; arrivals beyond it are counted and not sent. Default 100 000. */
   maxPending?: number | string;
 
@@ -92,8 +100,8 @@ export interface LoadOptions {
 
   /** Whether connections are reused. `'close'`: a new connection for each request. Default `'keep-alive'`. */
   connection?: 'keep-alive' | 'close';
-  /** `'keep-alive'`: one handshake per connection; `'resume'`, `'full'`: a new connection for each request, with a resumed or a full handshake. */
-  tls?: 'keep-alive' | 'resume' | 'full';
+  /** Handshake of new TLS connections: `'full'`, or `'resume'`, which resumes a session and needs `connection: 'close'`. Default `'full'`. */
+  handshake?: 'full' | 'resume';
   /** Accepts any certificate. Default `false`. */
   insecure?: boolean;
   /** Certificates of authorities to trust instead of the system's: PEM text, or bytes (PEM, DER, PKCS #12), or a list of them. */
@@ -121,14 +129,14 @@ export interface LoadOptions {
   /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
   expect?: string | number | (string | number)[];
 
-  /** Conditions that the result is judged by, see `conditions` of the result: `'p99<50ms'`, `'list users: errors<1%'`. */
-  conditions?: string[];
-  /** Conditions that end the run as soon as one can no longer hold: `'errors<10'`, `'p99<50ms'`; see `abortedBy` of the result. */
-  abortOnFail?: string | string[];
+  /** Conditions that the result is judged by, such as `'p99<50ms'` or `'list users: errors<1%'`: `conditions` of the result says which hold. */
+  failOn?: string | string[];
+  /** Ends the run as soon as a condition of `failOn` can no longer hold; `abortedBy` of the result names it. Default `false`. */
+  abortOnFail?: boolean;
 
   /** Seed of random arrivals, weighted targets and placeholders: a whole number. Default: a random one, see `plan.seed`. */
   seed?: number;
-  /** Bounds of latency buckets: snapshots count the requests up to each bound, by name, in `Snapshot.byName`. */
+  /** Bounds of latency buckets: snapshots count the requests up to each bound, by name, in `LoadSnapshot.byName`. */
   buckets?: Duration[];
 
   /** Process to sample CPU and memory of. Default: the command's, or the local owner of the target's port; `false`: none. */
