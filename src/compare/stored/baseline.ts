@@ -1,13 +1,13 @@
 import { usageError } from '../../errors.js';
 import type { LoadOptions } from '../../load/options.js';
-import { buildPlan } from '../../load/plan/plan.js';
+import { buildPlan, FUTURE_SERVER } from '../../load/plan/plan.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
 import { readStoredResults } from './stored.js';
 
 /** Refuses, before a load, an earlier result that its result cannot be compared with. */
 export async function checkBaseline(file: string, options: LoadOptions): Promise<void> {
   const results = readStoredResults([file]);
-  const plan = await buildPlan(options, options.command ? 'http://localhost' : undefined);
+  const plan = await buildPlan(options, options.command ? FUTURE_SERVER : undefined);
   for (const result of results) {
     const difference = findPlanDifference(result.plan, plan.summary);
     if (difference !== null) {
