@@ -75,7 +75,7 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
   }
   const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
-  const placeholders = options.placeholders ?? true;
+  const placeholders = options.placeholders ?? DEFAULTS.placeholders;
   const csv = placeholders ? await readPlaceholders(mix.requests) : [];
   return {
     native: {
