@@ -21,7 +21,7 @@ const KINDS = {
 };
 
 const ROOT = new URL('../../', import.meta.url);
-const BLOCK = /(<!-- table: (.*?) -->\n)[^]*?(<!-- end of table -->)/g;
+const BLOCK = /(<!-- table: (.*?) -->\n)[\s\S]*?(<!-- end of table -->)/g;
 
 /** Formats the documents that have generated blocks: `{ path, text }`. */
 export async function formatDocuments() {

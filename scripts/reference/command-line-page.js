@@ -48,9 +48,9 @@ function describeRow(flag) {
   const { sentences, facts } = describeFlag(flag, (name) => code(dashed(name)));
   const others = facts.filter((fact) => !fact.startsWith('Default: '));
   const meaning = [...sentences, ...others].join(' ');
-  return [code(signature(flag)), flag.fallback ?? '', meaning].map(escape);
+  return [code(signature(flag)), flag.fallback ?? '', meaning].map(escapePipes);
 }
 
-function escape(text) {
+function escapePipes(text) {
   return text.replaceAll('|', '\\|');
 }

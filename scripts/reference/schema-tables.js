@@ -44,7 +44,7 @@ function listShared(schema) {
 
 function describe(node, context) {
   const target = resolve(node, context);
-  const description = escape(node.description ?? target?.description ?? '');
+  const description = escapePipes(node.description ?? target?.description ?? '');
   const parts = listParts(node, context).replace(/^as in/, 'As in');
   return [description, parts].filter((part) => part !== '').join(' ');
 }
@@ -102,6 +102,6 @@ function formatName(definition) {
   return `*${definition.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}*`;
 }
 
-function escape(text) {
+function escapePipes(text) {
   return text.replaceAll('|', '\\|');
 }

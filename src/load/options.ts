@@ -21,11 +21,11 @@ export interface Target {
   url: string | URL;
   /** Requests with the same name have their figures together. Default: method and path, `:id` in place of what varies. */
   name?: string;
-  /** Default: that of the run. */
+  /** Request method. Default: that of the run. */
   method?: string;
-  /** Default: those of the run. */
+  /** Header fields, in addition to those of the run. */
   headers?: HeaderFields;
-  /** Default: that of the run. */
+  /** Body of the request. Default: that of the run. */
   body?: string | Uint8Array;
   /** Share of the requests, relative to the other targets' weights. Without any weight the targets are requested in turn. */
   weight?: number;

@@ -188,7 +188,10 @@ function completeRequest(
 ): { request: Omit<NativeRequest, 'name'>; close: boolean } {
   const { where, weight = 1 } = target;
   const content = toBytes(target.body) ?? shared.body;
-  const method = readMethod(target.method ?? shared.method ?? DEFAULTS.method[content ? 1 : 0], where);
+  const method = readMethod(
+    target.method ?? shared.method ?? DEFAULTS.method[content ? 1 : 0],
+    where,
+  );
   // RFC 9110, 8.6: a request with one of these methods and no content is sent with Content-Length: 0.
   const body = content ?? (EXPECTS_CONTENT.has(method) ? Buffer.alloc(0) : undefined);
   const own = readHeaders(target.headers, where);

@@ -9,6 +9,7 @@ import { EXPLAIN_DEFAULTS } from '../../../dist/explain/defaults.js';
 import { LAB_DEFAULTS } from '../../../dist/lab/defaults.js';
 import { DEFAULTS } from '../../../dist/load/defaults.js';
 import { planTestServer } from '../../../dist/testserver/options.js';
+import { prepareReply } from '../../../dist/testserver/reply.js';
 import { readFields } from '../../../scripts/reference/declarations.js';
 import { splitDefault } from '../../../scripts/reference/tables.js';
 
@@ -19,6 +20,8 @@ const load = {
   // Statuses below those of errors: `3xx` is the last class.
   expect: (Number.parseInt(DEFAULTS.expect.at(-1), 10) + 1) * 100,
 };
+
+const UNITS_MS = { ms: 1, s: 1000, m: 60_000, minutes: 60_000 };
 
 /** Interfaces of options, and the defaults of the code: by the option's name, or by that and `Ms`. */
 const SOURCES = [
@@ -36,7 +39,7 @@ const SOURCES = [
     {
       ...testServer,
       ...{ host: listen.host, port: listen.port, delayMs: delay.toMs, tls: tls !== null },
-      size: 'hello, world\n'.length,
+      size: prepareReply({ ...testServer, size: null }).last.length,
     },
   ],
 ];
@@ -100,16 +103,16 @@ function assertSame(stated, coded, text) {
   assert.ok(stated.length > 0, `${text}: the code has ${coded.join(', ')}`);
 }
 
-const UNITS_MS = { ms: 1, s: 1000, m: 60_000, minutes: 60_000 };
-
 /**
  * The values in a text: quoted words, `true` and `false`, numbers, durations in milliseconds. That of another option, as in
  * `with connection: 'close'`, is none.
  */
 function readLiterals(text) {
-  const found = text.replace(/`\w+: '[^']*'`/g, '').matchAll(
-    /`?'([^']*)'`?|\b(true|false)\b|(?<![\w.])(\d[\d ]*(?:\.\d+)?) ?(ms|s|minutes|m)?(?![\w%])/g,
-  );
+  const found = text
+    .replace(/`\w+: '[^']*'`/g, '')
+    .matchAll(
+      /`?(?<!\w)'([^']*)'`?|\b(true|false)\b|(?<![\w.])(\d[\d ]*(?:\.\d+)?) ?(ms|s|minutes|m)?(?![\w%])/g,
+    );
   return [...found].map(([, word, truth, number, unit]) => {
     if (word !== undefined) return word;
     if (truth !== undefined) return truth === 'true';
