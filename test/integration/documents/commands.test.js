@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { load } from 'millrace';
-import { COMMANDS, LOAD } from '../../../dist/cli/command-table.js';
+import { COMMANDS } from '../../../dist/cli/command-table.js';
 import { acceptedFlags } from '../../../dist/cli/flags/command-flags.js';
-import { dashed, listNames } from '../../../dist/cli/flags/flag.js';
+import { listNames } from '../../../dist/cli/flags/flag.js';
 import { isRunnable, listCommands } from '../../fixtures/documents/commands.js';
-import { root } from '../../fixtures/documents/documents.js';
+import { DOCUMENTS, listBlocks, root } from '../../fixtures/documents/documents.js';
 import {
   createCertificates,
   createCommands,
@@ -46,6 +46,8 @@ const env = {
   ...{ PATH: `${join(base, 'bin')}:${process.env.PATH}`, PORT: '0', PASSPHRASE: 'secret' },
 };
 let servers;
+/** The time of a load. */
+const TIME = isFull ? '300ms' : '100ms';
 
 before(async () => {
   createCommands(join(base, 'bin'));
@@ -77,9 +79,7 @@ function prepareFolder(name, [{ document, block }]) {
 
 // They wait most of the time.
 describe('the commands of', { concurrency: 4 }, () => {
-  const due = commands
-    .filter((command) => isRun(command) && isRunnable(command))
-    .filter((command) => isFull || !command.isSlow);
+  const due = selectDue();
   const blocks = [...new Set(due.map(({ document, block }) => `${document}\n${block}`))];
   for (const [index, name] of blocks.entries()) {
     const own = due.filter(({ document, block }) => `${document}\n${block}` === name);
@@ -91,8 +91,21 @@ describe('the commands of', { concurrency: 4 }, () => {
   }
 });
 
+/** All commands, or those quick ones that show what they print, and one more of each document. */
+function selectDue() {
+  const all = commands.filter((command) => isRun(command) && isRunnable(command));
+  if (isFull) return all;
+  const quick = all.filter(({ isSlow }) => !isSlow);
+  return quick.filter(({ document, output, exitCode }, index) => {
+    const isLast = quick[index + 1]?.document !== document;
+    return isLast || output !== undefined || exitCode !== undefined;
+  });
+}
+
 async function check({ command, document, line, exitCode, output: shown }, cwd) {
-  const text = shorten(command, servers.places);
+  // A command that is to fail fails for what it measures.
+  const time = exitCode === undefined ? TIME : '1s';
+  const text = shorten(command, servers.places, time);
   const run = isServer(command) ? runServer : runCommand;
   const { code, output } = await run(text, {
     cwd,
@@ -124,3 +137,34 @@ function findVariables(command, cwd) {
   }
   return command.includes('example.org') ? { NODE_EXTRA_CA_CERTS: join(cwd, 'cert.pem') } : {};
 }
+
+test('every flag and every script that a document names exists', async () => {
+  const tables = await Promise.all(COMMANDS.map(({ flags }) => flags()));
+  const names = tables.flatMap(acceptedFlags).flatMap(listNames);
+  const known = new Set([...names, 'help', 'version'].flatMap((name) => [`-${name}`, `--${name}`]));
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const unknown = commands.flatMap(({ document, line, command }) => [
+    ...listFlags(command)
+      .filter((flag) => !known.has(flag))
+      .map((flag) => `${document}:${line}: ${flag}`),
+    ...[...command.matchAll(/^npm run ([\w:]+)/g)]
+      .filter(([, script]) => !Object.hasOwn(scripts, script))
+      .map(([, script]) => `${document}:${line}: npm run ${script}`),
+  ]);
+  assert.deepEqual(unknown, []);
+});
+
+/** The flags of `millrace` in a command: those before `--` and outside quotes. */
+function listFlags(command) {
+  const [, flags] = /^(?:\w+=\S+ )*(?:npx )?millrace\b([^|]*?)(?: -- |$)/.exec(command) ?? [];
+  const words = flags?.replace(/'[^']*'|"[^"]*"/g, '') ?? '';
+  return [...words.matchAll(/ (--[\w-]+|-\w(?= |$))/g)].map(([, flag]) => flag);
+}
+
+test('a block that shows a file of the checkout is equal to it', () => {
+  const shown = DOCUMENTS.flatMap(listBlocks).filter(({ marks }) => marks['same as']);
+  assert.ok(shown.length > 0);
+  for (const { text, marks } of shown) {
+    assert.equal(text, readFileSync(join(root, marks['same as']), 'utf8'));
+  }
+});
