@@ -78,7 +78,7 @@ function prepareFolder(name, [{ document, block }]) {
 }
 
 // They wait most of the time.
-describe('the commands of', { concurrency: 4 }, () => {
+describe('the commands of', { concurrency: isFull ? 2 : 4 }, () => {
   const due = selectDue();
   const blocks = [...new Set(due.map(({ document, block }) => `${document}\n${block}`))];
   for (const [index, name] of blocks.entries()) {
@@ -116,10 +116,11 @@ async function check({ command, document, line, exitCode, output: shown }, cwd) 
   if (shown) assert.deepEqual(findMissing(shown, output), [], about);
 }
 
-/** A condition may fail in a test's short run. */
+/** In a test's short run a condition may fail, and a rate may not be reached. */
 function acceptedCodes(command, exitCode) {
   if (exitCode !== undefined) return [exitCode];
-  return command.includes('--fail-on') ? [0, 4, 99] : [0];
+  if (command.includes('--fail-on')) return [0, 4, 99];
+  return / -R |--stage |--slo /.test(command) ? [0, 4] : [0];
 }
 
 /** Whether a command serves until it is ended. */
