@@ -2,7 +2,7 @@
 // it shows, so that only a page has to change when an interface or a file gets another name.
 import { readdirSync, readFileSync } from 'node:fs';
 import { formatDeadlines } from './deadline-tables.js';
-import { formatSchema } from './schema-tables.js';
+import { formatSchema, formatSchemaObject } from './schema-tables.js';
 import { formatLoadOptions } from './shared-options.js';
 import { formatCacheCounters, formatCacheSettings, formatStackLimits } from './stack-tables.js';
 import { formatFields, formatOptions, formatWords } from './tables.js';
@@ -13,6 +13,7 @@ const KINDS = {
   fields: formatFields,
   codes: formatWords,
   schema: formatSchema,
+  'schema-object': formatSchemaObject,
   'load-options': formatLoadOptions,
   'deadline-limits': formatDeadlines,
   'stack-limits': formatStackLimits,

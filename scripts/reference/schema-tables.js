@@ -21,6 +21,18 @@ export function formatSchema(name) {
   );
 }
 
+/** The properties of an object within a schema, to which the path leads, as in `/properties/connections`. */
+export function formatSchemaObject(name, path) {
+  const schema = readSchema(name);
+  const node = followPath(schema, path);
+  const { properties } = resolve(node, { schema });
+  const context = { schema, shared: listShared(schema) };
+  return formatTable(
+    ['Field', 'Meaning'],
+    Object.entries(properties).map(([field, value]) => [code(field), describe(value, context)]),
+  );
+}
+
 /** Reads a schema of the folder of the reference pages. */
 export function readSchema(name) {
   return JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'));
@@ -85,10 +97,14 @@ function formatValue(value) {
 function linkOther($ref) {
   const [file, path = ''] = $ref.split('#');
   const schema = file === '' ? null : readSchema(file);
-  const node = path.split('/').reduce((at, key) => (key === '' ? at : at?.[key]), schema);
+  const node = followPath(schema, path);
   if (listProperties(node).length === 0) return '';
   const { title } = schema;
   return `as in [${title.charAt(0).toLowerCase()}${title.slice(1)}](${file})`;
+}
+
+function followPath(schema, path) {
+  return path.split('/').reduce((at, key) => (key === '' ? at : at?.[key]), schema);
 }
 
 /** The node that a reference within the schema leads to, else the node itself. */

@@ -6,6 +6,9 @@ import { listProperties, readSchema } from '../../../scripts/reference/schema-ta
 import { readOptionNames } from '../../../scripts/reference/shared-options.js';
 import { formatPages } from '../../../scripts/reference.js';
 
+/** What a load report has beside numbers. */
+const WITHOUT_NUMBER = new Set(['reasons', 'workers', 'command', 'pid', 'source', 'series']);
+
 const read = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
 describe('a generated page is up to date', async () => {
@@ -62,4 +65,44 @@ test('no two rows of a table have the same meaning', () => {
       assert.deepEqual(own, [], page);
     }
   }
+});
+
+describe('the methodology defines', () => {
+  const page = read('docs/methodology.md');
+  const named = new Set(
+    [...page.matchAll(/`([^`\n]+)`/g)].flatMap(([, code]) => code.split(/[^\w]+/)),
+  );
+  const { properties, $defs } = readSchema('result.schema.json');
+
+  for (const [title, node] of [
+    ['requests', properties.requests],
+    ['requests that were not sent', $defs.notSent],
+    ['unfinished responses', $defs.unfinished],
+    ['connections', properties.connections],
+    ['the generator', $defs.generator],
+    ['the server', $defs.server],
+    ['the machine', properties.machine],
+  ]) {
+    test(`the numbers of ${title}`, () => {
+      const numbers = Object.keys(node.properties).filter((name) => !WITHOUT_NUMBER.has(name));
+      const missing = numbers.filter((name) => !named.has(name));
+      assert.deepEqual(missing, []);
+    });
+  }
+
+  test('every distribution and sum of a load', () => {
+    const numbers = Object.keys(properties).filter((name) => /Ms$|^sums$|^throughput$/.test(name));
+    assert.ok(numbers.length >= 9);
+    assert.deepEqual(
+      numbers.filter((name) => !named.has(name)),
+      [],
+    );
+  });
+
+  test('every kind of error', () => {
+    const kinds = properties.errors.items.properties.kind.enum;
+    const list = page.slice(page.indexOf('`errors` lists the kinds'));
+    const missing = kinds.filter((kind) => !new RegExp(`[\` ]${kind}[\` ]`).test(list));
+    assert.deepEqual(missing, []);
+  });
 });
