@@ -2,19 +2,8 @@
 import { computeMedian } from './statistics.js';
 import { formatTable } from './table.js';
 
-/** The cases that README.md shows, and their titles there. */
-export const SHOWN = {
-  hello: 'hello',
-  express: 'Express 5',
-  fastify: 'Fastify 5',
-  koa: 'Koa 3',
-  'tls-keep-alive': 'TLS',
-  'pipelining-16': 'pipelined',
-  upload: 'upload of 1 MiB',
-};
-
 /** Lists the major versions of Node.js of these cases, the newest first. */
-function listMajors(cases) {
+export function listMajors(cases) {
   const all = Object.values(cases).flatMap(({ on }) => on.map(({ node }) => node));
   return [...new Set(all)].toSorted((one, other) => other - one);
 }
@@ -100,22 +89,6 @@ export function formatApps(cases) {
     ];
     return [...(index > 0 ? [''] : []), ...table, origin.join(' ')];
   });
-}
-
-/** Formats the table of README.md: a row for each Node.js. */
-export function formatShown(cases) {
-  const shown = Object.keys(SHOWN).filter((name) => name in cases);
-  const rows = listMajors(cases).map((major) => [
-    `Node ${major}`,
-    ...shown.map((name) => (on(cases[name], major)?.main ?? '').split(' ')[0]),
-  ]);
-  const head = ['requests/s, `node:http` = 1', ...shown.map((name) => SHOWN[name])];
-  const picked = Object.fromEntries(shown.map((name) => [name, cases[name]]));
-  const [date, cpu, commit] = ['date', 'cpu', 'commit'].map((key) => listValues(picked, key));
-  return [
-    ...formatTable(head, rows),
-    ...['', `Measured ${date.join('; ')} on ${cpu.join('; ')}, commit ${commit.join('; ')}.`],
-  ];
 }
 
 /** Formats the line of README.md that says what to expect of an application, on the newest Node.js. */

@@ -1,4 +1,5 @@
-// Quick checks while developing: formatting, lints, layers, types, generated files, places of unsafe code, unit tests. `npm test` runs the other tests.
+// Quick checks while developing: formatting, lints, layers, types, generated files, places of unsafe code, the packed package,
+// unit tests. `npm test` runs the other tests.
 //
 //   npm run check
 //   npm run check -- --no-build      uses the existing build
@@ -7,6 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profile } from './cargo-profile.js';
 import { checkLayers } from './layers.js';
+import { checkPackedPackage } from './packed-package.js';
 import { report, root, step, tool } from './step.js';
 import { checkUnsafeCode } from './unsafe-code.js';
 
@@ -32,6 +34,7 @@ if (!process.argv.includes('--no-clippy')) {
   const clippy = ['clippy', '--quiet', ...profile, '--workspace', '--all-targets'];
   await check('clippy', 'cargo', [...clippy, '--', '-D', 'warnings']);
 }
+failed.push(...(await checkPackedPackage()));
 await check('unit tests', node, ['scripts/test.js', 'unit']);
 
 console.log(failed.length === 0 ? 'check: all passed' : `check: failed: ${failed.join(', ')}`);

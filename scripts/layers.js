@@ -73,7 +73,18 @@ const LAYERS = Object.entries({
 /** The rooms of `src/http`, from the ground up: each may import those before it. */
 const HTTP_ROOMS = [
   ...['node', 'state', 'reactor', 'sending', 'cache', 'connection', 'request', 'response'],
-  ...['sharing', 'fallback', 'server', 'tls', 'install', 'stack', 'index', 'https', 'register'],
+  ...[
+    'sharing',
+    'fallback',
+    'server',
+    'tls',
+    'install',
+    'augment',
+    'stack',
+    'index',
+    'https',
+    'register',
+  ],
 ];
 
 /** Imports that close a circle of rooms or of files; to be mended, never added to. */

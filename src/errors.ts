@@ -4,6 +4,8 @@ import { maskText } from './masking/text.js';
 export type ErrorCode =
   /** An option, URL, file or placeholder is not valid. The message names it, the value and the accepted values. */
   | 'ERR_MILLRACE_USAGE'
+  /** What is compared is not the same: the answers of two servers, or the plans of two results, differ. The message says how. */
+  | 'ERR_MILLRACE_DIFFERENT'
   /** No connection to the target could be opened. The message gives the reason. */
   | 'ERR_MILLRACE_UNREACHABLE'
   /** The server's command could not be started, ended before it listened or under load, or did not listen within 30 s. */

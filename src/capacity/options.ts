@@ -14,6 +14,7 @@ type Chosen =
   | 'warmup'
   | 'pipelining'
   | 'thinkTime'
+  | 'failOn'
   | 'abortOnFail';
 
 /** Options of `capacity()`: those of `load()` without the ones that it chooses itself. */

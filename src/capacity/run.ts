@@ -7,9 +7,9 @@ import { checkOptions } from '../validation/shape.js';
 import { packageVersion } from '../version.js';
 import { Budget } from './budget.js';
 import { CAPACITY_DEFAULTS } from './defaults.js';
-import { CAPACITY_OPTIONS } from './option-schema.js';
+import { CAPACITY_OPTIONS, OTHER_CAPACITY_NAMES } from './option-schema.js';
 import { type CapacityOptions, MIN_BUDGET_MS } from './options.js';
-import type { CapacityProgress, CapacityResult, Search, Sweep } from './result.js';
+import type { CapacityProgress, CapacityResult, CapacitySearch, CapacitySweep } from './result.js';
 import { searchRate } from './search.js';
 import { sweepConnections } from './sweep.js';
 import { CapacityTarget } from './target.js';
@@ -22,7 +22,7 @@ export async function run(
   options: CapacityOptions,
   onProgress: (progress: CapacityProgress) => void,
 ): Promise<CapacityResult> {
-  checkOptions(options, CAPACITY_OPTIONS);
+  checkOptions(options, CAPACITY_OPTIONS, OTHER_CAPACITY_NAMES);
   const { slo, budget: budgetOption = CAPACITY_DEFAULTS.budgetMs, ...load } = options;
   const budgetMs = readBudget(budgetOption);
   const conditions = readObjective(slo);
@@ -48,7 +48,7 @@ export async function run(
       durationMs: budget.elapsedMs,
       budgetMs,
       interrupted: target.isInterrupted,
-      plan: { ...measured.first.plan, command: load.command ?? null },
+      plan: { ...measured.first.plan, command: target.command },
       ...toResultParts(measured),
       warnings: selectWarnings(measured.first),
     };
@@ -58,7 +58,7 @@ export async function run(
 }
 
 function toResultParts(
-  measured: { search: Search } | { sweep: Sweep },
+  measured: { search: CapacitySearch } | { sweep: CapacitySweep },
 ): Pick<CapacityResult, 'sweep' | 'search'> {
   return 'search' in measured
     ? { sweep: null, search: measured.search }

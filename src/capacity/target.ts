@@ -27,6 +27,8 @@ export class CapacityTarget {
   #endpoint: Pick<LoadOptions, 'url' | 'pid'> = {};
   #server: ServerProcess | null = null;
   #hasMeasured = false;
+  /** The words of the command, secrets replaced; `null` without one. */
+  command: string[] | null = null;
   /** How the server of the command ended; `null` while it runs. */
   ended: string | null = null;
 
@@ -45,7 +47,7 @@ export class CapacityTarget {
 
   /** Checks the options, and starts the command if there is one. */
   async start(): Promise<void> {
-    const { command, signal } = this.#options;
+    const { command, env, cwd, signal } = this.#options;
     signal?.throwIfAborted();
     signal?.addEventListener('abort', () => this.#abort.abort(signal.reason), { once: true });
     if (!command) {
@@ -53,11 +55,13 @@ export class CapacityTarget {
       return;
     }
     const draft = await buildPlan(this.#options, 'http://localhost');
+    this.command = draft.summary.command;
     const [origin] = draft.native.origins;
     const { startCommand } = await import('../process/command/start-command.js');
     const server = await startCommand(command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
       ...(draft.toCommand ? { trial: buildTrialRequest(draft) } : origin && { port: origin.port }),
+      ...{ env, cwd },
       ...(signal && { signal }),
     });
     this.#server = server;
@@ -109,7 +113,7 @@ export class CapacityTarget {
   }
 
   async #load(block: LoadOptions): Promise<LoadResult | null> {
-    const { command: _, ...options } = this.#options;
+    const { command: _, env: _env, cwd: _cwd, ...options } = this.#options;
     try {
       const result = await load({
         ...options,

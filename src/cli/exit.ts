@@ -9,6 +9,7 @@ export const EXIT = {
   usage: 2,
   unreachable: 3,
   notMeasured: 4,
+  different: 5,
   failOn: 99,
   /** 128 and the number of SIGINT, as shells have it. */
   interrupted: 130,
@@ -25,6 +26,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
     EXIT.unreachable,
     'a target not reached, command not started or ended, or no request answered with success',
   ],
+  [EXIT.different, 'what is compared differs: answers, or plans of results'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,
@@ -58,6 +60,8 @@ export function toExitCode(error: unknown): number {
   switch (error.code) {
     case 'ERR_MILLRACE_USAGE':
       return EXIT.usage;
+    case 'ERR_MILLRACE_DIFFERENT':
+      return EXIT.different;
     case 'ERR_MILLRACE_UNREACHABLE':
     case 'ERR_MILLRACE_COMMAND':
       return EXIT.unreachable;

@@ -7,12 +7,12 @@ export interface CompareSide {
   /** How reports call it. Default: what it does not share with the other side. */
   label?: string;
   /** Its server's command. Default: that of the load. */
-  command?: string[];
+  command?: LoadOptions['command'];
   /** Its URL or URLs. Default: those of the load. */
   url?: LoadOptions['url'];
-  /** Environment variables for its command. */
-  env?: Record<string, string>;
-  /** Folder that its command runs in. */
+  /** Environment variables for its command, in addition to those of the load. */
+  env?: LoadOptions['env'];
+  /** Folder that its command runs in. Default: that of the load. */
   cwd?: string;
   /** `true`: its command, which must be Node.js, runs on Millrace's HTTP stack; `false`: without it, even if it loads it itself. */
   stack?: boolean;
@@ -23,7 +23,7 @@ export interface CompareSide {
 }
 
 /** Options of `compare()`: those of `load()` that both sides have, and the two sides. */
-export interface CompareOptions extends Omit<LoadOptions, 'conditions' | 'abortOnFail' | 'pid'> {
+export interface CompareOptions extends Omit<LoadOptions, 'failOn' | 'abortOnFail' | 'pid'> {
   /** What B is measured against. */
   a: CompareSide;
   /** The side whose ratios to A are reported. */

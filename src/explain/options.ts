@@ -8,7 +8,14 @@ export const MIN_BUDGET_MS = 15_000;
 export interface ExplainOptions
   extends Omit<
     LoadOptions,
-    'pid' | 'duration' | 'requests' | 'warmup' | 'abortOnFail' | 'follow' | 'connectionStages'
+    | 'pid'
+    | 'duration'
+    | 'requests'
+    | 'warmup'
+    | 'failOn'
+    | 'abortOnFail'
+    | 'follow'
+    | 'connectionStages'
   > {
   /** The server's process. Default: the command's process, or the local owner of the target's port. */
   pid?: number;

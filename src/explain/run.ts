@@ -1,5 +1,6 @@
 import { MillraceError, usageError } from '../errors.js';
 import { findServer } from '../load/engine/server.js';
+import { checkCommand } from '../load/input/command.js';
 import type { LoadOptions } from '../load/options.js';
 import { buildPlan, buildTrialRequest, type Plan } from '../load/plan/plan.js';
 import { checkPid } from '../process/discovery/check-pid.js';
@@ -32,6 +33,8 @@ export async function runExplain(
   const startedAt = new Date();
   const {
     command,
+    env,
+    cwd,
     attach = EXPLAIN_DEFAULTS.attach,
     allowMoreLoad = EXPLAIN_DEFAULTS.allowMoreLoad,
     budget,
@@ -39,6 +42,7 @@ export async function runExplain(
     pid,
     ...load
   } = options;
+  checkCommand({ command, env, cwd });
   const budgetMs =
     budget === undefined ? EXPLAIN_DEFAULTS.budgetMs : parseDuration(budget, 'budget');
   const warmupMs = parseDuration(warmup, 'warmup');
@@ -60,7 +64,7 @@ export async function runExplain(
   let notAttached: string[] = [];
   const subject = new ServerUnderTest(
     load,
-    command ?? null,
+    command === undefined ? null : { command, env, cwd },
     hub,
     signal,
     ports,

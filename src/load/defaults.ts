@@ -18,11 +18,11 @@ export const DEFAULTS = {
   durationMs: 10_000,
   warmupMs: 0,
   connection: 'keep-alive',
-  /** The second is the default with `connection: 'close'`. */
-  tls: ['keep-alive', 'full'],
+  handshake: 'full',
   insecure: false,
   /** Statuses that count as a success. */
   expect: ['1xx', '2xx', '3xx'],
+  abortOnFail: false,
   timeoutMs: 10_000,
   connectTimeoutMs: 3_000,
   /** Time limit until a command listens. */

@@ -1,13 +1,13 @@
 import { runLoad } from './engine/run.js';
 import { Snapshots } from './engine/snapshots.js';
 import type { LoadOptions } from './options.js';
-import type { LoadResult, Snapshot } from './result.js';
+import type { LoadResult, LoadSnapshot } from './result.js';
 
 /**
  * A run: the promise of its result, and an iterable of its snapshots, ten a second. The iteration ends with the run; if
  * the promise rejects, it throws the same error.
  */
-export interface LoadRun extends Promise<LoadResult>, AsyncIterable<Snapshot> {}
+export interface LoadRun extends Promise<LoadResult>, AsyncIterable<LoadSnapshot> {}
 
 /**
  * Loads a server and measures it. Failed requests are counted in the result. The promise rejects with a `MillraceError`

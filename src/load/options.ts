@@ -2,21 +2,21 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Duration } from '../units.js';
 
 /** A stage of an open run's schedule: the rate changes linearly to `rate` within `duration`. */
-export interface Stage {
+export interface LoadStage {
   duration: Duration;
   /** Arrivals per second at the stage's end. */
   rate: number | string;
 }
 
 /** A stage of a closed run: the number of connections changes evenly to `connections` within `duration`. */
-export interface ConnectionStage {
+export interface LoadConnectionStage {
   duration: Duration;
   /** Connections in use at the stage's end. */
   connections: number | string;
 }
 
 /** One request of the mix. Absent fields default to the run's options. */
-export interface Target {
+export interface LoadTarget {
   /** A URL that begins with `/` goes to the host of the option `url`, or to the server of `command`. */
   url: string | URL;
   /** Requests with the same name have their figures together. Default: method and path, `:id` in place of what varies. */
@@ -43,7 +43,7 @@ export interface LoadOptions {
   /** `http://`, `https://` or `unix:/path/to.sock:/target`; without a scheme `http`. Several are requested in turn. A `URL` escapes `{`, so placeholders need text. */
   url?: string | URL | (string | URL)[];
   /** Several requests, in turn or by weight. A URL that begins with `/` goes to the host of `url` or of `command`. */
-  targets?: Target[];
+  targets?: LoadTarget[];
   /** A file of targets in vegeta's text or JSON format. */
   targetsFile?: string;
   /** Addresses of a host: `'HOST:PORT:ADDRESS'`, several separated by commas; `*` is every host. */
@@ -54,8 +54,16 @@ export interface LoadOptions {
   socketPath?: string;
   /** IP address of this host that connections come from; of several each is used in turn. Default: the system chooses. */
   localAddress?: string | string[];
-  /** A server to start before the run and to stop after it. Without `url`, or with one that begins with `/`, its port is found (Linux), debuggers apart; if it listens on several ports, a warning lists the others. */
-  command?: string[];
+  /**
+   * A server to start before the run and to stop after it: a program and its arguments, or text that the shell runs.
+   * Without `url`, or with one that begins with `/`, its port is found (Linux), debuggers apart; if it listens on several
+   * ports, a warning lists the others.
+   */
+  command?: string | string[];
+  /** Environment variables of the command, in addition to those of this process; `undefined` removes one. */
+  env?: Record<string, string | undefined>;
+  /** Folder that the command runs in. Default: that of this process. */
+  cwd?: string;
 
   // The request
 
@@ -79,7 +87,7 @@ export interface LoadOptions {
   /** Total number of connections; in an open run the maximum, opened as needed. Default 10; in an open run 1000. */
   connections?: number | string;
   /** The number of connections of a closed run changes evenly to `connections` within `duration`. The first stage starts from the option `connections`, or from one per thread and server. */
-  connectionStages?: ConnectionStage[];
+  connectionStages?: LoadConnectionStage[];
   /** Threads of the engine. Default 1. */
   threads?: number | string;
   /** Requests in flight per connection. Default 1. */
@@ -92,7 +100,7 @@ export interface LoadOptions {
   /** Spacing of the arrivals: equal, or random as in a Poisson process. Default `'constant'`. */
   arrivals?: 'constant' | 'poisson';
   /** The rate changes linearly to `rate` within `duration`: makes the run open. The first stage starts from the option `rate`, or from 0. */
-  stages?: Stage[];
+  stages?: LoadStage[];
   /** Maximum number of arrivals that wait or are in flight in an open run; arrivals beyond it are counted and not sent. Default 100 000. */
   maxPending?: number | string;
 
@@ -107,8 +115,8 @@ export interface LoadOptions {
 
   /** Whether connections are reused. `'close'`: a new connection for each request. Default `'keep-alive'`. */
   connection?: 'keep-alive' | 'close';
-  /** `'keep-alive'`: one handshake per connection; `'resume'`, `'full'`: a new connection for each request, with a resumed or a full handshake. Default `'keep-alive'`, with `connection: 'close'` `'full'`. */
-  tls?: 'keep-alive' | 'resume' | 'full';
+  /** Handshake of new TLS connections: `'full'`, or `'resume'`, which resumes a session and needs `connection: 'close'`. Default `'full'`. */
+  handshake?: 'full' | 'resume';
   /** Accepts any certificate. Default `false`. */
   insecure?: boolean;
   /** Certificates of authorities to trust in place of the system's: PEM text, or bytes (PEM, DER, PKCS #12), or a list of them. */
@@ -138,14 +146,14 @@ export interface LoadOptions {
   /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
   expect?: string | number | (string | number)[];
 
-  /** Conditions that the result is judged by, see `conditions` of the result: `'p99<50ms'`, `'list users: errors<1%'`. */
-  conditions?: string[];
-  /** Conditions that end the run as soon as one can no longer hold: `'errors<10'`, `'p99<50ms'`; see `abortedBy` of the result. */
-  abortOnFail?: string | string[];
+  /** Conditions that the result is judged by, such as `'p99<50ms'` or `'list users: errors<1%'`: `conditions` of the result says which hold. */
+  failOn?: string | string[];
+  /** Ends the run as soon as a condition of `failOn` can no longer hold; `abortedBy` of the result names it. Default `false`. */
+  abortOnFail?: boolean;
 
   /** Seed of random arrivals, weighted targets and placeholders: a whole number. Default: a random one, see `plan.seed`. */
   seed?: number;
-  /** Bounds of latency buckets: snapshots count the requests up to each bound, by name, in `Snapshot.byName`. */
+  /** Bounds of latency buckets: snapshots count the requests up to each bound, by name, in `LoadSnapshot.byName`. */
   buckets?: Duration[];
 
   /** Process to sample CPU and memory of; `false`: none. Default: the command's, or the local owner of the target's port. */

@@ -3,16 +3,26 @@
  * descriptions. Returns `undefined` where a version has no such field, which counts as not set.
  */
 export function readInternal(holder: object, name: string): unknown {
+  const symbol = findSymbol(holder, name);
+  return symbol === undefined ? undefined : (holder as Record<symbol, unknown>)[symbol];
+}
+
+/** Writes such a field, if there is one. */
+export function writeInternal(holder: object, name: string, value: unknown): void {
+  const symbol = findSymbol(holder, name);
+  if (symbol !== undefined) (holder as Record<symbol, unknown>)[symbol] = value;
+}
+
+function findSymbol(holder: object, name: string): symbol | undefined {
   const symbols = known.get(name) ?? [];
   for (const symbol of symbols) {
-    if (symbol in holder) return (holder as Record<symbol, unknown>)[symbol];
+    if (symbol in holder) return symbol;
   }
   const found = Object.getOwnPropertySymbols(holder).find(
     ({ description }) => description === name,
   );
-  if (found === undefined) return undefined;
-  known.set(name, [found, ...symbols]);
-  return (holder as Record<symbol, unknown>)[found];
+  if (found !== undefined) known.set(name, [found, ...symbols]);
+  return found;
 }
 
 /** The symbols of the copies seen so far, by description. */

@@ -1,7 +1,7 @@
 import { mean, standardDeviation } from './moments.js';
 import { MIN_SCATTER } from './ratio.js';
 import { studentQuantile } from './student.js';
-import type { Range } from './types.js';
+import type { Interval } from './types.js';
 
 /**
  * Estimates the ratio after / before of positive values that are not paired, two at least of each: the difference of the
@@ -11,7 +11,7 @@ export function estimateUnpairedRatio(
   before: readonly number[],
   after: readonly number[],
   confidence = 0.95,
-): Range & { ratio: number } {
+): Interval & { ratio: number } {
   const [from, to] = [summarizeLogs(before), summarizeLogs(after)];
   const centre = to.mean - from.mean;
   const variance = from.variance + to.variance;

@@ -30,9 +30,17 @@ const NOT_STORED: [&[u8]; 13] = [
 /// Maximum bytes that are allocated for a body before it arrives.
 const MAX_RESERVED: usize = 1024 * 1024;
 
-/// Fields of a 304 (RFC 9110, section 15.4.5). `Last-Modified` is for a response without a tag.
-const NOT_MODIFIED: [&[u8]; 6] =
-    [b"cache-control", b"content-location", b"date", b"etag", b"expires", b"vary"];
+/// Fields that a 304 does not have: they describe content, and it has none. All others stay, as in a 304 of the
+/// application itself: beside those that RFC 9110, section 15.4.5, asks for they are what a browser applies to this very
+/// answer, such as the permission for a page of another origin to read it.
+const OF_CONTENT: [&[u8]; 6] = [
+    b"content-digest",
+    b"content-encoding",
+    b"content-language",
+    b"content-md5",
+    b"content-range",
+    b"content-type",
+];
 
 /// A response whose body is being received.
 #[derive(Debug)]
@@ -69,16 +77,13 @@ impl EntryBuilder {
         };
         let mut own = head.status_line.to_vec();
         let mut not_modified = b"HTTP/1.1 304 Not Modified\r\n".to_vec();
-        let tagged = head.fields().any(|(name, _)| name.eq_ignore_ascii_case(b"etag"));
         for line in head.lines.split_inclusive(|&byte| byte == b'\n') {
             let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
             if !kept(name) {
                 continue;
             }
             own.extend_from_slice(line);
-            if NOT_MODIFIED.iter().any(|field| name.eq_ignore_ascii_case(field))
-                || !tagged && name.eq_ignore_ascii_case(b"last-modified")
-            {
+            if !OF_CONTENT.iter().any(|field| name.eq_ignore_ascii_case(field)) {
                 not_modified.extend_from_slice(line);
             }
         }

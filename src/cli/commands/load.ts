@@ -45,10 +45,9 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     await (await import('../../compare/stored/baseline.js')).checkBaseline(baseline, options);
   }
   const conditions = failOn.map(({ text }) => text);
-  const abortOnFail = invocation.abortOnFail ? conditions : [];
   return runInterruptible('a request was sent', async (signal) => {
     const result = await runWithProgress(
-      { ...options, conditions, abortOnFail, signal },
+      { ...options, failOn: conditions, abortOnFail: invocation.abortOnFail, signal },
       invocation,
     );
     const comparison = baseline === undefined ? null : await compareWith(baseline, result);

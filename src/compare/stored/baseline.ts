@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { MillraceError } from '../../errors.js';
 import type { LoadOptions } from '../../load/options.js';
 import { buildPlan } from '../../load/plan/plan.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
@@ -11,7 +11,8 @@ export async function checkBaseline(file: string, options: LoadOptions): Promise
   for (const result of results) {
     const difference = findPlanDifference(result.plan, plan.summary);
     if (difference !== null) {
-      throw usageError(
+      throw new MillraceError(
+        'ERR_MILLRACE_DIFFERENT',
         `this load is not that of '${file}': ${difference} (A: the file, B: this load)`,
       );
     }

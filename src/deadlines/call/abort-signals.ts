@@ -1,6 +1,6 @@
 import { now } from '../../outbound/clock.js';
 import { patchMethod } from '../http/patch-method.js';
-import { getTimerOfTurn, patchTimers } from './turn-timers.js';
+import { getTimerOfTurn, mayEndCall, patchTimers } from './turn-timers.js';
 
 /** The timeout of a signal that aborts after an unknown time. */
 export const UNKNOWN_TIMEOUT = Number.POSITIVE_INFINITY;
@@ -25,7 +25,7 @@ const kTimeout = Object.getOwnPropertySymbols(AbortSignal.timeout(1)).find(
  * Finds the timeout that the application has given a signal, in milliseconds; 0: unknown. A signal aborts after a
  * time if it comes from `AbortSignal.timeout`, which Node marks by a symbol, or from `AbortSignal.any` with such a
  * signal. A controller's signal does if it was read, or a listener added, in a turn of the event loop in which a
- * timer was started: that is how SDKs implement their timeouts.
+ * timer was started that may end a call: that is how SDKs implement their timeouts.
  */
 export function findSignalTimeout(signal: AbortSignal): number {
   if (kTimeout !== undefined && (signal as unknown as Record<symbol, unknown>)[kTimeout] === true) {
@@ -139,8 +139,8 @@ function findKind(options: unknown): ListenerKind {
   return Object.getOwnPropertySymbols(options).length > 0 ? 'node' : 'once';
 }
 
-function recordTimer(ms: number): void {
-  if (lastRequest?.isOpen) lastRequest.addTimeout(ms);
+function recordTimer(ms: number, callback: unknown): void {
+  if (lastRequest?.isOpen && mayEndCall(callback)) lastRequest.addTimeout(ms);
 }
 
 /** Observes listeners of signals from now on. */

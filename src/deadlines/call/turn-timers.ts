@@ -7,27 +7,53 @@ import { patchMethod } from '../http/patch-method.js';
  */
 const MIN_TIMER_MS = 1000;
 
+/** What the source of a function says that ends a call: `controller.abort()`, `reject(new TimeoutError())`. */
+const ENDING = /abort|cancel|destroy|reject|(?<!set|clear)time[-_ ]?out|timed out/i;
+
+interface Timer {
+  ms: number;
+  callback: unknown;
+}
+
+/** The timers started in this turn that nobody has asked for. */
+let unread: Timer[] = [];
 let longestMs = 0;
+let isInTurn = false;
 /** A promise: `queueMicrotask` allocates an asynchronous resource for each call, which costs several times as much. */
 const endOfTurn = Promise.resolve();
 
 /**
- * Returns the longest delay of the timers started in this turn of the event loop, in milliseconds; 0: none that
- * counts.
+ * Returns the longest delay of the timers started in this turn of the event loop that may end a call, in milliseconds;
+ * 0: none that counts.
  */
 export function getTimerOfTurn(): number {
+  for (const { ms, callback } of unread) {
+    if (ms > longestMs && mayEndCall(callback)) longestMs = ms;
+  }
+  unread = [];
   return longestMs;
 }
 
-/** Observes timers from now on; `onTimer` is called with the delay of each that counts. */
-export function patchTimers(onTimer: (ms: number) => void): void {
+/**
+ * Whether the function of a timer may be the timeout of a call, and not a watchdog or a task of the application: its
+ * source is all that tells them apart. That of a bound function is hidden; its name is not.
+ */
+export function mayEndCall(callback: unknown): boolean {
+  if (typeof callback !== 'function') return false;
+  return ENDING.test(callback.name) || ENDING.test(Function.prototype.toString.call(callback));
+}
+
+/** Observes timers from now on; `onTimer` is called with each that is long enough to count. */
+export function patchTimers(onTimer: (ms: number, callback: unknown) => void): void {
   patchMethod(globalThis, 'setTimeout', (original) => {
     return function setTimeout(this: unknown, ...args: unknown[]) {
-      const ms = Number(args[1]);
+      const [callback, delay] = args;
+      const ms = Number(delay);
       if (ms > MIN_TIMER_MS) {
-        if (longestMs === 0) endOfTurn.then(reset);
-        longestMs = Math.max(longestMs, ms);
-        onTimer(ms);
+        if (!isInTurn) endOfTurn.then(reset);
+        isInTurn = true;
+        unread.push({ ms, callback });
+        onTimer(ms, callback);
       }
       return Reflect.apply(original, this, args);
     } as typeof original;
@@ -36,5 +62,7 @@ export function patchTimers(onTimer: (ms: number) => void): void {
 }
 
 function reset(): void {
+  unread = [];
   longestMs = 0;
+  isInTurn = false;
 }

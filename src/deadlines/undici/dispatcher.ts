@@ -20,7 +20,7 @@ import type { Host, Hosts } from '../hosts.js';
 import { getSocketPath } from '../http/socket-paths.js';
 import { findClientWithRequest, rememberClient } from './clients.js';
 import { findField } from './fields.js';
-import { awaitOwnUndici, findHandler, patchHandlerWrapper } from './handlers.js';
+import { awaitWrapper, findHandler, patchHandlerWrapper } from './handlers.js';
 import { recordRedirect, takeRedirectTimeout } from './redirects.js';
 import {
   findTracker,
@@ -31,7 +31,9 @@ import {
 } from './request-tracking.js';
 import {
   addStreams,
+  closeConnection,
   countStreams,
+  destroyStream,
   findSession,
   isStreamWaitingToWrite,
   observeSession,
@@ -49,7 +51,7 @@ const UNDICI_DEFAULT_TIMEOUT_MS = 300_000;
 /** Limits all requests of all copies of undici begun from now on, including those of `fetch`. */
 export function limitUndici(hosts: Hosts): void {
   activeHosts = hosts;
-  awaitOwnUndici();
+  awaitWrapper();
   const origins = new HostsByOrigin(hosts);
   subscribeTo('undici:request:create', ({ request }) => {
     const ofSignal = hasSignalTimeout() ? takeSignalTimeout('undici', isFetchRequest(request)) : 0;
@@ -59,7 +61,7 @@ export function limitUndici(hosts: Hosts): void {
     trackRequest(request, new UndiciCall(called, request, signalTimeout));
   });
   subscribeTo('undici:client:connected', ({ socket }) => {
-    // The first call may have loaded another copy, with a dispatcher for older ones.
+    // The application may have chosen the dispatcher of another copy.
     patchHandlerWrapper();
     if (socket === undefined) return;
     // Calls over a socket in the file system get its limits at once.
@@ -279,8 +281,9 @@ class UndiciCall extends LimitedCall implements RequestTracker {
     if (request.abort) request.abort(error);
     else if (request.onResponseError) request.onResponseError(error);
     else request.onError?.(error);
+    if (this.stream) destroyStream(this.stream, error);
     // Otherwise the next calls would use the same dead connection.
-    if (isSilent && this.stream && socket && countStreams(socket) === 0) socket.destroy(NO_BYTES);
+    if (isSilent && this.stream && socket && countStreams(socket) === 0) closeConnection(socket);
   }
 }
 
@@ -316,11 +319,6 @@ function isUnread(request: UndiciRequest): boolean {
 function isExemptRequest(request: UndiciRequest): boolean {
   return findHandler(request).opaque === EXEMPT;
 }
-
-/** An error with a code for which undici keeps the queued requests, and opens another connection. */
-const NO_BYTES = Object.assign(new Error('nothing has come over the connection'), {
-  code: 'UND_ERR_INFO',
-});
 
 /** Returns the longer of a timeout and that of the signal; 0, no timeout, wins. */
 function extendLimit(limit: number | undefined, signalTimeout: number): number {

@@ -1,5 +1,6 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { readInternal } from '../../outbound/undici-internals.js';
-import { nodeHttp } from '../http/node-http.js';
+import { patchMethod } from '../http/patch-method.js';
 
 /** The handler of a request, with what that copy of undici stores in it. */
 export interface Handler {
@@ -19,8 +20,8 @@ interface WrapperClass {
 }
 
 /**
- * Records from now on which handler a wrapper is for. From Node 26 on the global dispatcher is that of Node's own
- * undici, once that is loaded; it wraps the handlers of older copies and keeps them private.
+ * Records from now on which handler a wrapper is for. Once a copy of version 8 is loaded, as Node's own is from
+ * 26 on, the global dispatcher is its own; it wraps the handlers of older copies and keeps them private.
  */
 export function patchHandlerWrapper(): void {
   const dispatcher = Reflect.get(globalThis, GLOBAL_DISPATCHER) as object | undefined;
@@ -35,30 +36,24 @@ export function patchHandlerWrapper(): void {
   };
 }
 
-/** Exports of `node:http` that load Node's own undici when they are first read: an import of the module reads all. */
-const LAZY_EXPORTS = ['CloseEvent', 'MessageEvent', 'WebSocket'];
+/** A promise: `queueMicrotask` allocates an asynchronous resource for each call. */
+const endOfTurn = Promise.resolve();
 
 /**
- * Patches the wrapper as soon as an import of `node:http` loads Node's own undici, as it wraps the handler of the first
- * request, too. Global names that load it cannot be observed: it is enough to look at their descriptors.
+ * Patches the wrapper as soon as a copy of undici that brings one is loaded: each copy then asks for its channels. It
+ * wraps the handler of the first request, too. Reading the global names that load Node's own undici, to observe them,
+ * would load it.
  */
-export function awaitOwnUndici(): void {
+export function awaitWrapper(): void {
   patchHandlerWrapper();
-  for (const name of LAZY_EXPORTS) afterGet(nodeHttp, name, patchHandlerWrapper);
-}
-
-/** Calls a function after each read of a property, if it has a getter. */
-function afterGet(holder: object, name: string, call: () => void): void {
-  const property = Object.getOwnPropertyDescriptor(holder, name);
-  const get = property?.get;
-  if (get === undefined || !property?.configurable) return;
-  Object.defineProperty(holder, name, {
-    ...property,
-    get(this: unknown): unknown {
-      const value = get.call(this);
-      call();
-      return value;
-    },
+  patchMethod(diagnosticsChannel, 'channel', (original) => {
+    return function channel(this: unknown, ...args: Parameters<typeof original>) {
+      if (String(args[0]).startsWith('undici:')) {
+        patchHandlerWrapper();
+        endOfTurn.then(patchHandlerWrapper);
+      }
+      return Reflect.apply(original, this, args);
+    } as typeof original;
   });
 }
 

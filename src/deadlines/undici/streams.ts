@@ -1,6 +1,6 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { readInternal } from '../../outbound/undici-internals.js';
+import { readInternal, writeInternal } from '../../outbound/undici-internals.js';
 
 /** Numbers of open streams by connection. */
 const streamCounts = new WeakMap<Socket, number>();
@@ -44,6 +44,41 @@ export function isStreamWaitingToWrite(stream: ClientHttp2Stream): boolean {
   return (
     !stream.writableEnded && stream.writableLength === 0 && stream.listenerCount('continue') === 0
   );
+}
+
+/**
+ * Closes a connection without ending the calls that wait for one: the client opens another. Clients of undici 5 and 6
+ * keep the closed one in its place, and would send nothing any more.
+ */
+export function closeConnection(socket: Socket): void {
+  const client = readInternal(socket, 'client');
+  if (typeof client === 'object' && client !== null) {
+    const forget = forgetting(client, ['http2Session', 'http context']);
+    // Before undici's own listeners, which begin the next call.
+    findSession(socket)?.prependOnceListener('close', forget);
+    socket.prependOnceListener('close', forget);
+  }
+  socket.destroy(NO_BYTES);
+}
+
+/** Returns a function that clears fields of a client, unless they have changed by then. */
+function forgetting(client: object, names: string[]): () => void {
+  const values = names.map((name) => [name, readInternal(client, name)] as const);
+  return () => {
+    for (const [name, value] of values) {
+      if (readInternal(client, name) === value) writeInternal(client, name, null);
+    }
+  };
+}
+
+/** An error with a code for which undici keeps the queued requests. */
+const NO_BYTES = Object.assign(new Error('nothing has come over the connection'), {
+  code: 'UND_ERR_INFO',
+});
+
+/** Ends the stream of a call that has failed, as later versions do: undici 5 leaves it open, and fails on what comes. */
+export function destroyStream(stream: ClientHttp2Stream, error: Error): void {
+  if (!stream.destroyed) stream.destroy(error);
 }
 
 /** Counts a stream that begins on a connection, or ends (-1). */

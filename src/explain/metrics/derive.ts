@@ -288,12 +288,12 @@ export function findWorkingProcesses(block: Observation): ProcessUse[] {
   return processes.filter(({ main }) => main.run > maxRun / 20);
 }
 
-/** Computes half of the connections, rounded up, for the experiment 'connections /2'. */
+/** Computes half of the connections, rounded up, for the experiment 'connections-half'. */
 export function halveConnections({ base }: Metrics): number {
   return Math.ceil(base.load.plan.connections / 2);
 }
 
-/** Computes the share of the connections that 'connections /2' leaves. Throughput falls to it where nothing queues. */
+/** Computes the share of the connections that 'connections-half' leaves. Throughput falls to it where nothing queues. */
 export function computeHalvedShare(metrics: Metrics): number {
   return halveConnections(metrics) / Math.max(1, metrics.base.load.plan.connections);
 }

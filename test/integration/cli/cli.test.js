@@ -104,7 +104,10 @@ const BAD_INPUT = [
     ['-p', '4', '--connection', 'close', 'h'],
     /pipelining 4 cannot be combined with connection close/,
   ],
-  [['-p', '4', '--tls', 'full', 'https://h'], /pipelining 4 cannot be combined with tls full/],
+  [
+    ['-p', '4', '--tls', 'full', 'https://h'],
+    /pipelining 4 cannot be combined with connection close/,
+  ],
   [
     ['-R', '1', '-d', '5s', '-p', '16', 'h'],
     /pipelining must be at most 5 in a run of 5 arrivals \(got 16\)/,
@@ -118,7 +121,11 @@ const BAD_INPUT = [
   [['-b', 'a', '-i', 'b', 'h'], /body cannot be combined with bodyFile/],
   [['-H', 'no colon', 'h'], /^millrace: -H must be 'Name: value' \(got 'no colon'\)$/],
   [['--targets', '/no/such/file'], /targets file '\/no\/such\/file' cannot be read/],
-  [['--tls', 'full', 'http://h'], /tls needs an https:\/\/ URL/],
+  [['--tls', 'full', 'http://h'], /handshake needs an https:\/\/ URL/],
+  [
+    ['--connection', 'keep-alive', '--tls', 'full', 'https://h'],
+    /--tls full cannot be combined with --connection keep-alive/,
+  ],
   [['--tls', 'half', 'https://h'], /--tls must be keep-alive, resume or full \(got half\)/],
   [['--key', 'k.pem', 'https://h'], /key needs cert: /],
   [
@@ -325,7 +332,7 @@ test('a TLS server is refused without trust, and measured with -k or --ca', asyn
   assert.equal(trusted.result.plan.verifyCertificate, true);
   assert.ok(trusted.result.connections.tlsResumed > 0);
   const any = await json('-k', '--connection', 'close', tls.url);
-  assert.equal(any.result.plan.tls, 'full');
+  assert.equal(any.result.plan.handshake, 'full');
   assert.equal(any.result.connections.tlsResumed, 0);
   assert.ok(any.result.warnings.some(({ id }) => id === 'certificate-not-verified'));
   await tls.close();

@@ -32,7 +32,7 @@ async function started(command, { options = {}, ports = [] } = {}) {
   cleanups.push(() => hub.close());
   const { signal } = new AbortController();
   const trial = { method: 'GET', target: '/' };
-  const subject = new ServerUnderTest(options, command, hub, signal, ports, trial);
+  const subject = new ServerUnderTest(options, { command }, hub, signal, ports, trial);
   cleanups.push(() => subject.close());
   await subject.start();
   return subject;

@@ -10,11 +10,12 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { delimiter, dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isFull } from '../../fixtures/size.js';
 
@@ -111,6 +112,73 @@ for (const [name, [versions, env, expected]] of Object.entries(tools)) {
     assert.deepEqual(said(built.stderr), [expected]);
   });
 }
+
+/** The build uses an addon that is there: nothing is missing until the development dependencies are. */
+const USED = 'millrace: the build failed';
+const LACKING = line(rust('none'), compiler('cc'));
+const addonName = readdirSync(join(root, 'native')).find((name) => name.endsWith('.node'));
+
+describe('an addon that is there before the build', () => {
+  const own = join('native', addonName);
+  const [, name] = /^millrace\.(.+)\.node$/.exec(addonName);
+  const platformPackage = join('node_modules', '@millrace', `native-${name}`);
+  const past = new Date(0);
+
+  before(() => {
+    mkdirSync(join(checkout, 'crates'));
+    for (const file of ['crates/lib.rs', 'Cargo.lock']) write(file, '');
+  });
+
+  test('is used without Rust if it is newer than its sources', async (t) => {
+    place(t, own);
+    for (const file of ['crates/lib.rs', 'Cargo.lock', 'Cargo.toml']) setTime(file, past);
+    assert.deepEqual(await prepare(), { used: own, said: [USED] });
+    setTime(own, new Date(-1000));
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+  });
+
+  test('is not used if it cannot be loaded, or if cargo has built here', async (t) => {
+    place(t, own);
+    mkdirSync(join(checkout, 'target'));
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+    rmSync(join(checkout, 'target'), { recursive: true });
+    write(own, 'this is none');
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+  });
+
+  test('is used if it is of the package for this platform in the same version', async (t) => {
+    const file = join(platformPackage, addonName);
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const describePackage = (text) =>
+      write(
+        join(platformPackage, 'package.json'),
+        JSON.stringify({ version: text, main: addonName }),
+      );
+    place(t, file);
+    describePackage(version);
+    assert.deepEqual(await prepare(), { used: file, said: [USED] });
+    describePackage('0.0.1');
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+  });
+
+  function place(t, file) {
+    mkdirSync(dirname(join(checkout, file)), { recursive: true });
+    cpSync(join(root, own), join(checkout, file));
+    t.after(() => rmSync(join(checkout, file)));
+  }
+
+  function setTime(file, time) {
+    utimesSync(join(checkout, file), time, time);
+  }
+
+  /** Builds as `npm ci` does; gives the addon that is used, and what is said. */
+  async function prepare() {
+    const args = ['scripts/build.js', '--prebuilt'];
+    const { code, stdout, stderr } = await run(checkout, process.execPath, args);
+    assert.equal(code, 1);
+    return { used: /^native addon: (.+) is used$/m.exec(stdout)?.[1], said: said(stderr) };
+  }
+});
 
 /** What millrace has said among all that npm says. */
 function said(text) {

@@ -5,7 +5,6 @@ import {
   formatExpectation,
   formatMissing,
   formatServers,
-  formatShown,
   replaceBlock,
   selectMeasured,
 } from '../../../bench/overview.js';
@@ -51,15 +50,6 @@ test('a table names the cases that it does not have', () => {
   assert.deepEqual(formatMissing(['flood', 'idle']), [
     '',
     'Not in this table, as not measured: `flood`, `idle`.',
-  ]);
-});
-
-test('the short table has a row for each version, with medians alone', () => {
-  assert.deepEqual(formatShown({ hello, upload, query: hello }).slice(0, 4), [
-    '| requests/s, `node:http` = 1 | hello | upload of 1 MiB |',
-    '| --- | ---: | ---: |',
-    '| Node 26 | 1.85 | 0.72 |',
-    '| Node 24 | 2.38 |  |',
   ]);
 });
 

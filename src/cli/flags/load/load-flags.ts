@@ -8,6 +8,7 @@ import { type Invocation, newInvocation } from './invocation.js';
 import { REQUEST_FLAGS } from './request-flags.js';
 import { RESULT_FLAGS } from './result-flags.js';
 import { SCHEDULE_FLAGS } from './schedule-flags.js';
+import { SERVER_FLAGS } from './server-flags.js';
 import { checkUrlOperand, setTarget } from './target.js';
 import { TLS_FLAGS } from './tls-flags.js';
 
@@ -16,6 +17,7 @@ const GROUPS: FlagGroup<Invocation>[] = [
   { title: 'Requests', flags: REQUEST_FLAGS },
   { title: 'Connections', flags: CONNECTION_FLAGS },
   { title: 'TLS', flags: TLS_FLAGS },
+  { title: 'Command', flags: SERVER_FLAGS },
   { title: 'Result', flags: RESULT_FLAGS },
 ];
 

@@ -2,17 +2,18 @@
 import { DEFAULTS } from '../../../load/defaults.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
-import type { Invocation } from './invocation.js';
+import { type Invocation, TLS_MODES } from './invocation.js';
 
-const { choice, text, toggle } = storeIn(({ options }: Invocation) => options);
+const { text, toggle } = storeIn(({ options }: Invocation) => options);
+const invocation = storeIn((invocation: Invocation) => invocation);
 
 export const TLS_FLAGS: readonly Flag<Invocation>[] = [
-  choice('tls', 'tls', ['keep-alive', 'resume', 'full'], {
+  invocation.choice('tls', 'tls', TLS_MODES, {
     common: true,
-    fallback: `${DEFAULTS.tls[0]}, with --connection close ${DEFAULTS.tls[1]}`,
+    fallback: `${DEFAULTS.connection}, with --connection close ${DEFAULTS.handshake}`,
     help: 'keep-alive, or for each request: resume, full',
     details:
-      'keep-alive: one handshake per connection; resume: a new connection for each request, which resumes a session; full: the same with a full handshake. Only for https:// URLs.',
+      'keep-alive: one handshake per connection; resume: --connection close, where each connection resumes a session; full: the same with a full handshake. Only for https:// URLs.',
   }),
   toggle('insecure', 'insecure', true, {
     short: 'k',
