@@ -24,12 +24,12 @@ function formatCases(head, cases, list) {
   const isMixed = others.length > 0;
   const rows = Object.entries(cases).map(([name, one]) => [
     ...[`\`${name}\``, ...list(one)],
-    ...(isMixed ? [one.commit.slice(0, 8)] : []),
+    ...(isMixed ? [one.commit.slice(0, 7)] : []),
   ]);
   const origin = ['date', 'cpu'].map((key) => listValues(cases, key).join('; ')).join(' on ');
   return [
     ...formatTable(isMixed ? [...head, 'commit'] : head, rows),
-    ...['', `Measured ${origin}${isMixed ? '' : `, commit ${commit.slice(0, 8)}`}.`],
+    ...['', `Measured ${origin}${isMixed ? '' : `, commit ${commit.slice(0, 7)}`}.`],
   ];
 }
 

@@ -49,7 +49,7 @@ const OWN: Flag<ExplainInvocation>[] = [
     {
       fallback: `${EXPLAIN_DEFAULTS.budgetMs / 1000}s`,
       help: 'time for everything',
-      details: 'At least 15 s. What was not tried for want of time is said.',
+      details: 'At least 15 s. The report says what was not tried because the time was over.',
     },
     MIN_BUDGET_MS,
   ),
