@@ -15,6 +15,12 @@ export type {
   CapacitySweepEnd,
   CapacityTrial,
 } from './capacity/result.js';
+export {
+  type BaselineOptions,
+  type ComparedLoadResult,
+  type ComparedLoadRun,
+  load,
+} from './compare/baseline.js';
 export { type ComparisonRun, compare } from './compare/compare.js';
 export type { CompareOptions, CompareSide } from './compare/options.js';
 export type {
@@ -60,7 +66,7 @@ export type {
   StudySummary,
 } from './lab/result.js';
 export { labStudies } from './lab/summary.js';
-export { type LoadRun, load } from './load/load.js';
+export type { LoadRun } from './load/load.js';
 export type { LoadOptions, LoadStage, LoadTarget } from './load/options.js';
 export type {
   Distribution,

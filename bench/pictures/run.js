@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { formatExplanationText } from '../../dist/report/explain/text.js';
+import { formatText } from 'millrace/report';
 import { findMissingDatabase, withDatabase } from '../explain/databases.js';
 import { ownCli } from '../explain/millrace.js';
 import { isOnPath } from '../tools.js';
@@ -45,7 +45,7 @@ async function draw(folder, env) {
     stdio: ['ignore', 'inherit', 'inherit'],
   };
   execFileSync(process.execPath, args, options);
-  const report = formatExplanationText(JSON.parse(readFileSync(result, 'utf8')), {
+  const report = formatText(JSON.parse(readFileSync(result, 'utf8')), {
     color: true,
     width: 88,
   });

@@ -219,3 +219,54 @@ describe('a baseline', () => {
     }
   });
 });
+
+describe('a baseline of the API', () => {
+  const options = { command: server, duration: 200, connections: 2 };
+
+  test('is a file or a result; the comparison is a part of the result', async () => {
+    for (const [baseline, label] of [
+      [join(folder, 'old.json'), join(folder, 'old.json')],
+      [stored, 'the baseline'],
+    ]) {
+      const { comparison, requests } = await load({ ...options, baseline });
+      assertFits(comparison);
+      assert.ok(requests.ok > 0);
+      assert.deepEqual([comparison.sides.a.label, comparison.sides.b.label], [label, 'this run']);
+    }
+  });
+
+  test('of another plan, or one that is none, is refused before the load', async () => {
+    let snapshots = 0;
+    for (const [baseline, code, message] of [
+      [
+        join(folder, 'other.json'),
+        'ERR_MILLRACE_DIFFERENT',
+        /^this load is not that of '.*other.json': connections is 50 in A, 2 in B/,
+      ],
+      [
+        { ...stored, plan: { ...stored.plan, connections: 50 } },
+        'ERR_MILLRACE_DIFFERENT',
+        /^this load is not that of the baseline: connections is 50 in A, 2 in B \(A: the baseline, B: this load\)$/,
+      ],
+      [join(folder, 'none.json'), 'ERR_MILLRACE_USAGE', /no such file or directory$/],
+      [7, 'ERR_MILLRACE_USAGE', /^baseline must be a result of load\(\) or the name of its file/],
+      [{}, 'ERR_MILLRACE_USAGE', /^the baseline is not the result of a load/],
+      [{ ...stored, throughput: null }, 'ERR_MILLRACE_USAGE', /^the baseline is not the result/],
+    ]) {
+      const run = load({ ...options, baseline });
+      await assert.rejects(run, (error) => {
+        assert.equal(error.code, code, error.stack);
+        assert.match(error.message, message);
+        return true;
+      });
+      await assert.rejects(async () => {
+        for await (const _ of run) snapshots += 1;
+      });
+    }
+    assert.equal(snapshots, 0);
+  });
+
+  test('that is undefined is none', async () => {
+    assert.ok(!('comparison' in (await load({ ...options, baseline: undefined }))));
+  });
+});
