@@ -31,6 +31,21 @@ export function readWords(file, name) {
   });
 }
 
+/** Lists the exported functions of a file with their comments, without examples: `{ name, parameters, comment }`. */
+export function readFunctions(file) {
+  const found = read(file).matchAll(
+    /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\nexport (?:async )?function (\w+)\(([\s\S]*?)\): /g,
+  );
+  return [...found].map(([, comment, name, parameters]) => ({
+    name,
+    parameters: [...parameters.matchAll(/(\w+)\??: /g)].map(([, parameter]) => parameter),
+    comment: comment
+      .split('@')[0]
+      .replace(/\n \* ?/g, ' ')
+      .trim(),
+  }));
+}
+
 /** Reports whether a file declares an interface. */
 export function hasInterface(file, name) {
   return interfaceOf(name).test(read(file));

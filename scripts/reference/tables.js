@@ -1,5 +1,5 @@
 // Tables of the reference pages, from the declarations of the source.
-import { hasInterface, readFields, readWords } from './declarations.js';
+import { hasInterface, readFields, readFunctions, readWords } from './declarations.js';
 
 /** Formats a table in Markdown: the titles of the columns, and rows of cells. */
 export function formatTable(titles, rows) {
@@ -43,6 +43,17 @@ export function formatFields(name, file) {
     comment,
   ]);
   return formatTable(['Field', 'Meaning'], rows);
+}
+
+/** The exported functions of a file. */
+export function formatFunctions(file) {
+  return formatTable(
+    ['Function', 'Meaning'],
+    readFunctions(file).map(({ name, parameters, comment }) => [
+      code(`${name}(${parameters.join(', ')})`),
+      comment,
+    ]),
+  );
 }
 
 /** The words of a union. */

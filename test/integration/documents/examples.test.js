@@ -49,9 +49,6 @@ test('every example compiles against the types of the package', () => {
       return `${document}:${line}`;
     }),
   );
-  // The last text shows that the compiler sees the types.
-  assert.match(
-    messages.join('\n'),
-    /^a misspelt option:1\(2,\d+\): error TS2561: .*'connections'\?$/,
-  );
+  // The last text shows that the compiler sees the types; its message takes several lines.
+  assert.match(messages.join('\n'), /^a misspelt option:\d.*(?:\n {2}.*)*'connections'\?$/);
 });
