@@ -21,7 +21,7 @@ command is found, and a debugger's port does not count; a URL with a port choose
 Rates: \`1000\`, \`10k\`, \`50/1s\`, \`200/m\`; a rate is the total of all threads. A short flag may be followed by its value
 without a space: \`-c400\`. A long flag begins with one or two dashes.
 
-**Output.** The report goes to stdout. Progress goes to stderr, if that is a terminal. \`NO_COLOR\` turns colours off.
+**Output.** The report goes to stdout. Progress goes to stderr, if that is a terminal. \`NO_COLOR\` turns colors off.
 Ctrl-C (or SIGTERM, SIGHUP) ends the run and prints the report so far. With \`--fail-on\` or \`--strict\` the exit code is
 then 99 if a condition has failed, else 130, because a part of a run does not prove success. If no request was sent yet,
 there is no report. A second Ctrl-C ends millrace at once.

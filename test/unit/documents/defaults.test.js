@@ -13,7 +13,7 @@ import { prepareReply } from '../../../dist/testserver/reply.js';
 import { readFields } from '../../../scripts/reference/declarations.js';
 import { splitDefault } from '../../../scripts/reference/tables.js';
 
-const { retries, limits, ...client } = resolveOptions({});
+const { retries, timeouts, ...client } = resolveOptions({});
 const { listen, delay, tls, processes: _cores, ...testServer } = await planTestServer({});
 const load = {
   ...DEFAULTS,
@@ -31,7 +31,7 @@ const SOURCES = [
   ['ExplainOptions', 'src/explain/options.ts', EXPLAIN_DEFAULTS],
   ['LabOptions', 'src/lab/options.ts', LAB_DEFAULTS],
   ['ClientOptions', 'src/client/options.ts', client],
-  ['ClientLimits', 'src/client/options.ts', limits],
+  ['ClientTimeouts', 'src/client/options.ts', timeouts],
   ['RetryOptions', 'src/client/options.ts', retries],
   [
     'TestServerOptions',
