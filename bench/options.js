@@ -46,6 +46,7 @@ function selectSuites(word) {
     ...Object.keys(suites),
     'all',
     'tables',
+    'pictures',
     'budget',
     'explain',
     'deadlines',

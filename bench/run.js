@@ -3,7 +3,8 @@
 //   npm run bench -- load [--case NAME]... [--quick] [--rounds N] [--list]
 //   npm run bench -- stack, apps [the same] [--node VERSION|BINARY]... [--register FILE]
 //   npm run bench -- all [--node VERSION]...: load, stack and apps, then the tables
-//   npm run bench -- tables: writes the tables of README.md and BENCHMARKING.md
+//   npm run bench -- tables: writes the tables of README.md and BENCHMARKING.md, and the picture of the stack
+//   npm run bench -- pictures: draws explain's report for README.md
 //   npm run bench -- budget, explain, deadlines, compare: suites of their own, see run.js in their folders
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -19,6 +20,7 @@ import { describeMachine } from './machine.js';
 import * as memory from './memory.js';
 import { adaptCase } from './nodes.js';
 import { readOptions } from './options.js';
+import { main as pictures } from './pictures/run.js';
 import { preparations } from './preparations.js';
 import { Results } from './results.js';
 import { toolOf } from './rounds.js';
@@ -150,5 +152,5 @@ async function main() {
 }
 
 const [first, ...others] = process.argv.slice(2);
-const own = { explain, deadlines, compare, budget, tables: writeTables };
+const own = { explain, deadlines, compare, budget, pictures, tables: writeTables };
 await (first in own ? own[first](others) : main());

@@ -3,7 +3,7 @@
 // `stack.js`, which the entry points import, then refers to that file, so that there is one copy of the stack.
 //
 //   node scripts/bundle-stack.js
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,12 +32,13 @@ const builtins = {
   },
 };
 
-function takeBuiltin(_, all, names, module) {
+function takeBuiltin(text, all, names, module) {
   const wanted = (names ?? '').split(',').map((name) => name.trim());
   const values = wanted.filter((name) => name !== '' && !name.startsWith('type '));
   const pattern = values.map((name) => name.replace(' as ', ': ')).join(', ');
   const taken = `process.getBuiltinModule('${module}')`;
-  return [all && `const ${all} = ${taken};`, pattern && `const { ${pattern} } = ${taken};`]
+  const lines = '\n'.repeat(text.split('\n').length - 1); // The source map counts them.
+  return [all && `const ${all} = ${taken};`, pattern && `const { ${pattern} } = ${taken};`, lines]
     .filter(Boolean)
     .join(' ');
 }
@@ -49,6 +50,10 @@ await build({
   format: 'cjs',
   platform: 'node',
   target: 'node20',
+  sourcemap: true,
+  sourcesContent: false,
+  // `sideEffects` of package.json are those of `dist`.
+  ignoreAnnotations: true,
   plugins: [builtins],
   // Modules of `dist` find the package's files from their own place.
   define: { 'import.meta.url': 'moduleUrl' },
@@ -57,6 +62,7 @@ await build({
 
 // Loaded turned off: the names do not depend on the addon, which is that of another platform in a release.
 process.env.MILLRACE_STACK = 'node';
+rmSync(join(root, 'dist', 'http', 'stack.js.map'), { force: true });
 const names = Object.keys(createRequire(import.meta.url)(bundle)).join(', ');
 writeFileSync(
   join(root, 'dist', 'http', 'stack.js'),

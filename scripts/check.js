@@ -1,20 +1,22 @@
-// Quick checks while developing: formatting, lints, layers, types, generated files, places of unsafe code, unit tests. `npm test` runs the other tests.
+// Quick checks while developing: formatting, lints, layers, types, generated files, places of unsafe code, the packed package,
+// unit tests. `npm test` runs the other tests.
 //
 //   npm run check
 //   npm run check -- --no-build      uses the existing build
 //   npm run check -- --no-clippy     where clippy's driver has compiled that (RUSTC_WORKSPACE_WRAPPER)
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profile } from './cargo-profile.js';
 import { checkLayers } from './layers.js';
+import { checkPackedPackage } from './packed-package.js';
 import { report, root, step, tool } from './step.js';
 import { checkUnsafeCode } from './unsafe-code.js';
 
-const GENERATED = [
-  ...['Cargo.lock', 'native/index.d.ts'],
-  ...['docs/reference/cli.md', 'docs/reference/limits.md', 'docs/reference/stack.md'],
-  'docs/reference/deadlines.md',
-];
+// The documents have generated tables.
+const documents = readdirSync(join(root, 'docs'), { recursive: true })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => join('docs', name));
+const GENERATED = ['Cargo.lock', 'native/index.d.ts', ...documents];
 const node = process.execPath;
 
 const before = GENERATED.map(contents);
@@ -32,6 +34,7 @@ if (!process.argv.includes('--no-clippy')) {
   const clippy = ['clippy', '--quiet', ...profile, '--workspace', '--all-targets'];
   await check('clippy', 'cargo', [...clippy, '--', '-D', 'warnings']);
 }
+failed.push(...(await checkPackedPackage()));
 await check('unit tests', node, ['scripts/test.js', 'unit']);
 
 console.log(failed.length === 0 ? 'check: all passed' : `check: failed: ${failed.join(', ')}`);

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ProgressLine } from './progress-line.js';
 
 /** Working directory of every step. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,28 +20,30 @@ export async function step(name, command, args) {
   });
 }
 
-/** Calls `work`; prints `name  time` and the message of an error; resolves to whether it succeeded. */
+/** Calls `work` with its `ProgressLine`; prints `name  time` and the message of an error; resolves to whether it succeeded. */
 export async function report(name, work) {
-  const start = performance.now();
-  process.stdout.write(`${name.padEnd(28)}`);
+  const line = new ProgressLine(name);
   let failure;
   try {
-    await work();
+    await work(line);
   } catch (error) {
     failure = error;
   }
-  const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  process.stdout.write(`${seconds.padStart(6)} s${failure ? '  FAILED' : ''}\n`);
+  line.end(failure ? '  FAILED' : '');
   if (failure) console.error(failure.message);
   return failure === undefined;
 }
 
-/** Runs a command; resolves to its exit code (null: it did not start, or a signal ended it) and all it wrote. */
-export function run(command, args) {
+/**
+ * Runs a command; resolves to its exit code (null: it did not start, or a signal ended it) and all it wrote. `onOutput` gets
+ * each part of that when it comes.
+ */
+export function run(command, args, { env = {}, onOutput = () => {} } = {}) {
   return new Promise((resolve) => {
     // Node starts a .cmd file only through a shell.
     const child = spawn(command, args, {
       cwd: root,
+      env: { ...process.env, ...env },
       shell: command.endsWith('.cmd'),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -48,6 +51,7 @@ export function run(command, args) {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
         output += text;
+        onOutput(text);
       });
     }
     child.on('error', (error) =>

@@ -2,15 +2,17 @@ import { maskText } from './masking/text.js';
 
 /** The stable codes of the errors that millrace throws. A failed *request* is a count in a result, never an error. */
 export type ErrorCode =
-  /** An option, URL, file or placeholder that cannot be used. The message names it, what it must be, and what it was. */
+  /** An option, URL, file or placeholder is not valid. The message names it, the value and the accepted values. */
   | 'ERR_MILLRACE_USAGE'
+  /** What is compared is not the same: the answers of two servers, or the plans of two results, differ. The message says how. */
+  | 'ERR_MILLRACE_DIFFERENT'
   /** No connection to the target could be opened. The message gives the reason. */
   | 'ERR_MILLRACE_UNREACHABLE'
-  /** The server's command could not be started, ended early, or never listened. */
+  /** The server's command could not be started, ended before it listened or under load, or did not listen within 30 s. */
   | 'ERR_MILLRACE_COMMAND'
-  /** The load engine could not get what it needs from the system, or found a defect of its own. */
+  /** The load engine could not get resources from the system, or found a defect of its own. */
   | 'ERR_MILLRACE_ENGINE'
-  /** The native addon is missing or does not fit this platform. */
+  /** The native addon is missing or is for another platform. */
   | 'ERR_MILLRACE_NATIVE';
 
 /** Length from which on a message is cut: it may repeat a whole body. */

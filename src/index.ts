@@ -2,34 +2,40 @@ import type { TestServerOptions } from './testserver/options.js';
 import type { TestServer } from './testserver/start.js';
 
 export { type CapacityRun, capacity } from './capacity/capacity.js';
-export type { Estimate } from './capacity/model/fit.js';
+export type { CapacityEstimate } from './capacity/model/fit.js';
 export type { CapacityOptions } from './capacity/options.js';
 export type {
   CapacityCurve,
   CapacityLevel,
   CapacityProgress,
   CapacityResult,
-  RateTrial,
-  Search,
-  SearchEnd,
-  Sweep,
-  SweepEnd,
+  CapacitySearch,
+  CapacitySearchEnd,
+  CapacitySweep,
+  CapacitySweepEnd,
+  CapacityTrial,
 } from './capacity/result.js';
+export {
+  type BaselineOptions,
+  type ComparedLoadResult,
+  type ComparedLoadRun,
+  load,
+} from './compare/baseline.js';
 export { type ComparisonRun, compare } from './compare/compare.js';
 export type { CompareOptions, CompareSide } from './compare/options.js';
 export type {
+  ComparedFigures,
   ComparedRun,
   CompareProgress,
+  ComparisonMetric,
+  ComparisonRatio,
   ComparisonResult,
   ComparisonRow,
+  ComparisonSide,
+  ComparisonSideName,
+  ComparisonStackShare,
   ComparisonVerdict,
-  Metric,
-  Ratio,
   RatioConditionResult,
-  RunFigures,
-  Side,
-  SideName,
-  StackShare,
 } from './compare/result.js';
 export { type ErrorCode, MillraceError } from './errors.js';
 export { type ExplainRun, explain } from './explain/explain.js';
@@ -37,19 +43,19 @@ export type { LimitId } from './explain/limits/ids.js';
 export type { ExplainOptions } from './explain/options.js';
 export type {
   CapacityPoint,
-  Evidence,
   ExperimentResult,
+  ExplainEvidence,
   ExplainProgress,
+  ExplainStage,
+  ExplainStatus,
   Explanation,
   HotFunction,
-  Stage as PopulationStage,
-  Status,
 } from './explain/result.js';
 export { type LabRun, lab } from './lab/lab.js';
 export type { LabOptions } from './lab/options.js';
 export type {
-  Claim,
   LabCause,
+  LabClaim,
   LabFigure,
   LabMachine,
   LabProgress,
@@ -60,21 +66,21 @@ export type {
   StudySummary,
 } from './lab/result.js';
 export { labStudies } from './lab/summary.js';
-export { type LoadRun, load } from './load/load.js';
-export type { LoadOptions, Stage, Target } from './load/options.js';
+export type { LoadRun } from './load/load.js';
+export type { LoadOptions, LoadStage, LoadTarget } from './load/options.js';
 export type {
   Distribution,
   ErrorKind,
   LoadResult,
+  LoadSnapshot,
+  LoadWarning,
+  LoadWindow,
   MachineResult,
   PlanSummary,
   ServerResult,
   ServerSample,
-  Snapshot,
-  Warning,
-  Window,
 } from './load/result.js';
-export type { MeasuredRatio, Range } from './statistics/types.js';
+export type { Interval, MeasuredRatio } from './statistics/types.js';
 export type { Duration } from './units.js';
 export type { TestServer, TestServerOptions };
 

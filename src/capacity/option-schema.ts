@@ -1,5 +1,5 @@
 import { LOAD_OPTIONS } from '../load/option-schema.js';
-import { duration, type Shapes, shape } from '../validation/shape.js';
+import { duration, type OtherNames, type Shapes, shape } from '../validation/shape.js';
 import type { CapacityOptions } from './options.js';
 
 const {
@@ -11,6 +11,7 @@ const {
   warmup: _warmup,
   pipelining: _pipelining,
   thinkTime: _thinkTime,
+  failOn: _failOn,
   abortOnFail: _abortOnFail,
   ...load
 } = LOAD_OPTIONS;
@@ -22,4 +23,10 @@ export const CAPACITY_OPTIONS: Shapes<CapacityOptions> = {
     [value].flat().every((text) => typeof text === 'string'),
   ),
   budget: duration,
+};
+
+/** Other names of the objective. */
+export const OTHER_CAPACITY_NAMES: OtherNames<CapacityOptions> = {
+  conditions: 'slo',
+  failOn: 'slo',
 };

@@ -1,6 +1,6 @@
 import type { CapacityPoint } from '../explain/result.js';
-import type { PlanSummary, Warning } from '../load/result.js';
-import type { Estimate } from './model/fit.js';
+import type { LoadWarning, PlanSummary } from '../load/result.js';
+import type { CapacityEstimate } from './model/fit.js';
 import type { CapacityModel } from './model/model.js';
 
 /** Throughput and response times at one number of connections, over all its blocks. */
@@ -21,11 +21,11 @@ export interface CapacityLevel extends CapacityPoint {
  */
 export interface CapacityCurve extends Omit<CapacityModel, 'reach' | 'predict'> {
   /** Predicted throughput of a block, at the levels and between them, up to twice the largest. */
-  points: { connections: number; throughput: Estimate }[];
+  points: { connections: number; throughput: CapacityEstimate }[];
 }
 
 /** Reason why no further level was tried. */
-export type SweepEnd =
+export type CapacitySweepEnd =
   | 'past-knee'
   | 'connections'
   | 'budget'
@@ -35,18 +35,18 @@ export type SweepEnd =
   | 'server-ended';
 
 /** Throughput over connections in the closed model. */
-export interface Sweep {
+export interface CapacitySweep {
   /** In ascending order of connections. */
   levels: CapacityLevel[];
   /** The level with the highest throughput. */
   best: CapacityLevel | null;
   /** `null` with fewer than two levels. */
   model: CapacityCurve | null;
-  ended: SweepEnd;
+  ended: CapacitySweepEnd;
 }
 
 /** One block at a rate. */
-export interface RateTrial {
+export interface CapacityTrial {
   rate: number;
   durationMs: number;
   throughput: number;
@@ -64,7 +64,7 @@ export interface RateTrial {
 }
 
 /** Reason why no further rate was tried. */
-export type SearchEnd =
+export type CapacitySearchEnd =
   | 'found'
   | 'budget'
   | 'never-holds'
@@ -73,21 +73,21 @@ export type SearchEnd =
   | 'server-ended';
 
 /** The highest rate at which the objective holds, in the open model. */
-export interface Search {
+export interface CapacitySearch {
   objective: string[];
   /**
    * Rate at which half of the blocks hold, with its 95 % interval; `null` if no block held. `high` is Infinity (`null` in
    * JSON) and `value` equals `low` if no rate failed, if only rates failed at which the generator was the limit, or if the
    * interval reaches beyond the rates tried.
    */
-  rate: Estimate | null;
+  rate: CapacityEstimate | null;
   /** In the order in which they ran. */
-  trials: RateTrial[];
+  trials: CapacityTrial[];
   /** A longer block at the lower end of the interval; `null` if there was no time for it. */
-  confirmed: RateTrial | null;
+  confirmed: CapacityTrial | null;
   /** Latency of one request after the other on one connection: the minimum that the server can reach. */
   single: { meanMs: number | null; samples: number };
-  ended: SearchEnd;
+  ended: CapacitySearchEnd;
   /** Reason why there is no rate; empty if there is one. */
   reason: string;
 }
@@ -104,10 +104,10 @@ export interface CapacityResult {
   /** The settings of the first block. */
   plan: PlanSummary;
   /** Present without an objective; otherwise `null`. */
-  sweep: Sweep | null;
+  sweep: CapacitySweep | null;
   /** Present with an objective; otherwise `null`. */
-  search: Search | null;
-  warnings: Warning[];
+  search: CapacitySearch | null;
+  warnings: LoadWarning[];
 }
 
 /** The state of a run in progress. */

@@ -4,8 +4,8 @@ import type { LoadResult } from '../load/result.js';
 import { estimateLatencies } from '../statistics/durations.js';
 import type { Budget } from './budget.js';
 import { computeErrorShare, summarizeLatency } from './levels.js';
-import type { Estimate } from './model/fit.js';
-import type { RateTrial, Search, SearchEnd } from './result.js';
+import type { CapacityEstimate } from './model/fit.js';
+import type { CapacitySearch, CapacitySearchEnd, CapacityTrial } from './result.js';
 import type { CapacityTarget } from './target.js';
 import { chooseNextRate, estimateThreshold } from './threshold.js';
 
@@ -48,7 +48,7 @@ export async function searchRate(
   target: CapacityTarget,
   { conditions, budget }: Objective,
   flatOutConnections: number,
-): Promise<{ search: Search; first: LoadResult }> {
+): Promise<{ search: CapacitySearch; first: LoadResult }> {
   const run = new SearchRun(target, conditions, budget);
   const first = await run.prepare(flatOutConnections);
   await run.narrowDown();
@@ -60,11 +60,11 @@ class SearchRun {
   readonly #target: CapacityTarget;
   readonly #conditions: Condition[];
   readonly #budget: Budget;
-  readonly #trials: RateTrial[] = [];
+  readonly #trials: CapacityTrial[] = [];
   #single: LoadResult | null = null;
   #startRate = 0;
-  #confirmed: RateTrial | null = null;
-  #ended: SearchEnd | null = null;
+  #confirmed: CapacityTrial | null = null;
+  #ended: CapacitySearchEnd | null = null;
   #reason = '';
 
   constructor(target: CapacityTarget, conditions: Condition[], budget: Budget) {
@@ -145,7 +145,7 @@ class SearchRun {
     if (trial && !failedByClient(trial)) this.#confirmed = trial;
   }
 
-  result(): Search {
+  result(): CapacitySearch {
     const threshold = this.#estimateThreshold();
     const single = this.#single?.latencyMs;
     return {
@@ -173,7 +173,7 @@ class SearchRun {
    * Estimates the rate; `null` until one has held. There is no upper end without a rate that the server failed, or if it lies
    * beyond the rates tried.
    */
-  #estimateThreshold(): Estimate | null {
+  #estimateThreshold(): CapacityEstimate | null {
     if (!this.#trials.some(({ held }) => held)) return null;
     const { value, low, high } = estimateThreshold(this.#trials);
     const highestHeld = Math.max(
@@ -195,12 +195,12 @@ class SearchRun {
   }
 
   /** Repeats a trial that failed while the generator was the limit, as it says nothing about the server. */
-  async #runTrialTwice(rate: number, durationMs: number): Promise<RateTrial | null> {
+  async #runTrialTwice(rate: number, durationMs: number): Promise<CapacityTrial | null> {
     const trial = await this.#runTrial(rate, durationMs);
     return trial && failedByClient(trial) ? this.#runTrial(rate, durationMs) : trial;
   }
 
-  async #runTrial(rate: number, durationMs: number): Promise<RateTrial | null> {
+  async #runTrial(rate: number, durationMs: number): Promise<CapacityTrial | null> {
     this.#budget.step(`${perSecond(rate)} requests per second`);
     const warmupMs = SETTLING_SHARE * durationMs;
     const result = await this.#target.run({ rate, warmupMs, durationMs });
@@ -230,7 +230,7 @@ class SearchRun {
     return `${hardest?.text} needs ${count((rate * durationMs) / 1000)} requests per block, which take ${time(durationMs)} at ${perSecond(rate)} per second: use --budget ${seconds}s or a lower percentile`;
   }
 
-  #end(ended: SearchEnd, reason = ''): void {
+  #end(ended: CapacitySearchEnd, reason = ''): void {
     this.#ended = ended;
     this.#reason = reason;
   }
@@ -242,11 +242,15 @@ class SearchRun {
 }
 
 /** Whether a trial failed while the generator was the limit. */
-function failedByClient({ held, clientBound }: RateTrial): boolean {
+function failedByClient({ held, clientBound }: CapacityTrial): boolean {
   return clientBound && !held;
 }
 
-function toTrial(result: LoadResult, rate: number, conditions: readonly Condition[]): RateTrial {
+function toTrial(
+  result: LoadResult,
+  rate: number,
+  conditions: readonly Condition[],
+): CapacityTrial {
   const failures = findFailures(result, conditions);
   return {
     rate,

@@ -12,7 +12,7 @@ import {
   summarizeLevels,
 } from './levels.js';
 import { fitModel } from './model/model.js';
-import type { CapacityCurve, Sweep, SweepEnd } from './result.js';
+import type { CapacityCurve, CapacitySweep, CapacitySweepEnd } from './result.js';
 import type { CapacityTarget } from './target.js';
 
 /** Number of blocks of each level. */
@@ -51,7 +51,7 @@ export async function sweepConnections(
   budget: Budget,
   maxConnections: number,
   random: () => number = Math.random,
-): Promise<{ sweep: Sweep; first: LoadResult }> {
+): Promise<{ sweep: CapacitySweep; first: LoadResult }> {
   const run = new SweepRun(target, budget, random);
   const first = await run.warmUp(Math.min(DEFAULTS.connections, maxConnections));
   const ended = await run.climb(maxConnections);
@@ -82,7 +82,7 @@ class SweepRun {
   }
 
   /** Runs level after level until there is a reason to stop. */
-  async climb(maxConnections: number): Promise<SweepEnd> {
+  async climb(maxConnections: number): Promise<CapacitySweepEnd> {
     for (const connections of listLevels(maxConnections)) {
       // One block may have met a busy machine: only a second one makes sure that the generator can no more.
       const result = await this.#runBlock(connections);
@@ -107,7 +107,7 @@ class SweepRun {
     }
   }
 
-  result(ended: SweepEnd): Sweep {
+  result(ended: CapacitySweepEnd): CapacitySweep {
     const levels = summarizeLevels(this.#measured);
     const [first = null, ...others] = selectUsable(levels);
     const best = others.reduce(
@@ -158,7 +158,7 @@ function listLevels(maxConnections: number): number[] {
   return [...new Set([...powers, maxConnections])];
 }
 
-function findEarlyEnd(target: CapacityTarget): SweepEnd | null {
+function findEarlyEnd(target: CapacityTarget): CapacitySweepEnd | null {
   if (target.ended !== null) return 'server-ended';
   return target.isInterrupted ? 'interrupted' : null;
 }
@@ -174,7 +174,7 @@ function countPastKnee(measured: BlocksByLevel): number {
   return levels.filter(({ connections }) => connections > PAST_KNEE_RATIO * knee).length;
 }
 
-function buildCurve(levels: Sweep['levels']): CapacityCurve | null {
+function buildCurve(levels: CapacitySweep['levels']): CapacityCurve | null {
   const model = fitModel(
     levels.map(({ connections, blocks }) => ({ connections, throughput: blocks })),
   );

@@ -6,6 +6,7 @@ import { buildPlan, buildTrialRequest, FUTURE_SERVER } from '../load/plan/plan.j
 import { listUrls } from '../load/requests/url.js';
 import type { LoadResult } from '../load/result.js';
 import type { ServerProcess } from '../process/command/start-command.js';
+import { CAPACITY_DEFAULTS } from './defaults.js';
 
 /** A block of load: its connections or rate, and its length. */
 export interface LoadBlock {
@@ -26,6 +27,8 @@ export class CapacityTarget {
   #endpoint: Pick<LoadOptions, 'url' | 'pid'> = {};
   #server: ServerProcess | null = null;
   #hasMeasured = false;
+  /** The words of the command, secrets replaced; `null` without one. */
+  command: string[] | null = null;
   /** How the server of the command ended; `null` while it runs. */
   ended: string | null = null;
 
@@ -37,14 +40,14 @@ export class CapacityTarget {
   constructor({ arrivals, maxPending, ...options }: LoadOptions) {
     this.#options = options;
     this.#arrivals = {
-      arrivals: arrivals ?? 'poisson',
+      arrivals: arrivals ?? CAPACITY_DEFAULTS.arrivals,
       ...(maxPending !== undefined && { maxPending }),
     };
   }
 
   /** Checks the options, and starts the command if there is one. */
   async start(): Promise<void> {
-    const { command, signal } = this.#options;
+    const { command, env, cwd, signal } = this.#options;
     signal?.throwIfAborted();
     signal?.addEventListener('abort', () => this.#abort.abort(signal.reason), { once: true });
     if (!command) {
@@ -52,11 +55,13 @@ export class CapacityTarget {
       return;
     }
     const draft = await buildPlan(this.#options, FUTURE_SERVER);
+    this.command = draft.summary.command;
     const [origin] = draft.native.origins;
     const { startCommand } = await import('../process/command/start-command.js');
     const server = await startCommand(command, {
       timeoutMs: DEFAULTS.commandTimeoutMs,
       ...(draft.toCommand ? { trial: buildTrialRequest(draft) } : origin && { port: origin.port }),
+      ...{ env, cwd },
       ...(signal && { signal }),
     });
     this.#server = server;
@@ -108,7 +113,7 @@ export class CapacityTarget {
   }
 
   async #load(block: LoadOptions): Promise<LoadResult | null> {
-    const { command: _, ...options } = this.#options;
+    const { command: _, env: _env, cwd: _cwd, ...options } = this.#options;
     try {
       const result = await load({
         ...options,

@@ -1,4 +1,4 @@
-import type { Estimate } from './model/fit.js';
+import type { CapacityEstimate } from './model/fit.js';
 
 /** Whether the objective held in a block at a rate. */
 export interface RateOutcome {
@@ -20,7 +20,7 @@ const GRID_STEP = 0.005;
 const GRID_REACH = 5;
 
 /** The posterior distribution of the rate up to which the objective holds. */
-export interface Threshold extends Estimate {
+export interface Threshold extends CapacityEstimate {
   /** Computes a quantile of the posterior distribution. */
   quantile: (share: number) => number;
 }

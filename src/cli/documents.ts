@@ -1,6 +1,9 @@
 // The files that a result is written to, besides JSON.
+import type { AnyResult } from '../report/index.js';
 import type { OutputOptions } from './flags/output-flags.js';
-import type { Formats } from './formats.js';
+
+/** What writes results, `millrace/report`; imported when a result is there. */
+type Report = typeof import('../report/index.js');
 
 /** A kind of file. */
 export interface Document {
@@ -9,11 +12,8 @@ export interface Document {
   flag: string;
   /** Whether it holds one result only. */
   isSingle: boolean;
-  /** Renders results; `null` if this kind of result has no such format. */
-  render<Result>(
-    results: readonly [Result, ...Result[]],
-    formats: Formats<Result>,
-  ): Promise<string> | null;
+  /** Formats results. Throws a usage error if this kind of result has no such format. */
+  format(report: Report, results: readonly [AnyResult, ...AnyResult[]]): string;
 }
 
 export const DOCUMENTS: readonly Document[] = [
@@ -21,38 +21,37 @@ export const DOCUMENTS: readonly Document[] = [
     field: 'html',
     flag: '--html',
     isSingle: true,
-    render: async ([result], { page }) => (await page())(result),
+    format: ({ formatHtml }, [result]) => formatHtml(result),
   },
   {
     field: 'markdown',
     flag: '--markdown',
     isSingle: false,
-    render: (results, { markdown }) =>
-      markdown ? markdown().then((render) => results.map(render).join('\n')) : null,
+    format: ({ formatMarkdown }, results) => formatMarkdown(results),
   },
   {
     field: 'csv',
     flag: '--csv',
     isSingle: false,
-    render: (results, { csv }) => (csv ? csv().then((render) => render(results)) : null),
+    format: ({ formatCsv }, results) => formatCsv(results),
   },
   {
     field: 'series',
     flag: '--series',
     isSingle: false,
-    render: (results, { series }) => (series ? series().then((render) => render(results)) : null),
+    format: ({ formatSeriesCsv }, results) => formatSeriesCsv(results),
   },
   {
     field: 'junit',
     flag: '--junit',
     isSingle: false,
-    render: (results, { junit }) => (junit ? junit().then((render) => render(results)) : null),
+    format: ({ formatJunit }, results) => formatJunit(results),
   },
   {
     field: 'hdr',
     flag: '--hdr',
     isSingle: true,
-    render: ([result], { hdr }) => (hdr ? hdr().then((render) => render(result)) : null),
+    format: ({ formatHgrm }, [result]) => formatHgrm(result),
   },
 ];
 

@@ -9,6 +9,7 @@ export const EXIT = {
   usage: 2,
   unreachable: 3,
   notMeasured: 4,
+  different: 5,
   failOn: 99,
   /** 128 and the number of SIGINT, as shells have it. */
   interrupted: 130,
@@ -16,15 +17,16 @@ export const EXIT = {
 
 /** The meanings of the exit codes for the help and the reference page, in the order in which they are tried. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
-  [EXIT.usage, 'usage: a line says how'],
+  [EXIT.usage, 'usage'],
   [
     EXIT.interrupted,
     'interrupted: before a request, twice, or with --fail-on or --strict, unless 99',
   ],
   [
     EXIT.unreachable,
-    'a target not reached, command not started or ended, or no request answered with success',
+    'target not reached, command not started or ended, or no request answered with success',
   ],
+  [EXIT.different, 'answers, or plans of results, differ'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,
@@ -58,6 +60,8 @@ export function toExitCode(error: unknown): number {
   switch (error.code) {
     case 'ERR_MILLRACE_USAGE':
       return EXIT.usage;
+    case 'ERR_MILLRACE_DIFFERENT':
+      return EXIT.different;
     case 'ERR_MILLRACE_UNREACHABLE':
     case 'ERR_MILLRACE_COMMAND':
       return EXIT.unreachable;

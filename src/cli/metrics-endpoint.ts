@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
 import { usageError } from '../errors.js';
-import type { LoadRun, Snapshot } from '../index.js';
+import type { LoadRun, LoadSnapshot } from '../index.js';
 import { listenErrorReason } from '../listen-errors.js';
 import { formatMetrics, toMetrics } from '../report/prometheus.js';
 import { packageVersion } from '../version.js';
@@ -17,7 +17,7 @@ export interface MetricsEndpoint {
 
 /** Serves `/metrics` at an address; refuses one that cannot be listened on. */
 export async function serveMetrics({ host, port }: SocketAddress): Promise<MetricsEndpoint> {
-  let newest: Snapshot | null = null;
+  let newest: LoadSnapshot | null = null;
   const version = packageVersion();
   const server = createServer((request, response) => {
     const [path] = (request.url ?? '').split('?');

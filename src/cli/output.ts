@@ -14,15 +14,13 @@ import { pipeline } from 'node:stream/promises';
 import { MillraceError, usageError } from '../errors.js';
 import { fileErrorReason } from '../file-errors.js';
 import { maskText } from '../masking/text.js';
-import { formatJson } from '../report/json.js';
-import type { TextOptions } from '../report/text.js';
+import type { AnyResult, TextReportOptions } from '../report/index.js';
 import { listWanted, printsReport } from './documents.js';
 import type { OutputOptions } from './flags/output-flags.js';
-import type { Formats } from './formats.js';
 import { hasColor, printNote, printText } from './terminal/print.js';
 
 /** Returns the options for a report on this stdout. */
-export function textOptions(notes: string[] = []): TextOptions {
+export function textOptions(notes: string[] = []): Required<TextReportOptions> {
   const { columns = 80 } = process.stdout;
   return { color: hasColor(), width: columns, notes: notes.map(maskText) };
 }
@@ -60,20 +58,29 @@ function addOutputError(name: string, error: unknown): void {
   if (!outputErrors.includes(line)) outputErrors.push(line);
 }
 
+/** What follows the reports of a result on stdout and in the file of Markdown. */
+interface Additions {
+  text?: string;
+  markdown?: AnyResult;
+}
+
 /** Writes a result: as JSON or as a report to stdout, as JSON and in other formats to the files of the flags. */
-export async function writeResult<Result>(
-  result: Result,
+export async function writeResult(
+  result: AnyResult,
   options: OutputOptions & { notes?: string[] },
-  formats: Formats<Result>,
+  additions: Additions = {},
 ): Promise<void> {
-  if (options.json) await writeTo('-', formatJson(result));
+  const report = await import('../report/index.js');
+  if (options.json) await writeTo('-', report.formatJsonParts(result));
   else if (printsReport(options)) {
-    printText((await formats.text())(result, textOptions(options.notes)));
+    const text = report.formatText(result, textOptions(options.notes));
+    printText(additions.text === undefined ? text : `${text}\n\n${additions.text}`);
   }
-  if (options.output !== undefined) await writeTo(options.output, formatJson(result));
+  if (options.output !== undefined) await writeTo(options.output, report.formatJsonParts(result));
   for (const { document, path } of listWanted(options)) {
-    const text = await document.render([result], formats);
-    if (text !== null) await writeDocument(path, text);
+    const isExtended = document.field === 'markdown' && additions.markdown !== undefined;
+    const others = isExtended ? [additions.markdown as AnyResult] : [];
+    await writeDocument(path, document.format(report, [result, ...others]));
   }
 }
 

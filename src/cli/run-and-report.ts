@@ -1,11 +1,11 @@
+import type { AnyResult } from '../report/index.js';
 import type { OutputOptions } from './flags/output-flags.js';
-import type { Formats } from './formats.js';
 import { checkOutputs, writeResult } from './output.js';
 import { runInterruptible } from './terminal/interrupt.js';
 import { type Step, showSteps } from './terminal/progress.js';
 
-/** A run in several steps, its formatters and its exit code. */
-interface ReportedRun<Progress, Result> extends Formats<Result> {
+/** A run in several steps, and its exit code. */
+interface ReportedRun<Progress, Result extends AnyResult> {
   start(signal: AbortSignal): AsyncIterable<Progress> & PromiseLike<Result>;
   /** The end of the message "interrupted before ..." for a run without a result. */
   before: string;
@@ -14,14 +14,14 @@ interface ReportedRun<Progress, Result> extends Formats<Result> {
 }
 
 /** Runs until the end or the first interrupt, shows the progress, writes the result and resolves with the exit code. */
-export function runAndReport<Progress, Result>(
+export function runAndReport<Progress, Result extends AnyResult>(
   output: OutputOptions & { notes?: string[] },
-  { start, before, toStep, exitCode, ...formats }: ReportedRun<Progress, Result>,
+  { start, before, toStep, exitCode }: ReportedRun<Progress, Result>,
 ): Promise<number> {
   checkOutputs(output);
   return runInterruptible(before, async (signal) => {
     const result = await showSteps(start(signal), output.progress, toStep);
-    await writeResult(result, output, formats);
+    await writeResult(result, output);
     return exitCode(result);
   });
 }

@@ -1,9 +1,9 @@
-import type { PlanSummary, Warning } from '../load/result.js';
+import type { LoadWarning, PlanSummary } from '../load/result.js';
 import { packageVersion } from '../version.js';
 import { describeFailures } from './doubt.js';
 import { readRun } from './figures.js';
 import { evaluateRatioCondition } from './ratio-condition.js';
-import type { ComparisonResult, Metric } from './result.js';
+import type { ComparisonMetric, ComparisonResult } from './result.js';
 import { compareRuns, DEFAULT_CONFIDENCE } from './rows.js';
 import type { CompareSettings } from './servers/settings.js';
 import { listInterrupted, type SideResult, summarizeWarnings } from './warnings.js';
@@ -20,7 +20,7 @@ interface Measured {
   differences: readonly string[];
   stack?: ComparisonResult['stack'];
   /** Warnings that are not those of a run. */
-  warnings?: readonly Warning[];
+  warnings?: readonly LoadWarning[];
 }
 
 /** Completes what was measured to the result. */
@@ -73,6 +73,6 @@ function findPlan(runs: readonly SideResult[]): PlanSummary {
 }
 
 /** The verdict's metric: where the rate is given, throughput is the same on both sides. */
-export function chooseMetric({ model }: Pick<PlanSummary, 'model'>): Metric {
+export function chooseMetric({ model }: Pick<PlanSummary, 'model'>): ComparisonMetric {
   return model === 'open' ? 'p99Ms' : 'throughput';
 }

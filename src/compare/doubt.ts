@@ -1,6 +1,11 @@
 import { plural, share } from '../format/units.js';
 import type { FigureEstimate } from './estimate.js';
-import type { AnsweredRequests, ComparedRun, Metric, SideName } from './result.js';
+import type {
+  AnsweredRequests,
+  ComparedRun,
+  ComparisonMetric,
+  ComparisonSideName,
+} from './result.js';
 
 /**
  * Maximum share of a side's runs in which the load generator was the limit, that do not have a figure, or have it of too
@@ -10,10 +15,10 @@ import type { AnsweredRequests, ComparedRun, Metric, SideName } from './result.j
 const MAX_UNUSABLE_SHARE = 0.1;
 
 /** Metrics that the load generator limits where it is the limit. CPU per request and memory are the server's alone. */
-const LIMITED_BY_CLIENT: ReadonlySet<Metric> = new Set(['throughput', 'p50Ms', 'p99Ms']);
+const LIMITED_BY_CLIENT: ReadonlySet<ComparisonMetric> = new Set(['throughput', 'p50Ms', 'p99Ms']);
 
 /** Minimum number of responses of a run that support a figure: below it a percentile is one of the longest times. */
-const MIN_RESPONSES: Record<Metric, number> = {
+const MIN_RESPONSES: Record<ComparisonMetric, number> = {
   throughput: 10,
   p50Ms: 20,
   p99Ms: 100,
@@ -37,7 +42,7 @@ export interface GeneralDoubts {
 
 /** A row, as far as doubts are about it. */
 interface DoubtedRow {
-  metric: Metric;
+  metric: ComparisonMetric;
   name: string | null;
   estimate: FigureEstimate;
 }
@@ -82,7 +87,7 @@ export function isOfTooFew(
 
 function computeFailedShare(
   runs: readonly ComparedRun[],
-  side: SideName,
+  side: ComparisonSideName,
   name: string | null,
 ): number {
   const own = listRequests(runs, side, name);
@@ -93,7 +98,7 @@ function computeFailedShare(
 
 function listRequests(
   runs: readonly ComparedRun[],
-  side: SideName,
+  side: ComparisonSideName,
   name: string | null,
 ): AnsweredRequests[] {
   return runs.flatMap((run) => {
@@ -124,7 +129,7 @@ function describeMissing({ a, b, missing }: FigureEstimate): string | null {
 /** Says that too many runs of a side have too few responses for a figure; else `null`. */
 function describeTooFew(
   runs: readonly ComparedRun[],
-  metric: Metric,
+  metric: ComparisonMetric,
   name: string | null,
 ): string | null {
   const least = MIN_RESPONSES[metric];

@@ -4,7 +4,7 @@ import {
   selectSubject,
 } from '../load/plan/condition-subject.js';
 import type { Distribution, LoadResult } from '../load/result.js';
-import type { AnsweredRequests, ComparedRun, RunFigures } from './result.js';
+import type { AnsweredRequests, ComparedFigures, ComparedRun } from './result.js';
 import type { SideResult } from './warnings.js';
 
 /** Takes from the result of a run what is compared of it. */
@@ -34,7 +34,7 @@ export function readRun({ result, side, pair }: SideResult): ComparedRun {
   };
 }
 
-function readFigures({ throughput, latencyMs, server }: LoadResult): RunFigures {
+function readFigures({ throughput, latencyMs, server }: LoadResult): ComparedFigures {
   const { mean } = throughput;
   return {
     throughput: mean,

@@ -19,11 +19,8 @@ const SIDE: Shapes<CompareSide> = {
   label: text,
   command: LOAD_OPTIONS.command,
   url: LOAD_OPTIONS.url,
-  env: shape(
-    'an object of text',
-    (value) => isObject(value) && Object.values(value).every((it) => typeof it === 'string'),
-  ),
-  cwd: text,
+  env: LOAD_OPTIONS.env,
+  cwd: LOAD_OPTIONS.cwd,
   stack: flag,
   files: listOf('a list of files', text),
   results: listOf('a list of results', shape('a result of load()', isObject)),
@@ -31,7 +28,7 @@ const SIDE: Shapes<CompareSide> = {
 
 const side = objectOf('an object', SIDE, []);
 
-const { conditions: _conditions, abortOnFail: _abortOnFail, pid: _pid, ...load } = LOAD_OPTIONS;
+const { abortOnFail: _abortOnFail, pid: _pid, ...load } = LOAD_OPTIONS;
 
 /** The accepted values of each option of `compare()`. */
 export const COMPARE_OPTIONS: Shapes<CompareOptions> = {
@@ -42,7 +39,7 @@ export const COMPARE_OPTIONS: Shapes<CompareOptions> = {
   margin: share,
   budget: duration,
   allowDifference: flag,
-  failOn: shape("text, or a list of text, such as 'throughput ratio>=0.97'", (value) =>
+  failOn: shape("a condition such as 'throughput ratio>=0.97', or a list of them", (value) =>
     [value].flat().every((text) => typeof text === 'string'),
   ),
 };

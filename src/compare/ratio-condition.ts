@@ -1,18 +1,18 @@
 import { usageError } from '../errors.js';
-import type { ComparisonRow, Metric, RatioConditionResult } from './result.js';
+import type { ComparisonMetric, ComparisonRow, RatioConditionResult } from './result.js';
 
 /** A condition on a ratio of B to A. */
 export interface RatioCondition {
   /** As given. */
   text: string;
-  metric: Metric;
+  metric: ComparisonMetric;
   /** The request name; `null`: all requests. */
   name: string | null;
   comparison: '<=' | '>=';
   bound: number;
 }
 
-const METRICS: Record<string, Metric> = {
+const METRICS: Record<string, ComparisonMetric> = {
   throughput: 'throughput',
   p50: 'p50Ms',
   p99: 'p99Ms',

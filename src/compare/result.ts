@@ -1,10 +1,10 @@
-import type { PlanSummary, Warning } from '../load/result.js';
+import type { LoadWarning, PlanSummary } from '../load/result.js';
 
 /** One of the two that are compared: `a` is what the other is measured against. */
-export type SideName = 'a' | 'b';
+export type ComparisonSideName = 'a' | 'b';
 
 /** What a side is. */
-export interface Side {
+export interface ComparisonSide {
   /** How reports call it: the command, the URL, the variables or the folder that differ, the files. */
   label: string;
   /** Its command, if it has one. */
@@ -20,7 +20,7 @@ export interface Side {
 }
 
 /** What is compared of a run, or of one request name of it; `null` where it is not known. */
-export interface RunFigures {
+export interface ComparedFigures {
   /** Responses per second. */
   throughput: number | null;
   p50Ms: number | null;
@@ -32,7 +32,7 @@ export interface RunFigures {
 }
 
 /** A figure of a run. */
-export type Metric = keyof RunFigures;
+export type ComparisonMetric = keyof ComparedFigures;
 
 /** How the requests of a run ended. */
 export interface AnsweredRequests {
@@ -46,15 +46,15 @@ export interface AnsweredRequests {
 
 /** One run of one side. */
 export interface ComparedRun {
-  side: SideName;
+  side: ComparisonSideName;
   /** Pair that it belongs to, from 0: one run of each side, one right after the other; `null` in stored results. */
   pair: number | null;
   /** ISO 8601. */
   startedAt: string;
   durationMs: number;
-  figures: RunFigures;
+  figures: ComparedFigures;
   requests: AnsweredRequests;
-  byName: { name: string; figures: RunFigures; requests: AnsweredRequests }[];
+  byName: { name: string; figures: ComparedFigures; requests: AnsweredRequests }[];
   /** The load generator was the limit. */
   clientBound: boolean;
   /** As in the result of a load. */
@@ -69,7 +69,7 @@ export interface ComparedRun {
 export type ComparisonVerdict = 'better' | 'worse' | 'no-difference' | 'cannot-tell';
 
 /** A ratio of B to A. */
-export interface Ratio {
+export interface ComparisonRatio {
   estimate: number;
   /** Ends of the interval; `null` where a side has only one run or a run whose figure is 0, or it has no bounds. */
   low: number | null;
@@ -78,14 +78,14 @@ export interface Ratio {
 
 /** One metric, of all requests or of those with one name. */
 export interface ComparisonRow {
-  metric: Metric;
+  metric: ComparisonMetric;
   /** The request name; `null`: all requests. */
   name: string | null;
   /** Medians of the runs. */
   a: number | null;
   b: number | null;
   /** `null` where a side has no figure. */
-  ratio: Ratio | null;
+  ratio: ComparisonRatio | null;
   /**
    * Confidence of the interval. That of the verdict's row is the comparison's; the others' are corrected for their
    * number (Holm), so that at most one comparison in twenty has any wrong word among them.
@@ -102,7 +102,7 @@ export interface ComparisonRow {
 }
 
 /** Share of the requests that the native stack served. */
-export interface StackShare {
+export interface ComparisonStackShare {
   /** Requests served natively and by Node's own code. */
   native: number;
   fallback: number;
@@ -129,7 +129,7 @@ export interface CompareProgress {
   /** The pair that is measured, from 0; `null` before the first. */
   pair: number | null;
   /** The side that is measured. */
-  side: SideName | null;
+  side: ComparisonSideName | null;
   /** Relative width of the verdict's interval so far; `null` with fewer than two pairs. */
   width: number | null;
   elapsedMs: number;
@@ -147,7 +147,7 @@ export interface ComparisonResult {
   durationMs: number;
   /** The load that both had, as A's first run shows it. */
   plan: PlanSummary;
-  sides: Record<SideName, Side>;
+  sides: Record<ComparisonSideName, ComparisonSide>;
   /** Relative difference up to which two versions count as equal: 0.02 is 2 %. */
   margin: number;
   /** Width of the verdict's interval at which no more runs were wanted, relative; `null` for stored results. */
@@ -161,7 +161,7 @@ export interface ComparisonResult {
   /** The first row is the verdict's: requests/s, or p99 where a rate was given. */
   rows: ComparisonRow[];
   verdict: {
-    metric: Metric;
+    metric: ComparisonMetric;
     word: ComparisonVerdict;
     /** Why it cannot be told, in words; else `null`. */
     reason: string | null;
@@ -169,8 +169,8 @@ export interface ComparisonResult {
   /** How the answers of the two sides differ, in words; compared all the same on request. */
   differences: string[];
   /** Of the runs of B, where the stack is compared; `null` where its statistics are not known. */
-  stack?: StackShare | null;
+  stack?: ComparisonStackShare | null;
   /** The conditions of `--fail-on`, in the order given. Absent without them. */
   conditions?: RatioConditionResult[];
-  warnings: Warning[];
+  warnings: LoadWarning[];
 }

@@ -4,12 +4,12 @@ import { estimateFigure, type FigureEstimate, type ReadFigure } from './estimate
 import { correctConfidences } from './holm.js';
 import type {
   ComparedRun,
+  ComparisonMetric,
+  ComparisonRatio,
   ComparisonResult,
   ComparisonRow,
+  ComparisonSideName,
   ComparisonVerdict,
-  Metric,
-  Ratio,
-  SideName,
 } from './result.js';
 import { judgeInterval, toEqualRange } from './words.js';
 
@@ -17,21 +17,27 @@ import { judgeInterval, toEqualRange } from './words.js';
 export const DEFAULT_CONFIDENCE = 0.95;
 
 /** Metrics in the order of the rows. */
-const METRICS: readonly Metric[] = ['throughput', 'p50Ms', 'p99Ms', 'cpuPerRequestUs', 'memoryMb'];
+const METRICS: readonly ComparisonMetric[] = [
+  'throughput',
+  'p50Ms',
+  'p99Ms',
+  'cpuPerRequestUs',
+  'memoryMb',
+];
 
 /** What is compared, and how. */
 export interface ComparisonSettings extends GeneralDoubts {
   /** Relative difference up to which two versions count as equal. */
   margin: number;
   /** The verdict's metric: requests/s, or p99 where a rate was given. */
-  metric: Metric;
+  metric: ComparisonMetric;
   /** Confidence of the verdict's interval, 0.95 by default. */
   confidence?: number;
 }
 
 /** A row before its confidence is chosen. */
 interface OpenRow {
-  metric: Metric;
+  metric: ComparisonMetric;
   name: string | null;
   estimate: FigureEstimate;
   doubt: string | null;
@@ -47,7 +53,7 @@ export function compareRuns(
   settings: ComparisonSettings,
 ): Pick<ComparisonResult, 'rows' | 'verdict'> {
   const { margin, metric, confidence = DEFAULT_CONFIDENCE } = settings;
-  const judge = ({ doubt, metric }: OpenRow, ratio: Ratio | null): ComparisonVerdict =>
+  const judge = ({ doubt, metric }: OpenRow, ratio: ComparisonRatio | null): ComparisonVerdict =>
     doubt === null ? judgeRatio(ratio, margin, metric) : 'cannot-tell';
   const close = (row: OpenRow, chosen: number): ComparisonRow => {
     const { metric, name, doubt, estimate } = row;
@@ -75,7 +81,7 @@ function openRows(
   settings: ComparisonSettings,
 ): [OpenRow, OpenRow[]] {
   const { metric: first } = settings;
-  const open = (metric: Metric, name: string | null): OpenRow => {
+  const open = (metric: ComparisonMetric, name: string | null): OpenRow => {
     const row = { metric, name, estimate: estimateFigure(runs, readerOf(metric, name)) };
     return { ...row, doubt: describeDoubt(runs, row, settings) };
   };
@@ -90,14 +96,14 @@ function openRows(
 
 /** Lists the request names that both sides have; none if there is only one, as its figures are those of all requests. */
 function listNames(runs: readonly ComparedRun[]): string[] {
-  const namesOf = (side: SideName) =>
+  const namesOf = (side: ComparisonSideName) =>
     new Set(runs.flatMap((run) => (run.side === side ? run.byName.map(({ name }) => name) : [])));
   const [ofA, ofB] = [namesOf('a'), namesOf('b')];
   const shared = [...ofA].filter((name) => ofB.has(name));
   return new Set([...ofA, ...ofB]).size > 1 ? shared : [];
 }
 
-function readerOf(metric: Metric, name: string | null): ReadFigure {
+function readerOf(metric: ComparisonMetric, name: string | null): ReadFigure {
   if (name === null) return ({ figures }) => figures[metric];
   return ({ byName }) => byName.find((one) => one.name === name)?.figures[metric] ?? null;
 }
@@ -105,7 +111,7 @@ function readerOf(metric: Metric, name: string | null): ReadFigure {
 /** Chooses the confidences of the rows; those without an interval tell nothing and are not counted. */
 function correctRows(
   rows: readonly OpenRow[],
-  judge: (row: OpenRow, ratio: Ratio | null) => ComparisonVerdict,
+  judge: (row: OpenRow, ratio: ComparisonRatio | null) => ComparisonVerdict,
   confidence: number,
 ): number[] {
   const claims = new Map(
@@ -123,7 +129,11 @@ function correctRows(
   return rows.map((row) => byRow.get(row) ?? confidence);
 }
 
-function judgeRatio(ratio: Ratio | null, margin: number, metric: Metric): ComparisonVerdict {
+function judgeRatio(
+  ratio: ComparisonRatio | null,
+  margin: number,
+  metric: ComparisonMetric,
+): ComparisonVerdict {
   if (ratio === null || ratio.low === null || ratio.high === null) return 'cannot-tell';
   return judgeInterval({ low: ratio.low, high: ratio.high }, margin, metric);
 }

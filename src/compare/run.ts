@@ -1,4 +1,5 @@
 import { usageError } from '../errors.js';
+import { OTHER_LOAD_NAMES } from '../load/option-schema.js';
 import { checkOptions } from '../validation/shape.js';
 import { COMPARE_OPTIONS } from './option-schema.js';
 import type { CompareOptions } from './options.js';
@@ -13,7 +14,7 @@ export async function run(
   options: CompareOptions,
   onProgress: (progress: CompareProgress) => void,
 ): Promise<ComparisonResult> {
-  checkOptions(options, COMPARE_OPTIONS);
+  checkOptions(options, COMPARE_OPTIONS, OTHER_LOAD_NAMES);
   for (const side of ['a', 'b'] as const) {
     if (!options[side]) throw usageError(`${side} is needed: compare({ a: {...}, b: {...} })`);
   }

@@ -1,5 +1,5 @@
 import { estimateFigure, type FigureEstimate } from './estimate.js';
-import type { ComparedRun, Metric, Ratio } from './result.js';
+import type { ComparedRun, ComparisonMetric, ComparisonRatio } from './result.js';
 import { DEFAULT_CONFIDENCE } from './rows.js';
 
 /** Minimum number of pairs before the width of an interval is looked at, see `wantsMoreRuns`. */
@@ -8,7 +8,7 @@ export const MIN_PAIRS = 6;
 /** When a comparison has enough runs. */
 export interface StoppingRule {
   /** The verdict's metric. */
-  metric: Metric;
+  metric: ComparisonMetric;
   /** Width of the verdict's interval that is narrow enough, relative: 0.03 is 3 %. */
   width: number;
   /** Confidence of that interval, 0.95 by default. */
@@ -22,7 +22,7 @@ export interface StoppingRule {
  *
  * How often the interval of 95 % covers the truth at the end, and after how many pairs: simulated, 20 000 comparisons
  * each, a width of 3 % and at most 40 pairs. The last two columns are of a machine whose noise lasts, with this
- * correlation between neighbouring runs.
+ * correlation between neighboring runs.
  *
  * | scatter of a run | normal     | every tenth run 5 times as noisy | Laplace | skewed: a run only loses | 0.5 | 0.9 |
  * |-------|------------|------------|------------|------------|------------|-----------|
@@ -46,10 +46,10 @@ export function wantsMoreRuns(
 export function measureVerdictRatio(
   runs: readonly ComparedRun[],
   { metric, confidence = DEFAULT_CONFIDENCE }: Omit<StoppingRule, 'width'>,
-): Ratio | null {
+): ComparisonRatio | null {
   return estimateVerdict(runs, metric).measure(confidence);
 }
 
-function estimateVerdict(runs: readonly ComparedRun[], metric: Metric): FigureEstimate {
+function estimateVerdict(runs: readonly ComparedRun[], metric: ComparisonMetric): FigureEstimate {
   return estimateFigure(runs, ({ figures }) => figures[metric]);
 }

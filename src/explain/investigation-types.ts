@@ -1,6 +1,7 @@
 import type { MeasuredRatio } from '../statistics/types.js';
 import type { Finding } from './conclusion/verdict.js';
-import type { ExperimentName, ExperimentSetting } from './experiments/types.js';
+import type { ExperimentName } from './experiment-names.js';
+import type { ExperimentSetting } from './experiments/types.js';
 import type { Evaluation } from './hypotheses/evaluate.js';
 import type { Metrics } from './metrics/types.js';
 import type { CapacityPoint, ExperimentResult, HotFunction } from './result.js';

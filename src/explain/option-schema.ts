@@ -5,6 +5,7 @@ import type { ExplainOptions } from './options.js';
 const {
   duration: _duration,
   requests: _requests,
+  failOn: _failOn,
   abortOnFail: _abortOnFail,
   follow: _follow,
   connectionStages: _connectionStages,

@@ -1,16 +1,39 @@
 import type { LoadResult } from '../load/result.js';
-import type { MeasuredRatio, Range } from '../statistics/types.js';
+import type { Interval, MeasuredRatio } from '../statistics/types.js';
+import type { ExperimentMetric, ExperimentName } from './experiment-names.js';
 import type { LimitId } from './limits/ids.js';
 
 /** Confidence of a verdict; `conclusion/verdict.ts` defines what each word requires. */
-export type Status = 'confirmed' | 'likely' | 'cannot-tell' | 'no-limit';
+export type ExplainStatus = 'confirmed' | 'likely' | 'cannot-tell' | 'no-limit';
+
+/** The stages of a request's way through the server, and `unexplained`, the requests that no measurement locates. */
+export type ExplainStageName =
+  | 'think-time'
+  | 'connecting'
+  | 'on-core'
+  | 'garbage-collection'
+  | 'core-wait'
+  | 'steal'
+  | 'synchronous-call'
+  | 'connection-wait'
+  | 'dependency'
+  | 'file-access'
+  | 'dns-lookup'
+  | 'handler'
+  | 'response-gap'
+  | 'generator-unread'
+  | 'server-unread'
+  | 'event-loop'
+  | 'unexplained';
 
 /**
  * One stage of a request's way through the server. The number of requests there follows from Little's law: throughput
  * times the time spent in the stage.
  */
-export interface Stage {
-  stage: string;
+export interface ExplainStage {
+  stage: ExplainStageName;
+  /** The stage in words. */
+  label: string;
   /** Mean number of requests in the stage. */
   requests: number;
 }
@@ -30,13 +53,15 @@ export interface RequestShare {
 
 /** One change, everything else equal, measured in blocks that alternate with unchanged ones. */
 export interface ExperimentResult {
-  name: string;
+  name: ExperimentName;
+  /** The name in words. */
+  label: string;
   /** The compared quantity: usually `'throughput'`. */
-  metric: string;
+  metric: ExperimentMetric;
   /** The change, in words. */
   change: string;
   /** For each limit that was still in question, the predicted ratio after / before. */
-  predicted: Partial<Record<LimitId, Range>>;
+  predicted: Partial<Record<LimitId, Interval>>;
   measured: MeasuredRatio;
   /** The expected ratio if nothing depends on the change: 1, or 0 where growth is compared. */
   otherwise: number;
@@ -45,7 +70,7 @@ export interface ExperimentResult {
 }
 
 /** A number on which the verdict is based. */
-export interface Evidence {
+export interface ExplainEvidence {
   what: string;
   value: number;
   unit: string;
@@ -57,9 +82,9 @@ export interface Evidence {
 export interface Remedy {
   change: string;
   /** Completed requests per second after the change; `null` if it cannot be predicted. */
-  predictedThroughput: Range | null;
+  predictedThroughput: Interval | null;
   /** p99 of the response times after the change in ms, if the change is one for the slowest responses. */
-  predictedP99Ms?: Range;
+  predictedP99Ms?: Interval;
   nextLimit: LimitId | null;
   /** Other changes for the same limit; absent without any. */
   alternatives?: RemedyAlternative[];
@@ -74,7 +99,7 @@ export interface Remedy {
 /** Another change for the same limit, with the completed requests per second after it. */
 export interface RemedyAlternative {
   change: string;
-  predictedThroughput: Range;
+  predictedThroughput: Interval;
 }
 
 /** A function from a CPU profile, with its cost. */
@@ -89,7 +114,7 @@ export interface HotFunction {
 /** Throughput and latency at one number of connections. */
 export interface CapacityPoint {
   connections: number;
-  throughput: Range & { mean: number };
+  throughput: Interval & { mean: number };
   latencyMs: {
     p50: number | null;
     p99: number | null;
@@ -117,7 +142,7 @@ export interface Explanation {
   verdict: {
     /** `null` if nothing limits at this load, or if the limit is unknown. */
     limit: LimitId | null;
-    status: Status;
+    status: ExplainStatus;
     /** The limit in one sentence. */
     sentence: string;
     /** The calculation behind the verdict, one line each. */
@@ -125,11 +150,11 @@ export interface Explanation {
     alsoLimiting: LimitId[];
   };
   /** The requests in flight by stage. The stages sum to their number; the remainder is `unexplained`. */
-  population: Stage[];
+  population: ExplainStage[];
   /** By request name, the one that takes most first; empty where the load has one name. */
   requests: RequestShare[];
   experiments: ExperimentResult[];
-  evidence: Evidence[];
+  evidence: ExplainEvidence[];
   ruledOut: { limit: LimitId; why: string }[];
   remedy: Remedy | null;
   /** The most expensive functions, if a profile was taken. */

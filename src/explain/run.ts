@@ -1,5 +1,6 @@
 import { MillraceError, usageError } from '../errors.js';
 import { findServer } from '../load/engine/server.js';
+import { checkCommand } from '../load/input/command.js';
 import type { LoadOptions } from '../load/options.js';
 import { buildPlan, buildTrialRequest, FUTURE_SERVER, type Plan } from '../load/plan/plan.js';
 import { checkPid } from '../process/discovery/check-pid.js';
@@ -9,6 +10,7 @@ import { parseDuration } from '../units.js';
 import { checkOptions } from '../validation/shape.js';
 import { packageVersion } from '../version.js';
 import { conclude } from './conclusion/conclusion.js';
+import { EXPLAIN_DEFAULTS } from './defaults.js';
 import { investigate } from './investigation.js';
 import { findCapabilities } from './observe/capabilities.js';
 import { attachProbes } from './observe/probe/attach.js';
@@ -21,8 +23,6 @@ import { compareWithReference } from './target/reference-server.js';
 import { findTlsUrl, takeRequestSample } from './target/sample-request.js';
 import { ServerUnderTest } from './target/server-under-test.js';
 
-const DEFAULT_BUDGET_MS = 60_000;
-
 /** Runs an explanation; rejects as `explain()` does. */
 export async function runExplain(
   options: ExplainOptions,
@@ -33,14 +33,18 @@ export async function runExplain(
   const startedAt = new Date();
   const {
     command,
-    attach = false,
-    allowMoreLoad = false,
+    env,
+    cwd,
+    attach = EXPLAIN_DEFAULTS.attach,
+    allowMoreLoad = EXPLAIN_DEFAULTS.allowMoreLoad,
     budget,
     warmup = 0,
     pid,
     ...load
   } = options;
-  const budgetMs = budget === undefined ? DEFAULT_BUDGET_MS : parseDuration(budget, 'budget');
+  checkCommand({ command, env, cwd });
+  const budgetMs =
+    budget === undefined ? EXPLAIN_DEFAULTS.budgetMs : parseDuration(budget, 'budget');
   const warmupMs = parseDuration(warmup, 'warmup');
   if (budgetMs < MIN_BUDGET_MS) {
     throw usageError(`budget must be at least ${MIN_BUDGET_MS / 1000}s (got ${budgetMs / 1000}s)`);
@@ -60,7 +64,7 @@ export async function runExplain(
   let notAttached: string[] = [];
   const subject = new ServerUnderTest(
     load,
-    command ?? null,
+    command === undefined ? null : { command, env, cwd },
     hub,
     signal,
     ports,

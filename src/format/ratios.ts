@@ -1,4 +1,4 @@
-import type { MeasuredRatio, Range } from '../statistics/types.js';
+import type { Interval, MeasuredRatio } from '../statistics/types.js';
 import { bytes, rate, significant, time } from './units.js';
 
 /** Formats a mean number of requests: `1,234`, `19.4`, `0.03`. */
@@ -8,12 +8,12 @@ export function amount(requests: number): string {
 }
 
 /** Formats a range of throughput: `645`, `12,400 to 14,100`. */
-export function throughputRange({ low, high }: Range): string {
+export function throughputRange({ low, high }: Interval): string {
   return high / Math.max(low, 1e-9) < 1.02 ? rate(high) : `${rate(low)} to ${rate(high)}`;
 }
 
 /** Formats a range of times: `80.0 ms to 120 ms`. */
-export function timeRange({ low, high }: Range): string {
+export function timeRange({ low, high }: Interval): string {
   return `${time(low)} to ${time(high)}`;
 }
 
@@ -21,7 +21,7 @@ export function timeRange({ low, high }: Range): string {
 const MAX_FACTOR = 50;
 
 /** Formats a predicted ratio: `× 2.00`, `× 1.80 to 2.10`. */
-export function factor({ low, high }: Range): string {
+export function factor({ low, high }: Interval): string {
   if (high > MAX_FACTOR) return `× ${low.toFixed(2)} or more`;
   return high - low < 0.02 ? `× ${low.toFixed(2)}` : `× ${low.toFixed(2)} to ${high.toFixed(2)}`;
 }

@@ -3,19 +3,21 @@
  *
  * @module millrace/https
  */
-import type http from 'node:http';
 import https from 'node:https';
 import type { StackOptions } from './install/options.js';
+import type { StackListener, StackMembers } from './server/stack-members.js';
 import { install, installSecureStack, isOff, packageVersion, serverClass } from './stack.js';
 
-type Listener = http.RequestListener;
 type Options = https.ServerOptions & StackOptions;
 
+/** A server on the native stack. */
+type Server = https.Server & StackMembers;
+
 /** As `https.Server`, callable with and without `new`. */
-const Server = serverClass<https.Server, https.ServerOptions>(https.Server, installSecureStack);
+const Server = serverClass<Server, https.ServerOptions>(https.Server, installSecureStack);
 
 /** As `https.createServer`; the options may hold those of the stack. */
-function createServer(options?: Options | Listener, listener?: Listener): https.Server {
+function createServer(options?: Options | StackListener, listener?: StackListener): Server {
   return new Server(options, listener);
 }
 

@@ -13,17 +13,28 @@ import type {
 } from './cache/server-cache.js';
 import type { StackOptions } from './install/options.js';
 import type { StackLimits } from './server/limits.js';
+import type { StackListener, StackMembers, StackResponse } from './server/stack-members.js';
 import type { StackStats } from './server/stats.js';
-import { install, installStack, isOff, packageVersion, serverClass } from './stack.js';
+import {
+  getStats,
+  install,
+  installStack,
+  isNative,
+  isOff,
+  packageVersion,
+  serverClass,
+} from './stack.js';
 
-type Listener = http.RequestListener;
 type Options = http.ServerOptions & StackOptions;
 
+/** A server on the native stack. */
+type Server = http.Server & StackMembers;
+
 /** As `http.Server`, callable with and without `new`. */
-const Server = serverClass<http.Server, http.ServerOptions>(http.Server, installStack);
+const Server = serverClass<Server, http.ServerOptions>(http.Server, installStack);
 
 /** As `http.createServer`; the options may hold those of the stack. */
-function createServer(options?: Options | Listener, listener?: Listener): http.Server {
+function createServer(options?: Options | StackListener, listener?: StackListener): Server {
   return new Server(options, listener);
 }
 
@@ -37,7 +48,7 @@ interface FactoryOptions {
 }
 
 /** For Fastify: `Fastify({ serverFactory })`. Sets the timeouts that Fastify leaves to a factory. */
-function serverFactory(handler: Listener, options: FactoryOptions = {}): http.Server {
+function serverFactory(handler: StackListener, options: FactoryOptions = {}): Server {
   const server = createServer(options.http ?? {}, handler);
   const { connectionTimeout, keepAliveTimeout, requestTimeout, maxRequestsPerSocket } = options;
   if (connectionTimeout) server.setTimeout(connectionTimeout);
@@ -55,28 +66,22 @@ export type {
   CacheStats,
   ServerCache,
   StackLimits,
+  StackListener,
+  StackMembers,
   StackOptions,
+  StackResponse,
   StackStats,
 };
-export { createServer, install, Server, serverFactory };
+export { createServer, getStats, install, isNative, Server, serverFactory };
 /** Set where the stack is on. */
 export const millraceVersion: string | undefined = isOff ? undefined : packageVersion();
-export default { ...http, createServer, Server, serverFactory, install, millraceVersion };
-
-declare module 'node:http' {
-  /** The version of Millrace if `millrace/register` or `install()` is in effect. */
-  const millraceVersion: string | undefined;
-  interface Server extends StackLimits {
-    /** What this server has done so far; `null` if it does not listen natively. */
-    stats(): StackStats | null;
-    /** The output cache; empty if it is off. */
-    readonly cache: ServerCache;
-  }
-  interface ServerOptions extends StackOptions {}
-  interface ServerResponse {
-    /**
-     * Seconds for which the output cache keeps this response; 0: it is not stored. To be set before its head is sent.
-     */
-    cacheDuration?: number;
-  }
-}
+export default {
+  ...http,
+  createServer,
+  Server,
+  serverFactory,
+  getStats,
+  isNative,
+  install,
+  millraceVersion,
+};

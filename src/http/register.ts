@@ -1,6 +1,8 @@
+/**
+ * Puts the native stack under `node:http` and `node:https`: `node --import millrace/register app.js`.
+ *
+ * @module millrace/register
+ */
 import { register } from './stack.js';
-
-// `import 'millrace/register'` declares the settings that servers and responses of `node:http` have.
-export type {} from './index.js';
 
 register();

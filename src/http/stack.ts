@@ -7,7 +7,7 @@ import { writeStatsAtExit } from './server/stats-file.js';
  * there is only one copy of the stack, whichever way it is loaded.
  */
 export { packageVersion } from '../version.js';
-export { installSecureStack, installStack } from './install/installation.js';
+export { getStats, installSecureStack, installStack, isNative } from './install/installation.js';
 export { serverClass } from './install/server-class.js';
 export { install, isOff };
 

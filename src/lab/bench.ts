@@ -109,7 +109,7 @@ const FLAG_FORMATS: Partial<Record<keyof LoadOptions, (value: unknown) => string
   method: (value) => `-m ${value}`,
   body: (value) => `-b '${value}'`,
   connection: (value) => `--connection ${value}`,
-  tls: (value) => `--tls ${value}`,
+  handshake: (value) => `--tls ${value}`,
   insecure: (value) => (value ? '-k' : ''),
   timeout: (value) => `--timeout ${formatTime(value)}`,
   arrivals: (value) => (value === 'poisson' ? '--poisson' : ''),

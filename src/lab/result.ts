@@ -1,5 +1,5 @@
 import type { LimitId } from '../explain/limits/ids.js';
-import type { Remedy, Status } from '../explain/result.js';
+import type { ExplainStatus, Remedy } from '../explain/result.js';
 
 /** The names of the studies, in the order in which their questions build on each other. */
 export const STUDY_NAMES = [
@@ -88,7 +88,7 @@ export interface LabBars {
 export type LabFigure = LabPlot | LabBars;
 
 /** A claim of the study, checked against the figures of this run. */
-export interface Claim {
+export interface LabClaim {
   /** The claim in words, with its numbers. */
   text: string;
   /** Whether the claim holds in this run; `null` if this run cannot decide it. */
@@ -98,7 +98,7 @@ export interface Claim {
 /** The cause, as found by `explain`. */
 export interface LabCause {
   limit: LimitId | null;
-  status: Status;
+  status: ExplainStatus;
   sentence: string;
   arithmetic: string[];
   /** The remedy, with the predicted responses per second. */
@@ -121,7 +121,7 @@ export interface StudyResult {
   causes: LabCause[];
   /** What Millrace changes about the result of the study, or adds to it. */
   changes: string[];
-  claims: Claim[];
+  claims: LabClaim[];
   /** The exact set-up: command lines of the services and loads. */
   setup: string[];
   /** What was not measured, and why; includes loads in which the generator was the limit. */

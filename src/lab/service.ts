@@ -64,7 +64,7 @@ export async function withService<T>(
   const server = await startCommand(buildCommand(setting), {
     timeoutMs: START_MS,
     signal,
-    env: (own) => ({ ...own, ...setting.env }),
+    env: setting.env,
     ...(setting.onLine && { onOutput: splitLines(setting.onLine) }),
   });
   const scheme = setting.env?.TLS === '1' ? 'https' : 'http';

@@ -4,8 +4,10 @@ import {
   duration,
   flag,
   isIterable,
+  isObject,
   listOf,
   number,
+  type OtherNames,
   objectOf,
   oneOf,
   rate,
@@ -13,7 +15,7 @@ import {
   shape,
   text,
 } from '../validation/shape.js';
-import type { ConnectionStage, LoadOptions, Stage, Target } from './options.js';
+import type { LoadConnectionStage, LoadOptions, LoadStage, LoadTarget } from './options.js';
 
 /** Text, or a URL of this realm or of another one. */
 const isUrl = (value: unknown) =>
@@ -32,20 +34,31 @@ const body = shape(
   (value) => typeof value === 'string' || value instanceof Uint8Array,
 );
 
+const words = listOf('text for the shell, or a list, the program first', text);
+
 const isSeed = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 
-const TARGET: Shapes<Target> = {
+const TARGET: Shapes<LoadTarget> = {
   ...{ url, name: text, method: text, headers, body, weight: number },
 };
-const STAGE: Shapes<Stage> = { duration, rate };
-const CONNECTION_STAGE: Shapes<ConnectionStage> = { duration, connections: count };
+const STAGE: Shapes<LoadStage> = { duration, rate };
+const CONNECTION_STAGE: Shapes<LoadConnectionStage> = { duration, connections: count };
 
 /** The accepted type of each option of `load()`. The code that reads an option checks its value. */
 export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   url: urls,
   targets: listOf('a list of targets', objectOf('an object with a url', TARGET, ['url'])),
   targetsFile: text,
-  command: listOf('a list, the program first', text),
+  command(value, name) {
+    if (typeof value !== 'string') words(value, name);
+  },
+  env: shape(
+    'an object of text',
+    (value) =>
+      isObject(value) &&
+      Object.values(value).every((it) => it === undefined || typeof it === 'string'),
+  ),
+  cwd: text,
   resolve: listOf('a list of text', text),
   connectTo: listOf('a list of text', text),
   socketPath: text,
@@ -81,7 +94,7 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   requests: count,
   warmup: duration,
   connection: oneOf('keep-alive', 'close'),
-  tls: oneOf('keep-alive', 'resume', 'full'),
+  handshake: oneOf('full', 'resume'),
   insecure: flag,
   ca: certificateShape,
   cert: certificateShape,
@@ -93,10 +106,10 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   sni: text,
   timeout: duration,
   connectTimeout: duration,
-  conditions: listOf("a list of text, such as 'errors<10'", text),
-  abortOnFail: shape("text, or a list of text, such as 'errors<10'", (value) =>
+  failOn: shape("a condition such as 'errors<10', or a list of them", (value) =>
     [value].flat().every((text) => typeof text === 'string'),
   ),
+  abortOnFail: flag,
   expect: shape("a status, or text such as '2xx', or a list of them", (value) =>
     [value].flat().every((item) => typeof item === 'string' || typeof item === 'number'),
   ),
@@ -104,4 +117,10 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   buckets: listOf('a list of durations', duration),
   pid: shape('a process id, or false', (value) => value === false || typeof value === 'number'),
   signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),
+};
+
+/** Other names of options, and the options that they stand for. */
+export const OTHER_LOAD_NAMES: OtherNames<LoadOptions> = {
+  conditions: 'failOn',
+  tls: 'handshake',
 };

@@ -94,7 +94,8 @@ export interface PlanSummary {
   requests: number | null;
   warmupMs: number;
   connection: 'keep-alive' | 'close';
-  tls: 'keep-alive' | 'resume' | 'full' | null;
+  /** Handshake of new connections; `null` without TLS. */
+  handshake: 'full' | 'resume' | null;
   verifyCertificate: boolean | null;
   timeoutMs: number;
   connectTimeoutMs: number;
@@ -191,7 +192,7 @@ export interface RequestHistograms {
 }
 
 /** One window of the series, see `windowMs`; the last one may be shorter. */
-export interface Window {
+export interface LoadWindow {
   /** Start of the window, from the start of the measurement. */
   tMs: number;
   /** Responses with any status. */
@@ -227,7 +228,7 @@ export interface ServerResult {
 }
 
 /** A reason to doubt the measurement, with advice. */
-export interface Warning {
+export interface LoadWarning {
   id: string;
   message: string;
 }
@@ -257,9 +258,9 @@ export interface LoadResult {
   setupMs: number;
   /** Whether the caller ended the run early: by its signal or Ctrl-C. */
   interrupted: boolean;
-  /** The condition of `abortOnFail` that could no longer hold and ended the run. Absent if none did. */
+  /** The condition that could no longer hold and ended the run (`abortOnFail`). Absent if none did. */
   abortedBy?: string;
-  /** The conditions of `--fail-on` or of the option `conditions`, in the user's order. Absent without them. */
+  /** The conditions of `--fail-on` or of the option `failOn`, in the user's order. Absent without them. */
   conditions?: ConditionResult[];
   /** Load before the measurement, as long as planned unless the run ended in it. */
   warmup: {
@@ -350,7 +351,7 @@ export interface LoadResult {
   meanInFlight: number;
   /** Length of the windows of `series`: 100 ms, doubled until there are at most 36,000 (100 ms: a run of an hour). */
   windowMs: number;
-  series: Window[];
+  series: LoadWindow[];
   /**
    * Histograms in HdrHistogram's V2 compressed form, base64; values in nanoseconds, 3 significant digits. `latency` and
    * `serviceTime` contain all samples, the censored ones at their age; the other two contain the censored ones alone.
@@ -381,7 +382,7 @@ export interface LoadResult {
   server?: ServerResult;
   /** Absent where the system does not report it. */
   machine?: MachineResult;
-  warnings: Warning[];
+  warnings: LoadWarning[];
 }
 
 /** Times in which the generator stood still: at least 100 ms each. */
@@ -403,19 +404,22 @@ export interface MachineResult {
 }
 
 /** The state of a run in progress; there are ten a second. */
-export interface Snapshot {
+export interface LoadSnapshot {
+  /** What the run is doing. */
   phase: 'setup' | 'warmup' | 'measure';
   /** Time since the start of the phase. */
   elapsedMs: number;
-  /** Responses with any status; in the warm-up, requests sent. */
+  /** Responses of the measurement with any status; in the warm-up, requests sent in it. */
   completed: number;
   /** Status errors, transport errors and timeouts of the measurement. */
   errors: number;
+  /** Requests in flight now. */
   inFlight: number;
   /** Responses per second over the last second of the measurement; 0 before it. */
   throughput: number;
-  /** Latency of the measurement so far; `null` without a sample. */
+  /** Median latency of the measurement so far; `null` without a sample. */
   p50Ms: number | null;
+  /** 99th percentile of the latency of the measurement so far; `null` without a sample. */
   p99Ms: number | null;
   /** With the option `buckets`: the measurement so far by request name. */
   byName?: NamedSnapshot[];
@@ -423,19 +427,28 @@ export interface Snapshot {
 
 /** Numbers of the requests with one name in a run in progress. */
 export interface NamedSnapshot {
+  /** The name, as in the result's `byName`. */
   name: string;
+  /** Requests that were sent: all of the following, and those in flight. */
   sent: number;
+  /** Responses with a status that is a success. */
   ok: number;
+  /** Responses with another status. */
   statusErrors: number;
+  /** Requests whose connection failed or ended before the response was complete. */
   transportErrors: number;
+  /** Requests without a complete response within the time limit. */
   timeouts: number;
   /** Requests that were due but never sent. */
   notSent: NotSent;
+  /** Bytes of the requests. */
   bytesSent: number;
+  /** Bytes of the responses. */
   bytesReceived: number;
-  /** Requests that have ended, and the sum of their latencies. */
+  /** Requests that have ended. */
   ended: number;
+  /** Sum of their latencies. */
   latencySumMs: number;
-  /** Those of them with a latency up to each bound of the option `buckets`. */
+  /** Number of them with a latency up to each bound of the option `buckets`. */
   buckets: number[];
 }

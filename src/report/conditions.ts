@@ -24,7 +24,7 @@ export function describeOutcome(holds: boolean | null): string {
 export function listLoadConditions(result: LoadResult): JudgedCondition[] {
   const { conditions = [], interrupted } = result;
   return conditions.map(({ condition, holds }) => {
-    const measured = parseCondition(condition, 'conditions').describe(result);
+    const measured = parseCondition(condition, 'failOn').describe(result);
     // A part of a run does not fulfil a condition.
     if (!interrupted || !holds) return { condition, holds, measured };
     return { condition, holds: null, measured: `${measured} when the run was interrupted` };

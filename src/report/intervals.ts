@@ -1,4 +1,4 @@
-import type { LoadResult, ServerResult, ServerSample, Window } from '../load/result.js';
+import type { LoadResult, LoadWindow, ServerResult, ServerSample } from '../load/result.js';
 
 /** Several consecutive windows of a series, merged. */
 export interface SeriesInterval {
@@ -37,7 +37,7 @@ export function countPerPoint(series: readonly unknown[], maxPoints: number): nu
 export function thinPercentiles(
   { series }: LoadResult,
   maxPoints: number,
-): Pick<Window, 'tMs' | 'p50Ms' | 'p99Ms'>[] {
+): Pick<LoadWindow, 'tMs' | 'p50Ms' | 'p99Ms'>[] {
   return splitIntoGroups(series, countPerPoint(series, maxPoints)).map((windows) => ({
     tMs: getStart(windows) ?? 0,
     p50Ms: findHighest(windows.map((window) => window.p50Ms)),
@@ -69,7 +69,7 @@ function splitIntoGroups<Item>(items: readonly Item[], size: number): Item[][] {
 }
 
 /** Merges a last group of less than half the length into the one before, as its rate would be noisy. */
-function joinShortEnd(groups: Window[][], durationMs: number): void {
+function joinShortEnd(groups: LoadWindow[][], durationMs: number): void {
   const last = getStart(groups.at(-1));
   const previous = getStart(groups.at(-2));
   if (last === undefined || previous === undefined) return;
@@ -77,7 +77,7 @@ function joinShortEnd(groups: Window[][], durationMs: number): void {
   groups.at(-2)?.push(...(groups.pop() ?? []));
 }
 
-function mergeWindows(windows: Window[], endMs: number): SeriesInterval {
+function mergeWindows(windows: LoadWindow[], endMs: number): SeriesInterval {
   const tMs = getStart(windows) ?? 0;
   const perSecond = (total: number) => (endMs > tMs ? (total * 1000) / (endMs - tMs) : 0);
   return {
@@ -93,6 +93,6 @@ function findHighest(values: (number | null)[]): number | null {
   return present.length > 0 ? Math.max(...present) : null;
 }
 
-function getStart(windows: Window[] | undefined): number | undefined {
+function getStart(windows: LoadWindow[] | undefined): number | undefined {
   return windows?.[0]?.tMs;
 }

@@ -60,13 +60,15 @@ function describeOpenModel(plan: PlanSummary): string[] {
   ];
 }
 
+function describeOpening({ handshake }: PlanSummary): string {
+  if (handshake === null) return 'a new connection per request';
+  return `a new connection and a ${handshake === 'full' ? 'full' : 'resumed'} TLS handshake per request`;
+}
+
 /** Lists unusual settings of the connections; often none. */
 export function describeConnections(plan: PlanSummary): string[] {
   const parts = [];
-  if (plan.tls === 'full') parts.push('a new connection and a full TLS handshake per request');
-  else if (plan.tls === 'resume') {
-    parts.push('a new connection and a resumed TLS handshake per request');
-  } else if (plan.connection === 'close') parts.push('a new connection per request');
+  if (plan.connection === 'close') parts.push(describeOpening(plan));
   const { localAddresses = [] } = plan;
   if (localAddresses.length > 0) parts.push(`from ${localAddresses.join(' ')}`);
   if (!isDefaultExpect(plan)) parts.push(`ok is ${plan.expect.join(' ')}`);

@@ -1,4 +1,4 @@
-import type { NamedSnapshot, Snapshot } from '../load/result.js';
+import type { LoadSnapshot, NamedSnapshot } from '../load/result.js';
 
 /** Bounds of the latency buckets in milliseconds: fixed, so that histograms of different runs add up. */
 export const BUCKETS_MS = [
@@ -21,7 +21,7 @@ interface Sample {
 }
 
 /** Maps the state of a run to metrics; `null` before the first one. Times are in seconds. */
-export function toMetrics(snapshot: Snapshot | null, version: string): MetricFamily[] {
+export function toMetrics(snapshot: LoadSnapshot | null, version: string): MetricFamily[] {
   const names = snapshot?.byName ?? [];
   const ofNames = (toSamples: (one: NamedSnapshot) => Sample[]) => names.flatMap(toSamples);
   return [

@@ -1,10 +1,10 @@
-import type { LoadResult, ServerSample, Window } from '../load/result.js';
+import type { LoadResult, LoadWindow, ServerSample } from '../load/result.js';
 import { type Column, formatCsv } from './csv/table.js';
 
 /** A row: one window of a run. */
 interface WindowRow {
   run: LoadResult;
-  window: Window;
+  window: LoadWindow;
   /** The last window may be shorter than the others. */
   lengthMs: number;
   /** The server's samples that end in the window. */

@@ -1,7 +1,7 @@
 import { mean, standardDeviation } from './moments.js';
 import { MIN_SCATTER } from './ratio.js';
 import { studentQuantile } from './student.js';
-import type { Range } from './types.js';
+import type { Interval } from './types.js';
 
 /**
  * Estimates the ratio after / before of positive values that are not paired, two at least of each: the difference of the
@@ -11,18 +11,18 @@ export function estimateUnpairedRatio(
   before: readonly number[],
   after: readonly number[],
   confidence = 0.95,
-): Range & { ratio: number } {
+): Interval & { ratio: number } {
   const [from, to] = [summarizeLogs(before), summarizeLogs(after)];
-  const centre = to.mean - from.mean;
+  const center = to.mean - from.mean;
   const variance = from.variance + to.variance;
   const degreesOfFreedom =
     variance ** 2 /
     (from.variance ** 2 / (before.length - 1) + to.variance ** 2 / (after.length - 1));
   const half = studentQuantile(degreesOfFreedom, confidence) * Math.sqrt(variance);
   return {
-    ratio: Math.exp(centre),
-    low: Math.exp(centre - half),
-    high: Math.exp(centre + half),
+    ratio: Math.exp(center),
+    low: Math.exp(center - half),
+    high: Math.exp(center + half),
   };
 }
 

@@ -9,20 +9,22 @@ import { type RunningServer, serve } from './serve.js';
 export interface TestServer {
   /** URL to load: `http://127.0.0.1:40123/`, or `unix:/path/to.sock:/` on a Unix socket. */
   url: string;
-  /** `null` on a Unix socket. */
+  /** The port; `null` on a Unix socket. */
   port: number | null;
   /** Process id of the process that owns the port; the server is this process and its descendants. */
   pid: number;
   /** Process ids of the processes that answer. */
   pids: number[];
-  /** PEM certificate for clients to trust; `null` without TLS. */
+  /** PEM certificate for clients to trust, as in `load({ url, ca: cert })`; `null` without TLS. */
   cert: string | null;
   /** Resolves when the server has ended: by `close()`, or because one of its processes died. */
   exited: Promise<void>;
-  /** Number of requests that all processes have received so far. */
+  /** Number of requests whose head has arrived so far, in all processes. */
   requests(): Promise<number>;
   /** Ends connections and processes at once; resolves when all have ended. */
   close(): Promise<void>;
+  /** As `close()`, at the end of a block that begins with `await using server = await startTestServer()`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -37,17 +39,35 @@ export interface TestServer {
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const plan = await planTestServer(options);
+  const { signal } = options;
+  signal?.throwIfAborted();
   try {
     const { pid, server } = await start(plan);
+    await closeWhenAborted(server, signal);
     return {
       ...server,
       url: buildUrl(plan, server.port),
       pid,
       cert: plan.tls?.cert.join('\n') ?? null,
+      [Symbol.asyncDispose]: () => server.close(),
     };
   } catch (error) {
+    if (signal?.aborted && error === signal.reason) throw error;
     throw toStartError(plan, error as NodeJS.ErrnoException);
   }
+}
+
+/** Closes the server when the signal is aborted; rejects with its reason if that has happened meanwhile. */
+async function closeWhenAborted(server: RunningServer, signal?: AbortSignal): Promise<void> {
+  if (!signal) return;
+  if (signal.aborted) {
+    await server.close();
+    throw signal.reason;
+  }
+  const close = () => void server.close().catch(() => {});
+  signal.addEventListener('abort', close, { once: true });
+  const forget = () => signal.removeEventListener('abort', close);
+  server.exited.then(forget, forget);
 }
 
 async function start(plan: TestServerPlan): Promise<{ pid: number; server: RunningServer }> {

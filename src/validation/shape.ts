@@ -10,6 +10,9 @@ export type Shape = (value: unknown, name: string) => void;
 /** A shape for each field of `Options`: a field without one is a misspelt option. */
 export type Shapes<Options> = Record<keyof Options, Shape>;
 
+/** Names that options do not have, and the options that are meant by them. */
+export type OtherNames<Options> = Record<string, keyof Options & string>;
+
 export const text = shape('text', (value) => typeof value === 'string');
 export const flag = shape('true or false', (value) => typeof value === 'boolean');
 export const count = shape("a number, or text such as '10k'", isNumberOrText);
@@ -73,9 +76,13 @@ export function objectOf<Fields>(
 }
 
 /** Throws a usage error for options that are not an object, have an unknown name, or a value of another shape. `undefined` counts as absent. */
-export function checkOptions<Options>(options: unknown, shapes: Shapes<Options>): void {
+export function checkOptions<Options>(
+  options: unknown,
+  shapes: Shapes<Options>,
+  otherNames: OtherNames<Options> = {},
+): void {
   shape('an object', isObject)(options, 'options');
-  checkFields(options as object, shapes, (field) => [field, 'unknown option']);
+  checkFields(options as object, shapes, (field) => [field, 'unknown option'], otherNames);
 }
 
 /** Reports whether a value is an object and not a list. */
@@ -104,12 +111,16 @@ function checkFields<Fields>(
   given: object,
   shapes: Shapes<Fields>,
   naming: (field: string) => [name: string, unknown: string],
+  otherNames: OtherNames<Fields> = {},
 ): void {
   const known: Record<string, Shape> = shapes;
   for (const [field, value] of Object.entries(given)) {
     const [name, unknown] = naming(field);
     const check = Object.hasOwn(known, field) ? known[field] : undefined;
     if (check === undefined) {
+      if (Object.hasOwn(otherNames, field)) {
+        throw usageError(`${unknown} '${field}'; it is called '${otherNames[field]}'`);
+      }
       const near = findNearest(field, Object.keys(known));
       throw usageError(`${unknown} '${field}'${near ? `; did you mean '${near}'?` : ''}`);
     }

@@ -48,9 +48,9 @@ test(
       },
       (it) => {
         assertConfirmed(it);
-        const waiting = it.population.find(({ stage }) => /waiting in handlers/.test(stage));
+        const waiting = it.population.find(({ stage }) => stage === 'handler');
         assert.ok(waiting?.requests > 6, `${waiting?.requests} of 8 wait in handlers`);
-        const doubled = it.experiments.find(({ name }) => name === 'connections x2');
+        const doubled = it.experiments.find(({ name }) => name === 'connections-x2');
         assert.ok(doubled?.measured.ratio > 1.5, JSON.stringify(doubled));
         assert.ok(it.remedy.settings.connections > 8);
         // The knee was looked for beyond the doubled load.
@@ -102,7 +102,7 @@ test('an experiment that did not take place excludes nobody, and is named', limi
     const found = await explained(options, 'too-few-connections', ({ cannotSee }) => {
       assert.match(cannotSee.join('\n'), /calls delayed: .*most of the calls cannot be delayed/);
     });
-    assert.ok(!found.experiments.some(({ name }) => name === 'calls delayed'));
+    assert.ok(!found.experiments.some(({ name }) => name === 'outbound-delay'));
   } finally {
     dependency.close();
     dependency.closeAllConnections();
@@ -143,7 +143,7 @@ test('a pool of sockets to a dependency', limits, async () => {
     await explained(options, 'outbound-pool', (found) => {
       assertConfirmed(found);
       const [stage] = found.population.toSorted((a, b) => b.requests - a.requests);
-      assert.match(stage.stage, /waiting for a connection/);
+      assert.equal(stage.stage, 'connection-wait');
     });
   } finally {
     dependency.close();
@@ -162,7 +162,7 @@ test('a busy loop: a second process is tried, and both are gone afterwards', lim
   );
   const options = { command, connections: 10, budget: '32s' };
   await explained(options, 'event-loop-cpu', ({ experiments, cannotSee, remedy }) => {
-    const second = experiments.find(({ name }) => name === 'second process');
+    const second = experiments.find(({ name }) => name === 'second-process');
     assert.ok(second?.measured.ratio > 1.2, JSON.stringify(second ?? cannotSee));
     assert.match(remedy.change, /a second process yielded x \d/);
   });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,16 +18,16 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { compile, testEntries } from '../fixtures/package/checks.js';
+import { link, pack, platformName, root } from '../fixtures/package/pack.js';
+import { FEW_TYPED_PROGRAMS } from '../fixtures/package/types.js';
+import { installed } from '../fixtures/packages.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-package-'));
-const [major, minor] = process.versions.node.split('.').map(Number);
-/** `require` of an ES module. */
-const REQUIRES_ESM = major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
 /** The commands that are there: no compiler is. */
 const bin = join(folder, 'bin');
+const env = { ...process.env, PATH: bin, NODE_OPTIONS: '', MILLRACE_STACK: '' };
 /** With the package for this platform, and without. */
 const app = join(folder, 'app');
 const bare = join(folder, 'bare');
@@ -38,9 +39,8 @@ before(async () => {
   mkdirSync(bin);
   symlinkSync(process.execPath, join(bin, 'node'));
   for (const command of ['npm', 'sh']) symlinkSync(pathOf(command), join(bin, command));
-  main = await pack(root);
-  platform = await pack(await platformFolder());
-  dependency = await pack(join(root, 'node_modules', 'undici'));
+  const packed = [root, await platformFolder(), join(root, 'node_modules', 'undici')];
+  [main, platform, dependency] = await Promise.all(packed.map((from) => pack(from, folder, env)));
   await install(app, main, platform, dependency);
   await install(bare, main, dependency);
 });
@@ -52,14 +52,15 @@ test('the main package contains the build of src and no addon', () => {
     'LICENSE',
     'README.md',
     'bin/millrace.js',
-    'deadlines-register.cjs',
     'dist/cli/main.js',
     'dist/http/stack.cjs',
+    'dist/http/stack.cjs.map',
     'dist/index.d.ts',
     'dist/probe/preload.cjs',
     'examples/studies/hello.mjs',
     'examples/studies/localhost-cert.pem',
     'native/index.d.ts',
+    'register.d.cts',
   ];
   for (const file of needed) assert.ok(main.files.includes(file), `${file} is missing`);
   assert.deepEqual(main.files.filter(isUnexpected), []);
@@ -72,7 +73,8 @@ test('the main package contains the stack as one file, which loads no module of 
 });
 
 test('the package for this platform contains the addon', () => {
-  assert.deepEqual(platform.files.sort(), ['README.md', platform.addon, 'package.json'].sort());
+  const addon = `millrace.${platformName()}.node`;
+  assert.deepEqual(platform.files.sort(), ['README.md', addon, 'package.json'].sort());
 });
 
 test('the installed command prints its version', async () => {
@@ -103,51 +105,28 @@ test('the installed command loads a server', async () => {
   }
 });
 
-test('the installed package is imported, and its types compile without skipLibCheck', async () => {
-  writeFileSync(
-    join(app, 'consumer.ts'),
-    `import { type LoadResult, load, MillraceError } from 'millrace';
-    import http from 'millrace/http';
-    export async function p99(url: string): Promise<number | null> {
-      const result: LoadResult = await load({ url, duration: '1s', connections: 2 });
-      return result.latencyMs.p99;
-    }
-    load({ url: 'http://127.0.0.1/', connections: '1k', stages: [{ duration: '1s', rate: '1k' }] });
-    // @ts-expect-error there is no such option
-    load({ url: 'http://127.0.0.1/', conections: 2 });
-    export const code = (error: MillraceError) => error.code satisfies string;
-    export const hits = http.createServer({ cache: true }).cache.stats()?.hits satisfies number | undefined;`,
-  );
-  const compilerOptions = {
-    ...{ strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: ['node'] },
-    typeRoots: [join(root, 'node_modules', '@types')],
-  };
-  // Alone, as the declarations of `millrace/http` hold for a whole program.
-  writeFileSync(
-    join(app, 'registering.ts'),
-    `import 'millrace/register';
-    import http from 'node:http';
-    const server = http.createServer({ responseTimeout: 3000 }, (_request, response) => {
-      response.cacheDuration = 10;
-    });
-    export const hits = server.cache.stats()?.hits satisfies number | undefined;
-    // @ts-expect-error it is a number
-    server.maxRequestsInFlight = '1000';`,
-  );
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const compiled = ['consumer.ts', 'registering.ts'].map((file) => {
-    const project = join(app, `${file}.json`);
-    writeFileSync(project, JSON.stringify({ compilerOptions, files: [file] }));
-    return run(app, process.execPath, [tsc, '-p', project]);
-  });
-  const expected = { code: 0, stdout: '', stderr: '' };
-  assert.deepEqual(await Promise.all(compiled), [expected, expected]);
+describe('the installed package', () => testEntries(app));
 
+test('the types are those of TypeScript 5.6, too', async (t) => {
+  const { folder: tools, reason } = await installed('typescript', { typescript: '5.6.3' });
+  if (reason) return t.skip(reason);
+  const tsc = join(tools, 'node_modules', 'typescript', 'bin', 'tsc');
+  for (const name of Object.keys(FEW_TYPED_PROGRAMS)) await compile(app, name, tsc);
+});
+
+test('the installed package exports the documented names', async () => {
   const names = await script(app, `console.log(Object.keys(await import('millrace')).join(' '))`);
   assert.equal(
     names.stdout,
     'MillraceError capacity compare explain lab labStudies load startTestServer\n',
   );
+});
+
+test('a stack trace with source maps names the source', async () => {
+  const source = `const { createClient } = await import('millrace/client');
+    try { createClient({ origin: 1 }); } catch (error) { console.log(error.stack); }`;
+  const { stdout } = await script(app, source, ['--enable-source-maps']);
+  assert.match(stdout, /millrace\/src\/client\/options\.ts:\d+:\d+/);
 });
 
 /** Serves one request; tells who did. */
@@ -180,8 +159,40 @@ describe('requests with the addon and without a compiler', () => {
   }
 });
 
+describe('without the workbench, which the guide deletes', () => {
+  const slim = join(folder, 'slim');
+
+  before(async () => {
+    cpSync(app, slim, { recursive: true, verbatimSymlinks: true });
+    const guide = readFileSync(join(root, 'docs', 'guide', 'stack.md'), 'utf8');
+    const [, commands] = /## Without the workbench\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(guide);
+    const { PATH } = process.env;
+    const { code, stderr } = await run(slim, 'sh', ['-e', '-c', commands], { PATH });
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  });
+
+  for (const [way, args] of Object.entries(WAYS)) {
+    test(`requests are served natively by ${way}`, async () => {
+      const expected = { code: 0, stdout: `hello 1 ${version}\n`, stderr: '' };
+      assert.deepEqual(await script(slim, ...args), expected);
+    });
+  }
+
+  test('deadlines and the client work', async () => {
+    const source = `import 'millrace/deadlines/register';
+      import { limitsFor } from 'millrace/deadlines';
+      import { createServer } from 'millrace/https';
+      import { createClient } from 'millrace/client';
+      const calls = createClient({ origin: 'http://127.0.0.1:9' });
+      await calls.request('/').catch(({ code }) => console.log(code));
+      console.log(limitsFor('a.test').total, typeof createServer().stats);`;
+    const expected = { code: 0, stdout: 'ECONNREFUSED\n3000 function\n', stderr: '' };
+    assert.deepEqual(await script(slim, source), expected);
+  });
+});
+
 describe('without the package for this platform', () => {
-  const MISSING = `the native addon for ${platformName()} is missing; npm install without --omit=optional brings @millrace/native-${platformName()}`;
+  const MISSING = `the native addon for ${platformName()} is missing; npm install without --omit=optional installs @millrace/native-${platformName()}`;
   const ON_NODES_CODE = `millrace: this process runs on Node's own HTTP code: ${MISSING}\n`;
   const served = { code: 0, stdout: 'hello null undefined\n' };
 
@@ -234,6 +245,7 @@ describe('without the package for this platform', () => {
     const stats = join(folder, 'stats');
     const source = `
       import http from 'node:http';
+      import { getStats, isNative } from 'millrace/http';
       const server = http.createServer({ cache: true, responseTimeout: 1000 }, (request, response) => {
         response.cacheDuration = 10;
         response.end('hello');
@@ -243,13 +255,14 @@ describe('without the package for this platform', () => {
         const response = await fetch('http://127.0.0.1:' + server.address().port);
         const { cache } = server;
         const told = [server.stats(), cache.stats(), cache.entries(), cache.delete('/'), cache.clear()];
+        told.push(getStats(server), isNative(server));
         console.log(await response.text(), JSON.stringify(told));
         process.exit();
       });`;
     const env = { MILLRACE_CACHE_DURATION: '10', MILLRACE_STATS_FILE: stats };
     assert.deepEqual(await script(bare, source, ['--import', 'millrace/register'], env), {
       code: 0,
-      stdout: 'hello [null,null,[],0,0]\n',
+      stdout: 'hello [null,null,[],0,0,null,false]\n',
       stderr: ON_NODES_CODE,
     });
     assert.equal(existsSync(stats), false);
@@ -267,8 +280,7 @@ describe('without the package for this platform', () => {
     });
   });
 
-  const deadlines = ['--import', ...(REQUIRES_ESM ? ['--require'] : [])];
-  for (const flag of deadlines) {
+  for (const flag of ['--import', '--require']) {
     test(`${flag} millrace/deadlines/register works without the addon`, async () => {
       const source = `import net from 'node:net';
         net.createServer().listen(0, function () {
@@ -346,13 +358,13 @@ describe('without the package for this platform', () => {
 /** Whether a file has no business in the main package: no part of it, or left from a source that is gone. */
 function isUnexpected(file) {
   if (
-    /^(LICENSE|README\.md|package\.json|register\.cjs|deadlines-register\.cjs|examples\/studies\/[^/]+|bin\/millrace\.js|native\/index\.d\.ts)$/.test(
+    /^(LICENSE|README\.md|package\.json|register\.(?:cjs|d\.cts)|examples\/studies\/[^/]+|bin\/millrace\.js|native\/index\.d\.ts)$/.test(
       file,
     )
   )
     return false;
   if (file.startsWith('dist/report/assets/')) return false;
-  const compiled = /^dist\/(.+)\.(?:js|d\.ts|(c)js|d\.(c)ts)$/.exec(file);
+  const compiled = /^dist\/(.+)\.(?:js(?:\.map)?|d\.ts|(c)js(?:\.map)?|d\.(c)ts)$/.exec(file);
   if (!compiled) return true;
   const [, name, script = '', types = ''] = compiled;
   return !existsSync(join(root, 'src', `${name}.${script || types}ts`));
@@ -370,31 +382,10 @@ async function platformFolder() {
   return target;
 }
 
-/** This platform as the names of addons have it. */
-function platformName() {
-  const { platform, arch } = process;
-  if (platform === 'win32') return `win32-${arch}-msvc`;
-  if (platform !== 'linux') return `${platform}-${arch}`;
-  return `linux-${arch}-${process.report.getReport().header.glibcVersionRuntime ? 'gnu' : 'musl'}`;
-}
-
 /** Where a command is. */
 function pathOf(command) {
   const places = process.env.PATH.split(delimiter).map((place) => join(place, command));
   return realpathSync(places.find((place) => existsSync(place)));
-}
-
-async function pack(from) {
-  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
-  const { code, stdout, stderr } = await run(from, 'npm', args);
-  assert.equal(code, 0, stderr);
-  const [{ filename, files }] = JSON.parse(stdout);
-  const paths = files.map((file) => file.path);
-  return {
-    tarball: join(folder, filename),
-    files: paths,
-    addon: paths.find((path) => path.endsWith('.node')),
-  };
 }
 
 async function install(into, ...packages) {
@@ -404,21 +395,21 @@ async function install(into, ...packages) {
   const args = ['install', '--offline', '--no-audit', ...tarballs];
   const { code, stderr } = await run(into, 'npm', args);
   assert.equal(code, 0, stderr);
+  link(into, '@types/node', 'undici-types');
 }
 
 function millrace(cwd, ...args) {
   return run(cwd, join('node_modules', '.bin', 'millrace'), args);
 }
 
-function script(cwd, source, flags = [], env = {}) {
+function script(cwd, source, flags = [], more = {}) {
   const args = [...flags, '--input-type=module', '--eval', source];
-  return run(cwd, process.execPath, args, env);
+  return run(cwd, process.execPath, args, more);
 }
 
 /** Runs a command where no compiler is; resolves to its exit code and what it wrote. */
-function run(cwd, command, args, env = {}) {
-  const own = { PATH: bin, NODE_OPTIONS: '', MILLRACE_STACK: '' };
-  const options = { cwd, timeout: 60_000, env: { ...process.env, ...own, ...env } };
+function run(cwd, command, args, more = {}) {
+  const options = { cwd, timeout: 60_000, env: { ...env, ...more } };
   return new Promise((resolve) => {
     execFile(command, args, options, (error, stdout, stderr) => {
       resolve({ code: error ? error.code : 0, stdout, stderr });

@@ -4,7 +4,7 @@ import { solveLeastSquares } from './least-squares.js';
 import type { LogLevel } from './level.js';
 
 /** A quantity with its 95 % interval. */
-export interface Estimate {
+export interface CapacityEstimate {
   value: number;
   low: number;
   high: number;
@@ -22,7 +22,7 @@ export interface Fit {
   estimate: (
     quantity: (parameters: readonly number[]) => number,
     extraVariance?: number,
-  ) => Estimate;
+  ) => CapacityEstimate;
 }
 
 /** Smallest scatter assumed: blocks that agree better do so by chance. */

@@ -1,5 +1,5 @@
 import { CURVES, type CurveName, type CurveQuantities, computeLogPeak } from './curves.js';
-import { type Estimate, type Fit, fitCurve } from './fit.js';
+import { type CapacityEstimate, type Fit, fitCurve } from './fit.js';
 import { type Level, type LogLevel, toLogLevels } from './level.js';
 
 /** A model of throughput over connections, fitted to levels. Intervals are 95 % intervals. */
@@ -10,19 +10,19 @@ export interface CapacityModel {
    */
   curve: CurveName;
   /** Mean response time with a single request in flight, milliseconds. */
-  singleMs: Estimate;
+  singleMs: CapacityEstimate;
   /** Responses per second on the plateau or at the peak; `null` if the levels do not reach far enough. */
-  maxThroughput: Estimate | null;
+  maxThroughput: CapacityEstimate | null;
   /** Connections at which the plateau begins: N = X_max R0. More than that only adds latency. `null` like `maxThroughput`. */
-  knee: Estimate | null;
+  knee: CapacityEstimate | null;
   /** Connections beyond which throughput falls; `null` unless measured. */
-  peak: Estimate | null;
+  peak: CapacityEstimate | null;
   /** Standard deviation of a block around the curve, as a share. */
   scatter: number;
   /** Largest number of connections that can be predicted: twice the largest measured. */
   reach: number;
   /** Predicts the responses per second of a block at this number of connections; `null` beyond `reach`. */
-  predict: (connections: number) => Estimate | null;
+  predict: (connections: number) => CapacityEstimate | null;
 }
 
 /** Number of levels that the law with three parameters needs, as in usl4j and R's usl. */
@@ -53,7 +53,7 @@ export function fitModel(levels: readonly Level[], noise = 0.03): CapacityModel 
     .filter(({ curve, estimate }) => curve.name !== 'usl' || estimate(([, , k = 0]) => k).low > 0);
   const best = fits.reduce((best, next) => (isBetter(next, best) ? next : best));
   const supported = fits.filter(({ aicc }) => aicc <= best.aicc + SUPPORT_MARGIN);
-  const combine = (of: (fit: Fit) => Estimate): Estimate => ({
+  const combine = (of: (fit: Fit) => CapacityEstimate): CapacityEstimate => ({
     value: of(best).value,
     low: Math.min(...supported.map((fit) => of(fit).low)),
     high: Math.max(...supported.map((fit) => of(fit).high)),
@@ -101,6 +101,6 @@ function hasDecline(points: readonly LogLevel[], noise: number): boolean {
 }
 
 /** Converts an estimate of a logarithm into the value, times `unit`. */
-function exponentiate({ value, low, high }: Estimate, unit = 1): Estimate {
+function exponentiate({ value, low, high }: CapacityEstimate, unit = 1): CapacityEstimate {
   return { value: unit * Math.exp(value), low: unit * Math.exp(low), high: unit * Math.exp(high) };
 }

@@ -1,7 +1,6 @@
 import { type CapacityResult, capacity } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { CapacityInvocation } from '../flags/capacity-flags.js';
-import { CAPACITY_FORMATS } from '../formats.js';
 import { printNotes } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
@@ -21,7 +20,6 @@ export async function capacityCommand(invocation: CapacityInvocation): Promise<n
     start: (signal) => capacity({ ...options, ...own, ...objective, signal }),
     before: 'anything was measured',
     toStep: (progress) => progress,
-    ...CAPACITY_FORMATS,
     exitCode,
   });
 }

@@ -3,7 +3,6 @@ import { type ComparisonResult, compare } from '../../index.js';
 import { refuseSecondInput } from '../../standard-input.js';
 import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare/invocation.js';
-import { COMPARISON_FORMATS } from '../formats.js';
 import { checkInputsKept, printNotes } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 import { askPassphrase } from '../terminal/passphrase.js';
@@ -21,7 +20,6 @@ export async function compareCommand(invocation: CompareInvocation): Promise<num
     start: (signal) => compare({ ...options, ...own, ...sides, failOn: ratios, signal }),
     before: 'the first pair of runs was complete',
     toStep: (progress) => progress,
-    ...COMPARISON_FORMATS,
     exitCode(result) {
       for (const line of describeConditions(result)) printMessage(line);
       return exitCode(result, strict);

@@ -1,7 +1,6 @@
 import { type Explanation, explain } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { ExplainInvocation } from '../flags/explain-flags.js';
-import { EXPLANATION_FORMATS } from '../formats.js';
 import { printNotes } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
@@ -24,7 +23,6 @@ export async function explainCommand(invocation: ExplainInvocation): Promise<num
     start: (signal) => explain({ ...load, ...own, signal }),
     before: 'the first measurement',
     toStep: (progress) => progress,
-    ...EXPLANATION_FORMATS,
     exitCode,
   });
 }

@@ -1,7 +1,6 @@
 import { lab, labStudies, type StudyName, type StudySummary } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { LabInvocation } from '../flags/lab-flags.js';
-import { LAB_FORMATS } from '../formats.js';
 import { textOptions } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 import { printNote, printText } from '../terminal/print.js';
@@ -27,7 +26,6 @@ export async function labCommand(invocation: LabInvocation): Promise<number> {
     },
     before: 'a study was complete',
     toStep: ({ study, step, ...times }) => ({ ...times, step: `${study}: ${step}` }),
-    ...LAB_FORMATS,
     exitCode: ({ failed }) => (failed.length > 0 ? EXIT.failure : EXIT.ok),
   });
 }

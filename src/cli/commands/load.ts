@@ -1,7 +1,9 @@
 import { constants, setPriority } from 'node:os';
 import {
-  type ComparisonResult,
-  compare,
+  type BaselineOptions,
+  type ComparedLoadResult,
+  type ComparedLoadRun,
+  type LoadOptions,
   type LoadResult,
   type LoadRun,
   load,
@@ -9,7 +11,6 @@ import {
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
 import type { Invocation } from '../flags/load/invocation.js';
-import { COMPARISON_FORMATS, LOAD_FORMATS } from '../formats.js';
 import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 import { runInterruptible } from '../terminal/interrupt.js';
@@ -41,25 +42,20 @@ function printBeside(text: string, invocation: Invocation): void {
 async function runAndReport(invocation: Invocation): Promise<number> {
   const { options, strict, failOn, baseline } = invocation;
   checkOutputs(invocation);
-  if (baseline !== undefined) {
-    await (await import('../../compare/stored/baseline.js')).checkBaseline(baseline, options);
-  }
   const conditions = failOn.map(({ text }) => text);
-  const abortOnFail = invocation.abortOnFail ? conditions : [];
   return runInterruptible('a request was sent', async (signal) => {
-    const result = await runWithProgress(
-      { ...options, conditions, abortOnFail, signal },
-      invocation,
-    );
-    const comparison = baseline === undefined ? null : await compareWith(baseline, result);
+    const all = {
+      ...{ ...options, failOn: conditions, abortOnFail: invocation.abortOnFail, signal },
+      ...(baseline !== undefined && { baseline }),
+    };
+    const { comparison, ...result } = await runWithProgress(all, invocation);
     await writeResult(result, invocation, {
-      ...LOAD_FORMATS,
-      text: () => importText(result, invocation),
-      markdown: () => importMarkdown(comparison),
+      ...(await describeHint(result, invocation)),
+      ...(comparison && { markdown: comparison }),
     });
     if (comparison) {
-      const format = await COMPARISON_FORMATS.text();
-      printBeside(`\n${format(comparison, textOptions())}`, invocation);
+      const { formatText } = await import('../../report/index.js');
+      printBeside(`\n${formatText(comparison, textOptions())}`, invocation);
     }
     const failures = failOn.flatMap(({ text, failure }) => {
       const measured = failure(result);
@@ -81,20 +77,25 @@ async function runAndReport(invocation: Invocation): Promise<number> {
 const INCOMPLETE =
   'interrupted: what --fail-on and --strict ask for was not measured to its end (exit code 130)';
 
+/** Options of a load, perhaps with a baseline. */
+type Options = LoadOptions & Partial<BaselineOptions>;
+/** Its result, with the comparison if it had one. */
+type Result = LoadResult & Partial<Pick<ComparedLoadResult, 'comparison'>>;
+
 async function runWithProgress(
-  options: Invocation['options'],
+  options: Options,
   { progress, prometheus }: Pick<Invocation, 'progress' | 'prometheus'>,
-): Promise<LoadResult> {
+): Promise<Result> {
   if (prometheus) return runWithMetrics(options, progress, prometheus);
   return showRun(load(options), progress);
 }
 
 /** Runs while the running figures are served. */
 async function runWithMetrics(
-  options: Invocation['options'],
+  options: Options,
   progress: boolean,
   address: NonNullable<Invocation['prometheus']>,
-): Promise<LoadResult> {
+): Promise<Result> {
   const { serveMetrics } = await import('../metrics-endpoint.js');
   const { BUCKETS_MS } = await import('../../report/prometheus.js');
   const endpoint = await serveMetrics(address);
@@ -108,7 +109,7 @@ async function runWithMetrics(
   }
 }
 
-async function showRun(run: LoadRun, progress: boolean): Promise<LoadResult> {
+async function showRun(run: LoadRun | ComparedLoadRun, progress: boolean): Promise<Result> {
   // The failure of the run is reported where the run is awaited.
   lowerPriority(run).catch(() => {});
   if (progress) await showProgress(run);
@@ -119,7 +120,7 @@ async function showRun(run: LoadRun, progress: boolean): Promise<LoadResult> {
  * Lowers the priority of this thread once the threads of the engine run, so that they go first on a shared core. On
  * Linux a thread has a priority of its own, elsewhere the process has one.
  */
-async function lowerPriority(run: LoadRun): Promise<void> {
+async function lowerPriority(run: LoadRun | ComparedLoadRun): Promise<void> {
   for await (const _ of run) {
     try {
       if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -130,37 +131,15 @@ async function lowerPriority(run: LoadRun): Promise<void> {
   }
 }
 
-/** Imports the formatter of the report, which the hint of this run follows. */
-async function importText(
-  run: LoadResult,
-  invocation: Invocation,
-): ReturnType<typeof LOAD_FORMATS.text> {
-  const [format, hint] = await Promise.all([LOAD_FORMATS.text(), formatHint(run, invocation)]);
-  return (result, options) => [format(result, options), ...hint].join('\n\n');
-}
-
-/** Imports the renderer of the Markdown, which that of the comparison with the baseline follows. */
-async function importMarkdown(
-  comparison: ComparisonResult | null,
-): Promise<(result: LoadResult) => string> {
-  const { renderLoadMarkdown } = await import('../../report/markdown.js');
-  if (!comparison) return renderLoadMarkdown;
-  const { renderComparisonMarkdown } = await import('../../report/compare/markdown.js');
-  return (result) => `${renderLoadMarkdown(result)}\n${renderComparisonMarkdown(comparison)}`;
-}
-
-/** Compares a result with an earlier one. */
-async function compareWith(baseline: string, result: LoadResult): Promise<ComparisonResult> {
-  const b = { results: [result], label: 'this run' };
-  return compare({ a: { files: [baseline] }, b });
-}
-
 /** Formats a hint at the limit and the command that explains it; empty if no command started the server. */
-async function formatHint(result: LoadResult, { demo, args }: Invocation): Promise<string[]> {
-  if (!result.plan.command) return [];
+async function describeHint(
+  result: LoadResult,
+  { demo, args }: Invocation,
+): Promise<{ text?: string }> {
+  if (!result.plan.command) return {};
   const { quickHint } = await import('../../explain/quick-hint.js');
   const hint = quickHint(result);
-  if (!hint) return [];
+  if (!hint) return {};
   const { wrapText } = await import('../../report/text.js');
   const { explainLine } = await import('../explain-line.js');
   const sentence = `${hint.sentence.charAt(0).toUpperCase()}${hint.sentence.slice(1)}`;
@@ -168,5 +147,5 @@ async function formatHint(result: LoadResult, { demo, args }: Invocation): Promi
   const line = `Why not more? ${sentence}${command === null ? '' : ' To be sure:'}`;
   // The command is not wrapped, so that it can be copied.
   const lines = [wrapText(line, textOptions()), ...(command === null ? [] : [`  ${command}`])];
-  return [lines.join('\n')];
+  return { text: lines.join('\n') };
 }

@@ -1,7 +1,6 @@
 import { COMPARE_DEFAULTS, COMPARE_LIMITS } from '../../compare/defaults.js';
 import { parseRatioCondition } from '../../compare/ratio-condition.js';
-import { usageError } from '../../errors.js';
-import type { SideName } from '../../index.js';
+import type { ComparisonSideName } from '../../index.js';
 import { parseShare } from '../../units.js';
 import type { CommandFlags } from './command-flags.js';
 import type { CompareInvocation } from './compare/invocation.js';
@@ -10,6 +9,7 @@ import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
 import { newInvocation } from './load/invocation.js';
 import { LOAD_FLAGS } from './load/load-flags.js';
+import { readVariable } from './load/server-flags.js';
 import { shareLoadFlags } from './load/shared-flags.js';
 import { checkJunit } from './output-flags.js';
 import type { UnsupportedFlags } from './parse.js';
@@ -39,7 +39,7 @@ function withDefault(name: string, fallback: string, help: string): Flag<Compare
 const { width, margin, budgetMs, durationMs, warmupMs } = COMPARE_DEFAULTS;
 
 /** The flags of a side: what it is, and what is its own in a command that both have. */
-function sideFlags(side: SideName): Flag<CompareInvocation>[] {
+function sideFlags(side: ComparisonSideName): Flag<CompareInvocation>[] {
   const letter = side.toUpperCase();
   return [
     {
@@ -58,11 +58,7 @@ function sideFlags(side: SideName): Flag<CompareInvocation>[] {
       repeatable: true,
       help: `environment variable for the command of ${letter}`,
       set({ sides }, value, flag) {
-        const [, name, text] = /^([^=]+)=(.*)$/s.exec(value) ?? [];
-        if (name === undefined || text === undefined) {
-          throw usageError(`${flag} must be NAME=VALUE (got '${value}')`);
-        }
-        sides[side].env = { ...sides[side].env, [name]: text };
+        sides[side].env = { ...sides[side].env, ...readVariable(value, flag) };
       },
     },
     {

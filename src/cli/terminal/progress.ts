@@ -1,5 +1,5 @@
 import { count, duration, plural, rate, time } from '../../format/units.js';
-import type { CapacityProgress, ExplainProgress, LoadRun, Snapshot } from '../../index.js';
+import type { CapacityProgress, ExplainProgress, LoadRun, LoadSnapshot } from '../../index.js';
 import { showLine } from './print.js';
 
 const REDRAW_MS = 200;
@@ -44,7 +44,7 @@ export async function showSteps<Progress, Result>(
   }
 }
 
-function progressLine(snapshot: Snapshot): string {
+function progressLine(snapshot: LoadSnapshot): string {
   const { phase, elapsedMs, completed, throughput, p50Ms, p99Ms, inFlight, errors } = snapshot;
   const elapsed = duration(Math.round(elapsedMs / 100) * 100) || '0 s';
   if (phase === 'setup') return `connecting  ${elapsed}`;

@@ -29,9 +29,12 @@ const NO_STATUS = '999';
  * Sends each request of the mix to a side's server, which is started for it. The engine sends them, so that they are those
  * of the load, placeholders and TLS included.
  */
-export function takeAnswers({ load, process }: LiveSide, seed: number): Promise<RequestAnswers[]> {
+export function takeAnswers(
+  { load, adjustEnv }: LiveSide,
+  seed: number,
+): Promise<RequestAnswers[]> {
   const options = { ...toSingleRequest(load), seed };
-  return withServer(options, { process }, async (plan) => {
+  return withServer(options, { adjustEnv }, async (plan) => {
     const taken: RequestAnswers[] = [];
     for (const index of spread(plan.native.requests.length)) {
       const { method = '', url = '' } = plan.summary.targets[index] ?? {};
@@ -82,6 +85,7 @@ function selectRequest({ native, summary, toCommand }: Plan, index: number): Pla
     names: targets.map(({ name }) => name),
     buckets: 0,
     conditions: [],
+    abortConditions: [],
     toCommand,
   };
 }

@@ -1,6 +1,6 @@
-import { usageError } from '../../errors.js';
+import { MillraceError } from '../../errors.js';
 import { describeAnswerDifference } from '../differences/answer-difference.js';
-import type { SideName } from '../result.js';
+import type { ComparisonSideName } from '../result.js';
 import { type RequestAnswers, takeAnswers } from './answers.js';
 import { type LiveSide, runOnSide } from './sides.js';
 
@@ -15,10 +15,10 @@ interface CheckOptions {
 /**
  * Compares the answers of both sides to each request of the load, before it; returns how they differ.
  *
- * @throws {MillraceError} `ERR_MILLRACE_USAGE` if they do and that is not allowed; what the start of a server throws.
+ * @throws {MillraceError} `ERR_MILLRACE_DIFFERENT` if they do and that is not allowed; what the start of a server throws.
  */
 export async function checkAnswers(
-  { a, b }: Record<SideName, LiveSide>,
+  { a, b }: Record<ComparisonSideName, LiveSide>,
   { seed, allowDifference, onStep }: CheckOptions,
 ): Promise<string[]> {
   const ask = async (side: LiveSide) => {
@@ -34,7 +34,8 @@ export async function checkAnswers(
   const [first, ...more] = differences;
   if (first === undefined || allowDifference) return differences.slice(0, MAX_DIFFERENCES);
   const others = more.length > 0 ? ` (and ${more.length} more)` : '';
-  throw usageError(
+  throw new MillraceError(
+    'ERR_MILLRACE_DIFFERENT',
     `the answers differ: ${first}${others}; --allow-difference compares the servers all the same`,
   );
 }

@@ -5,7 +5,7 @@ import { count } from '../../format/units.js';
 import { isAnswered } from '../../load/answered.js';
 import { runLoad } from '../../load/engine/run.js';
 import { buildPlan, FUTURE_SERVER } from '../../load/plan/plan.js';
-import type { LoadResult, Warning } from '../../load/result.js';
+import type { LoadResult, LoadWarning } from '../../load/result.js';
 import { withTemporaryFolder } from '../../process/temporary-folder.js';
 import { chooseMetric, conclude } from '../conclude.js';
 import { readRun } from '../figures.js';
@@ -131,7 +131,7 @@ class ServerComparison {
   async #runOnce(side: LiveSide, pair: number): Promise<LoadResult | null> {
     const load = { ...side.load, seed: (this.#seed + pair) % Number.MAX_SAFE_INTEGER };
     try {
-      const { result } = await runOnSide(side, () => runLoad(load, { process: side.process }));
+      const { result } = await runOnSide(side, () => runLoad(load, { adjustEnv: side.adjustEnv }));
       if (!result.interrupted) return checkRun(side, result);
     } catch (error) {
       if (error !== this.#signal?.reason) throw error;
@@ -150,7 +150,7 @@ class ServerComparison {
 }
 
 /** Warns where not all requests of a mix were asked for. */
-function describeSample(requests: number): Warning[] {
+function describeSample(requests: number): LoadWarning[] {
   if (requests <= MAX_ASKED) return [];
   const message = `The answers to ${count(MAX_ASKED)} of the ${count(requests)} requests were compared.`;
   return [{ id: 'answers-sampled', message }];

@@ -4,19 +4,20 @@ import { MillraceError, usageError } from '../../errors.js';
 import type { LoadOptions } from '../../load/options.js';
 import { listUrls } from '../../load/requests/url.js';
 import { maskArguments, maskText, maskUrl } from '../../masking/text.js';
+import { listWords } from '../../process/command/command-line.js';
 import { shellQuote } from '../../process/command/shell-quote.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
 import type { CompareOptions, CompareSide } from '../options.js';
-import type { Side, SideName } from '../result.js';
+import type { ComparisonSide, ComparisonSideName } from '../result.js';
 import { buildStackEnvironment } from './stack.js';
 
 /** A side whose server is loaded. */
 export interface LiveSide {
-  name: SideName;
-  side: Side;
+  name: ComparisonSideName;
+  side: ComparisonSide;
   load: LoadOptions;
-  /** Of its command. */
-  process: Pick<CommandOptions, 'env' | 'cwd'>;
+  /** Changes the environment of its command. */
+  adjustEnv: NonNullable<CommandOptions['adjustEnv']>;
 }
 
 /** Whether a side is read from stored results. */
@@ -26,13 +27,14 @@ export function isStored({ files, results }: CompareSide): boolean {
 
 /** Completes a side by the load that both have; `statsFile` receives what the stack counts. */
 export function readLiveSide(
-  name: SideName,
+  name: ComparisonSideName,
   options: CompareOptions,
   load: LoadOptions,
   statsFile: string,
 ): LiveSide {
   const own = options[name];
-  const { command = load.command, url = load.url, env, cwd, stack } = own;
+  const { env, cwd, ...shared } = load;
+  const { command = load.command, url = load.url, stack } = own;
   for (const option of ['env', 'cwd', 'stack'] as const) {
     if (own[option] !== undefined && command === undefined) {
       throw usageError(
@@ -40,44 +42,51 @@ export function readLiveSide(
       );
     }
   }
-  if (cwd !== undefined) checkFolder(cwd, name);
-  const buildEnvironment = (inherited: NodeJS.ProcessEnv) => {
-    const all = { ...inherited, ...env };
-    return stack === undefined ? all : buildStackEnvironment(all, stack ? statsFile : null);
+  const folder = own.cwd ?? cwd;
+  if (folder !== undefined) checkFolder(folder, name);
+  const settings = {
+    env: { ...env, ...own.env },
+    ...(folder !== undefined && { cwd: folder }),
   };
   return {
     name,
     side: describeSide(name, options),
-    load: { ...load, ...(command && { command }), ...(url !== undefined && { url }) },
-    process: { env: buildEnvironment, ...(cwd !== undefined && { cwd }) },
+    load: {
+      ...shared,
+      ...(command !== undefined && { command, ...settings }),
+      ...(url !== undefined && { url }),
+    },
+    adjustEnv: (env) =>
+      stack === undefined ? env : buildStackEnvironment(env, stack ? statsFile : null),
   };
 }
 
-function checkFolder(cwd: string, name: SideName): void {
+function checkFolder(cwd: string, name: ComparisonSideName): void {
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return;
   throw usageError(`the folder of ${name.toUpperCase()} must be a directory (got '${cwd}')`);
 }
 
 /** Describes a side, secrets masked. */
-export function describeSide(name: SideName, options: CompareOptions): Side {
-  const { label, command = options.command, env = {}, cwd, stack, files = [] } = options[name];
+export function describeSide(name: ComparisonSideName, options: CompareOptions): ComparisonSide {
+  const { label, command = options.command, env = {}, stack, files = [] } = options[name];
+  const { cwd = options.cwd ?? null } = options[name];
   return {
     label: maskText(label ?? deriveLabel(name, options)),
-    command: command ? maskArguments(command) : null,
+    command: command === undefined ? null : maskArguments(listWords(command)),
     env: Object.fromEntries(Object.entries(env).map(maskVariable)),
-    cwd: cwd ?? null,
+    cwd,
     stack: stack ?? null,
     files,
   };
 }
 
-function maskVariable([variable, value]: [string, string]): [string, string] {
+function maskVariable([variable, value = '']: [string, string | undefined]): [string, string] {
   const [masked = ''] = maskArguments([`${variable}=${value}`]);
   return [variable, masked.slice(variable.length + 1)];
 }
 
 /** Names a side by what the other one does not share, or by all that it has if they share everything. */
-function deriveLabel(name: SideName, options: CompareOptions): string {
+function deriveLabel(name: ComparisonSideName, options: CompareOptions): string {
   const own = describeParts(options[name], options);
   const other = describeParts(options[name === 'a' ? 'b' : 'a'], options);
   const differing = Object.keys(own) as (keyof typeof own)[];
@@ -93,7 +102,7 @@ function describeParts(side: CompareSide, shared: CompareOptions) {
   const urls = listUrls(url).map(maskUrl).join(' ');
   return {
     files: files?.join(' ') ?? (results ? 'this run' : null),
-    command: command ? formatCommand(maskArguments(command)) : null,
+    command: command === undefined ? null : formatCommand(maskArguments(listWords(command))),
     url: urls || null,
     cwd: nameFolder(side, shared),
     env: variables.join(' ') || 'environment as it is',
@@ -102,8 +111,9 @@ function describeParts(side: CompareSide, shared: CompareOptions) {
 }
 
 /** The name of a side's folder; the path where both have the same name, as in `main/app` and `branch/app`. */
-function nameFolder({ cwd = '.' }: CompareSide, { a, b }: CompareOptions): string {
-  const [nameOfA, nameOfB] = [a, b].map(({ cwd = '.' }) => basename(resolve(cwd)));
+function nameFolder(side: CompareSide, { a, b, cwd: shared = '.' }: CompareOptions): string {
+  const [nameOfA, nameOfB] = [a, b].map(({ cwd = shared }) => basename(resolve(cwd)));
+  const { cwd = shared } = side;
   return nameOfA === nameOfB ? cwd : basename(resolve(cwd));
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { StackShare } from '../result.js';
+import type { ComparisonStackShare } from '../result.js';
 
 const REGISTER = new URL('../../http/register.js', import.meta.url).href;
 
@@ -22,10 +22,10 @@ interface StackTotals {
 }
 
 /** Adds up the statistics that processes with the stack wrote at their end; `null` if none did. */
-export function readStackShare(statsFile: string): StackShare | null {
+export function readStackShare(statsFile: string): ComparisonStackShare | null {
   const lines = readLines(statsFile);
   if (lines.length === 0) return null;
-  const share: StackShare = { native: 0, fallback: 0, fallbackReasons: {} };
+  const share: ComparisonStackShare = { native: 0, fallback: 0, fallbackReasons: {} };
   for (const { requests, fallbackReasons } of lines) {
     share.native += requests.native;
     share.fallback += requests.fallback;

@@ -1,9 +1,9 @@
-import { usageError } from '../../errors.js';
+import { MillraceError, usageError } from '../../errors.js';
 import { conclude } from '../conclude.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
 import type { CompareOptions, CompareSide } from '../options.js';
 import { checkConditionNames } from '../ratio-condition.js';
-import type { ComparisonResult, SideName } from '../result.js';
+import type { ComparisonResult, ComparisonSideName } from '../result.js';
 import type { CompareSettings } from '../servers/settings.js';
 import { describeSide } from '../servers/sides.js';
 import type { SideResult } from '../warnings.js';
@@ -20,7 +20,8 @@ export function compareStored(
   if (!first) throw usageError('a needs at least one result');
   const difference = findDifference(runs);
   if (difference !== null && !settings.allowDifference) {
-    throw usageError(
+    throw new MillraceError(
+      'ERR_MILLRACE_DIFFERENT',
       `the plans of these results differ: ${difference}; --allow-difference compares them all the same`,
     );
   }
@@ -36,7 +37,7 @@ export function compareStored(
   });
 }
 
-function readSide(side: SideName, own: CompareSide): SideResult[] {
+function readSide(side: ComparisonSideName, own: CompareSide): SideResult[] {
   for (const option of ['command', 'url', 'env', 'cwd', 'stack'] as const) {
     if (own[option] === undefined) continue;
     throw usageError(`${side}.${option} is for a server: the results of ${side} are stored`);

@@ -14,23 +14,27 @@ export function readStoredResults(files: readonly string[]): LoadResult[] {
 }
 
 function readStoredResult(file: string): LoadResult {
-  const value = readResultFile(file);
+  return checkLoadResult(readResultFile(file), `'${file}'`);
+}
+
+/** Returns a value that is the whole result of a load; throws a usage error that begins with its name if it is none. */
+export function checkLoadResult(value: UncheckedResult, name: string): LoadResult {
   const fault = findFault(value);
-  if (fault !== null) throw usageError(`'${file}' ${fault}`);
+  if (fault !== null) throw usageError(`${name} ${fault}`);
   const result = value as unknown as LoadResult;
-  checkParts(file, result);
+  checkParts(name, result);
   return result;
 }
 
 /** Refuses a result that lacks a part of what is compared, or has a damaged one. */
-function checkParts(file: string, result: LoadResult): void {
+function checkParts(name: string, result: LoadResult): void {
   try {
     const { histograms } = readRun({ side: 'a', pair: null, result });
     estimateLatencies([histograms]);
     findPlanDifference(result.plan, result.plan);
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-    throw usageError(`'${file}' ${NO_RESULT}: a part of it is missing or damaged`);
+    throw usageError(`${name} ${NO_RESULT}: a part of it is missing or damaged`);
   }
 }
 

@@ -1,26 +1,29 @@
 import { factor, measuredRatio } from '../../format/ratios.js';
-import type { Range } from '../../statistics/types.js';
-import type { ExperimentName } from '../experiments/types.js';
+import type { Interval } from '../../statistics/types.js';
+import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { type Hypothesis, UNCHANGED } from '../hypotheses/hypothesis.js';
 import type { ExperimentResult } from '../result.js';
 
 /** Finds what a hypothesis predicts for an experiment; `null` if nothing. */
-export function findPrediction(hypothesis: Hypothesis, experiment: string): Range | null {
-  const listed = hypothesis.predictions[experiment as ExperimentName];
+export function findPrediction(
+  hypothesis: Hypothesis,
+  experiment: ExperimentName,
+): Interval | null {
+  const listed = hypothesis.predictions[experiment];
   if (listed) return listed;
   if (WITHOUT_DEFAULT_PREDICTION.has(experiment)) return null;
   return hypothesis.unlisted === 'unchanged' ? UNCHANGED : null;
 }
 
 /** Experiments that change more than one thing or do not compare throughput: hypotheses predict nothing by default. */
-const WITHOUT_DEFAULT_PREDICTION = new Set([
-  'dependency, connections x2',
-  'pool wait, connections x2',
-  'memory after rest',
-  'fresh start',
-  'unknown path',
-  'client deadline',
-  'shorter pause',
+const WITHOUT_DEFAULT_PREDICTION = new Set<ExperimentName>([
+  'dependency-time-connections-x2',
+  'pool-wait-connections-x2',
+  'memory-after-gc',
+  'restart',
+  'not-found-path',
+  'client-timeout',
+  'think-time-half',
 ]);
 
 /** Whether an experiment measured something else than the hypothesis predicts. */
@@ -36,7 +39,7 @@ export function isContradicted(
 /** Whether the outcome of an experiment contradicts a prediction: it is outside of it, and not merely a larger effect. */
 export function contradicts(
   experiment: ExperimentResult,
-  predicted: Range,
+  predicted: Interval,
   noise: number,
 ): boolean {
   return (
@@ -50,7 +53,7 @@ export function contradicts(
  */
 export function isLargerEffect(
   { name, measured, otherwise }: ExperimentResult,
-  predicted: Range,
+  predicted: Interval,
 ): boolean {
   if (BUSY_LOOP_EXPERIMENTS.has(name)) return false;
   return predicted.low > otherwise
@@ -65,7 +68,7 @@ export function isSupportedBy(
   noise: number,
 ): boolean {
   const { name, measured, otherwise } = experiment;
-  const predicted = hypothesis.predictions[name as ExperimentName];
+  const predicted = hypothesis.predictions[name];
   // A busy loop is no evidence of what keeps it busy.
   if (!predicted || (hypothesis.causeOf === 'event-loop-cpu' && BUSY_LOOP_EXPERIMENTS.has(name)))
     return false;
@@ -91,22 +94,22 @@ export function isPredictedBy(
 }
 
 /** Experiments that remove only a part of a cause: their result leaves open how large the rest is. */
-export const PARTIAL_EXPERIMENTS = new Set<string>(['tls resumed'] satisfies ExperimentName[]);
+export const PARTIAL_EXPERIMENTS = new Set<ExperimentName>(['tls-resumption']);
 
 /** Minimum change that supports a hypothesis. */
 const MIN_CHANGE = 0.05;
 
 /** Experiments that every cause of a busy loop predicts alike, see `predictBusyLoop`. */
-const BUSY_LOOP_EXPERIMENTS = new Set([
-  'connections x2',
-  'connections /2',
-  'cpu injection',
-  'second process',
-  'calls delayed',
+const BUSY_LOOP_EXPERIMENTS = new Set<ExperimentName>([
+  'connections-x2',
+  'connections-half',
+  'cpu-injection',
+  'second-process',
+  'outbound-delay',
 ]);
 
 /** Whether the measured interval, widened by the noise, overlaps the predicted one. */
-export function hasOverlap(measured: Range, predicted: Range, noise: number): boolean {
+export function hasOverlap(measured: Interval, predicted: Interval, noise: number): boolean {
   return (
     measured.high * (1 + noise) >= predicted.low && measured.low / (1 + noise) <= predicted.high
   );
@@ -117,12 +120,12 @@ export function describeContradiction(
   hypothesis: Hypothesis,
 ): string {
   const predicted = findPrediction(hypothesis, name) ?? UNCHANGED;
-  return `${name}: it predicts ${factor(predicted)}, measured ${measuredRatio(measured)}`;
+  return `${EXPERIMENT_LABELS[name]}: it predicts ${factor(predicted)}, measured ${measuredRatio(measured)}`;
 }
 
 /** Lists the changes that a cause of a busy loop predicts for experiments of its own. */
-export function listOwnPredictions({ predictions }: Hypothesis): Map<string, Range> {
-  const changes = Object.entries(predictions).filter(
+export function listOwnPredictions({ predictions }: Hypothesis): Map<ExperimentName, Interval> {
+  const changes = (Object.entries(predictions) as [ExperimentName, Interval][]).filter(
     ([name, { low, high }]) => !BUSY_LOOP_EXPERIMENTS.has(name) && (low > 1 || high < 1),
   );
   return new Map(changes);

@@ -1,4 +1,4 @@
-import type { Range } from '../../statistics/types.js';
+import type { Interval } from '../../statistics/types.js';
 import { type Hypothesis, scale } from '../hypotheses/hypothesis.js';
 import type { Findings } from '../investigation-types.js';
 import type { ExperimentResult, RemedyAlternative } from '../result.js';
@@ -31,7 +31,7 @@ function predictCachedCompression(chosen: Hypothesis, found: Findings): RemedyAl
   if (!hasSlowLevel(chosen.limit, found.metrics)) return [];
   return fromExperiment(
     'compress once and cache the result',
-    'identity encoding',
+    'identity-encoding',
     UNCHANGED,
     found,
   );
@@ -41,17 +41,17 @@ function predictCachedCompression(chosen: Hypothesis, found: Findings): RemedyAl
  * Throughput with a small key relative to that with resumed sessions in short blocks, which begin with full handshakes:
  * these need no signature, but tickets.
  */
-const SMALL_KEY_RATIO: Range = { low: 0.8, high: 1.7 };
+const SMALL_KEY_RATIO: Interval = { low: 0.8, high: 1.7 };
 
 /** Predicts a key whose signatures cost little, from what sessions yielded that were resumed without one. */
 function predictSmallKey(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
   const rsaBits = found.metrics.sample?.rsaBits ?? null;
   if (chosen.limit !== 'tls-handshake' || rsaBits === null) return [];
   const change = `a certificate with a key on the curve P-256 in place of RSA ${rsaBits}`;
-  return fromExperiment(change, 'tls resumed', SMALL_KEY_RATIO, found);
+  return fromExperiment(change, 'tls-resumption', SMALL_KEY_RATIO, found);
 }
 
-const UNCHANGED: Range = { low: 1, high: 1 };
+const UNCHANGED: Interval = { low: 1, high: 1 };
 /** Minimum gain of an experiment that is a prediction. */
 const MIN_GAIN = 1.1;
 
@@ -59,7 +59,7 @@ const MIN_GAIN = 1.1;
 function fromExperiment(
   change: string,
   name: ExperimentResult['name'],
-  part: Range,
+  part: Interval,
   found: Findings,
 ): RemedyAlternative[] {
   const made = found.experiments.find((experiment) => experiment.name === name);

@@ -13,7 +13,7 @@ export function buildCapacityCurve(
   const groups: Observation[][] = [
     metrics.single ? [metrics.single] : [],
     [metrics.base, ...base.filter((block) => block !== metrics.base)],
-    ...['connections x2', 'connections /2'].map((name) => changed.get(name) ?? []),
+    ...(['connections-x2', 'connections-half'] as const).map((name) => changed.get(name) ?? []),
     ...further.map((block) => [block]),
   ];
   return groups

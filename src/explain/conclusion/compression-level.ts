@@ -1,4 +1,4 @@
-import type { Range } from '../../statistics/types.js';
+import type { Interval } from '../../statistics/types.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import { readPoolSize } from '../hypotheses/machine/pool-size.js';
 import type { Findings } from '../investigation-types.js';
@@ -9,7 +9,7 @@ import type { Metrics } from '../metrics/types.js';
 /** Maximum speed of Brotli's highest levels (10 and 11) for text, bytes per ms of CPU. */
 const MAX_SLOW_BYTES_PER_MS = 6_000;
 /** Speed of its levels 4 and 5. */
-const LOWER_LEVEL_BYTES_PER_MS: Range = { low: 22_000, high: 90_000 };
+const LOWER_LEVEL_BYTES_PER_MS: Interval = { low: 22_000, high: 90_000 };
 
 /** Whether responses are compressed by Brotli at a level that costs a multiple of the usual ones. */
 export function hasSlowLevel(limit: LimitId, metrics: Metrics): boolean {
@@ -27,8 +27,8 @@ export function hasSlowLevel(limit: LimitId, metrics: Metrics): boolean {
 export function predictLowerLevel(
   { limit }: Hypothesis,
   { metrics, experiments }: Findings,
-): Range | null {
-  const identity = experiments.find(({ name }) => name === 'identity encoding');
+): Interval | null {
+  const identity = experiments.find(({ name }) => name === 'identity-encoding');
   const { identityBytes, base, throughput, loop } = metrics;
   if (!identity || identityBytes === null || !hasSlowLevel(limit, metrics)) return null;
   const loops = findWorkingProcesses(base).length;

@@ -2,7 +2,7 @@ import { factor } from '../../format/ratios.js';
 import { count, rate, share, time } from '../../format/units.js';
 import { findChangePoints } from '../../statistics/change-points.js';
 import { limitTolerance } from '../../statistics/noise.js';
-import type { ExperimentName } from '../experiments/types.js';
+import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import {
   buildLoopEvidence,
   deriveLoopLimit,
@@ -15,7 +15,7 @@ import { isStealHypothesis } from '../hypotheses/machine/machine.js';
 import type { Findings, RepeatedRemedy } from '../investigation-types.js';
 import type { LimitId } from '../limits/ids.js';
 import { computeStealShare } from '../metrics/derive.js';
-import type { Evidence, ExperimentResult, Explanation } from '../result.js';
+import type { ExperimentResult, ExplainEvidence, Explanation } from '../result.js';
 import { contradicts, isLargerEffect, listOwnPredictions } from './agreement.js';
 import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
@@ -121,11 +121,11 @@ function addHeaviestRequest(sentence: string, metrics: Findings['metrics']): str
   return heaviest ? `${sentence.replace(/\.$/, '')}; ${heaviest}.` : sentence;
 }
 
-function buildLoadEvidence(what: string, throughput: number): Evidence[] {
+function buildLoadEvidence(what: string, throughput: number): ExplainEvidence[] {
   return [{ what, value: throughput, unit: '1/s', source: 'load' }];
 }
 
-function buildRepeatEvidence({ experiment, throughput }: RepeatedRemedy): Evidence[] {
+function buildRepeatEvidence({ experiment, throughput }: RepeatedRemedy): ExplainEvidence[] {
   return buildLoadEvidence(
     `throughput of '${experiment}', repeated for longer without the probe`,
     throughput,
@@ -219,7 +219,7 @@ function describeSteps({ metrics, noise }: Findings): string[] {
 
 /** Experiments on connections: they tell the cost of a handshake from that of a request. */
 const CONNECTION_EXPERIMENTS: Partial<Record<LimitId, ExperimentName[]>> = {
-  'tls-handshake': ['tls kept', 'tls resumed'],
+  'tls-handshake': ['tls-keep-alive', 'tls-resumption'],
   'connection-churn': ['keep-alive'],
 };
 
@@ -262,12 +262,14 @@ function describeUnconfirmed({ finding, experiments }: Findings): string[] {
   if (status !== 'likely' || !chosen || rivals.length > 0 || hiddenBy) return [];
   const own = listOwnPredictions(chosen);
   const made = experiments.find(({ name }) => own.has(name));
-  const predicted = own.get(made?.name ?? '');
+  const predicted = made && own.get(made.name);
   const [open] = own.keys();
-  const whyNot = open ? `'${open}', which would, was not made` : 'no experiment here changes it';
+  const whyNot = open
+    ? `'${EXPERIMENT_LABELS[open]}', which would, was not made`
+    : 'no experiment here changes it';
   const isLarger = made && predicted && isLargerEffect(made, predicted);
   const outcome = isLarger ? 'changed more than it predicts' : 'varied too much to confirm it';
-  const why = made ? `'${made.name}' ${outcome}` : whyNot;
+  const why = made ? `'${EXPERIMENT_LABELS[made.name]}' ${outcome}` : whyNot;
   return [
     `a confirmation of ${chosen.limit}: its signs were measured, but ${why}; apply the remedy and measure again`,
   ];
@@ -286,11 +288,11 @@ function describeOpenRivals(
     const [open] = telling.filter(({ name }) => !made.has(name));
     if (open) {
       const [own, others] = open.predicted.map(factor);
-      return `${whether}: '${open.name}' would tell, for which ${chosen.limit} predicts ${own}, ${rival.limit} ${others}`;
+      return `${whether}: '${EXPERIMENT_LABELS[open.name]}' would tell, for which ${chosen.limit} predicts ${own}, ${rival.limit} ${others}`;
     }
     const [unsure] = telling;
     return unsure
-      ? `${whether}: '${unsure.name}' varied too much to tell; give it more time (--budget)`
+      ? `${whether}: '${EXPERIMENT_LABELS[unsure.name]}' varied too much to tell; give it more time (--budget)`
       : `${whether}: no experiment here tells the two apart; apply the remedy of one and see whether throughput changes`;
   });
 }

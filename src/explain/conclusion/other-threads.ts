@@ -1,4 +1,4 @@
-import type { Range } from '../../statistics/types.js';
+import type { Interval } from '../../statistics/types.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { Findings } from '../investigation-types.js';
 import {
@@ -12,7 +12,7 @@ import {
 /** Minimum gain by idle cores, and minimum time per request in ms, at which other threads are worth their messages. */
 const [MIN_CORES_GAIN, MIN_THREAD_MS] = [1.4, 0.5];
 /** Range of the part of the cores' time that other threads use. */
-const USED_CORES: Range = { low: 0.7, high: 1.05 };
+const USED_CORES: Interval = { low: 0.7, high: 1.05 };
 /** Default number of threads of libuv's pool, which runs the asynchronous forms of calls. */
 const POOL_THREADS = 4;
 
@@ -21,7 +21,7 @@ const POOL_THREADS = 4;
  * service uses or leaves idle bound what all threads serve, as do the requests in flight, each of which takes as long as
  * alone. `null` where less work is not the remedy, the work is short, or neither cores nor requests are left for more.
  */
-export function predictOtherThreads(chosen: Hypothesis, found: Findings): Range | null {
+export function predictOtherThreads(chosen: Hypothesis, found: Findings): Interval | null {
   const { machine, throughput, loop, base, model, maxConcurrency, unloadedLatencyMs } =
     found.metrics;
   const hot = isHotFunctionRemedy(chosen, found) ? findHotFunction(chosen, found) : null;

@@ -1,4 +1,4 @@
-import type { Range } from '../../statistics/types.js';
+import type { Interval } from '../../statistics/types.js';
 
 /**
  * Least distance of the ends of a predicted range from its middle, as shares of it. Two starts of the same service
@@ -19,7 +19,7 @@ const MAX_INTERVAL = 0.2;
  * Widens a predicted range to the variation of throughput, which applies to every prediction. `noise` is the smallest
  * relative change that differs from noise: where it exceeds the least distance, it takes its place.
  */
-export function coverVariation({ low, high }: Range, noise: number): Range {
+export function coverVariation({ low, high }: Interval, noise: number): Interval {
   if (high > 1.01 * MAX_RATIO * low) return { low, high: WIDE_MARGIN * high };
   const middle = (low + high) / 2;
   const below = Math.min(MAX_DISTANCE, Math.max(MIN_BELOW, noise));
@@ -34,7 +34,7 @@ export function coverVariation({ low, high }: Range, noise: number): Range {
 }
 
 /** Limits the distance of an interval's ends from the ratio: that of few pairs reaches far beyond what they measured. */
-export function limitInterval(ratio: number, distance: number): Range {
+export function limitInterval(ratio: number, distance: number): Interval {
   const off = Math.min(distance, MAX_INTERVAL * ratio);
   return { low: Math.max(1, ratio - off), high: ratio + off };
 }

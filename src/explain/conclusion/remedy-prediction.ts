@@ -1,5 +1,5 @@
-import type { Range } from '../../statistics/types.js';
-import type { ExperimentName } from '../experiments/types.js';
+import type { Interval } from '../../statistics/types.js';
+import type { ExperimentName } from '../experiment-names.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
 import {
   computeDominantGain,
@@ -28,28 +28,28 @@ interface RemedyExperiment {
 
 /** Experiments that apply the remedy for a while: their result is the best prediction. */
 const REMEDY_EXPERIMENTS: Partial<Record<LimitId, RemedyExperiment | RemedyExperiment[]>> = {
-  'generator-saturated': { experiment: 'two generators' },
-  'event-loop-cpu': { experiment: 'second process' },
-  'single-core': { experiment: 'second process' },
-  'gc-young': { experiment: 'young generation x4' },
-  'gc-old': { experiment: 'heap x2', isPartial: true },
-  compression: { experiment: 'identity encoding' },
-  threadpool: { experiment: 'thread pool x4' },
-  'slow-dependency': { experiment: 'client deadline' },
-  'head-of-line': { experiment: 'depth 1' },
+  'generator-saturated': { experiment: 'generator-threads-x2' },
+  'event-loop-cpu': { experiment: 'second-process' },
+  'single-core': { experiment: 'second-process' },
+  'gc-young': { experiment: 'young-generation-x4' },
+  'gc-old': { experiment: 'heap-x2', isPartial: true },
+  compression: { experiment: 'identity-encoding' },
+  threadpool: { experiment: 'thread-pool-x4' },
+  'slow-dependency': { experiment: 'client-timeout' },
+  'head-of-line': { experiment: 'no-pipelining' },
   // Nagle's algorithm still holds back data until the acknowledgement.
   'nagle-delayed-ack': [
-    { experiment: 'early acknowledgement', isSubstitute: true },
-    { experiment: 'questions at once' },
+    { experiment: 'early-ack', isSubstitute: true },
+    { experiment: 'outbound-nodelay' },
   ],
   // The stream combines the parts, after the work above it for each of them.
-  'many-writes': { experiment: 'writes corked', isPartial: true },
+  'many-writes': { experiment: 'writes-corked', isPartial: true },
   // The lines are still formatted.
-  logging: { experiment: 'output muted', isPartial: true },
+  logging: { experiment: 'output-discarded', isPartial: true },
   // The calls remain, and the memory that they write to is no disk.
-  'synchronous-writes': { experiment: 'files aside', isPartial: true },
+  'synchronous-writes': { experiment: 'file-writes-in-memory', isPartial: true },
   'connection-churn': { experiment: 'keep-alive' },
-  'tls-handshake': { experiment: 'tls kept' },
+  'tls-handshake': { experiment: 'tls-keep-alive' },
 };
 
 /** Limits whose remedy is more processes or cores: the throughput of one idle server does not bound it. */
@@ -83,7 +83,7 @@ const [MIN_RUN_NOISE, MAX_RUN_NOISE] = [0.08, 0.2];
 const MIN_LARGE_GAIN = 2;
 
 /** Predicts throughput after the remedy: from the experiment that applied it, else from the limit's own arithmetic. */
-export function predictRemediedThroughput(chosen: Hypothesis, found: Findings): Range | null {
+export function predictRemediedThroughput(chosen: Hypothesis, found: Findings): Interval | null {
   const range = predictWithinLoad(chosen, found);
   // A sustained rate stays what it is.
   if (!range || isKeepingUp(found.metrics)) return range;
@@ -91,13 +91,13 @@ export function predictRemediedThroughput(chosen: Hypothesis, found: Findings): 
 }
 
 /** Completes the prediction of another change, which a detector computed for the throughput of the first block. */
-export function predictAlternative(range: Range, chosen: Hypothesis, found: Findings): Range {
+export function predictAlternative(range: Interval, chosen: Hypothesis, found: Findings): Interval {
   const scaled = removeProbeCost(scaleToLevel(sortBounds(range), found), chosen, found);
   return coverVariation(capByReference(scaled, found) ?? range, found.noise);
 }
 
 /** Predicts throughput after the remedy, bounded by what the load asks for. */
-function predictWithinLoad(chosen: Hypothesis, found: Findings): Range | null {
+function predictWithinLoad(chosen: Hypothesis, found: Findings): Interval | null {
   const range = predictWithoutLoadBound(chosen, found);
   const maxDemand = computeMaxDemand(chosen, found);
   if (!range || maxDemand === null) return range;
@@ -116,7 +116,7 @@ export function isLimitedByLoad(chosen: Hypothesis, found: Findings): boolean {
 }
 
 /** Predicts throughput after the remedy for an unbounded load. */
-function predictWithoutLoadBound(chosen: Hypothesis, found: Findings): Range | null {
+function predictWithoutLoadBound(chosen: Hypothesis, found: Findings): Interval | null {
   const repeated = readRepeatedRemedy(chosen.limit, found);
   if (repeated && !isPartialRemedy(chosen.limit)) return repeated;
   const predicted = capByReference(predictUncapped(chosen, found), found);
@@ -124,13 +124,13 @@ function predictWithoutLoadBound(chosen: Hypothesis, found: Findings): Range | n
 }
 
 /** Raises a range to a minimum that a part of the remedy yielded. */
-function raiseTo({ low, high }: Range, minimum: Range | null): Range {
+function raiseTo({ low, high }: Interval, minimum: Interval | null): Interval {
   if (!minimum) return { low, high };
   return { low: Math.max(low, minimum.low), high: Math.max(high, minimum.high) };
 }
 
 /** Reads the result of the repeated remedy; if it was less than in the short blocks, the range covers both. */
-function readRepeatedRemedy(limit: LimitId, found: Findings): Range | null {
+function readRepeatedRemedy(limit: LimitId, found: Findings): Interval | null {
   const { repeatedRemedy, noise } = found;
   const pairs = predictFromExperiment(limit, found);
   if (!repeatedRemedy || !pairs) return null;
@@ -197,7 +197,7 @@ function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
   return maxDemand > Math.max(metrics.throughput, baselineThroughput) ? maxDemand : null;
 }
 
-function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
+function predictThroughput(chosen: Hypothesis, found: Findings): Interval | null {
   const { predictedThroughput } = chosen.remedy;
   if (isHotFunctionRemedy(chosen, found)) {
     const hot = findHotFunction(chosen, found);
@@ -219,7 +219,7 @@ function predictThroughput(chosen: Hypothesis, found: Findings): Range | null {
 }
 
 /** Predicts throughput without a function, or without a call and all that it calls, which makes garbage too. */
-export function predictWithoutFunction(hot: HotFunction, { metrics }: Findings): Range {
+export function predictWithoutFunction(hot: HotFunction, { metrics }: Findings): Interval {
   const { throughput, loopTime } = metrics;
   if (hot.share < MIN_DOMINANT_SHARE) return widen(computeWithoutFunction(hot, throughput), 0.15);
   const gc = loopTime?.gc ?? 0;
@@ -228,7 +228,7 @@ export function predictWithoutFunction(hot: HotFunction, { metrics }: Findings):
 }
 
 /** Predicts throughput without the bound of the reference server, at the level of all blocks, without the probe. */
-function predictUncapped(chosen: Hypothesis, found: Findings): Range | null {
+function predictUncapped(chosen: Hypothesis, found: Findings): Interval | null {
   const range = sortBounds(predictThroughput(chosen, found));
   return removeProbeCost(scaleToLevel(range, found), chosen, found);
 }
@@ -246,7 +246,7 @@ export function isHotFunctionRemedy(chosen: Hypothesis, found: Findings): boolea
 }
 
 /** Predicts throughput with more processes where less work is the remedy; `null` without idle cores for them. */
-export function predictMoreProcesses(chosen: Hypothesis, found: Findings): Range | null {
+export function predictMoreProcesses(chosen: Hypothesis, found: Findings): Interval | null {
   if (!isHotFunctionRemedy(chosen, found)) return null;
   // One idle server does not bound what several serve.
   const alone = { ...found, hotFunctions: [], dominantCall: null, referenceThroughput: null };
@@ -311,7 +311,7 @@ const WHOLLY_TRIED_LIMITS = new Set<LimitId>([
 function predictFromUselessRemedy(
   limit: LimitId,
   { experiments, metrics }: Findings,
-): Range | null {
+): Interval | null {
   if (!WHOLLY_TRIED_LIMITS.has(limit)) return null;
   const trials = [REMEDY_EXPERIMENTS[limit] ?? []].flat().map(({ experiment }) => experiment);
   const tried = experiments.find(({ name }) => trials.some((one) => one === name));
@@ -324,7 +324,7 @@ function predictFromUselessRemedy(
 const MIN_TRIED_GAIN = 1.1;
 
 /** Predicts throughput from the experiment that applied the remedy, narrowed by its prediction where the two agree. */
-function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
+function predictFromExperiment(limit: LimitId, found: Findings): Interval | null {
   const tried = findTriedRemedy(limit, found);
   if (!tried) return null;
   const { measured } = tried;
@@ -334,7 +334,7 @@ function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
   const predicted = tried.predicted[limit] ?? range;
   const agrees = predicted.low <= ratio && ratio <= predicted.high;
   // The code of a process that has just started is not compiled yet: it yields more later.
-  const high = tried.name === 'second process' ? Math.max(range.high, measured.high) : range.high;
+  const high = tried.name === 'second-process' ? Math.max(range.high, measured.high) : range.high;
   const agreed = agrees
     ? { low: Math.max(range.low, predicted.low), high: Math.min(high, predicted.high) }
     : range;
@@ -345,9 +345,9 @@ function predictFromExperiment(limit: LimitId, found: Findings): Range | null {
  * Scales a range from the first block to the level of all: code is compiled meanwhile, and cores change their speed.
  */
 function scaleToLevel(
-  range: Range | null,
+  range: Interval | null,
   { metrics, finding, baselineThroughput }: Findings,
-): Range | null {
+): Interval | null {
   const ages = finding.chosen?.limit === 'degrades-over-time';
   if (!range || ages || !metrics.loop || metrics.loop.busy < SATURATED) return range;
   const by = baselineThroughput / Math.max(1e-9, metrics.throughput);
@@ -363,7 +363,11 @@ const PROBE_MS = 0.003;
  * Removes the cost of the probe, whose time a busy loop has for requests again. The cost is the typical one, bounded by
  * the measured interval: a measured difference of a few percent may be chance, and more than the probe can cost.
  */
-function removeProbeCost(range: Range | null, chosen: Hypothesis, found: Findings): Range | null {
+function removeProbeCost(
+  range: Interval | null,
+  chosen: Hypothesis,
+  found: Findings,
+): Interval | null {
   const { metrics, baselineThroughput, probeCost } = found;
   if (!range || !metrics.loop?.isFromProbe || metrics.loop.busy < SATURATED) return range;
   const { low, high } = probeCost ?? { low: 0, high: Number.POSITIVE_INFINITY };
@@ -387,13 +391,13 @@ const [SAME_LOAD_SHARE, COSTLIER_LOAD_SHARE] = [0.9, 0.8];
 
 /** Caps a range by the reference server, which does nothing: a real server serves no more, but for noise. */
 function capByReference(
-  range: Range | null,
+  range: Interval | null,
   { referenceThroughput, metrics }: Findings,
-): Range | null {
+): Interval | null {
   if (!range || referenceThroughput === null) return range;
-  const { connection, tls } = metrics.base.load.plan;
+  const { connection, handshake } = metrics.base.load.plan;
   const minShare =
-    connection === 'keep-alive' && tls === null ? SAME_LOAD_SHARE : COSTLIER_LOAD_SHARE;
+    connection === 'keep-alive' && handshake === null ? SAME_LOAD_SHARE : COSTLIER_LOAD_SHARE;
   return {
     low: Math.min(range.low, minShare * referenceThroughput),
     high: Math.min(range.high, 1.05 * referenceThroughput),
@@ -401,6 +405,6 @@ function capByReference(
 }
 
 /** Sorts the bounds of a range, as two bounds of different kinds may be reversed. */
-function sortBounds(range: Range | null): Range | null {
+function sortBounds(range: Interval | null): Interval | null {
   return range && { low: Math.min(range.low, range.high), high: Math.max(range.low, range.high) };
 }

@@ -125,7 +125,7 @@ function formatFunction({ name, place }: HotFunction): string {
 
 /** Describes the result of a second process, where it affects the remedy. */
 function describeSecondProcess({ limit, causeOf }: Hypothesis, { experiments }: Findings): string {
-  const tried = experiments.find(({ name }) => name === 'second process');
+  const tried = experiments.find(({ name }) => name === 'second-process');
   if (!tried) return '';
   const { ratio, low, high } = tried.measured;
   const result = `a second process yielded x ${ratio.toFixed(2)}`;

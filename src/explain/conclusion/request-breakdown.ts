@@ -1,20 +1,20 @@
 import { computeWantedShare, findBusiestProcess, findWorkingProcesses } from '../metrics/derive.js';
 import type { Loop, Metrics } from '../metrics/types.js';
-import type { Stage } from '../result.js';
+import type { ExplainStage, ExplainStageName } from '../result.js';
 
 /**
  * Derives where the requests in flight are: by Little's law a stage contains throughput times the time spent in it. A
  * loop serves one request at a time, so that its stages contain at most one. The stages sum to the number of requests;
  * those that no measurement locates are `unexplained`.
  */
-export function deriveRequestBreakdown(metrics: Metrics): Stage[] {
+export function deriveRequestBreakdown(metrics: Metrics): ExplainStage[] {
   const total = metrics.maxConcurrency;
-  const stages: Stage[] = [];
+  const stages: ExplainStage[] = [];
   let left = total;
-  const place = (stage: string, requests: number) => {
+  const place = (stage: ExplainStageName, label: string, requests: number) => {
     const placed = Math.min(Math.max(0, requests), Math.max(0, left));
     if (placed < total * 0.0005) return;
-    stages.push({ stage, requests: placed });
+    stages.push({ stage, label, requests: placed });
     left -= placed;
   };
 
@@ -22,50 +22,60 @@ export function deriveRequestBreakdown(metrics: Metrics): Stage[] {
   const { inside, load } = base;
   const notSent = metrics.model === 'closed' ? Math.max(0, total - metrics.inFlight) : 0;
   const reopens = load.connections.opened > load.plan.connections * 2;
-  if (load.plan.thinkTimeMs > 0) place('pausing at the client (think time)', notSent);
-  else if (reopens) place('connecting', notSent);
+  if (load.plan.thinkTimeMs > 0) place('think-time', 'pausing at the client (think time)', notSent);
+  else if (reopens) place('connecting', 'connecting', notSent);
 
   const loops = sumLoops(metrics);
   if (loops) {
     const collecting = inside ? inside.gc.young + inside.gc.old + inside.gc.other : 0;
     // Shares are means over the processes.
     const collected = collecting * (inside?.processes ?? 1);
-    place('on a core', Math.max(0, loops.run - collected));
-    place('garbage collection', collected);
-    place('waiting for a core', loops.queued);
-    place('on a core taken by the host (steal)', loops.stolen);
-    place('waiting in a synchronous call', loops.waiting);
+    place('on-core', 'on a core', Math.max(0, loops.run - collected));
+    place('garbage-collection', 'garbage collection', collected);
+    place('core-wait', 'waiting for a core', loops.queued);
+    place('steal', 'on a core taken by the host (steal)', loops.stolen);
+    place('synchronous-call', 'waiting in a synchronous call', loops.waiting);
   }
   if (inside) {
     const onLoop = loops?.busy ?? 0;
     const waiting = Math.max(0, inside.inFlight - onLoop);
     let inHandler = waiting;
-    const placeInHandler = (stage: string, requests: number) => {
+    const placeInHandler = (stage: ExplainStageName, label: string, requests: number) => {
       const placed = Math.min(requests, inHandler);
-      place(stage, placed);
+      place(stage, label, placed);
       inHandler -= placed;
     };
     for (const { origin, waiting, answering } of inside.outbound) {
-      placeInHandler(`waiting for a connection to ${origin}`, waiting);
-      placeInHandler(`waiting for ${origin}`, answering);
+      placeInHandler('connection-wait', `waiting for a connection to ${origin}`, waiting);
+      placeInHandler('dependency', `waiting for ${origin}`, answering);
     }
-    placeInHandler('waiting for file access', inside.resources.FSReqCallback ?? 0);
-    placeInHandler('waiting for DNS lookups', inside.resources.GetAddrInfoReqWrap ?? 0);
-    placeInHandler('waiting in handlers', inHandler);
+    placeInHandler('file-access', 'waiting for file access', inside.resources.FSReqCallback ?? 0);
+    placeInHandler(
+      'dns-lookup',
+      'waiting for DNS lookups',
+      inside.resources.GetAddrInfoReqWrap ?? 0,
+    );
+    placeInHandler('handler', 'waiting in handlers', inHandler);
   }
   const gap = (load.gapMs.mean ?? 0) * (load.gapMs.count / Math.max(1, load.durationMs));
-  place('between first and last byte', gap);
+  place('response-gap', 'between first and last byte', gap);
   if (sockets && sockets.samples > 0) {
     const perSocket = load.plan.pipelining;
-    place('unread by the generator', sockets.client.unread * sockets.client.sockets * perSocket);
+    place(
+      'generator-unread',
+      'unread by the generator',
+      sockets.client.unread * sockets.client.sockets * perSocket,
+    );
     const behind = Math.max(0, left);
     const unread = sockets.server.unread * sockets.server.sockets * perSocket;
-    place('waiting to be read by the server', Math.min(behind, unread));
+    place('server-unread', 'waiting to be read by the server', Math.min(behind, unread));
   }
   // Requests that the server has read but not begun: a busy loop takes many events per turn.
   if (loop && loop.busy > 0.85 && findBusiestProcess(base))
-    place('waiting for the event loop', left);
-  if (throughput > 0 && left > total * 0.01) stages.push({ stage: 'unexplained', requests: left });
+    place('event-loop', 'waiting for the event loop', left);
+  if (throughput > 0 && left > total * 0.01) {
+    stages.push({ stage: 'unexplained', label: 'unexplained', requests: left });
+  }
   return stages;
 }
 

@@ -1,5 +1,5 @@
-import type { Range } from '../../statistics/types.js';
-import type { ExperimentName } from '../experiments/types.js';
+import type { Interval } from '../../statistics/types.js';
+import type { ExperimentName } from '../experiment-names.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { ExperimentResult } from '../result.js';
 import {
@@ -62,24 +62,25 @@ function isOpenCause(cause: Hypothesis, experiments: ExperimentResult[]): boolea
 function predictAsSibling(
   { predictions }: Hypothesis,
   { name, otherwise }: ExperimentResult,
-): Range {
-  return predictions[name as ExperimentName] ?? { low: otherwise, high: otherwise };
+): Interval {
+  return predictions[name] ?? { low: otherwise, high: otherwise };
 }
 
 /** An experiment for which two hypotheses predict different results. */
 export interface TellingExperiment {
-  name: string;
-  predicted: [Range, Range];
+  name: ExperimentName;
+  predicted: [Interval, Interval];
 }
 
 /** Finds the experiments that would tell two hypotheses apart, the most different predictions first. */
 export function findTellingExperiments(a: Hypothesis, b: Hypothesis): TellingExperiment[] {
-  const names = new Set([...Object.keys(a.predictions), ...Object.keys(b.predictions)]);
+  const listed = [...Object.keys(a.predictions), ...Object.keys(b.predictions)];
+  const names = new Set(listed as ExperimentName[]);
   const telling = [...names].flatMap((name) => {
     const [first, second] = [findPrediction(a, name), findPrediction(b, name)];
     if (!first || !second) return [];
     const distance = Math.max(first.low / second.high, second.low / first.high);
-    const predicted: [Range, Range] = [first, second];
+    const predicted: [Interval, Interval] = [first, second];
     return distance > 1 ? [{ name, distance, predicted }] : [];
   });
   return telling

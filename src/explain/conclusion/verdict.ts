@@ -1,10 +1,10 @@
-import type { Range } from '../../statistics/types.js';
-import type { ExperimentName } from '../experiments/types.js';
+import type { Interval } from '../../statistics/types.js';
+import type { ExperimentName } from '../experiment-names.js';
 import type { Hypothesis, RuledOut } from '../hypotheses/hypothesis.js';
 import type { LimitId } from '../limits/ids.js';
 import { sustainsRate } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
-import type { ExperimentResult, Status } from '../result.js';
+import type { ExperimentResult, ExplainStatus } from '../result.js';
 import {
   describeContradiction,
   isContradicted,
@@ -17,7 +17,7 @@ import { hidesEffects, measureVariation, type Variation } from './variation.js';
 
 /** The verdict before it is put into words. */
 export interface Finding {
-  status: Status;
+  status: ExplainStatus;
   /** The limit; `null` if nothing limits the load, or the limit is unknown. */
   chosen: Hypothesis | null;
   /** Further hypotheses that nothing contradicts. */
@@ -185,7 +185,7 @@ function hasLargeEffect({ measured: { ratio } }: ExperimentResult): boolean {
   return ratio >= MIN_LARGE_EFFECT || ratio <= 1 / MIN_LARGE_EFFECT;
 }
 
-function computeGeometricMean(range: Range | undefined): number {
+function computeGeometricMean(range: Interval | undefined): number {
   return range ? Math.sqrt(range.low * range.high) : 0;
 }
 

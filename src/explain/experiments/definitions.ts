@@ -1,5 +1,6 @@
 import { count } from '../../format/units.js';
 import type { LoadOptions } from '../../load/options.js';
+import type { ExperimentMetric, ExperimentName } from '../experiment-names.js';
 import { computeInjectedMs } from '../hypotheses/event-loop/loop-capacity.js';
 import { proposePoolSize } from '../hypotheses/machine/pool-size.js';
 import { computeCallDelayMs } from '../hypotheses/outbound/calls.js';
@@ -12,7 +13,7 @@ import {
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import { buildAsideEnvironment, hasAsideFiles } from '../target/files-aside.js';
-import type { Change, ExperimentName, ExperimentSetting } from './types.js';
+import type { Change, ExperimentSetting } from './types.js';
 
 /** One controlled change. */
 export interface Experiment {
@@ -23,11 +24,11 @@ export interface Experiment {
   findObstacle(setting: ExperimentSetting, metrics: Metrics): string | null;
   change(metrics: Metrics, options: LoadOptions): Change;
   /** Whether the change took effect, where that can be seen: a command may set its own environment. */
-  hasTakenPlace?(block: Observation, metrics: Metrics): boolean;
+  tookEffect?(block: Observation, metrics: Metrics): boolean;
   /** The reason if it did not, unless a command set its own environment. */
-  whyNot?: string;
+  noEffectReason?: string;
   /** Metric that is compared; throughput by default. */
-  metric?: { name: string; read(block: Observation): number | null };
+  metric?: { name: ExperimentMetric; read(block: Observation): number | null };
 }
 
 const OTHER_MACHINE = 'the server is on another machine (--allow-more-load permits it)';
@@ -53,14 +54,14 @@ function defineRestart(
 
 export const EXPERIMENTS: Experiment[] = [
   {
-    name: 'connections x2',
+    name: 'connections-x2',
     describe: ({ maxConcurrency }) =>
       `${count(maxConcurrency)} to ${count(maxConcurrency * 2)} in flight`,
     findObstacle: ({ canAddLoad }) => (canAddLoad ? null : OTHER_MACHINE),
     change: ({ base }) => ({ load: { connections: base.load.plan.connections * 2 } }),
   },
   {
-    name: 'connections /2',
+    name: 'connections-half',
     describe: (metrics) =>
       `${count(metrics.maxConcurrency)} to ${count(computeHalvedShare(metrics) * metrics.maxConcurrency)} in flight`,
     findObstacle: (_, { base }) =>
@@ -68,7 +69,7 @@ export const EXPERIMENTS: Experiment[] = [
     change: (metrics) => ({ load: { connections: halveConnections(metrics) } }),
   },
   {
-    name: 'cpu injection',
+    name: 'cpu-injection',
     describe: (metrics) =>
       `${Math.round(computeInjectedMs(metrics) * 1000)} µs of extra work per request`,
     findObstacle: requireProbe,
@@ -83,7 +84,7 @@ export const EXPERIMENTS: Experiment[] = [
     }),
   },
   {
-    name: 'early acknowledgement',
+    name: 'early-ack',
     describe: () =>
       'the client sends an empty line as soon as a response begins, which carries the acknowledgement',
     findObstacle: (_, { base }) =>
@@ -91,7 +92,7 @@ export const EXPERIMENTS: Experiment[] = [
     change: () => ({ earlyAckProbe: true }),
   },
   {
-    name: 'identity encoding',
+    name: 'identity-encoding',
     describe: () => 'accept-encoding: identity',
     findObstacle: (_, { identityBytes }) =>
       identityBytes === null
@@ -109,32 +110,32 @@ export const EXPERIMENTS: Experiment[] = [
     change: (metrics) => ({ load: keepConnections(metrics) }),
   },
   {
-    name: 'tls kept',
+    name: 'tls-keep-alive',
     describe: () => 'the client keeps connections open, with their TLS sessions',
     findObstacle: (_, { base }) =>
-      base.load.plan.tls === null
+      base.load.plan.handshake === null
         ? 'the load has no TLS'
-        : base.load.plan.tls === 'keep-alive' && base.load.plan.connection === 'keep-alive'
+        : base.load.plan.connection === 'keep-alive'
           ? 'the client keeps its connections already'
           : null,
     change: (metrics) => ({ load: keepConnections(metrics) }),
   },
   {
-    name: 'tls resumed',
+    name: 'tls-resumption',
     describe: () =>
       'each new connection resumes a TLS session, without the signature of a full handshake',
     findObstacle: (_, { base }) => {
-      if (base.load.plan.tls === null) return 'the load has no TLS';
+      if (base.load.plan.handshake === null) return 'the load has no TLS';
       const isFull = countPerRequest(base, 'tlsFull') >= MIN_OPENED;
       return isFull ? null : 'few requests have a full handshake';
     },
-    change: () => ({ load: { connection: 'close', tls: 'resume' } }),
+    change: () => ({ load: { connection: 'close', handshake: 'resume' } }),
     // A server without session tickets does full handshakes whatever the client offers.
-    hasTakenPlace: (block) => countPerRequest(block, 'tlsResumed') >= MIN_OPENED,
-    whyNot: 'the server resumes no TLS sessions',
+    tookEffect: (block) => countPerRequest(block, 'tlsResumed') >= MIN_OPENED,
+    noEffectReason: 'the server resumes no TLS sessions',
   },
   {
-    name: 'depth 1',
+    name: 'no-pipelining',
     describe: ({ maxConcurrency }) => `${count(maxConcurrency)} connections without pipelining`,
     findObstacle: ({ canAddLoad }, { model }) => {
       if (model === 'open') return 'the load has a rate';
@@ -143,7 +144,7 @@ export const EXPERIMENTS: Experiment[] = [
     change: ({ maxConcurrency }) => ({ load: { connections: maxConcurrency, pipelining: 1 } }),
   },
   {
-    name: 'two generators',
+    name: 'generator-threads-x2',
     describe: ({ base }) => `${base.load.plan.threads * 2} generator threads, the same connections`,
     findObstacle: (_, { base }) =>
       base.load.plan.connections < base.load.plan.threads * 2
@@ -152,7 +153,7 @@ export const EXPERIMENTS: Experiment[] = [
     change: ({ base }) => ({ load: { threads: base.load.plan.threads * 2 } }),
   },
   {
-    name: 'output muted',
+    name: 'output-discarded',
     describe: () => 'output of the server to stdout and stderr is discarded',
     // A server that was running already keeps its log.
     findObstacle: (setting) => requireProbe(setting) ?? requireRestart(setting),
@@ -164,7 +165,7 @@ export const EXPERIMENTS: Experiment[] = [
     }),
   },
   {
-    name: 'writes corked',
+    name: 'writes-corked',
     describe: () => 'the parts of a response are combined into one write',
     findObstacle: (setting) =>
       setting.isNativeStack ? 'the native stack combines writes anyway' : requireProbe(setting),
@@ -176,7 +177,7 @@ export const EXPERIMENTS: Experiment[] = [
     }),
   },
   {
-    name: 'sockets x2',
+    name: 'max-sockets-x2',
     describe: () => 'twice the sockets for outbound calls (maxSockets, connections of undici)',
     findObstacle: requireProbe,
     change: () => ({
@@ -187,7 +188,7 @@ export const EXPERIMENTS: Experiment[] = [
     }),
   },
   {
-    name: 'calls delayed',
+    name: 'outbound-delay',
     describe: (metrics) =>
       `each call to another service begins ${computeCallDelayMs(metrics)} ms later`,
     findObstacle: (setting, metrics) =>
@@ -204,7 +205,7 @@ export const EXPERIMENTS: Experiment[] = [
     }),
   },
   {
-    name: 'questions at once',
+    name: 'outbound-nodelay',
     describe: () => 'connections to other services send data at once (TCP_NODELAY)',
     findObstacle: requireProbe,
     change: () => ({
@@ -215,7 +216,7 @@ export const EXPERIMENTS: Experiment[] = [
     }),
   },
   {
-    name: 'unknown path',
+    name: 'not-found-path',
     describe: () => 'requests for a path that does not exist (404)',
     findObstacle: ({ canAddLoad }, { unknownPath, model }) => {
       if (model === 'open') return 'the load has a rate';
@@ -224,10 +225,10 @@ export const EXPERIMENTS: Experiment[] = [
     },
     change: ({ unknownPath }) => (unknownPath === null ? {} : { url: unknownPath }),
     // Error responses are expected here.
-    metric: { name: 'responses per second', read: ({ throughput }) => throughput },
+    metric: { name: 'responses', read: ({ throughput }) => throughput },
   },
   {
-    name: 'shorter pause',
+    name: 'think-time-half',
     describe: ({ base }) =>
       `half of the pause between two requests: ${base.load.plan.thinkTimeMs / 2} ms`,
     findObstacle: ({ canAddLoad }, { base }) => {
@@ -235,15 +236,15 @@ export const EXPERIMENTS: Experiment[] = [
       return canAddLoad ? null : OTHER_MACHINE;
     },
     change: ({ base }) => ({ load: { thinkTime: base.load.plan.thinkTimeMs / 2 } }),
-    metric: { name: 'share of failed requests', read: computeFailureShare },
+    metric: { name: 'failed-share', read: computeFailureShare },
   },
   {
-    name: 'client deadline',
+    name: 'client-timeout',
     describe: (metrics) => `the client gives up after ${readDeadlineMs(metrics)} ms`,
     findObstacle: findNone,
     change: (metrics) => ({ load: { timeout: readDeadlineMs(metrics) } }),
     metric: {
-      name: 'finished requests per second',
+      name: 'finished-requests',
       read: ({ load }) =>
         ((load.requests.ok + load.requests.statusErrors + load.requests.timeouts) * 1000) /
         load.durationMs,
@@ -251,28 +252,28 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     ...defineRestart(
-      'thread pool x4',
+      'thread-pool-x4',
       'restarted with a thread pool four times as large',
       (metrics) => ({ UV_THREADPOOL_SIZE: String(proposePoolSize(metrics)) }),
     ),
-    hasTakenPlace: ({ inside }, metrics) =>
+    tookEffect: ({ inside }, metrics) =>
       Number(inside?.threadPoolSize) === proposePoolSize(metrics),
   },
   {
-    ...defineRestart('young generation x4', 'restarted with --max-semi-space-size=64', () => ({
+    ...defineRestart('young-generation-x4', 'restarted with --max-semi-space-size=64', () => ({
       NODE_OPTIONS: '--max-semi-space-size=64',
     })),
-    hasTakenPlace: ({ inside }) => inside?.maxSemiSpaceMb === 64,
+    tookEffect: ({ inside }) => inside?.maxSemiSpaceMb === 64,
   },
   {
-    ...defineRestart('heap x2', 'restarted with twice the heap', ({ base }) => ({
+    ...defineRestart('heap-x2', 'restarted with twice the heap', ({ base }) => ({
       NODE_OPTIONS: `--max-old-space-size=${Math.round(2 * computeHeapLimitMb(base))}`,
     })),
-    hasTakenPlace: ({ inside }, { base }) =>
+    tookEffect: ({ inside }, { base }) =>
       (inside?.heap.limitMb ?? 0) > 1.5 * (base.inside?.heap.limitMb ?? 0),
   },
   {
-    name: 'second process',
+    name: 'second-process',
     describe: () => 'a second process of the command, each with half of the connections',
     findObstacle: (setting, { base }) =>
       requireRestart(setting) ??
@@ -288,7 +289,7 @@ export const EXPERIMENTS: Experiment[] = [
   },
   {
     ...defineRestart(
-      'files aside',
+      'file-writes-in-memory',
       'restarted with empty files in memory in place of those that it writes',
       ({ writtenFiles }) => buildAsideEnvironment(writtenFiles),
     ),
@@ -296,12 +297,12 @@ export const EXPERIMENTS: Experiment[] = [
       requireRestart(setting) ??
       requireProbe(setting) ??
       (writtenFiles.length === 0 ? 'the server opened no file for synchronous writes' : null),
-    hasTakenPlace: hasAsideFiles,
-    whyNot: 'the server names its files differently at each start',
+    tookEffect: hasAsideFiles,
+    noEffectReason: 'the server names its files differently at each start',
   },
   {
-    ...defineRestart('fresh start', 'restarted, without other changes', () => ({})),
-    metric: { name: 'CPU per response', read: computeCpuMs },
+    ...defineRestart('restart', 'restarted, without other changes', () => ({})),
+    metric: { name: 'cpu-per-response', read: computeCpuMs },
   },
 ];
 
@@ -327,7 +328,8 @@ function computeHeapLimitMb({ inside }: Observation): number {
 
 /** Returns the options of a load that keeps connections, and with them TLS sessions. */
 function keepConnections({ base }: Metrics): LoadOptions {
-  return { connection: 'keep-alive', ...(base.load.plan.tls !== null && { tls: 'keep-alive' }) };
+  const isSecure = base.load.plan.handshake !== null;
+  return { connection: 'keep-alive', ...(isSecure && { handshake: 'full' }) };
 }
 
 /** Reads the time limit that `slow-dependency` proposes, which the client tries in place of the server. */

@@ -1,5 +1,6 @@
 import { estimateRatio } from '../../statistics/ratio.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
+import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import type { BlockLength } from '../target/block-length.js';
@@ -9,7 +10,7 @@ import type { Experiment } from './definitions.js';
 /** Blocks of the unchanged load and of each experiment, in the order of the rounds. */
 export interface MeasuredBlocks {
   base: Observation[];
-  changed: Map<string, Observation[]>;
+  changed: Map<ExperimentName, Observation[]>;
 }
 
 /** Orders the blocks of a round: every other round runs backwards, so that drift affects every variant equally. */
@@ -41,9 +42,9 @@ export async function runRounds(
     untilMs: number;
     onBlock?: (what: string) => void;
     /** Called after each block; `null` is the unchanged load. */
-    onMeasured?: (name: string | null, block: Observation) => void;
+    onMeasured?: (name: ExperimentName | null, block: Observation) => void;
     /** Called for an experiment that failed and is left out. */
-    onFailed?: (name: string, why: string) => void;
+    onFailed?: (name: ExperimentName, why: string) => void;
     /** Called and awaited after each round. */
     onRound?: () => Promise<void>;
   },
@@ -53,10 +54,10 @@ export async function runRounds(
   const perRound = kinds.length * (length.settleMs + length.measureMs);
   for (let round = 0; round < rounds; round += 1) {
     if (round >= 2 && performance.now() + perRound > untilMs) break;
-    const seen = new Map<string | null, Observation>();
+    const seen = new Map<ExperimentName | null, Observation>();
     for (const experiment of orderKinds(round, kinds)) {
       if (experiment && failed.has(experiment)) continue;
-      onBlock?.(experiment ? experiment.name : 'the unchanged load');
+      onBlock?.(experiment ? EXPERIMENT_LABELS[experiment.name] : 'the unchanged load');
       const change = experiment?.change(metrics, subject.options);
       try {
         const block = await subject.runBlock(length, change);

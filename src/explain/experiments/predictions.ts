@@ -1,5 +1,10 @@
 import type { MeasuredRatio } from '../../statistics/types.js';
 import { findPrediction } from '../conclusion/agreement.js';
+import {
+  EXPERIMENT_LABELS,
+  type ExperimentMetric,
+  type ExperimentName,
+} from '../experiment-names.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import { findMainDependency } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
@@ -8,9 +13,9 @@ import type { ExperimentResult } from '../result.js';
 import { EXPERIMENTS } from './definitions.js';
 import { type MeasuredBlocks, measureRatio } from './interleaved-rounds.js';
 
-/** Adds the predictions of each hypothesis to an experiment. */
+/** Adds its label and the predictions of each hypothesis to an experiment. */
 export function addPredictions(
-  result: Omit<ExperimentResult, 'predicted' | 'excludes'>,
+  result: Omit<ExperimentResult, 'label' | 'predicted' | 'excludes'>,
   hypotheses: Hypothesis[],
 ): ExperimentResult {
   const predicted: ExperimentResult['predicted'] = {};
@@ -18,26 +23,27 @@ export function addPredictions(
     const range = findPrediction(hypothesis, result.name);
     if (range) predicted[hypothesis.limit] = range;
   }
-  return { ...result, predicted, excludes: [] };
+  const { name, ...measured } = result;
+  return { name, label: EXPERIMENT_LABELS[name], ...measured, predicted, excludes: [] };
 }
 
 /** Quantities other than throughput that are compared when the connections are doubled. */
 const DERIVED_METRICS: {
-  name: string;
-  metric: string;
+  name: ExperimentName;
+  metric: ExperimentMetric;
   read(block: Observation, metrics: Metrics): number | null;
 }[] = [
   {
-    name: 'dependency, connections x2',
-    metric: 'response time of the dependency',
+    name: 'dependency-time-connections-x2',
+    metric: 'dependency-time',
     read({ inside }, metrics) {
       const origin = findMainDependency(metrics)?.origin;
       return inside?.outbound.find((call) => call.origin === origin)?.answerMs ?? null;
     },
   },
   {
-    name: 'pool wait, connections x2',
-    metric: 'wait for a thread of the pool',
+    name: 'pool-wait-connections-x2',
+    metric: 'pool-wait',
     read: ({ inside }) => inside?.poolMs?.mean ?? null,
   },
 ];
@@ -48,9 +54,9 @@ export function deriveResults(
   metrics: Metrics,
   hypotheses: Hypothesis[],
 ): ExperimentResult[] {
-  const doubled = changed.get('connections x2');
+  const doubled = changed.get('connections-x2');
   if (!doubled) return [];
-  const first = EXPERIMENTS.find(({ name }) => name === 'connections x2');
+  const first = EXPERIMENTS.find(({ name }) => name === 'connections-x2');
   const change = first?.describe(metrics) ?? '';
   return DERIVED_METRICS.flatMap(({ name, metric, read }) => {
     if (!hypotheses.some(({ predictions }) => name in predictions)) return [];
@@ -60,15 +66,15 @@ export function deriveResults(
   });
 }
 
-/** Builds the result of 'memory after rest': the growth per request after a full collection, round by round. */
+/** Builds the result of 'memory-after-gc': the growth per request after a full collection, round by round. */
 export function buildMemoryResult(
   measured: MeasuredRatio,
   hypotheses: Hypothesis[],
 ): ExperimentResult {
   return addPredictions(
     {
-      name: 'memory after rest',
-      metric: 'memory growth per request',
+      name: 'memory-after-gc',
+      metric: 'memory-growth',
       change: 'more requests, and a full collection after each round',
       otherwise: 0,
       measured,

@@ -1,7 +1,8 @@
+import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { Metrics } from '../metrics/types.js';
 import { EXPERIMENTS, type Experiment } from './definitions.js';
-import type { ExperimentName, ExperimentSetting } from './types.js';
+import type { ExperimentSetting } from './types.js';
 
 /** Minimum weight of a hypothesis at which it deserves an experiment of its own. */
 export const MIN_WEIGHT = 0.45;
@@ -17,7 +18,7 @@ export function rankExperiments(
 ): { experiment: Experiment; worth: number }[] {
   const strong = hypotheses.filter(({ weight }) => weight >= 0.4);
   return EXPERIMENTS.flatMap((experiment) => {
-    const isFirst = experiment.name === 'connections x2' && metrics.model === 'closed';
+    const isFirst = experiment.name === 'connections-x2' && metrics.model === 'closed';
     if (experiment.findObstacle(setting, metrics) !== null) return [];
     const worth = Math.max(
       0,
@@ -30,7 +31,7 @@ export function rankExperiments(
   }).sort((a, b) => b.worth - a.worth);
 }
 
-/** Worth of 'connections x2', which is the first experiment of every closed load. */
+/** Worth of 'connections-x2', which is the first experiment of every closed load. */
 const FIRST_EXPERIMENT_WORTH = 3;
 
 /** Computes the logarithmic distance of a prediction from "no change", reduced where it includes "no change". */
@@ -61,7 +62,7 @@ export function findSkippedExperiments(
   const strong = hypotheses.filter(({ weight }) => weight >= MIN_WEIGHT);
   return rankExperiments(metrics, strong, all).flatMap(({ experiment, worth }) => {
     const why = experiment.findObstacle(setting, metrics);
-    return why !== null && worth > 0.2 ? [`${experiment.name}: ${why}`] : [];
+    return why !== null && worth > 0.2 ? [`${EXPERIMENT_LABELS[experiment.name]}: ${why}`] : [];
   });
 }
 
@@ -93,4 +94,4 @@ export function orderByServer(experiments: Experiment[]): Experiment[] {
 }
 
 /** The experiments that run first, in reverse order. */
-const LAST_EXPERIMENTS: string[] = ['second process', 'fresh start'];
+const LAST_EXPERIMENTS: ExperimentName[] = ['second-process', 'restart'];

@@ -1,36 +1,6 @@
 import type { LoadOptions } from '../../load/options.js';
 import type { CommandName, Commands } from '../../probe/protocol.cjs';
 
-/** Names of the experiments, as in the result. */
-export type ExperimentName =
-  | 'connections x2'
-  | 'connections /2'
-  | 'cpu injection'
-  | 'early acknowledgement'
-  | 'identity encoding'
-  | 'keep-alive'
-  | 'tls kept'
-  | 'tls resumed'
-  | 'depth 1'
-  | 'two generators'
-  | 'output muted'
-  | 'writes corked'
-  | 'sockets x2'
-  | 'calls delayed'
-  | 'questions at once'
-  | 'unknown path'
-  | 'second process'
-  | 'shorter pause'
-  | 'thread pool x4'
-  | 'young generation x4'
-  | 'heap x2'
-  | 'client deadline'
-  | 'fresh start'
-  | 'files aside'
-  | 'memory after rest'
-  | 'dependency, connections x2'
-  | 'pool wait, connections x2';
-
 /** Conditions that decide which experiments are possible. */
 export interface ExperimentSetting {
   /** Whether the server has a probe. */

@@ -1,8 +1,8 @@
-import type { Range } from '../../statistics/types.js';
-import type { ExperimentName } from '../experiments/types.js';
+import type { Interval } from '../../statistics/types.js';
+import type { ExperimentName } from '../experiment-names.js';
 import type { LimitId } from '../limits/ids.js';
 import type { Metrics } from '../metrics/types.js';
-import type { Evidence, Remedy } from '../result.js';
+import type { ExplainEvidence, Remedy } from '../result.js';
 
 /** A limit whose signature was observed. */
 export interface Hypothesis {
@@ -15,9 +15,9 @@ export interface Hypothesis {
   loopShare?: number;
   sentence: string;
   arithmetic: string[];
-  evidence: Evidence[];
+  evidence: ExplainEvidence[];
   /** Predicted ratio per experiment. */
-  predictions: Partial<Record<ExperimentName, Range>>;
+  predictions: Partial<Record<ExperimentName, Interval>>;
   /** Whether experiments that `predictions` does not list are predicted to change nothing. Without it nothing is predicted. */
   unlisted?: 'unchanged';
   /** Whether the place where requests queue was measured, not inferred from how throughput responds to changes. */
@@ -38,10 +38,10 @@ export function isHypothesis(found: Hypothesis | RuledOut): found is Hypothesis 
   return 'weight' in found;
 }
 
-export const UNCHANGED: Range = { low: 1, high: 1 };
+export const UNCHANGED: Interval = { low: 1, high: 1 };
 
 /** Returns the range of a ratio plus and minus a share of it. */
-export function widen(ratio: number, tolerance = 0.08): Range {
+export function widen(ratio: number, tolerance = 0.08): Interval {
   return { low: ratio * (1 - tolerance), high: ratio * (1 + tolerance) };
 }
 
@@ -50,7 +50,7 @@ export function widen(ratio: number, tolerance = 0.08): Range {
  *
  * @param minFreed,maxFreed part of the share that is freed at least and at most
  */
-export function computeGain(share: number, minFreed = 0.5, maxFreed = 1.3): Range {
+export function computeGain(share: number, minFreed = 0.5, maxFreed = 1.3): Interval {
   const gain = (part: number) => 1 / (1 - Math.min(0.98, share * part));
   return { low: gain(minFreed), high: gain(maxFreed) };
 }
@@ -74,11 +74,11 @@ export const MIN_DOMINANT_SHARE = 0.5;
  * @param share share of the time that a profile attributes to the work, `MIN_DOMINANT_SHARE` or more
  * @param garbage further share for the garbage of that work
  */
-export function computeDominantGain(share: number, garbage = 0): Range {
+export function computeDominantGain(share: number, garbage = 0): Interval {
   const rest = MIN_REMAINING_PART * (1 - share - garbage) - MAX_SHARE_ERROR;
   return { low: 1 / (1 - Math.min(0.97, share)), high: 1 / Math.max(MIN_REST, rest) };
 }
 
-export function scale(range: Range, factor: number): Range {
+export function scale(range: Interval, factor: number): Interval {
   return { low: range.low * factor, high: range.high * factor };
 }

@@ -6,6 +6,11 @@ import type { MeasuredRatio } from '../../statistics/types.js';
 import { buildCapacityCurve } from '../conclusion/capacity-curve.js';
 import { exceedsReference, findRemedyToRepeat } from '../conclusion/remedy-prediction.js';
 import { decideVerdict, type Finding, isKeepingUp } from '../conclusion/verdict.js';
+import {
+  EXPERIMENT_LABELS,
+  type ExperimentMetric,
+  type ExperimentName,
+} from '../experiment-names.js';
 import { canTryMore } from '../experiments/connection-ramp.js';
 import { EXPERIMENTS, type Experiment } from '../experiments/definitions.js';
 import { type MeasuredBlocks, measureRatio, runRounds } from '../experiments/interleaved-rounds.js';
@@ -18,7 +23,7 @@ import {
   rankExperiments,
   selectWithinTime,
 } from '../experiments/selection.js';
-import type { ExperimentName, ExperimentSetting } from '../experiments/types.js';
+import type { ExperimentSetting } from '../experiments/types.js';
 import { type Evaluation, evaluateHypotheses } from '../hypotheses/evaluate.js';
 import type { CostOverTime } from '../hypotheses/event-loop/cost-over-time.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
@@ -137,7 +142,7 @@ export class ExperimentRunner {
         rounds: MAX_ROUNDS,
         untilMs,
         onBlock: (what) => this.#onStep(`experiment: ${what}`),
-        onFailed: (name, why) => this.skippedExperiments.push(`${name}: the probe failed: ${why}`),
+        onFailed: (name, why) => this.#skip(name, `the probe failed: ${why}`),
         onMeasured: (name, block) => {
           if (name === null || SAME_COST.has(name)) this.#recordCost(block);
         },
@@ -211,7 +216,7 @@ export class ExperimentRunner {
   /** Time for a profile, if one will be taken. */
   #computeProfileMs(): number {
     const { base, loop } = this.#metrics;
-    const busy = base.inside?.utilisation ?? loop?.run ?? 0;
+    const busy = base.inside?.utilization ?? loop?.run ?? 0;
     return this.#subject.hub && busy > 0.5 ? PROFILE_MS : 0;
   }
 
@@ -226,13 +231,13 @@ export class ExperimentRunner {
       );
       if (!experiment) break;
       tried.add(experiment);
-      this.#onStep(`experiment: ${experiment.name}`);
+      this.#onStep(`experiment: ${EXPERIMENT_LABELS[experiment.name]}`);
       await this.#runRestartExperiment(experiment);
       // The result may make another experiment worthwhile or superfluous.
       this.#evaluation = this.#evaluate();
     }
     for (const { name } of untried()) {
-      this.skippedExperiments.push(`${name}: no time left; give it more time (--budget)`);
+      this.#skip(name, 'no time left; give it more time (--budget)');
     }
   }
 
@@ -293,7 +298,7 @@ export class ExperimentRunner {
     const length = computeRepeatLength(this.#length);
     const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
     if (!this.#budget.fits(length.settleMs + length.measureMs, reserveMs)) return;
-    this.#onStep(`repeating for longer: ${experiment.name}`);
+    this.#onStep(`repeating for longer: ${EXPERIMENT_LABELS[experiment.name]}`);
     const change = experiment.change(this.#metrics, this.#subject.options);
     const hub = this.#setting.hasProbe ? this.#subject.hub : null;
     const onFailure = (why: string) => this.skippedExperiments.push(why);
@@ -301,7 +306,7 @@ export class ExperimentRunner {
       const block = await repeatChange(this.#subject, hub, length, change, onFailure);
       this.#recordRepetition(experiment.name, chosen.limit, block);
     } catch (error) {
-      this.#recordProbeFailure(`${experiment.name} for longer`, error);
+      this.#recordProbeFailure(`${EXPERIMENT_LABELS[experiment.name]} for longer`, error);
     }
   }
 
@@ -318,7 +323,7 @@ export class ExperimentRunner {
     const failing = computeErrorShare([block]);
     if (failing > this.#metrics.errorShare + MAX_ADDED_ERROR_SHARE) {
       this.skippedExperiments.push(
-        `${experiment} for longer: ${share(failing)} of its requests failed`,
+        `${EXPERIMENT_LABELS[experiment]} for longer: ${share(failing)} of its requests failed`,
       );
       return;
     }
@@ -352,7 +357,7 @@ export class ExperimentRunner {
   }
 
   #evaluate(): Evaluation {
-    const second = this.#experiments.find(({ name }) => name === 'second process');
+    const second = this.#experiments.find(({ name }) => name === 'second-process');
     const evaluation = evaluateHypotheses(this.#metrics, {
       retained: this.#retained,
       exhausted: this.#subject.hub?.heapExhaustions ?? [],
@@ -411,7 +416,7 @@ export class ExperimentRunner {
   async #runRestartExperiment(experiment: Experiment): Promise<void> {
     const tried = await runOnNewServers(experiment, this.#metrics, this.#subject, this.#length);
     if (typeof tried === 'string') {
-      this.skippedExperiments.push(`${experiment.name}: ${tried}`);
+      this.#skip(experiment.name, tried);
       return;
     }
     const { base, changed } = tried;
@@ -419,28 +424,32 @@ export class ExperimentRunner {
     this.#addResult(experiment, { base, changed: new Map([[experiment.name, changed]]) });
   }
 
+  /** Notes why an experiment has no result. */
+  #skip(name: ExperimentName, why: string): void {
+    this.skippedExperiments.push(`${EXPERIMENT_LABELS[name]}: ${why}`);
+  }
+
   #addResult(
-    { name, describe, metric, hasTakenPlace, whyNot }: Experiment,
+    { name, describe, metric, tookEffect, noEffectReason }: Experiment,
     { base, changed }: MeasuredBlocks,
   ): void {
     const failing = computeErrorShare(changed.get(name) ?? []);
     if (failing > computeErrorShare(base) + MAX_ADDED_ERROR_SHARE && metric === undefined) {
-      this.skippedExperiments.push(`${name}: ${share(failing)} of its requests failed`);
+      this.#skip(name, `${share(failing)} of its requests failed`);
       return;
     }
     const blocks = changed.get(name) ?? [];
-    if (blocks.some((block) => hasTakenPlace?.(block, this.#metrics) === false)) {
-      this.skippedExperiments.push(
-        `${name}: ${whyNot ?? 'the command overrides the environment variable'}`,
-      );
+    if (blocks.some((block) => tookEffect?.(block, this.#metrics) === false)) {
+      this.#skip(name, noEffectReason ?? 'the command overrides the environment variable');
       return;
     }
     const measured = measureRatio(base, blocks, metric?.read);
     if (!measured) {
-      if (blocks.length > 0) this.skippedExperiments.push(`${name}: too few responses to compare`);
+      if (blocks.length > 0) this.#skip(name, 'too few responses to compare');
       return;
     }
-    const result = { name, metric: metric?.name ?? 'throughput', change: describe(this.#metrics) };
+    const compared: ExperimentMetric = metric?.name ?? 'throughput';
+    const result = { name, metric: compared, change: describe(this.#metrics) };
     this.#experiments.push(
       addPredictions({ ...result, otherwise: 1, measured }, this.#evaluation.hypotheses),
     );
@@ -455,7 +464,7 @@ function selectSampled({ hypotheses }: Evaluation): Evaluation {
 }
 
 /** Experiments that do not change the CPU cost of a request. */
-const SAME_COST = new Set(['connections x2', 'connections /2']);
+const SAME_COST = new Set<ExperimentName>(['connections-x2', 'connections-half']);
 
 /** Maximum additional share of errors in an experiment: fast errors are no throughput. */
 const MAX_ADDED_ERROR_SHARE = 0.05;

@@ -72,7 +72,7 @@ export async function measureReferenceThroughput(
     signal,
   });
   try {
-    const { connection, tls, ...others } = withSingleUrl(
+    const { connection, handshake, ...others } = withSingleUrl(
       `http://${server.host}:${server.port}/`,
       options,
     );

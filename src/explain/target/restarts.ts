@@ -51,7 +51,7 @@ export function runOnNewServers(
 
 /** Whether an experiment compares a fresh start with the aged server. */
 export function isAfterRestart({ name }: Experiment): boolean {
-  return name === 'fresh start';
+  return name === 'restart';
 }
 
 /** Measures each block on a new server that has been warmed up. */

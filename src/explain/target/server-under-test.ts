@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MillraceError } from '../../errors.js';
 import { DEFAULTS } from '../../load/defaults.js';
 import { runLoad } from '../../load/engine/run.js';
+import type { ServerCommand } from '../../load/input/command.js';
 import type { LoadOptions } from '../../load/options.js';
 import type { PortRemap } from '../../probe/process/port-remap.cjs';
 import { type ServerProcess, startCommand } from '../../process/command/start-command.js';
@@ -48,7 +49,7 @@ export class ServerUnderTest {
   /** The ports in the load's URLs; `null` includes every port of the server. */
   #ports: number[] | null;
   #options: LoadOptions;
-  #command: string[] | null;
+  #command: ServerCommand | null;
   #server: ServerProcess | null = null;
   #second: ServerProcess | null = null;
   /** Ids of the processes before the second one was started. */
@@ -71,7 +72,7 @@ export class ServerUnderTest {
    */
   constructor(
     options: LoadOptions,
-    command: string[] | null,
+    command: ServerCommand | null,
     hub: ProbeHub | null,
     signal: AbortSignal,
     ports: number[] = [],
@@ -134,7 +135,7 @@ export class ServerUnderTest {
   }
 
   async #startServer(
-    command: string[],
+    { command, ...settings }: ServerCommand,
     environment: Record<string, string>,
   ): Promise<ServerProcess> {
     const portOptions =
@@ -143,16 +144,17 @@ export class ServerUnderTest {
         : { port: this.#port };
     try {
       return await startCommand(command, {
+        ...settings,
         timeoutMs: DEFAULTS.commandTimeoutMs,
         ...portOptions,
         signal: this.#signal,
-        env: (own) => this.#buildEnvironment(own, environment),
+        adjustEnv: (own) => this.#buildEnvironment(own, environment),
       });
     } catch (error) {
       const isForbidden = PERMISSION_DENIED.test((error as Error).message);
       if (!this.hub || this.isProbeForbidden || !isForbidden) throw error;
       this.isProbeForbidden = true;
-      return this.#startServer(command, environment);
+      return this.#startServer({ command, ...settings }, environment);
     }
   }
 
@@ -219,10 +221,13 @@ export class ServerUnderTest {
       throw new MillraceError('ERR_MILLRACE_COMMAND', 'there is no free port for it');
     });
     const remap: PortRemap = { script, from: this.#endpoint.port, to: port };
-    const second = await startCommand(this.#command, {
+    const { command, ...settings } = this.#command;
+    const second = await startCommand(command, {
+      ...settings,
       timeoutMs: DEFAULTS.commandTimeoutMs,
       signal: this.#signal,
-      env: (own) => this.#buildEnvironment(own, { MILLRACE_PROBE_MOVED: JSON.stringify(remap) }),
+      adjustEnv: (own) =>
+        this.#buildEnvironment(own, { MILLRACE_PROBE_MOVED: JSON.stringify(remap) }),
     });
     this.#second = second;
     this.#secondEndpoint = { host: second.host, port: await this.#waitForSecondPort(second, port) };

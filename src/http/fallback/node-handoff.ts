@@ -14,6 +14,7 @@ import { abortIncoming, dropPending, resetTimeout } from '../request/exchange.js
 import { flushAll } from '../sending/output-buffer.js';
 import { MISDIRECTED, owns } from '../sharing/ownership.js';
 import type { Connection, HttpSocket } from '../state/connection.js';
+import type { FallbackReason } from '../state/fallback-reason.js';
 import type { Bytes, NativeServer } from '../state/native-server.js';
 import { inPackets } from './node-parser.js';
 
@@ -21,14 +22,12 @@ import { inPackets } from './node-parser.js';
  * Hands a connection to Node's own code: the socket, which becomes a stream, gets the descriptor. Node's parser first receives what
  * the reactor has read: `bytes`; without them `injected`, which the application pushed into the socket, and the bytes for
  * which no event was emitted.
- *
- * @param reason one of those in docs/reference/stack.md, "Reasons of fallbacks"
  */
 export function fallBackToNode(
   nativeServer: NativeServer,
   connection: Connection,
   bytes: Bytes | null,
-  reason: string,
+  reason: FallbackReason,
   injected: Buffer = NOTHING,
 ): void {
   if (!flushAndCheck(connection)) {
@@ -77,7 +76,7 @@ export function fallBackUnread(connection: Connection): void {
     socket._events = Object.assign(Object.create(null), { end: streamEnd }) as never;
     socket._eventsCount = 1;
     (socket as unknown as { _readableState: { flowing: null } })._readableState.flowing = null;
-    const rest = giveDescriptor(connection, from, 'connection wanted');
+    const rest = giveDescriptor(connection, from, 'connection-listener');
     startReading(socket, false);
     if (rest.length > 0) socket.unshift(rest);
   });
@@ -98,7 +97,7 @@ function flushAndCheck(connection: Connection): boolean {
  * Gives the stream of a connection the descriptor. Returns the bytes that were read and not parsed: those from `from` on in
  * the input memory.
  */
-function giveDescriptor(connection: Connection, from: number, reason: string): Buffer {
+function giveDescriptor(connection: Connection, from: number, reason: FallbackReason): Buffer {
   const { nativeServer, socket, bytesWritten } = connection;
   const handle = socket._handle as Handle;
   const { fd, told: deliveredEnd, bytes: kept, read } = native.stackRelease(connection.id);
@@ -168,16 +167,16 @@ const NOTHING = Buffer.alloc(0);
  * Aborts the requests that are unanswered at the fallback when the connection closes. After an upgrade, Node no longer
  * tracks them.
  */
-export function abortWithin(connection: Connection, reason: string): void {
+export function abortWithin(connection: Connection, reason: FallbackReason): void {
   if (connection.incoming.length === 0) return;
   if (reason === UPGRADE) dropPending(connection);
   else connection.socket.once('close', () => abortIncoming(connection));
 }
 
-export const UPGRADE = 'upgrade';
+export const UPGRADE = 'upgrade' satisfies FallbackReason;
 
 /** Whether a connection falls back for a request that is the last of HTTP on it: an upgrade, or CONNECT. */
-export function leavesHttp(reason: string, bytes: Buffer | undefined): boolean {
+export function leavesHttp(reason: FallbackReason, bytes: Buffer | undefined): boolean {
   return reason === UPGRADE || bytes?.toString('latin1', 0, CONNECT.length) === CONNECT;
 }
 

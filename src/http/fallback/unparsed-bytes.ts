@@ -94,7 +94,8 @@ function onUnusual(connection: Connection, bytes: Buffer, packet: Buffer): void 
     nativeServer.onError(connection, error);
     return;
   }
-  const fallBack = () => nativeServer.fallBack(connection, { bytes, packet }, 'unusual');
+  const fallBack = () =>
+    nativeServer.fallBack(connection, { bytes, packet }, 'unsupported-request');
   if (incoming.length === 0) fallBack();
   else connection.afterResponses = fallBack;
 }
@@ -165,7 +166,7 @@ export function fallBackForRawData(connection: Connection, injected?: Buffer): b
     if (!injected) connection.afterResponses ??= () => void fallBackForRawData(connection);
     return false;
   }
-  connection.nativeServer.fallBack(connection, null, 'bytes wanted', injected);
+  connection.nativeServer.fallBack(connection, null, 'raw-data-listener', injected);
   // What `fallBack` has set.
   return (connection as { isFallback: boolean }).isFallback;
 }

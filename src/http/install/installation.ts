@@ -1,5 +1,8 @@
 import type http from 'node:http';
+import type https from 'node:https';
 import { nodeHttp } from '../node/node-http.js';
+import * as inspection from '../server/inspection.js';
+import type { StackStats } from '../server/stats.js';
 import * as contexts from '../tls/secure-context.js';
 import * as options from './options.js';
 import * as methods from './server-methods.js';
@@ -11,6 +14,8 @@ interface Installation {
   installSecureStack(prototype: object): void;
   installSecureContext(): void;
   applyOptions(server: http.Server, options: unknown): void;
+  getStats(server: object): StackStats | null;
+  isNative(server: object): boolean;
 }
 
 const kInstallation = Symbol.for('millrace.http.1');
@@ -34,6 +39,7 @@ function getInstallation(): Installation {
       installSecureStack,
       installSecureContext,
       applyOptions: options.applyOptions,
+      ...inspection,
     };
     Object.defineProperty(prototype, kInstallation, { value: first });
   }
@@ -63,4 +69,14 @@ export function installPrefixes(prototype: object): void {
 /** Applies the options of the stack among a server's options. */
 export function applyOptions(server: http.Server, options: unknown): void {
   getInstallation().applyOptions(server, options);
+}
+
+/** Returns the counters of a server since it first listened; `null` before that, and if it does not listen natively. */
+export function getStats(server: http.Server | https.Server): StackStats | null {
+  return getInstallation().getStats(server);
+}
+
+/** Returns whether the native stack serves a server; `false` before it listens and after it is closed. */
+export function isNative(server: http.Server | https.Server): boolean {
+  return getInstallation().isNative(server);
 }

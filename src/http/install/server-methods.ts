@@ -12,6 +12,7 @@ import { installStoreHeader } from '../response/header-writer.js';
 import { installResponse } from '../response/response.js';
 import { followClosing } from '../server/closing.js';
 import { connectionEvents } from '../server/connection-events.js';
+import { getStats } from '../server/inspection.js';
 import { installLimits } from '../server/limits.js';
 import { getNativeServer } from '../server/native-server.js';
 import {
@@ -54,7 +55,7 @@ function installProperties(prototype: object): void {
   installLimits(prototype, (server) => getNativeServer(server)?.configure());
   Object.defineProperty(prototype, 'stats', {
     value: function stats(this: http.Server) {
-      return getNativeServer(this)?.counters.count() ?? null;
+      return getStats(this);
     },
     writable: true,
     configurable: true,

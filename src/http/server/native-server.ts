@@ -33,6 +33,7 @@ import { abortIncoming, dropPending, onResponseSent } from '../request/exchange.
 import { MessageClasses } from '../request/message-classes.js';
 import { appendedBytes, flushAll } from '../sending/output-buffer.js';
 import type { Connection } from '../state/connection.js';
+import type { FallbackReason } from '../state/fallback-reason.js';
 import type * as state from '../state/native-server.js';
 import { ServerConfiguration } from './configuration.js';
 import { Counters } from './counters.js';
@@ -346,13 +347,13 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   fallBack(
     connection: Connection,
     bytes: state.Bytes | null,
-    reason: string,
+    reason: FallbackReason,
     injected?: Buffer,
   ): void {
     fallBackToNode(this, connection, bytes, reason, injected);
   }
 
-  countFallback(reason: string): void {
+  countFallback(reason: FallbackReason): void {
     this.stats.connections.fallback++;
     this.stats.connections.native--;
     this.stats.fallbackReasons[reason] = (this.stats.fallbackReasons[reason] ?? 0) + 1;
@@ -361,7 +362,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   /** Counts a connection that the reactor could not take: Node's own code serves it from the start. */
   countNotTaken(): void {
     this.stats.connections.native++;
-    this.countFallback('descriptors');
+    this.countFallback('out-of-descriptors');
   }
 
   fallBackForRawData(connection: Connection, injected?: Buffer): boolean {

@@ -1,5 +1,6 @@
 import type { HttpServer, Incoming, Outgoing } from '../node/node-internals.js';
 import type { Connection } from './connection.js';
+import type { FallbackReason } from './fallback-reason.js';
 
 /** Bytes that start a request; `packet` is the last read, which ends with them. */
 export interface Bytes {
@@ -59,7 +60,7 @@ export interface NativeServer {
   };
   requests: number;
   inFlight: number;
-  countFallback(reason: string): void;
+  countFallback(reason: FallbackReason): void;
 
   /** Whether a property that requests depend on has changed since the last `configure()`. */
   isOutdated(): boolean;
@@ -119,8 +120,13 @@ export interface NativeServer {
    * connection's requests; for upgrades and CONNECT before Node 24 (`leaves`) that of the transport.
    */
   inParser(connection: Connection, leaves: boolean, action: () => void): void;
-  /** Gives a connection to Node's own code; `reason` is one of those in docs/reference/stack.md. */
-  fallBack(connection: Connection, bytes: Bytes | null, reason: string, injected?: Buffer): void;
+  /** Gives a connection to Node's own code. */
+  fallBack(
+    connection: Connection,
+    bytes: Bytes | null,
+    reason: FallbackReason,
+    injected?: Buffer,
+  ): void;
   /** Falls back for an application that wants the bytes of a connection; returns whether Node's own code has it now. */
   fallBackForRawData(connection: Connection, injected?: Buffer): boolean;
 }

@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import type tls from 'node:tls';
 import { isOff } from '../reactor/disabled.js';
 import { native } from '../reactor/native.js';
+import type { FallbackReason } from '../state/fallback-reason.js';
 import { suitesOf } from './cipher-suites.js';
 import {
   areAuthoritiesKnown,
@@ -88,18 +89,18 @@ const [major = 0, minor = 0] = (process.versions.openssl ?? '').split('.').map(N
 /** As OpenSSL from 3.5 on. */
 const POST_QUANTUM = major > 3 || (major === 3 && minor >= 5);
 
-/** Returns the context for the reactor, or a string with the reason why Node's own code must be used. */
-export function nativeContext(context: object, side: ServerSide): NativeContext | string {
+/** Returns the context for the reactor, or the reason why Node's own code must be used. */
+export function nativeContext(context: object, side: ServerSide): NativeContext | FallbackReason {
   const known = remembered.get(context);
-  if (!known) return 'TLS context of unknown make';
+  if (!known) return 'tls-unknown-context';
   const { options } = known;
   const option = findOpensslOption(options);
-  if (option) return `TLS option ${option}`;
-  if (side.requestCert && !options.ca && !areAuthoritiesKnown()) return 'TLS default authorities';
+  if (option) return `tls-option:${option}`;
+  if (side.requestCert && !options.ca && !areAuthoritiesKnown()) return 'tls-default-authorities';
   try {
     return convert(known, side);
   } catch {
-    return 'TLS certificate, key or version';
+    return 'tls-key';
   }
 }
 
@@ -144,11 +145,11 @@ function convert({ options, authorities: defaults }: Remembered, side: ServerSid
   const tls12 =
     lowest !== 'TLSv1.3' && highest >= 'TLSv1.2' && !(secureOptions & constants.SSL_OP_NO_TLSv1_2);
   const tls13 = highest === 'TLSv1.3' && !(secureOptions & constants.SSL_OP_NO_TLSv1_3);
-  if (!tls12 && !tls13) return 'TLS option maxVersion';
+  if (!tls12 && !tls13) return 'tls-option:maxVersion';
 
   const configured = options.ca ? certificatesOf(options.ca) : null;
   const identities = pair(options, configured ?? []);
-  if (identities.length === 0) return 'TLS without a certificate';
+  if (identities.length === 0) return 'tls-no-certificate';
   const authorities = side.requestCert ? (configured ?? parseAuthorities(defaults)) : [];
   const context = new native.NativeSecureContext({
     identities: identities.map(({ chain, key }) => ({

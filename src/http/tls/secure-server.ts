@@ -22,6 +22,7 @@ import { resetTimeout } from '../request/exchange.js';
 import { flushAll } from '../sending/output-buffer.js';
 import { NativeServer, setServerTimeout } from '../server/native-server.js';
 import type { Connection } from '../state/connection.js';
+import type { FallbackReason } from '../state/fallback-reason.js';
 import type { Bytes } from '../state/native-server.js';
 import { authorizationError } from './client-certificate.js';
 import { findHttpsPrototype, nodeTls } from './node-tls.js';
@@ -88,7 +89,7 @@ function findKeys(server: HttpServer) {
 export class SecureServer extends NativeServer {
   declare readonly server: SecureHttpServer;
   /** The native context of each of Node's contexts; a string is the reason why the reactor cannot use it. */
-  #contexts = new WeakMap<object, NativeContext | string>();
+  #contexts = new WeakMap<object, NativeContext | FallbackReason>();
   override readonly isSecure = true;
   readonly #protocols: Buffer[];
   readonly #keys: ReturnType<typeof findKeys>;
@@ -161,9 +162,9 @@ export class SecureServer extends NativeServer {
   }
 
   /** Why Node's own code serves a connection from its first byte on. */
-  #findReasonForNode(): string | undefined {
-    if (!this.replacedListeners.isInstalled('connection')) return 'connection wanted';
-    return this.server.pauseOnConnect ? 'TLS option pauseOnConnect' : undefined;
+  #findReasonForNode(): FallbackReason | undefined {
+    if (!this.replacedListeners.isInstalled('connection')) return 'connection-listener';
+    return this.server.pauseOnConnect ? 'tls-option:pauseOnConnect' : undefined;
   }
 
   // The handshake.
@@ -181,7 +182,7 @@ export class SecureServer extends NativeServer {
 
   /** Handles the first message of a client's handshake. */
   onHello(connection: SecureConnection, name: string, needsNode: boolean): void {
-    const reason = needsNode ? 'TLS unusual' : this.#findOpensslFeature();
+    const reason = needsNode ? 'tls-client-hello' : this.#findOpensslFeature();
     if (reason) {
       this.#fallBackToNodeTls(connection, reason);
       return;
@@ -191,13 +192,13 @@ export class SecureServer extends NativeServer {
     else this.#choose(connection, name ? this.#contextFor(name) : undefined);
   }
 
-  #findOpensslFeature(): string | undefined {
+  #findOpensslFeature(): FallbackReason | undefined {
     const { server } = this;
     const event = OPENSSL_EVENTS.find((name) => server.listenerCount(name) > 0);
-    if (event) return `TLS event ${event}`;
-    if (server.ALPNCallback) return 'TLS option ALPNCallback';
-    if (server[this.#keys.pskCallback]) return 'TLS option pskCallback';
-    if (server[this.#keys.enableTrace]) return 'TLS option enableTrace';
+    if (event) return `tls-event:${event}`;
+    if (server.ALPNCallback) return 'tls-option:ALPNCallback';
+    if (server[this.#keys.pskCallback]) return 'tls-option:pskCallback';
+    if (server[this.#keys.enableTrace]) return 'tls-option:enableTrace';
     return undefined;
   }
 
@@ -234,7 +235,7 @@ export class SecureServer extends NativeServer {
     if (typeof context === 'string') {
       this.#fallBackToNodeTls(connection, context);
     } else if (!native.stackChoose(connection.id, context.context, this.#isWatched())) {
-      this.#fallBackToNodeTls(connection, 'TLS parameters');
+      this.#fallBackToNodeTls(connection, 'tls-parameters');
     } else {
       connection.secureContext = context;
     }
@@ -245,7 +246,7 @@ export class SecureServer extends NativeServer {
     return this.server.listenerCount('secureConnection') > 1;
   }
 
-  #native(context: object): NativeContext | string {
+  #native(context: object): NativeContext | FallbackReason {
     let known = this.#contexts.get(context);
     if (known === undefined) {
       const { requestCert, rejectUnauthorized } = this.server;
@@ -360,7 +361,7 @@ export class SecureServer extends NativeServer {
   // What Node's own code takes over.
 
   /** Before anything was answered: the descriptor goes, with what the client has sent. */
-  #fallBackToNodeTls(connection: SecureConnection, reason: string, known = true): void {
+  #fallBackToNodeTls(connection: SecureConnection, reason: FallbackReason, known = true): void {
     if (connection.id < 0) return;
     const { server } = this;
     const { fd, bytes } = native.stackRelease(connection.id);
@@ -381,7 +382,7 @@ export class SecureServer extends NativeServer {
   }
 
   /** After an upgrade, or for a request that is not judged here: the descriptor cannot be given away, only the plaintext. */
-  override fallBack(connection: Connection, bytes: Bytes | null, reason: string): void {
+  override fallBack(connection: Connection, bytes: Bytes | null, reason: FallbackReason): void {
     // Requests that the batch contains cannot be read as bytes any more.
     if (connection.id < 0 || unreadOffset(connection.id) !== -1) return;
     flushAll();

@@ -1,6 +1,6 @@
 import { count, rate, time } from '../../format/units.js';
 import { STUDY_DESCRIPTIONS } from '../descriptions.js';
-import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
+import type { LabCause, LabClaim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
 import { createColumnPair } from '../tables.js';
@@ -153,7 +153,7 @@ function buildFigure(
   };
 }
 
-function checkClaims(levels: ConnectionLevel[], singleMs: number, knee: number): Claim[] {
+function checkClaims(levels: ConnectionLevel[], singleMs: number, knee: number): LabClaim[] {
   const below = levels.filter(({ connections }) => connections <= knee / 2);
   const errors = below.map(({ connections, throughput }) =>
     Math.abs(throughput / ((connections * 1000) / singleMs) - 1),
@@ -169,7 +169,7 @@ function checkClaims(levels: ConnectionLevel[], singleMs: number, knee: number):
 }
 
 /** Checks that beyond the knee throughput stays and latency grows, which follow from each other by Little's law. */
-function checkBeyondKnee(levels: ConnectionLevel[]): Claim {
+function checkBeyondKnee(levels: ConnectionLevel[]): LabClaim {
   const text = 'beyond the knee, more connections only add latency';
   const [first, last] = [levels.at(0), levels.at(-1)];
   if (!first || !last || last.connections < MIN_ADDED_RATIO * first.connections) {
@@ -184,7 +184,7 @@ function checkBeyondKnee(levels: ConnectionLevel[]): Claim {
 }
 
 /** Checks the prediction that `explain` made from 20 connections against the measurement. */
-function checkPrediction({ remedy }: LabCause, maxThroughput: number): Claim {
+function checkPrediction({ remedy }: LabCause, maxThroughput: number): LabClaim {
   const range = remedy?.predictedThroughput;
   if (!range) return { text: 'explain predicts the throughput of more connections', held: null };
   return {

@@ -1,7 +1,7 @@
 import { cores, count } from '../../format/units.js';
 import { estimateRatio } from '../../statistics/ratio.js';
 import type { PeerFailure, PeerMeasurement } from '../peers/peer-measure.js';
-import type { Claim } from '../result.js';
+import type { LabClaim } from '../result.js';
 import { CONNECTIONS, formatScenario, summarizeRuns } from './engines-run.js';
 import type { Scenario, ToolResult, ToolRun } from './engines-types.js';
 
@@ -23,7 +23,7 @@ export function checkClaims(
   scenarios: Scenario[],
   runs: ToolRun[],
   headFirst: HeadFirstRun[],
-): Claim[] {
+): LabClaim[] {
   const tools = [...new Set(runs.map(({ tool }) => tool))];
   const cells = (scenario: Scenario) =>
     tools.flatMap((tool) => summarizeRuns(runs, tool, scenario) ?? []);
@@ -41,7 +41,7 @@ export function checkClaims(
 }
 
 /** Compares millrace with the rivals by requests per CPU second. The first rival decides the claim. */
-function checkPerCore(name: string, cells: ToolResult[]): Claim {
+function checkPerCore(name: string, cells: ToolResult[]): LabClaim {
   const own = cells.find(({ tool }) => tool === 'millrace');
   const rivals = RIVALS.flatMap((rival) => cells.find(({ tool }) => tool === rival) ?? []);
   const compared = own ? rivals.flatMap((rival) => compare(own, rival) ?? []) : [];
@@ -69,7 +69,7 @@ function compare(
   };
 }
 
-function checkCounts(whose: string, runs: ToolRun[]): Claim {
+function checkCounts(whose: string, runs: ToolRun[]): LabClaim {
   const wrong = runs.filter(
     ({ reported, counted }) => !isConsistent(reported.requests, counted, CONNECTIONS),
   );
@@ -91,7 +91,7 @@ function isConsistent(reported: number, counted: number, connections: number): b
   return Math.abs(reported - counted) <= COUNT_TOLERANCE * counted + connections;
 }
 
-function checkKeepAlive(scenarios: Scenario[], runs: ToolRun[], tools: string[]): Claim {
+function checkKeepAlive(scenarios: Scenario[], runs: ToolRun[], tools: string[]): LabClaim {
   const [close, kept] = [true, false].map((how) =>
     scenarios.find((one) => one.server === 'own' && one.processes === 1 && one.close === how),
   );
@@ -108,7 +108,7 @@ function checkKeepAlive(scenarios: Scenario[], runs: ToolRun[], tools: string[])
 }
 
 /** Checks that tools in JavaScript are their own limit against nginx. */
-function checkToolLimit(cells: ToolResult[]): Claim {
+function checkToolLimit(cells: ToolResult[]): LabClaim {
   const busy = cells.flatMap(({ tool, toolCores, serverCores }) =>
     IN_JAVASCRIPT.includes(tool) && toolCores !== null && serverCores !== null
       ? [{ tool, toolCores, serverCores }]
@@ -126,13 +126,13 @@ function checkToolLimit(cells: ToolResult[]): Claim {
   };
 }
 
-function checkHeadFirst(all: HeadFirstRun[]): Claim {
+function checkHeadFirst(all: HeadFirstRun[]): LabClaim {
   const [own, trick] = ['millrace', 'loadtest --tcp'].map((name) =>
     all.find(({ tool }) => tool === name),
   );
   const measured = own && !('failure' in own) ? own : null;
   const others = trick
-    ? `; loadtest --tcp, which recognises responses by the length of packets: ${describeRun(trick)}`
+    ? `; loadtest --tcp, which recognizes responses by the length of packets: ${describeRun(trick)}`
     : '';
   return {
     text: `millrace reads responses whose head is sent before their body${own ? `: ${describeRun(own)}` : ''}${others}`,

@@ -3,7 +3,7 @@ import { median } from '../../statistics/median.js';
 import { estimateRatio } from '../../statistics/ratio.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
 import { STUDY_DESCRIPTIONS } from '../descriptions.js';
-import type { Claim, LabFigure, LabTable } from '../result.js';
+import type { LabClaim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
 import { createBars, createColumn } from '../tables.js';
@@ -200,7 +200,7 @@ function buildFigures(echoed: EchoResult[]): LabFigure[] {
 
 function checkClaims(
   of: (server: EchoServer['id'], mode: EchoMode) => EchoResult | undefined,
-): Claim[] {
+): LabClaim[] {
   const ratio = (server: EchoServer['id']) =>
     compareBlocks(of(server, 'buffer'), of(server, 'pipe'));
   const then = of('delayed', 'pipe');

@@ -2,7 +2,7 @@ import { bytes, count, duration } from '../../format/units.js';
 import { sampleProcesses } from '../../process/sampling/process-tree-sampler.js';
 import { STUDY_DESCRIPTIONS } from '../descriptions.js';
 import { type FloodResult, flood } from '../flood.js';
-import type { Claim, LabFigure, LabPlot, LabTable } from '../result.js';
+import type { LabClaim, LabFigure, LabPlot, LabTable } from '../result.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
 import { createColumn, createColumnPair } from '../tables.js';
 
@@ -209,9 +209,9 @@ function buildFigures(floods: FloodRun[]): LabFigure[] {
   ];
 }
 
-function checkClaims(floods: FloodRun[]): Claim[] {
+function checkClaims(floods: FloodRun[]): LabClaim[] {
   return floods.flatMap(({ name, native, answered, failure, memory, inProgress, durationMs }) => {
-    const order: Claim = {
+    const order: LabClaim = {
       text: `${name}: all requests are answered in order: ${count(answered)} in ${duration(Math.round(durationMs / 100) * 100)}${failure ? `, then ${failure}` : ''}`,
       held: failure === null,
     };

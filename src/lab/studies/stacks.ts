@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { count, rate, time } from '../../format/units.js';
 import type { LoadOptions } from '../../load/options.js';
 import { STUDY_DESCRIPTIONS } from '../descriptions.js';
-import type { Claim, LabFigure, LabTable } from '../result.js';
+import type { LabClaim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, Study, StudyFindings } from '../study.js';
 import { createBars, createColumnPair } from '../tables.js';
@@ -11,9 +11,9 @@ import { createBars, createColumnPair } from '../tables.js';
 const CONNECTION_MODES = [
   { id: 'keep-alive', load: {}, tls: false },
   { id: 'close', load: { connection: 'close' }, tls: false },
-  { id: 'TLS keep-alive', load: { tls: 'keep-alive' }, tls: true },
-  { id: 'TLS reconnect', load: { tls: 'resume' }, tls: true },
-  { id: 'TLS full', load: { tls: 'full' }, tls: true },
+  { id: 'TLS keep-alive', load: {}, tls: true },
+  { id: 'TLS reconnect', load: { connection: 'close', handshake: 'resume' }, tls: true },
+  { id: 'TLS full', load: { connection: 'close', handshake: 'full' }, tls: true },
 ] as const satisfies { id: string; load: LoadOptions; tls: boolean }[];
 type ConnectionMode = (typeof CONNECTION_MODES)[number];
 
@@ -196,7 +196,7 @@ function buildFigures(cells: StackResult[], processes: number): LabFigure[] {
   ];
 }
 
-function checkClaims(cells: StackResult[]): Claim[] {
+function checkClaims(cells: StackResult[]): LabClaim[] {
   return CONNECTION_MODES.map(({ id }) => {
     const [node, native] = [
       findResult(cells, 'built-in', id, 1),

@@ -1,6 +1,6 @@
 import { count, duration, rate, share, time } from '../../format/units.js';
 import { STUDY_DESCRIPTIONS } from '../descriptions.js';
-import type { Claim, LabCause, LabFigure, LabTable } from '../result.js';
+import type { LabCause, LabClaim, LabFigure, LabTable } from '../result.js';
 import type { ServiceSetting } from '../service.js';
 import type { Bench, MeasuredLoad, Study, StudyFindings } from '../study.js';
 import { createColumn, createColumnPair } from '../tables.js';
@@ -323,10 +323,10 @@ function buildFigures(measured: CaseResult[]): LabFigure[] {
   ];
 }
 
-function checkClaims(measured: CaseResult[], cause: LabCause, quick: boolean): Claim[] {
+function checkClaims(measured: CaseResult[], cause: LabCause, quick: boolean): LabClaim[] {
   const formula = measured
     .filter(({ of: { slow } }) => slow)
-    .map(({ of: one, rate: measuredRate, inFlight, expected }): Claim => {
+    .map(({ of: one, rate: measuredRate, inFlight, expected }): LabClaim => {
       const observed = one.open ? inFlight : measuredRate;
       const what = one.open ? 'in flight' : 'req/s';
       const limit = one.limited ? 'with the limit' : 'without a limit';
@@ -356,7 +356,7 @@ function checkClaims(measured: CaseResult[], cause: LabCause, quick: boolean): C
 }
 
 /** Checks the prediction that `explain` makes for a limit against the measurement. */
-function checkPrediction({ remedy }: LabCause, measured: CaseResult[]): Claim {
+function checkPrediction({ remedy }: LabCause, measured: CaseResult[]): LabClaim {
   const range = remedy?.predictedThroughput;
   const limited = measured.find(({ of: one }) => !one.open && one.limited);
   if (!range || !limited) return { text: 'explain predicts the effect of a limit', held: null };

@@ -4,7 +4,7 @@ import type { ServerProcess } from '../../process/command/start-command.js';
 import type { LoadOptions } from '../options.js';
 import { adviseOnCertificate } from '../outcome/certificate-advice.js';
 import type { RunData } from '../outcome/outcome.js';
-import { AbortWatch, readAbortOnFail } from '../plan/abort-conditions.js';
+import { AbortWatch } from '../plan/abort-conditions.js';
 import { checkOpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';
 import type { LoadResult } from '../result.js';
@@ -62,7 +62,7 @@ export async function measure({
   const clock = new RunClock();
   const machine = new MachineReading();
   const stops: StopCause[] = [];
-  const abortWatch = new AbortWatch(readAbortOnFail(options), plan.summary, plan.names);
+  const abortWatch = new AbortWatch(plan.abortConditions, plan.summary, plan.names);
   const engine = NativeRun.start(plan.native, (snapshot) => {
     clock.addSnapshot(snapshot);
     if (snapshot.phase === 'measure') machine.begin();

@@ -4,7 +4,7 @@ import type { ServerProcess } from '../../process/command/start-command.js';
 import type { Endpoint } from '../../process/discovery/types.js';
 import { checkOptions } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
-import { LOAD_OPTIONS } from '../option-schema.js';
+import { LOAD_OPTIONS, OTHER_LOAD_NAMES } from '../option-schema.js';
 import type { LoadOptions } from '../options.js';
 import { buildPlan, buildTrialRequest, FUTURE_SERVER, type Plan } from '../plan/plan.js';
 import { measure, type TimedResult } from './measure.js';
@@ -22,8 +22,8 @@ export interface RunSettings {
   earlyAckProbe?: boolean;
   /** Another server of the same kind: half of the connections send the same requests there. */
   secondEndpoint?: Endpoint;
-  /** Environment and folder of the command. */
-  process?: Pick<CommandOptions, 'env' | 'cwd'>;
+  /** Changes the environment of the command. */
+  adjustEnv?: CommandOptions['adjustEnv'];
 }
 
 /** Runs a load, and starts and stops its command's server; rejects as `load()` does. */
@@ -40,8 +40,8 @@ export async function withServer<Result>(
   settings: RunSettings,
   use: (plan: Plan, command: ServerProcess | null) => Promise<Result>,
 ): Promise<Result> {
-  checkOptions(options, LOAD_OPTIONS);
-  const { command, signal } = options;
+  checkOptions(options, LOAD_OPTIONS, OTHER_LOAD_NAMES);
+  const { command, env, cwd, signal } = options;
   signal?.throwIfAborted();
   const planFor = async (server?: string) => adjustPlan(await buildPlan(options, server), settings);
   if (!command) return use(await planFor(), null);
@@ -53,7 +53,7 @@ export async function withServer<Result>(
     timeoutMs: DEFAULTS.commandTimeoutMs,
     ...(draft.toCommand ? { trial: buildTrialRequest(draft) } : { port: readPort(draft) }),
     ...(signal && { signal }),
-    ...settings.process,
+    ...{ env, cwd, adjustEnv: settings.adjustEnv },
   });
   try {
     return await use(draft.toCommand ? await planFor(server.origin) : draft, server);

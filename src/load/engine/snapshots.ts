@@ -1,11 +1,11 @@
 import type { NativeNameCounts, NativeSnapshot } from '../../native.js';
 import type { Plan } from '../plan/plan.js';
-import type { NamedSnapshot, Snapshot } from '../result.js';
+import type { LoadSnapshot, NamedSnapshot } from '../result.js';
 import { LatestValue } from './latest-value.js';
 
 /** The snapshots of one run, for any number of readers. */
-export class Snapshots implements AsyncIterable<Snapshot> {
-  readonly #newest = new LatestValue<Snapshot>();
+export class Snapshots implements AsyncIterable<LoadSnapshot> {
+  readonly #newest = new LatestValue<LoadSnapshot>();
 
   push(snapshot: NativeSnapshot, plan: Pick<Plan, 'names' | 'buckets'>): void {
     const { elapsedMs, completed, errors, inFlight, throughput, names } = snapshot;
@@ -13,7 +13,7 @@ export class Snapshots implements AsyncIterable<Snapshot> {
       convertCounts(counts, plan.names[index] ?? '', plan.buckets),
     );
     this.#newest.push({
-      phase: snapshot.phase as Snapshot['phase'],
+      phase: snapshot.phase as LoadSnapshot['phase'],
       ...{ elapsedMs, completed, errors, inFlight, throughput },
       p50Ms: snapshot.p50Ms ?? null,
       p99Ms: snapshot.p99Ms ?? null,
@@ -26,11 +26,11 @@ export class Snapshots implements AsyncIterable<Snapshot> {
   }
 
   /** Makes the promise of the result iterable; see `LatestValue.follow`. */
-  follow<Result>(result: Promise<Result>): Promise<Result> & AsyncIterable<Snapshot> {
+  follow<Result>(result: Promise<Result>): Promise<Result> & AsyncIterable<LoadSnapshot> {
     return this.#newest.follow(result);
   }
 
-  [Symbol.asyncIterator](): AsyncGenerator<Snapshot, void, void> {
+  [Symbol.asyncIterator](): AsyncGenerator<LoadSnapshot, void, void> {
     return this.#newest[Symbol.asyncIterator]();
   }
 }

@@ -5,7 +5,7 @@ import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
 import type { OpenFiles } from '../plan/open-files.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
-import type { LoadResult, Warning } from '../result.js';
+import type { LoadResult, LoadWarning } from '../result.js';
 import { adviseOnCertificate } from './certificate-advice.js';
 import { findNotedLateness, sumStalled } from './client-bound.js';
 import { adviseOnClientBound, clientBound } from './client-bound-words.js';
@@ -31,7 +31,7 @@ export interface Circumstances {
 }
 
 /** Finds reasons to doubt the measurement, each with advice; the most important first. */
-export function findWarnings(result: LoadResult, circumstances: Circumstances): Warning[] {
+export function findWarnings(result: LoadResult, circumstances: Circumstances): LoadWarning[] {
   const checks: [id: string, message: string | null][] = [
     ['client-bound', checkClientBound(result)],
     ['generator-stalled', checkStalled(result)],
@@ -315,7 +315,7 @@ function checkFullHandshakes({
   plan,
   connections: { tlsFull, tlsResumed },
 }: LoadResult): string | null {
-  if (plan.tls !== 'resume' || tlsFull <= plan.connections) return null;
+  if (plan.handshake !== 'resume' || tlsFull <= plan.connections) return null;
   return `${count(tlsFull)} of ${count(tlsFull + tlsResumed)} handshakes were full: the server sent fewer session tickets than connections were opened. A ticket of TLS 1.3 is used once.`;
 }
 

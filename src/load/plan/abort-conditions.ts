@@ -1,13 +1,7 @@
 import type { NativeBound, NativeSnapshot } from '../../native.js';
-import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
-import { type Condition, parseCondition } from './condition.js';
+import type { Condition } from './condition.js';
 import { countArrivals } from './schedule.js';
-
-/** Reads the conditions that end a run as soon as one of them can no longer hold. */
-export function readAbortOnFail({ abortOnFail = [] }: Pick<LoadOptions, 'abortOnFail'>) {
-  return [abortOnFail].flat().map((text) => parseCondition(text, 'abortOnFail'));
-}
 
 /** Builds the bounds for the engine, one for each condition: it counts the samples above each during the run. */
 export function readBounds(conditions: readonly Condition[]): NativeBound[] {

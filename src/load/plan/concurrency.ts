@@ -45,7 +45,7 @@ export function readConcurrency(
     'pipelining',
     LIMITS.pipelining,
   );
-  if (pipelining > 1) refuseUnreachableDepth(pipelining, schedule, connection, options.tls);
+  if (pipelining > 1) refuseUnreachableDepth(pipelining, schedule, connection);
   const follow = parseCount(options.follow ?? DEFAULTS.follow, 'follow', LIMITS.follow);
   if (follow > 0) refuseToFollow(follow, pipelining, connection);
   const stages = readConnectionStages(options, schedule, min);
@@ -124,12 +124,10 @@ function refuseUnreachableDepth(
   pipelining: number,
   schedule: Schedule,
   connection: PlanSummary['connection'],
-  tls: LoadOptions['tls'],
 ): void {
   if (connection === 'close') {
-    const cause = tls === undefined ? 'connection close' : `tls ${tls}`;
     throw usageError(
-      `pipelining ${pipelining} cannot be combined with ${cause}, which sends one request per connection`,
+      `pipelining ${pipelining} cannot be combined with connection close, which sends one request per connection`,
     );
   }
   if (schedule.model === 'closed') return;

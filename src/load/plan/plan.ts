@@ -1,16 +1,18 @@
 import { usageError } from '../../errors.js';
 import { maskArguments } from '../../masking/text.js';
 import type { NativePlan } from '../../native.js';
+import { listWords } from '../../process/command/command-line.js';
 import type { TrialRequest } from '../../process/discovery/trial-request.js';
 import { parseDuration } from '../../units.js';
 import { DEFAULTS } from '../defaults.js';
+import { checkCommand } from '../input/command.js';
 import { refuseOtherPid } from '../input/pid.js';
 import type { LoadOptions } from '../options.js';
 import { readPlaceholders } from '../requests/placeholders.js';
 import { readRequestMix } from '../requests/request-mix.js';
 import { parseUrl } from '../requests/url.js';
 import type { PlanSummary } from '../result.js';
-import { readAbortOnFail, readBounds } from './abort-conditions.js';
+import { readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
 import { type Condition, parseCondition } from './condition.js';
 import { checkRequestName } from './condition-subject.js';
@@ -25,6 +27,8 @@ export interface Plan {
   summary: Omit<PlanSummary, 'addresses'>;
   /** Conditions that the result is judged by. */
   conditions: Condition[];
+  /** Those of them that end the run as soon as they can no longer hold: all or none. */
+  abortConditions: Condition[];
   /** Names of the requests, in the order of their numbers. */
   names: string[];
   /** Number of latency buckets: their bounds are the last ones of `native.bounds`. */
@@ -59,6 +63,7 @@ export const FUTURE_SERVER = 'https://localhost';
  */
 export async function buildPlan(options: LoadOptions, command?: string): Promise<Plan> {
   checkCommand(options);
+  refuseSocketOfCommand(options);
   refuseOtherPid(options.pid);
   const base = command === undefined ? null : parseUrl(command, 'command');
   const mix = readRequestMix(options, base);
@@ -74,14 +79,12 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
     ),
   };
   const expect = readExpect(options.expect);
-  const conditions = (options.conditions ?? []).map((text) => parseCondition(text, 'conditions'));
-  const abortConditions = readAbortOnFail(options);
-  for (const condition of [...conditions, ...abortConditions]) {
-    checkRequestName(condition, mix.names, mix.summary);
-  }
+  const conditions = readConditions(options);
+  for (const condition of conditions) checkRequestName(condition, mix.names, mix.summary);
+  const abortConditions = (options.abortOnFail ?? DEFAULTS.abortOnFail) ? conditions : [];
   const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
-  const placeholders = options.placeholders ?? true;
+  const placeholders = options.placeholders ?? DEFAULTS.placeholders;
   const csv = placeholders ? await readPlaceholders(mix.requests) : [];
   return {
     native: {
@@ -114,13 +117,14 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       ...timing,
       ...limits,
       connection: transport.connection,
-      tls: transport.tls,
-      verifyCertificate: transport.tls === null ? null : transport.native.verify,
+      handshake: transport.handshake,
+      verifyCertificate: transport.handshake === null ? null : transport.native.verify,
       expect,
       seed,
-      command: options.command === undefined ? null : maskArguments(options.command),
+      command: options.command === undefined ? null : maskArguments(listWords(options.command)),
     },
     conditions,
+    abortConditions,
     names: mix.names,
     buckets: buckets.length,
     ...(transport.extraAuthoritiesError !== null && {
@@ -139,16 +143,23 @@ export function buildTrialRequest({ native }: Plan): TrialRequest {
   };
 }
 
-function checkCommand({ command, socketPath }: LoadOptions): void {
-  if (command === undefined) return;
-  if (command.length === 0) {
-    throw usageError('command must name a program (got an empty list)');
-  }
-  if (socketPath !== undefined) {
+function refuseSocketOfCommand({ command, socketPath }: LoadOptions): void {
+  if (command !== undefined && socketPath !== undefined) {
     throw usageError(
       'a command cannot be combined with a Unix socket: its server must listen on a TCP port',
     );
   }
+}
+
+function readConditions({
+  failOn = [],
+  abortOnFail = DEFAULTS.abortOnFail,
+}: LoadOptions): Condition[] {
+  const conditions = [failOn].flat().map((text) => parseCondition(text, 'failOn'));
+  if (abortOnFail && conditions.length === 0) {
+    throw usageError('abortOnFail needs failOn: a condition to end the run by');
+  }
+  return conditions;
 }
 
 function readTimeLimit(value: number | string, name: string): number {

@@ -11,8 +11,8 @@ import type { PlanSummary } from '../result.js';
 /** The use of connections, and their TLS. */
 export interface Transport {
   connection: PlanSummary['connection'];
-  /** How TLS connections are used; `null` if no target is `https`. */
-  tls: PlanSummary['tls'];
+  /** `null` if no target is `https`. */
+  handshake: PlanSummary['handshake'];
   native: NativeTls;
   /** Why the authorities of NODE_EXTRA_CA_CERTS are not trusted; `null` if they are, or are not needed. */
   extraAuthoritiesError: string | null;
@@ -23,40 +23,34 @@ export function readTransport(options: LoadOptions, mix: RequestMix): Transport 
   const secure = mix.origins.some(({ tls }) => tls);
   if (!secure) refuseTlsOptions(options, mix.toCommand);
   const connection = readConnection(options, mix.close);
-  const tls = secure ? (options.tls ?? DEFAULTS.tls[connection === 'close' ? 1 : 0]) : null;
-  if (tls === 'keep-alive' && connection === 'close') {
+  const handshake = secure ? (options.handshake ?? DEFAULTS.handshake) : null;
+  if (handshake === 'resume' && connection === 'keep-alive') {
     throw usageError(
-      'tls keep-alive cannot be combined with connection close: use tls resume or full',
+      'handshake resume needs connection close: a connection that is kept has one handshake',
     );
   }
   const extra = secure && options.insecure !== true ? readExtraAuthorities(options) : NO_EXTRA;
   return {
     connection,
-    tls,
+    handshake,
     native: {
       ...readCertificates(options),
       ...(extra.pem && { extraCa: extra.pem }),
-      mode: tls ?? 'keep-alive',
+      mode: connection === 'keep-alive' ? 'keep-alive' : (handshake ?? 'keep-alive'),
     },
     extraAuthoritiesError: extra.error,
   };
 }
 
 function readConnection(options: LoadOptions, headersClose: boolean): PlanSummary['connection'] {
-  const { connection, tls } = options;
-  const handshakes = tls === 'resume' || tls === 'full';
-  if (connection === 'keep-alive' && handshakes) {
-    throw usageError(
-      `connection keep-alive cannot be combined with tls ${tls}, which opens a connection for each request`,
-    );
-  }
+  const { connection } = options;
   if (connection === 'keep-alive' && headersClose) {
     throw usageError('connection keep-alive cannot be combined with a header Connection: close');
   }
-  return handshakes || headersClose ? 'close' : (connection ?? DEFAULTS.connection);
+  return headersClose ? 'close' : (connection ?? DEFAULTS.connection);
 }
 
-const TLS_OPTIONS = ['tls', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const;
+const TLS_OPTIONS = ['handshake', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const;
 
 /** Refuses options that have no effect on http. */
 function refuseTlsOptions(options: LoadOptions, toCommand: boolean): void {
@@ -85,7 +79,7 @@ function describeTlsOption(
 function readCertificates(options: LoadOptions): Omit<NativeTls, 'mode'> {
   const ca = readAuthorities(options);
   return {
-    verify: !(options.insecure ?? false),
+    verify: !(options.insecure ?? DEFAULTS.insecure),
     ...(ca !== null && { ca }),
     ...readIdentity(options),
   };

@@ -2,11 +2,11 @@ import { usageError } from '../../errors.js';
 import { isObject, mustBe } from '../../validation/shape.js';
 import { readInput } from '../input/file.js';
 import { readText, splitLines } from '../input/text.js';
-import type { Target } from '../options.js';
+import type { LoadTarget } from '../options.js';
 import { splitHeader } from './header.js';
 
 /** A request of the mix, with its place for error messages: `targets.txt:3`. */
-export interface LocatedTarget extends Target {
+export interface LocatedTarget extends LoadTarget {
   url: string;
   where: string;
 }

@@ -5,10 +5,20 @@ import { MillraceError } from '../../errors.js';
 import { maskArguments } from '../../masking/text.js';
 import { shellQuote } from './shell-quote.js';
 
+/** A command: a program and its arguments, or text that the shell runs. */
+export type Command = string | readonly string[];
+
+/** Lists the words of a command, to be shown; text is one word. */
+export function listWords(command: Command): readonly string[] {
+  return typeof command === 'string' ? [command] : command;
+}
+
 /** A parsed command line. */
 export interface CommandLine {
-  /** The program and its arguments. */
-  words: string[];
+  /** The program and its arguments, or the text for the shell. */
+  words: readonly string[];
+  /** Whether the shell runs the text. */
+  shell: boolean;
   /** The assignments before the program, as in `PORT=3000 node server.js`. */
   environment: Record<string, string>;
 }
@@ -16,34 +26,36 @@ export interface CommandLine {
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
 
 /**
- * Parses a command as people type it: assignments of environment variables may precede the program, and a whole command
- * in quotes is run by the shell. `cwd` is the folder that it runs in.
+ * Parses a command as people type it: the shell runs text. In a list assignments of environment variables may precede the
+ * program, and the shell runs a whole command in quotes. `cwd` is the folder that it runs in.
  *
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if no program is named.
  */
-export function readCommandLine(command: string[], cwd = '.'): CommandLine {
+export function readCommandLine(command: Command, cwd = '.'): CommandLine {
   const environment: Record<string, string> = {};
-  const broken = command.find((word) => word.includes('\0'));
+  const given = listWords(command);
+  const broken = given.find((word) => word.includes('\0'));
   if (broken !== undefined) {
     const message = `cannot start a command with a zero byte in ${inspect(broken)}`;
     throw new MillraceError('ERR_MILLRACE_COMMAND', message);
   }
-  let words = command;
+  if (typeof command === 'string') return { words: given, shell: true, environment };
+  let words = given;
   while (!isForShell(words, cwd)) {
     const [, name, value = ''] = ASSIGNMENT.exec(words[0] ?? '') ?? [];
-    if (name === undefined) return { words, environment };
+    if (name === undefined) return { words, shell: false, environment };
     environment[name] = value;
     words = words.slice(1);
     if (words.length === 0) {
-      const given = maskArguments(command).map(shellQuote).join(' ');
-      const message = `cannot start \`${given}\`: no program is named: try -- ${given} node server.js`;
+      const shown = maskArguments(given).map(shellQuote).join(' ');
+      const message = `cannot start \`${shown}\`: no program is named: try -- ${shown} node server.js`;
       throw new MillraceError('ERR_MILLRACE_COMMAND', message);
     }
   }
-  return { words: ['/bin/sh', '-c', ...words], environment };
+  return { words, shell: true, environment };
 }
 
-function isForShell([word = '', ...more]: string[], cwd: string): boolean {
+function isForShell([word = '', ...more]: readonly string[], cwd: string): boolean {
   const isText = more.length === 0 && /\S\s+\S/.test(word);
   return isText && process.platform !== 'win32' && !existsSync(resolve(cwd, word));
 }

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { TrialRequest } from '../discovery/trial-request.js';
-import { createStartError, readCommandLine } from './command-line.js';
+import { type Command, createStartError, readCommandLine } from './command-line.js';
 import { type GroupGuard, guardGroup } from './group-guard.js';
 
 /** A command that was started; it may have ended since. */
@@ -29,19 +29,20 @@ export interface SpawnedCommand {
  * @throws {MillraceError} `ERR_MILLRACE_COMMAND` if it cannot be started.
  */
 export async function spawnCommand(
-  command: string[],
-  { onOutput, env, cwd }: Pick<CommandOptions, 'onOutput' | 'env' | 'cwd'>,
+  command: Command,
+  { onOutput, env, adjustEnv, cwd }: Pick<CommandOptions, 'onOutput' | 'env' | 'adjustEnv' | 'cwd'>,
 ): Promise<SpawnedCommand> {
   const line = readCommandLine(command, cwd);
   const [program = '', ...args] = line.words;
-  const own = { ...process.env, ...line.environment };
+  const own = { ...process.env, ...line.environment, ...env };
   let output = '';
   let child: ChildProcessByStdio<Writable, Readable, Readable>;
   try {
     child = spawn(program, args, {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: env?.(own) ?? own,
+      env: adjustEnv?.(own) ?? own,
+      shell: line.shell,
       ...(cwd !== undefined && { cwd }),
     });
     // A server may close its standard input.
@@ -102,6 +103,10 @@ function findErrorLine(output: string): string {
 const ERROR_LINE = /^[\w .-]*(error|exception|fatal|panic)\b( \[\w+\])?:/i;
 /** The first line of npm that is a sentence. */
 const NPM_ERROR = /^npm (error|ERR!) (?!code |errno |syscall |path |command )\S/;
+
+/** Environment variables by name. */
+export type Environment = Record<string, string | undefined>;
+
 /** Options of `startCommand`. */
 export interface CommandOptions {
   /**
@@ -120,8 +125,10 @@ export interface CommandOptions {
   signal?: AbortSignal;
   /** Receives the server's output to stdout and stderr. */
   onOutput?: (chunk: Buffer) => void;
-  /** Builds the environment from that of this process and the assignments before the command. Default: unchanged. */
-  env?: (own: NodeJS.ProcessEnv) => NodeJS.ProcessEnv;
+  /** Environment variables, in addition to those of this process and the assignments before the command; `undefined` removes one. */
+  env?: Environment | undefined;
+  /** Changes the environment that results. */
+  adjustEnv?: ((own: NodeJS.ProcessEnv) => NodeJS.ProcessEnv) | undefined;
   /** Folder that it runs in. Default: that of this process. */
-  cwd?: string;
+  cwd?: string | undefined;
 }

@@ -12,6 +12,7 @@ import { findProcessTree } from '../discovery/process-tree.js';
 import type { Endpoint } from '../discovery/types.js';
 import { readSocketInodes } from '../procfs/descriptors.js';
 import { hasProcfs, readStat } from '../procfs/procfs.js';
+import { type Command, listWords } from './command-line.js';
 import { stopGroup } from './process-group.js';
 import { type CommandOptions, type SpawnedCommand, spawnCommand } from './spawn.js';
 
@@ -40,7 +41,7 @@ export interface ServerProcess extends Endpoint {
  * await server.stop();
  */
 export async function startCommand(
-  command: string[],
+  command: Command,
   options: CommandOptions,
 ): Promise<ServerProcess> {
   options.signal?.throwIfAborted();
@@ -95,12 +96,12 @@ function formatOrigin({ host, port }: Endpoint, tls: boolean): string {
 
 /** Polls until the server listens, has ended, or the time is up. */
 async function waitForEndpoint(
-  command: string[],
+  command: Command,
   { pid, ended, errorLine }: SpawnedCommand,
   find: EndpointResolver,
   { port, timeoutMs, signal }: CommandOptions,
 ): Promise<FoundEndpoint> {
-  const name = `\`${maskArguments(command).join(' ')}\``;
+  const name = `\`${maskArguments(listWords(command)).join(' ')}\``;
   const wanted = port === undefined ? 'on any port' : `on port ${port}`;
   const fail = (what: string) =>
     new MillraceError('ERR_MILLRACE_COMMAND', appendLine(`${name} ${what}`, errorLine()));

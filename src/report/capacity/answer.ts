@@ -1,4 +1,4 @@
-import type { Estimate } from '../../capacity/model/fit.js';
+import type { CapacityEstimate } from '../../capacity/model/fit.js';
 import { rate } from '../../format/units.js';
 
 /** The result of a capacity run in words. */
@@ -11,7 +11,7 @@ export interface CapacityAnswer {
 }
 
 /** Formats the 95 % interval of an estimate, which may have no upper end. */
-export function formatInterval({ low, high }: Estimate, format = rate): string {
+export function formatInterval({ low, high }: CapacityEstimate, format = rate): string {
   return hasUpperEnd(high)
     ? `95 %: ${format(low)} to ${format(high)}`
     : `95 %: at least ${format(low)}`;

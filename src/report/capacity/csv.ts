@@ -1,11 +1,11 @@
-import type { CapacityLevel, CapacityResult, RateTrial } from '../../capacity/result.js';
+import type { CapacityLevel, CapacityResult, CapacityTrial } from '../../capacity/result.js';
 import { type Column, formatCsv } from '../csv/table.js';
 
 /** A block of a search, or a level of a sweep over its blocks. */
 interface Row {
   result: CapacityResult;
   level: CapacityLevel | null;
-  trial: RateTrial | null;
+  trial: CapacityTrial | null;
 }
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -39,6 +39,6 @@ function listRows(result: CapacityResult): Row[] {
   ];
 }
 
-function readLatency({ level, trial }: Row): RateTrial['latencyMs'] | undefined {
+function readLatency({ level, trial }: Row): CapacityTrial['latencyMs'] | undefined {
   return (level ?? trial)?.latencyMs;
 }

@@ -1,4 +1,4 @@
-import type { CapacityLevel, CapacityResult, RateTrial } from '../../capacity/result.js';
+import type { CapacityLevel, CapacityResult, CapacityTrial } from '../../capacity/result.js';
 import { count, rate } from '../../format/units.js';
 import { formatStatistic } from '../distributions/distribution.js';
 import { formatWarnings } from '../markdown/conditions.js';
@@ -36,7 +36,7 @@ function formatLevels(levels: CapacityLevel[]): string {
   );
 }
 
-function formatTrials(trials: RateTrial[], objective: string[]): string {
+function formatTrials(trials: CapacityTrial[], objective: string[]): string {
   return formatTable(
     ['req/s', ...objective.map((condition) => escapeMarkdown(extractMetric(condition))), ''],
     trials

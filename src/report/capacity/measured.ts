@@ -1,4 +1,4 @@
-import type { CapacityLevel, RateTrial } from '../../capacity/result.js';
+import type { CapacityLevel, CapacityTrial } from '../../capacity/result.js';
 import { count, share, time } from '../../format/units.js';
 
 /** Extracts the metric of a condition: `p99` of `p99<50ms`. */
@@ -19,7 +19,7 @@ export function describeDoubt({ clientBound, errorShare }: CapacityLevel): strin
 }
 
 /** Describes the outcome of a trial, to be shown next to the measured values. */
-export function describeOutcome({ held, failures, clientBound }: RateTrial): string {
+export function describeOutcome({ held, failures, clientBound }: CapacityTrial): string {
   if (held) return 'held';
   // The values are shown in columns of their own.
   const why = failures.map((failure) =>

@@ -1,10 +1,10 @@
-import type { Search } from '../../capacity/result.js';
+import type { CapacitySearch } from '../../capacity/result.js';
 import { duration, rate, time } from '../../format/units.js';
 import { type CapacityAnswer, formatInterval, hasUpperEnd } from './answer.js';
 import { formatMeasured } from './measured.js';
 
 /** Describes the highest rate that holds the objective, and the longer block that confirms it. */
-export function answerSearch(search: Search): CapacityAnswer {
+export function answerSearch(search: CapacitySearch): CapacityAnswer {
   return {
     sentence: formatSentence(search),
     grounds: listGrounds(search),
@@ -12,7 +12,7 @@ export function answerSearch(search: Search): CapacityAnswer {
   };
 }
 
-function formatSentence({ objective, rate: found, reason }: Search): string {
+function formatSentence({ objective, rate: found, reason }: CapacitySearch): string {
   const what = objective.join(' and ');
   if (!found) return `${what}: no rate found: ${reason}.`;
   const { value, low, high } = found;
@@ -20,7 +20,7 @@ function formatSentence({ objective, rate: found, reason }: Search): string {
   return `${what} holds up to ${rate(value)} req/s (${formatInterval(found)}).`;
 }
 
-function listGrounds({ confirmed, single, objective }: Search): string[] {
+function listGrounds({ confirmed, single, objective }: CapacitySearch): string[] {
   const lines = [];
   if (confirmed) {
     const { rate: at, durationMs, measured, held, failures } = confirmed;
@@ -34,7 +34,7 @@ function listGrounds({ confirmed, single, objective }: Search): string[] {
   return lines;
 }
 
-function explainEnd({ ended, rate: found, reason }: Search): string[] {
+function explainEnd({ ended, rate: found, reason }: CapacitySearch): string[] {
   switch (ended) {
     case 'client-bound':
       return [

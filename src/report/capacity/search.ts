@@ -1,4 +1,4 @@
-import type { RateTrial, Search } from '../../capacity/result.js';
+import type { CapacitySearch, CapacityTrial } from '../../capacity/result.js';
 import { rate } from '../../format/units.js';
 import { drawBar } from '../text/bars.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';
@@ -9,7 +9,7 @@ const BAR_WIDTH = 16;
 const COLUMN_WIDTH = 10;
 
 /** Formats the answer, the block that confirms it, and the trials by rate. */
-export function formatSearch(search: Search, sheet: Sheet): string[][] {
+export function formatSearch(search: CapacitySearch, sheet: Sheet): string[][] {
   const { sentence, grounds, warnings } = answerSearch(search);
   const ink = search.rate ? 'strong' : 'bad';
   return [
@@ -22,10 +22,10 @@ export function formatSearch(search: Search, sheet: Sheet): string[][] {
   ];
 }
 
-function formatTable({ trials, objective }: Search, sheet: Sheet): string[] {
+function formatTable({ trials, objective }: CapacitySearch, sheet: Sheet): string[] {
   if (trials.length === 0) return [];
   const sorted = trials.toSorted((a, b) => a.rate - b.rate);
-  const first = (trial: RateTrial) => trial.measured[0] ?? 0;
+  const first = (trial: CapacityTrial) => trial.measured[0] ?? 0;
   // The values of overloaded blocks are cut off, as they would make all others invisible.
   const highest = 2 * Math.max(0, ...sorted.filter(({ held }) => held).map(first));
   const names = objective.map((text) => extractMetric(text).padStart(COLUMN_WIDTH)).join('');

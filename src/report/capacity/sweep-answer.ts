@@ -1,4 +1,4 @@
-import type { Sweep } from '../../capacity/result.js';
+import type { CapacitySweep } from '../../capacity/result.js';
 import { count, plural, rate, share, time } from '../../format/units.js';
 import { type CapacityAnswer, formatInterval } from './answer.js';
 
@@ -10,7 +10,7 @@ const CURVE_NAMES = {
 } as const;
 
 /** Describes the maximum throughput and the connections that it needs. */
-export function answerSweep(sweep: Sweep): CapacityAnswer {
+export function answerSweep(sweep: CapacitySweep): CapacityAnswer {
   return {
     sentence: formatSentence(sweep),
     grounds: listGrounds(sweep),
@@ -18,7 +18,7 @@ export function answerSweep(sweep: Sweep): CapacityAnswer {
   };
 }
 
-function formatSentence({ best, model, levels, ended }: Sweep): string {
+function formatSentence({ best, model, levels, ended }: CapacitySweep): string {
   if (levels.length === 0) return 'No level was measured.';
   if (!best)
     return `No usable level, of ${plural(levels.length, 'level')}: requests failed or the load generator was the limit.`;
@@ -37,7 +37,7 @@ function formatSentence({ best, model, levels, ended }: Sweep): string {
   return `${plateau}, from ${plural(Math.max(1, Math.round(knee.value)), 'connection')} on (${formatInterval(knee, count)}): more than that only adds latency.`;
 }
 
-function listGrounds({ model }: Sweep): string[] {
+function listGrounds({ model }: CapacitySweep): string[] {
   if (!model) return [];
   const { maxThroughput, knee, singleMs, curve, scatter } = model;
   const fitted = `The levels fit ${CURVE_NAMES[curve]}, within ${share(scatter)}.`;
@@ -49,7 +49,7 @@ function listGrounds({ model }: Sweep): string[] {
   ];
 }
 
-function explainEnd({ ended, levels, best }: Sweep): string[] {
+function explainEnd({ ended, levels, best }: CapacitySweep): string[] {
   const last = levels.at(-1)?.connections ?? 0;
   switch (ended) {
     case 'past-knee':

@@ -1,4 +1,4 @@
-import type { CapacityLevel, Sweep } from '../../capacity/result.js';
+import type { CapacityLevel, CapacitySweep } from '../../capacity/result.js';
 import { cores, count, rate } from '../../format/units.js';
 import { formatStatistic } from '../distributions/distribution.js';
 import { drawBar } from '../text/bars.js';
@@ -12,7 +12,7 @@ const MAX_BAR_WIDTH = 20;
 const NUMBERS_WIDTH = 57;
 
 /** Formats the answer, its reasoning, and the levels. */
-export function formatSweep(sweep: Sweep, sheet: Sheet): string[][] {
+export function formatSweep(sweep: CapacitySweep, sheet: Sheet): string[][] {
   const { sentence, grounds, warnings } = answerSweep(sweep);
   if (sweep.levels.length === 0) return [[sentence]];
   return [
@@ -25,7 +25,7 @@ export function formatSweep(sweep: Sweep, sheet: Sheet): string[][] {
   ];
 }
 
-function formatTable({ levels, model }: Sweep, sheet: Sheet): string[] {
+function formatTable({ levels, model }: CapacitySweep, sheet: Sheet): string[] {
   const highest = Math.max(...levels.map(({ throughput }) => throughput.high));
   const remarks = Math.max(...levels.map((level) => formatDoubt(level).length));
   const barWidth = Math.max(0, Math.min(MAX_BAR_WIDTH, sheet.width - NUMBERS_WIDTH - remarks));

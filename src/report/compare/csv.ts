@@ -1,8 +1,8 @@
-import type { ComparisonResult, ComparisonRow, Metric } from '../../compare/result.js';
+import type { ComparisonMetric, ComparisonResult, ComparisonRow } from '../../compare/result.js';
 import { type Column, formatCsv } from '../csv/table.js';
 
 /** Names and units of the metrics, as in column names. */
-const METRIC_NAMES: Record<Metric, string> = {
+const METRIC_NAMES: Record<ComparisonMetric, string> = {
   throughput: 'throughput',
   p50Ms: 'p50_ms',
   p99Ms: 'p99_ms',

@@ -1,4 +1,4 @@
-import type { ComparisonResult, Metric } from '../../compare/result.js';
+import type { ComparisonMetric, ComparisonResult } from '../../compare/result.js';
 import { renderConditions } from '../html/conditions.js';
 import { renderDefinitions } from '../html/definitions.js';
 import { html, type Markup } from '../html/markup.js';
@@ -81,7 +81,7 @@ function renderNames(result: ComparisonResult): Markup | null {
 }
 
 function renderRuns(result: ComparisonResult): Markup | null {
-  const wanted = new Set<Metric>([result.verdict.metric, 'throughput', 'p99Ms']);
+  const wanted = new Set<ComparisonMetric>([result.verdict.metric, 'throughput', 'p99Ms']);
   const charts = [...wanted].map((metric) => renderRunChart(result, metric));
   return charts.some((chart) => chart !== null) ? renderSection('Runs', charts) : null;
 }

@@ -1,4 +1,4 @@
-import type { ComparisonResult, ComparisonRow, SideName } from '../../compare/result.js';
+import type { ComparisonResult, ComparisonRow, ComparisonSideName } from '../../compare/result.js';
 import { formatConditions, formatWarnings } from '../markdown/conditions.js';
 import {
   escapeMarkdown,
@@ -43,7 +43,7 @@ export function renderComparisonMarkdown(result: ComparisonResult): string {
   ]);
 }
 
-function formatSide({ sides }: ComparisonResult, side: SideName): string[] {
+function formatSide({ sides }: ComparisonResult, side: ComparisonSideName): string[] {
   const { label } = sides[side];
   return isShortLabel(label) ? [] : [`${side.toUpperCase()}: ${formatCode(label)}`];
 }

@@ -1,4 +1,4 @@
-import type { ComparisonRow, ComparisonVerdict, Metric } from '../../compare/result.js';
+import type { ComparisonMetric, ComparisonRow, ComparisonVerdict } from '../../compare/result.js';
 import { bytes, rate, roundTime, significant, time } from '../../format/units.js';
 
 /** How reports show a metric of a comparison. */
@@ -15,7 +15,7 @@ interface MetricWords {
 }
 
 /** Metrics in the order of reports. */
-export const METRICS: Record<Metric, MetricWords> = {
+export const METRICS: Record<ComparisonMetric, MetricWords> = {
   throughput: {
     name: 'requests/s',
     more: 'more requests/s',
@@ -71,7 +71,7 @@ export const VERDICT_WORDS: Record<ComparisonVerdict, string> = {
 };
 
 /** Formats a figure of a side; `–` if it is unknown. */
-export function formatFigure(metric: Metric, value: number | null): string {
+export function formatFigure(metric: ComparisonMetric, value: number | null): string {
   return value === null ? '–' : METRICS[metric].format(value);
 }
 

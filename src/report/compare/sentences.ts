@@ -1,5 +1,11 @@
-import type { ComparisonResult, ComparisonRow, Ratio, SideName } from '../../compare/result.js';
+import type {
+  ComparisonRatio,
+  ComparisonResult,
+  ComparisonRow,
+  ComparisonSideName,
+} from '../../compare/result.js';
 import { count, duration, plural, share } from '../../format/units.js';
+import { labelFallback } from './fallback-labels.js';
 import { formatChange, formatConfidence, formatFactor, formatSize, METRICS } from './metrics.js';
 import { isShortLabel } from './names.js';
 
@@ -31,7 +37,7 @@ export function findVerdictRow({ rows, verdict }: ComparisonResult): ComparisonR
 }
 
 /** Names a side by its letter, with its label if that is short: `B (branch)`. */
-function nameSide({ sides }: ComparisonResult, side: SideName): string {
+function nameSide({ sides }: ComparisonResult, side: ComparisonSideName): string {
   const { label } = sides[side];
   const letter = side.toUpperCase();
   return isShortLabel(label) ? `${letter} (${label})` : letter;
@@ -53,7 +59,7 @@ function describeSize(metric: ComparisonRow['metric'], estimate: number): string
     : `${size} ${estimate > 1 ? words.more : words.less}`;
 }
 
-function describeInterval({ estimate, low, high }: Ratio, confidence: number): string {
+function describeInterval({ estimate, low, high }: ComparisonRatio, confidence: number): string {
   if (low === null || high === null) return ' (no interval: it takes several runs of each side)';
   const format = estimate >= MIN_FACTOR ? formatFactor : formatChange;
   return ` (${formatConfidence(confidence)} interval ${format(low)} to ${format(high)})`;
@@ -62,7 +68,7 @@ function describeInterval({ estimate, low, high }: Ratio, confidence: number): s
 /** Describes how many runs there are, and why there are no more. */
 export function describeRuns(result: ComparisonResult): string {
   const { runs, durationMs, ended } = result;
-  const of = (side: SideName) => runs.filter((run) => run.side === side).length;
+  const of = (side: ComparisonSideName) => runs.filter((run) => run.side === side).length;
   if (ended === 'files')
     return `${count(of('a'))} of A and ${count(of('b'))} of B, from stored results`;
   const took = duration(1000 * Math.max(1, Math.round(durationMs / 1000)));
@@ -91,7 +97,7 @@ function formatWidth(width: number): string {
 
 const MAX_WIDTH = 10;
 
-function computeWidth(ratio: Ratio | null): number | null {
+function computeWidth(ratio: ComparisonRatio | null): number | null {
   if (!ratio || ratio.low === null || ratio.high === null) return null;
   return ratio.high / ratio.low - 1;
 }
@@ -124,7 +130,9 @@ function describeStack({ stack }: ComparisonResult): string | null {
   if (total === 0) return 'served no request';
   const reasons = Object.entries(fallbackReasons)
     .sort(([, a], [, b]) => b - a)
-    .map(([reason, connections]) => `${reason} (${plural(connections, 'connection')})`);
+    .map(
+      ([reason, connections]) => `${labelFallback(reason)} (${plural(connections, 'connection')})`,
+    );
   const why = reasons.length > 0 ? `; to Node's own code: ${reasons.join(', ')}` : '';
   return `served ${share(native / total)} of B's requests natively (${count(native)} of ${count(total)})${why}`;
 }

@@ -1,8 +1,8 @@
 import type {
   ComparisonResult,
   ComparisonRow,
+  ComparisonSideName,
   ComparisonVerdict,
-  SideName,
 } from '../../compare/result.js';
 import { describePlan } from '../plan.js';
 import type { Ink } from '../text/paint.js';
@@ -48,7 +48,7 @@ export function formatComparisonText(result: ComparisonResult, options: TextOpti
 }
 
 /** Formats the label of a side, unless it is short enough to be part of the verdict. */
-function formatSide({ sides }: ComparisonResult, side: SideName, sheet: Sheet): string[] {
+function formatSide({ sides }: ComparisonResult, side: ComparisonSideName, sheet: Sheet): string[] {
   if (isShortLabel(sides[side].label)) return [];
   return formatParagraph(sheet, `${side.toUpperCase()}: ${sides[side].label}`, 3);
 }

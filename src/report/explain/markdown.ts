@@ -1,3 +1,4 @@
+import { labelMetric } from '../../explain/experiment-names.js';
 import type { Explanation } from '../../explain/result.js';
 import { measuredRatio, throughputRange, timeRange } from '../../format/ratios.js';
 import { rate, share } from '../../format/units.js';
@@ -26,9 +27,9 @@ export function renderExplanationMarkdown(explanation: Explanation): string {
     formatRemedy(explanation),
     formatTable(
       ['experiment', 'measured, after / before'],
-      experiments.map(({ name, change, metric, measured }) => [
-        escapeMarkdown(`${name}: ${change}`),
-        escapeMarkdown(`${metric} ${measuredRatio(measured)}`),
+      experiments.map(({ label, change, metric, measured }) => [
+        escapeMarkdown(`${label}: ${change}`),
+        escapeMarkdown(`${labelMetric(metric)} ${measuredRatio(measured)}`),
       ]),
     ),
     escapeMarkdown(

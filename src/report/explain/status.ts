@@ -1,7 +1,7 @@
-import type { Status } from '../../explain/result.js';
+import type { ExplainStatus } from '../../explain/result.js';
 
 /** The word and meaning of each status of a verdict. */
-export const STATUS: Record<Status, { word: string; meaning: string }> = {
+export const STATUS: Record<ExplainStatus, { word: string; meaning: string }> = {
   confirmed: {
     word: 'CONFIRMED',
     meaning:

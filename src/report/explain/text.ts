@@ -1,3 +1,4 @@
+import { labelMetric } from '../../explain/experiment-names.js';
 import type { LimitId } from '../../explain/limits/ids.js';
 import type { Explanation } from '../../explain/result.js';
 import { amount, factor, measuredRatio, throughputRange, timeRange } from '../../format/ratios.js';
@@ -68,14 +69,14 @@ const BAR_WIDTH = 20;
 function formatPopulation({ population, load }: Explanation, sheet: Sheet): string[] {
   if (population.length === 0) return [];
   const total = population.reduce((sum, { requests }) => sum + requests, 0);
-  const width = Math.max(...population.map(({ stage }) => stage.length));
+  const width = Math.max(...population.map(({ label }) => label.length));
   const { plan } = load;
   const requests = plan.model === 'closed' ? plan.connections * plan.pipelining : Math.round(total);
   return [
     sheet.paint('dim', `where your ${requests === 1 ? 'request is' : `${requests} requests are`}`),
-    ...population.map(({ stage, requests }) => {
+    ...population.map(({ label, requests }) => {
       const drawn = drawBar(requests / total, BAR_WIDTH).padEnd(BAR_WIDTH);
-      return `  ${stage.padEnd(width)}  ${sheet.paint('bar', drawn)} ${amount(requests)}`;
+      return `  ${label.padEnd(width)}  ${sheet.paint('bar', drawn)} ${amount(requests)}`;
     }),
   ];
 }
@@ -94,13 +95,13 @@ function formatRequests({ requests }: Explanation, sheet: Sheet): string[] {
 
 function formatExperiments({ experiments, verdict }: Explanation, sheet: Sheet): string[] {
   if (experiments.length === 0) return [];
-  const lines = experiments.flatMap(({ name, metric, change, predicted, measured, excludes }) => {
+  const lines = experiments.flatMap(({ label, metric, change, predicted, measured, excludes }) => {
     const own = verdict.limit ? predicted[verdict.limit] : undefined;
     const prediction = own ? `, predicted ${factor(own)}` : '';
     const against = excludes.filter((limit) => limit !== verdict.limit);
-    const what = metric === 'throughput' ? 'req/s' : metric;
+    const what = metric === 'throughput' ? 'req/s' : labelMetric(metric);
     return [
-      ...formatIndented(sheet, `${name} (${change})`),
+      ...formatIndented(sheet, `${label} (${change})`),
       ...formatIndented(
         sheet,
         `${what} ${measuredRatio(measured)}${prediction}${against.length > 0 ? `; against ${against.join(', ')}` : ''}`,

@@ -35,7 +35,7 @@ export function listTargetSettings({
 export function listConnectionSettings(plan: PlanSummary): SettingRow[] {
   return [
     ['connection', plan.connection],
-    ['TLS', plan.tls],
+    ['TLS handshake', plan.handshake],
     ['certificate', describeCertificate(plan.verifyCertificate)],
     [
       'time limits',

@@ -1,5 +1,5 @@
 import { duration, rate } from '../../format/units.js';
-import type { Claim, LabCause, LabResult, LabTable, StudyResult } from '../../lab/result.js';
+import type { LabCause, LabClaim, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
 import { capitalize, html, type Markup } from '../html/markup.js';
 import { formatOrigin, renderPage } from '../html/page.js';
@@ -51,7 +51,7 @@ ${renderSetup('Set-up', one.setup)}
 }
 
 /** Renders the claims, and whether each holds. */
-function renderClaims(claims: Claim[]): Markup | null {
+function renderClaims(claims: LabClaim[]): Markup | null {
   if (claims.length === 0) return null;
   const items = claims.map(({ text, held }) => {
     const kind = held === null ? 'unknown' : held ? 'yes' : 'no';

@@ -1,5 +1,5 @@
 import { duration, rate } from '../../format/units.js';
-import type { Claim, LabCause, LabResult, LabTable, StudyResult } from '../../lab/result.js';
+import type { LabCause, LabClaim, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
 import { createSheet, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
 import type { TextOptions } from '../text.js';
@@ -118,7 +118,7 @@ function formatCause(cause: LabCause, sheet: Sheet): string[] {
   ];
 }
 
-function formatClaims(claims: Claim[], sheet: Sheet): string[] {
+function formatClaims(claims: LabClaim[], sheet: Sheet): string[] {
   if (claims.length === 0) return [];
   const lines = claims.flatMap(({ text, held }) => {
     const [word, ink] = CLAIM_WORDS[String(held) as keyof typeof CLAIM_WORDS];

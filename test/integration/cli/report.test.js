@@ -104,7 +104,10 @@ test('a series is a row for each window, of a run and of a stored result', async
   assert.deepEqual([stored.code, stored.stdout], [0, own.stdout]);
   const none = await millrace(['report', 'compare.json', '--series', '-']);
   assert.equal(none.code, 2);
-  assert.match(none.stderr, /is a result of compare, which --series does not write/);
+  assert.match(
+    none.stderr,
+    /is a result of compare, which has no CSV over time; it is for: load$/m,
+  );
 });
 
 describe('formats of a run', { concurrency: 2 }, () => {
@@ -313,19 +316,19 @@ describe('millrace report', { concurrency: 2 }, () => {
     [['load.json', 'load.json', '--hdr', '-'], '--hdr takes one result (got 2 files)'],
     [
       ['compare.json', '--hdr', '-'],
-      "'compare.json' is a result of compare, which --hdr does not write",
+      "'compare.json' is a result of compare, which has no HdrHistogram percentiles; it is for: load",
     ],
     [
       ['explain.json', '--csv', '-'],
-      "'explain.json' is a result of explain, which --csv does not write",
+      "'explain.json' is a result of explain, which has no CSV; it is for: compare, capacity, load",
     ],
     [
       ['load.json', 'compare.json', '--csv', '-'],
-      "--csv takes results of one kind: 'load.json' is of load, 'compare.json' of compare",
+      "CSV takes results of one kind: 'load.json' is of load, 'compare.json' of compare",
     ],
     [
       ['load.json', '--junit', '-'],
-      "'load.json' has no conditions: --junit has a case for each --fail-on of the run",
+      "'load.json' has no conditions: JUnit has a case for each --fail-on (failOn) of the run",
     ],
     [
       ['load.json', '--csv', '/nonexistent/x'],

@@ -98,7 +98,7 @@ test('an interrupted result is named as one', async () => {
 });
 
 describe('one line refuses', () => {
-  for (const [files, message] of [
+  for (const [files, message, expected = 2] of [
     [['old.json', 'none.json'], "result 'none.json' cannot be read: no such file or directory"],
     [
       ['later.json', 'old.json'],
@@ -138,11 +138,12 @@ describe('one line refuses', () => {
     [
       ['old.json', 'other.json'],
       'the plans of these results differ: connections is 2 in A, 50 in B; --allow-difference compares them all the same',
+      5,
     ],
   ]) {
     test(`compare ${files.join(' ')}`, async () => {
       const { code, stdout, stderr } = await millrace(['compare', ...files], inFolder).ended;
-      assert.deepEqual([code, stdout, stderr], [2, '', `millrace: ${message}\n`]);
+      assert.deepEqual([code, stdout, stderr], [expected, '', `millrace: ${message}\n`]);
     });
   }
 });
@@ -204,16 +205,68 @@ describe('a baseline', () => {
   });
 
   test('of another plan, or one that is none, is refused before the load', async () => {
-    for (const [file, message] of [
+    for (const [file, message, expected = 2] of [
       [
         'other.json',
         "this load is not that of 'other.json': connections is 50 in A, 2 in B (A: the file, B: this load)",
+        5,
       ],
       ['cut.json', "'cut.json' is cut off: a result is what -o FILE or --json writes"],
     ]) {
       const args = ['-d', '3s', '-c', '2', '--baseline', file, '--', ...server];
       const { code, stderr } = await millrace(args, inFolder).ended;
-      assert.deepEqual([code, stderr], [2, `millrace: ${message}\n`]);
+      assert.deepEqual([code, stderr], [expected, `millrace: ${message}\n`]);
     }
+  });
+});
+
+describe('a baseline of the API', () => {
+  const options = { command: server, duration: 200, connections: 2 };
+
+  test('is a file or a result; the comparison is a part of the result', async () => {
+    for (const [baseline, label] of [
+      [join(folder, 'old.json'), join(folder, 'old.json')],
+      [stored, 'the baseline'],
+    ]) {
+      const { comparison, requests } = await load({ ...options, baseline });
+      assertFits(comparison);
+      assert.ok(requests.ok > 0);
+      assert.deepEqual([comparison.sides.a.label, comparison.sides.b.label], [label, 'this run']);
+    }
+  });
+
+  test('of another plan, or one that is none, is refused before the load', async () => {
+    let snapshots = 0;
+    for (const [baseline, code, message] of [
+      [
+        join(folder, 'other.json'),
+        'ERR_MILLRACE_DIFFERENT',
+        /^this load is not that of '.*other.json': connections is 50 in A, 2 in B/,
+      ],
+      [
+        { ...stored, plan: { ...stored.plan, connections: 50 } },
+        'ERR_MILLRACE_DIFFERENT',
+        /^this load is not that of the baseline: connections is 50 in A, 2 in B \(A: the baseline, B: this load\)$/,
+      ],
+      [join(folder, 'none.json'), 'ERR_MILLRACE_USAGE', /no such file or directory$/],
+      [7, 'ERR_MILLRACE_USAGE', /^baseline must be a result of load\(\) or the name of its file/],
+      [{}, 'ERR_MILLRACE_USAGE', /^the baseline is not the result of a load/],
+      [{ ...stored, throughput: null }, 'ERR_MILLRACE_USAGE', /^the baseline is not the result/],
+    ]) {
+      const run = load({ ...options, baseline });
+      await assert.rejects(run, (error) => {
+        assert.equal(error.code, code, error.stack);
+        assert.match(error.message, message);
+        return true;
+      });
+      await assert.rejects(async () => {
+        for await (const _ of run) snapshots += 1;
+      });
+    }
+    assert.equal(snapshots, 0);
+  });
+
+  test('that is undefined is none', async () => {
+    assert.ok(!('comparison' in (await load({ ...options, baseline: undefined }))));
   });
 });

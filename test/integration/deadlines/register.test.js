@@ -5,7 +5,6 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const limits = { timeout: 30_000 };
-const REQUIRES_ESM = process.features.require_module === true;
 
 /** Runs a program with these flags of Node.js. */
 function run(source, flags = [], env = {}) {
@@ -41,8 +40,7 @@ describe('millrace/deadlines and millrace/deadlines/register', { concurrency: 2 
     assert.deepEqual({ stdout, stderr }, { stdout: '3000 0 true\n', stderr: '' });
   });
 
-  const flags = ['--import', ...(REQUIRES_ESM ? ['--require', '-r'] : [])];
-  for (const flag of flags) {
+  for (const flag of ['--import', '--require', '-r']) {
     test(`${flag} millrace/deadlines warns in one line that names the other`, limits, async () => {
       const { code, stdout, stderr } = await run(report, [flag, 'millrace/deadlines']);
       assert.deepEqual(

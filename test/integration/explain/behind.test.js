@@ -50,7 +50,9 @@ test('the process behind a proxy that is not Node is observed', async () => {
   const hub = await openProbeHub();
   const load = { url: `http://127.0.0.1:${outer}/`, connections: 4 };
   const { signal } = new AbortController();
-  const subject = new ServerUnderTest(load, [process.execPath, main], hub, signal, [outer]);
+  const subject = new ServerUnderTest(load, { command: [process.execPath, main] }, hub, signal, [
+    outer,
+  ]);
   try {
     await subject.start();
     await request(outer);

@@ -46,10 +46,11 @@ test('a condition that can still hold does not end a run', async (t) => {
     'throughput>=1',
     'mean<1us',
   ];
-  const held = { url: failing.url, requests: 100, rate: 200, abortOnFail: conditions };
+  const abortOnFail = true;
+  const held = { url: failing.url, requests: 100, rate: 200, failOn: conditions, abortOnFail };
   const [whole, plain] = await Promise.all([
     load(held),
-    load({ url: fine.url, duration: 300, connections: 1, abortOnFail: ['throughput>100M'] }),
+    load({ url: fine.url, duration: 300, connections: 1, failOn: 'throughput>100M', abortOnFail }),
   ]);
   assert.equal(whole.abortedBy, undefined, 'the mean is judged at the end');
   assert.equal(whole.requests.sent, 100);
@@ -57,8 +58,12 @@ test('a condition that can still hold does not end a run', async (t) => {
   const alone = await millrace(['--abort-on-fail', fine.url]);
   assert.equal(alone.code, 2);
   assert.match(alone.stderr, /^millrace: --abort-on-fail needs --fail-on: /);
-  await assert.rejects(load({ url: fine.url, abortOnFail: 'p99<5' }), {
+  await assert.rejects(load({ url: fine.url, failOn: 'p99<5' }), {
     code: 'ERR_MILLRACE_USAGE',
-    message: /^abortOnFail must be a condition \(got 'p99<5'\)/,
+    message: /^failOn must be a condition \(got 'p99<5'\)/,
+  });
+  await assert.rejects(load({ url: fine.url, abortOnFail }), {
+    code: 'ERR_MILLRACE_USAGE',
+    message: 'abortOnFail needs failOn: a condition to end the run by',
   });
 });

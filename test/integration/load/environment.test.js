@@ -190,9 +190,9 @@ describe('servers that come and go', { ...TIMEOUT, concurrency: true }, () => {
         answer: (count, response) => count <= 50 && response.end('ok'),
       },
     );
-    const conditions = ['GET /a: p90<500ms', 'GET /b: p90<500ms', 'p90<500ms'];
+    const failOn = ['GET /a: p90<500ms', 'GET /b: p90<500ms', 'p90<500ms'];
     const url = ['a', 'b'].map((path) => `http://127.0.0.1:${port}/${path}`);
-    const options = { url, rate: 100, connections: 1, duration: 1500, conditions };
+    const options = { url, rate: 100, connections: 1, duration: 1500, failOn };
     const result = await load(options);
     assert.deepEqual(
       result.conditions.map(({ holds }) => holds),

@@ -61,19 +61,21 @@ ctypes.CDLL(None).pthread_exit(None)
 `;
 
 describe('a command line', () => {
-  for (const [given, words, environment] of [
+  for (const [given, words, environment, shell = false] of [
     [['node', 'server.js'], ['node', 'server.js'], {}],
     [['PORT=1', 'node', 'a=b'], ['node', 'a=b'], { PORT: '1' }],
     [['A=1', 'B=x y', 'node'], ['node'], { A: '1', B: 'x y' }],
-    [['node server.js'], ['/bin/sh', '-c', 'node server.js'], {}],
-    [['PORT=1 node server.js'], ['/bin/sh', '-c', 'PORT=1 node server.js'], {}],
-    [['A=1', 'cd app && npm start'], ['/bin/sh', '-c', 'cd app && npm start'], { A: '1' }],
+    [['node server.js'], ['node server.js'], {}, true],
+    [['PORT=1 node server.js'], ['PORT=1 node server.js'], {}, true],
+    [['A=1', 'cd app && npm start'], ['cd app && npm start'], { A: '1' }, true],
     [['./my=server', 'x'], ['./my=server', 'x'], {}],
+    ['node server.js', ['node server.js'], {}, true],
+    ['server', ['server'], {}, true],
   ]) {
     test(`a command line is read: ${JSON.stringify(given)}`, {
       skip: process.platform === 'win32',
     }, () => {
-      assert.deepEqual(readCommandLine(given), { words, environment });
+      assert.deepEqual(readCommandLine(given), { words, environment, shell });
     });
   }
 

@@ -10,11 +10,12 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { delimiter, dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isFull } from '../../fixtures/size.js';
 
@@ -99,18 +100,99 @@ const tools = {
 };
 for (const [name, [versions, env, expected]] of Object.entries(tools)) {
   test(`a build with ${name}`, async (t) => {
-    const place = mkdtempSync(join(folder, 'tools-'));
-    for (const [command, version] of Object.entries(versions)) {
-      const script = `#!/bin/sh\necho ${command} ${version}\n`;
-      writeFileSync(join(place, command), script, { mode: 0o755 });
-    }
-    t.after(() => rmSync(place, { recursive: true }));
-    const PATH = `${place}${delimiter}${bin}`;
+    const PATH = `${placeTools(t, versions)}${delimiter}${bin}`;
     const built = await run(checkout, process.execPath, ['scripts/build.js'], { PATH, ...env });
     assert.equal(built.code, 1);
     assert.deepEqual(said(built.stderr), [expected]);
   });
 }
+
+/** Makes commands that tell their version and do nothing; gives their folder. */
+function placeTools(t, versions) {
+  const place = mkdtempSync(join(folder, 'tools-'));
+  for (const [command, version] of Object.entries(versions)) {
+    const script = `#!/bin/sh\necho ${command} ${version}\n`;
+    writeFileSync(join(place, command), script, { mode: 0o755 });
+  }
+  t.after(() => rmSync(place, { recursive: true }));
+  return place;
+}
+
+/** The build uses an addon that is there: nothing is missing until the development dependencies are. */
+const USED = 'millrace: the build failed';
+const LACKING = line(rust('none'), compiler('cc'));
+const addonName = readdirSync(join(root, 'native')).find((name) => name.endsWith('.node'));
+
+describe('an addon that is there before the build', () => {
+  const own = join('native', addonName);
+  const [, name] = /^millrace\.(.+)\.node$/.exec(addonName);
+  const platformPackage = join('node_modules', '@millrace', `native-${name}`);
+  const past = new Date(0);
+
+  before(() => {
+    mkdirSync(join(checkout, 'crates'));
+    for (const file of ['crates/lib.rs', 'Cargo.lock']) write(file, '');
+  });
+
+  test('is used without Rust if it is newer than its sources', async (t) => {
+    place(t, own);
+    for (const file of ['crates/lib.rs', 'Cargo.lock', 'Cargo.toml']) setTime(file, past);
+    assert.deepEqual(await prepare(), { used: own, said: [USED] });
+    setTime(own, new Date(-1000));
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+  });
+
+  test('is not used if it cannot be loaded', async (t) => {
+    place(t, own);
+    write(own, 'this is none');
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+  });
+
+  test('is not used after a build that does not optimise it', async (t) => {
+    place(t, own);
+    assert.deepEqual(await prepare(), { used: own, said: [USED] });
+    const napi = join(checkout, 'node_modules', '.bin', 'napi');
+    mkdirSync(dirname(napi), { recursive: true });
+    writeFileSync(napi, '#!/bin/sh\n', { mode: 0o755 });
+    t.after(() => rmSync(napi));
+    const tools = { PATH: `${placeTools(t, { cargo: '9.9.9', cc: '12.2' })}${delimiter}${bin}` };
+    await run(checkout, process.execPath, ['scripts/build.js', '--dev'], tools);
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+  });
+
+  test('is used if it is of the package for this platform in the same version', async (t) => {
+    const file = join(platformPackage, addonName);
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const describePackage = (text) =>
+      write(
+        join(platformPackage, 'package.json'),
+        JSON.stringify({ version: text, main: addonName }),
+      );
+    place(t, file);
+    describePackage(version);
+    assert.deepEqual(await prepare(), { used: file, said: [USED] });
+    describePackage('0.0.1');
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+  });
+
+  function place(t, file) {
+    mkdirSync(dirname(join(checkout, file)), { recursive: true });
+    cpSync(join(root, own), join(checkout, file));
+    t.after(() => rmSync(join(checkout, file)));
+  }
+
+  function setTime(file, time) {
+    utimesSync(join(checkout, file), time, time);
+  }
+
+  /** Builds as `npm ci` does; gives the addon that is used, and what is said. */
+  async function prepare() {
+    const args = ['scripts/build.js', '--prebuilt'];
+    const { code, stdout, stderr } = await run(checkout, process.execPath, args);
+    assert.equal(code, 1);
+    return { used: /^native addon: (.+) is used$/m.exec(stdout)?.[1], said: said(stderr) };
+  }
+});
 
 /** What millrace has said among all that npm says. */
 function said(text) {

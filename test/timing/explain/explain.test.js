@@ -1,48 +1,53 @@
 // `millrace explain` as its users meet it: on services with a limit that no noise of a machine hides.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { explain } from 'millrace';
 import { assertFits, limits, service } from '../../fixtures/explain/explained.js';
 import { retried } from '../../fixtures/retry.js';
 
-test('a sustained rate has no limit', limits, async () => {
-  const command = service(
-    'hello',
-    `const { createServer } = require('http');
-     for (const _ of [1, 2]) createServer((q, r) => r.end('x')).listen(0);`,
-  );
-  const found = await retried(
-    () => explain({ command, rate: 50, budget: '15s' }),
-    ({ verdict: { status, limit, sentence } }) => {
-      assert.deepEqual([status, limit], ['no-limit', null], sentence);
-    },
-  );
-  assertFits(found);
-  assert.match(found.cannotSee.join('\n'), /port \d+: the command listens there too; give its URL/);
-});
-
-test(
-  'a run that is ended early reports its findings so far, and stops the server',
-  limits,
-  async () => {
+describe('explain', { concurrency: 2 }, () => {
+  test('a sustained rate has no limit', limits, async () => {
     const command = service(
-      'long',
-      `const server = require('http').createServer((q, r) => setTimeout(() => r.end('x'), 30));
-     server.listen(0);`,
+      'hello',
+      `const { createServer } = require('http');
+     for (const _ of [1, 2]) createServer((q, r) => r.end('x')).listen(0);`,
     );
     const found = await retried(
-      async () => {
-        const abort = new AbortController();
-        const run = explain({ command, connections: 4, signal: abort.signal });
-        for await (const { step } of run)
-          if (/^experiment: connections x2/.test(step)) abort.abort();
-        return run;
+      () => explain({ command, rate: 50, budget: '15s' }),
+      ({ verdict: { status, limit, sentence } }) => {
+        assert.deepEqual([status, limit], ['no-limit', null], sentence);
       },
-      ({ verdict }) => assert.equal(verdict.limit, 'too-few-connections', verdict.sentence),
     );
     assertFits(found);
-    assert.equal(found.interrupted, true);
-    const { port } = new URL(found.load.plan.targets[0].url);
-    await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
-  },
-);
+    assert.match(
+      found.cannotSee.join('\n'),
+      /port \d+: the command listens there too; give its URL/,
+    );
+  });
+
+  test(
+    'a run that is ended early reports its findings so far, and stops the server',
+    limits,
+    async () => {
+      const command = service(
+        'long',
+        `const server = require('http').createServer((q, r) => setTimeout(() => r.end('x'), 30));
+     server.listen(0);`,
+      );
+      const found = await retried(
+        async () => {
+          const abort = new AbortController();
+          const run = explain({ command, connections: 4, signal: abort.signal });
+          for await (const { step } of run)
+            if (/^experiment: connections x2/.test(step)) abort.abort();
+          return run;
+        },
+        ({ verdict }) => assert.equal(verdict.limit, 'too-few-connections', verdict.sentence),
+      );
+      assertFits(found);
+      assert.equal(found.interrupted, true);
+      const { port } = new URL(found.load.plan.targets[0].url);
+      await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
+    },
+  );
+});

@@ -46,7 +46,7 @@ function createRunner({
       change(block, load);
       const isLong = measureMs >= 2000 && !probe;
       if (!isLong) return block;
-      heard.push(`${load?.pipelining === 1 ? 'depth 1' : 'another'} for longer`);
+      heard.push(`${load?.pipelining === 1 ? 'no-pipelining' : 'another'} for longer`);
       return repeat({ ...block, throughput: 1.2 * block.throughput });
     },
   };
@@ -70,7 +70,7 @@ test('head-of-line blocking is the verdict if fewer connections yield less', asy
   await runner.runLiveExperiments();
   const { finding, experiments } = runner.result();
   assert.equal(finding.chosen.limit, 'head-of-line');
-  const half = experiments.find(({ name }) => name === 'connections /2');
+  const half = experiments.find(({ name }) => name === 'connections-half');
   assert.ok(half.measured.ratio < 0.6 && half.predicted['head-of-line'].high < 0.7);
 });
 
@@ -94,7 +94,7 @@ test('the dependency that is compared with twice the connections is not a job qu
   await runner.runLiveExperiments();
   const slower = runner
     .result()
-    .experiments.find(({ name }) => name === 'dependency, connections x2');
+    .experiments.find(({ name }) => name === 'dependency-time-connections-x2');
   assert.equal(slower.measured.ratio, 2);
 });
 
@@ -120,8 +120,8 @@ test('an experiment that failed excludes no limit, and is reported', async () =>
   });
   await runner.runLiveExperiments();
   const names = runner.result().experiments.map(({ name }) => name);
-  assert.ok(names.length > 0 && !names.includes('depth 1'), names.join());
-  assert.match(runner.skippedExperiments.join(), /depth 1: .*most calls cannot be delayed/);
+  assert.ok(names.length > 0 && !names.includes('no-pipelining'), names.join());
+  assert.match(runner.skippedExperiments.join(), /no pipelining: .*most calls cannot be delayed/);
 });
 
 test('a server that does not start with a change is restarted without it', async () => {
@@ -136,7 +136,7 @@ test('a server that does not start with a change is restarted without it', async
     },
     block: async () => metrics.base,
   };
-  const experiment = EXPERIMENTS.find(({ name }) => name === 'thread pool x4');
+  const experiment = EXPERIMENTS.find(({ name }) => name === 'thread-pool-x4');
   const why = await runOnNewServers(experiment, metrics, subject, { settleMs: 0, measureMs: 1 });
   assert.equal(why, 'the server does not start with this change: it exited with 9');
   assert.deepEqual(starts, [['UV_THREADPOOL_SIZE'], []]);
@@ -149,9 +149,9 @@ describe('a remedy that gained much', () => {
     assert.equal(runner.result().finding.chosen.limit, 'head-of-line');
     heard.length = 0;
     await runner.repeatRemedy();
-    assert.deepEqual(heard, ['subscribe false', 'depth 1 for longer', 'subscribe true']);
+    assert.deepEqual(heard, ['subscribe false', 'no-pipelining for longer', 'subscribe true']);
     const { experiment, throughput } = runner.result().repeatedRemedy;
-    assert.deepEqual([experiment, throughput], ['depth 1', 4800]);
+    assert.deepEqual([experiment, throughput], ['no-pipelining', 4800]);
   });
 
   test('is not repeated if no time is left', async () => {
@@ -176,7 +176,7 @@ describe('a remedy that gained much', () => {
     assert.equal(runner.result().repeatedRemedy, null);
     assert.match(
       runner.skippedExperiments.join(),
-      /depth 1 for longer: 50 % of its requests failed/,
+      /no pipelining for longer: 50 % of its requests failed/,
     );
   });
 
@@ -190,7 +190,7 @@ describe('a remedy that gained much', () => {
     assert.equal(runner.result().repeatedRemedy, null);
     assert.match(
       runner.skippedExperiments.join(),
-      /depth 1 for longer: the probe failed: the process has gone/,
+      /no pipelining for longer: the probe failed: the process has gone/,
     );
     assert.equal(heard.at(-1), 'subscribe true');
   });

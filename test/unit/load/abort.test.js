@@ -1,7 +1,8 @@
 // Which conditions of --abort-on-fail end a run, by the progress that the engine reports.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AbortWatch, readAbortOnFail } from '../../../dist/load/plan/abort-conditions.js';
+import { AbortWatch } from '../../../dist/load/plan/abort-conditions.js';
+import { parseCondition } from '../../../dist/load/plan/condition.js';
 
 const CLOSED = {
   model: 'closed',
@@ -22,7 +23,7 @@ const COUNTS = { statusErrors: 0, transportErrors: 0, timeouts: 0, notSent: NOT_
 const CALM = { sent: 25, ...COUNTS, above: [0] };
 
 function lost(condition, plan, snapshot) {
-  const watch = new AbortWatch(readAbortOnFail({ abortOnFail: condition }), plan, ['a', 'b']);
+  const watch = new AbortWatch([parseCondition(condition, 'failOn')], plan, ['a', 'b']);
   return watch.findViolated({ ...START, ...snapshot }) !== null;
 }
 

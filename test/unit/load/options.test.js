@@ -132,7 +132,7 @@ test('a run is closed by default, and its plan contains every default', async ()
     requests: null,
     warmupMs: 0,
     connection: 'keep-alive',
-    tls: null,
+    handshake: null,
     verifyCertificate: null,
     timeoutMs: 10_000,
     connectTimeoutMs: 3000,
@@ -264,14 +264,16 @@ test('a number of requests ends the run, and no more connections are opened', as
   assert.equal(summary.threads, 3);
 });
 
-test('handshakes for each request close connections', async () => {
+test('the handshake of TLS is full unless sessions are resumed', async () => {
   const https = 'https://127.0.0.1/';
   const plan = async (options) => (await buildPlan({ url: https, ...options })).summary;
-  assert.equal((await plan({})).tls, 'keep-alive');
+  assert.equal((await plan({})).connection, 'keep-alive');
+  assert.equal((await plan({})).handshake, 'full');
   assert.equal((await plan({})).verifyCertificate, true);
-  assert.equal((await plan({ connection: 'close' })).tls, 'full');
-  assert.equal((await plan({ tls: 'resume' })).connection, 'close');
-  assert.equal((await plan({ tls: 'full', insecure: true })).verifyCertificate, false);
+  const resumed = { connection: 'close', handshake: 'resume' };
+  assert.equal((await plan(resumed)).handshake, 'resume');
+  assert.equal((await plan({ connection: 'close' })).handshake, 'full');
+  assert.equal((await plan({ insecure: true })).verifyCertificate, false);
 });
 
 test('URLs are read', () => {
@@ -505,8 +507,8 @@ const REFUSED = [
     /pipelining 4 cannot be combined with connection close/,
   ],
   [
-    { url: 'https://h', pipelining: 4, tls: 'resume' },
-    /pipelining 4 cannot be combined with tls resume/,
+    { url: 'https://h', pipelining: 4, connection: 'close', handshake: 'resume' },
+    /pipelining 4 cannot be combined with connection close/,
   ],
   [
     { url, pipelining: 16, rate: 1, duration: '5s' },
@@ -517,21 +519,18 @@ const REFUSED = [
     /pipelining must be at most 8, the value of maxPending \(got 16\)/,
   ],
   [{ url, poisson: true }, /unknown option 'poisson'/],
+  [{ url, conditions: ['errors<1'] }, /^unknown option 'conditions'; it is called 'failOn'$/],
+  [{ url, abortOnFail: 'errors<1' }, /^abortOnFail must be true or false \(got 'errors<1'\)$/],
+  [{ url, abortOnFail: true }, /^abortOnFail needs failOn: /],
   [{ url, arrivals: 'poisson' }, /arrivals needs a rate or stages/],
   [{ url, rate: 5, arrivals: 'bursts' }, /arrivals must be constant or poisson.* \(got 'bursts'\)/],
   [{ url, rate: 5, thinkTime: '1s' }, /thinkTime cannot be combined with a rate/],
   [{ url, maxPending: 5 }, /maxPending needs a rate or stages/],
-  [{ url, tls: 'full' }, /^tls needs an https:\/\/ URL/],
+  [{ url, handshake: 'full' }, /^handshake needs an https:\/\/ URL/],
   [{ url, sni: 'x' }, /^sni needs an https:\/\/ URL/],
-  [{ url: 'https://h', tls: 'half' }, /tls must be keep-alive, resume or full.* \(got 'half'\)/],
-  [
-    { url: 'https://h', tls: 'full', connection: 'keep-alive' },
-    /connection keep-alive cannot be combined with tls full/,
-  ],
-  [
-    { url: 'https://h', tls: 'keep-alive', connection: 'close' },
-    /tls keep-alive cannot be combined with connection close/,
-  ],
+  [{ url: 'https://h', handshake: 'half' }, /handshake must be full or resume \(got 'half'\)/],
+  [{ url: 'https://h', tls: 'full' }, /^unknown option 'tls'; it is called 'handshake'$/],
+  [{ url: 'https://h', handshake: 'resume' }, /^handshake resume needs connection close: /],
   [{ url: 'https://h', certFile: 'c.pem' }, /cert file 'c.pem' cannot be read/],
   ...['ca', 'cert', 'key'].flatMap((name) => [
     ...[import.meta.filename, '', [], 1, [null]].map((value) => [
@@ -610,7 +609,15 @@ const REFUSED = [
   [{ url, timeout: 'soon' }, /timeout must be a duration such as .* \(got 'soon'\)/],
   [{ url, connectTimeout: 'soon' }, /connectTimeout must be a duration such as .* \(got 'soon'\)/],
   [{ command: [] }, /command must name a program/],
-  [{ command: 'node server.js' }, /command must be a list.* \(got 'node server\.js'\)/],
+  [{ command: '' }, /^command must name a program \(got ''\)$/],
+  [{ command: 5 }, /^command must be text for the shell, or a list, .* \(got 5\)$/],
+  [
+    { command: ['node'], cwd: '/no/such/folder' },
+    /^cwd must be a directory \(got '\/no\/such\/folder'\)$/,
+  ],
+  [{ command: ['node'], env: { A: 1 } }, /^env must be an object of text /],
+  [{ url, env: { A: '1' } }, /^env needs a command: a server that runs already keeps its own$/],
+  [{ url, cwd: '.' }, /^cwd needs a command: /],
   [{ command: ['node'], socketPath: '/tmp/s' }, /a command cannot be combined with a Unix socket/],
   [
     { url, stages: [{ duration: '1s', rate: 5 }], warmup: '1s' },

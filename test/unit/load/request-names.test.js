@@ -106,32 +106,32 @@ test('more than 200 names: the rest is one', async () => {
 
 test('a condition on a name that is counted with others says so', async () => {
   const targets = Array.from({ length: 250 }, (_, index) => ({ url: server, name: `n${index}` }));
-  await assert.rejects(buildPlan({ targets, conditions: ['n240: p99<1s'] }), {
+  await assert.rejects(buildPlan({ targets, failOn: ['n240: p99<1s'] }), {
     code: 'ERR_MILLRACE_USAGE',
     message:
       "the requests with the name 'n240' are counted as 'other requests', as there are more than 200 names",
   });
-  await buildPlan({ targets, conditions: ['other requests: p99<1s'] });
+  await buildPlan({ targets, failOn: 'other requests: p99<1s' });
 });
 
 test('a condition on a name that no request has is refused before the run', async () => {
   const targets = ['users', 'slow'].map((name) => ({ url: server, name }));
-  await assert.rejects(buildPlan({ targets, conditions: ['slw: p99<1s'] }), {
+  await assert.rejects(buildPlan({ targets, failOn: ['slw: p99<1s'] }), {
     code: 'ERR_MILLRACE_USAGE',
     message: "'slw: p99<1s': no request has the name 'slw'; the names are 'users', 'slow'",
   });
-  await assert.rejects(buildPlan({ targets, abortOnFail: 'other thing: errors<1' }), {
+  await assert.rejects(buildPlan({ targets, failOn: 'other thing: errors<1', abortOnFail: true }), {
     message:
       "'other thing: errors<1': no request has the name 'other thing'; the names are 'users', 'slow'",
   });
   // The path that was requested is nearer to another route's name than to its own.
   const urls = ['users', 'users/1'].map((path) => `${server}/${path}`);
-  await assert.rejects(buildPlan({ url: urls, conditions: ['GET /users/1: p99<1s'] }), {
+  await assert.rejects(buildPlan({ url: urls, failOn: ['GET /users/1: p99<1s'] }), {
     message:
       "'GET /users/1: p99<1s': no request has the name 'GET /users/1'; the names are 'GET /users', 'GET /users/:id'",
   });
   const many = Array.from({ length: 11 }, (_, index) => ({ url: server, name: `route-${index}x` }));
-  await assert.rejects(buildPlan({ targets: many, conditions: ['route-3: p99<1s'] }), {
+  await assert.rejects(buildPlan({ targets: many, failOn: ['route-3: p99<1s'] }), {
     message: /^'route-3: p99<1s': no request has the name 'route-3'; did you mean 'route-3x'\?$/,
   });
 });

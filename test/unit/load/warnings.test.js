@@ -28,7 +28,13 @@ function resultWith(change = () => {}) {
   const distribution = { ...result.latencyMs, count: 10_000, censored: 0, min: 1, p50: 5, p99: 9 };
   Object.assign(distribution, known);
   Object.assign(result, {
-    plan: { ...result.plan, model: 'closed', connections: 50, tls: null, verifyCertificate: null },
+    plan: {
+      ...result.plan,
+      model: 'closed',
+      connections: 50,
+      handshake: null,
+      verifyCertificate: null,
+    },
     durationMs: 10_000,
     latencyMs: { ...distribution },
     serviceTimeMs: { ...distribution },
@@ -86,7 +92,7 @@ const CASES = [
   ],
   [
     'certificate',
-    ({ plan }) => Object.assign(plan, { tls: 'keep-alive', verifyCertificate: false }),
+    ({ plan }) => Object.assign(plan, { handshake: 'full', verifyCertificate: false }),
     ['certificate-not-verified'],
   ],
   [

@@ -155,7 +155,7 @@ describe('text of a comparison', () => {
     assert.match(text, /^difference +content-length: 12 of A, 14 of B$/m);
     assert.match(
       text,
-      /served 99 % of B's requests natively \(9,900 of 10,000\); to Node's own code: upgrade \(3 connections\), expect \(1 connection\)/,
+      /served 99 % of B's requests natively \(9,900 of 10,000\); to Node's own code: upgrades \(3 connections\), expect \(1 connection\)/,
     );
     assert.match(text, /^! The machine was busy\.$/m);
     assert.match(flat(faster({ stack: null })), /^native stack +unknown/m);

@@ -2,6 +2,7 @@
 // and real results where they are made.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { EXPERIMENT_LABELS, METRIC_LABELS } from '../../../dist/explain/experiment-names.js';
 import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
 import { STUDY_NAMES } from '../../../dist/lab/result.js';
 import { renderLabPage } from '../../../dist/report/lab/html.js';
@@ -18,7 +19,9 @@ import {
   isComparison,
   isExplanation,
   isLabResult,
+  publishedExperiments,
   publishedLimits,
+  publishedMetrics,
   publishedStudies,
 } from '../../fixtures/schemas.js';
 
@@ -43,6 +46,16 @@ describe('explanation', () => {
     assert.deepEqual(publishedLimits, [...LIMIT_IDS]);
   });
 
+  test('the experiments of the schema are the known ones, in their order', () => {
+    assert.deepEqual(publishedExperiments, Object.keys(EXPERIMENT_LABELS));
+    assert.deepEqual(publishedMetrics, Object.keys(METRIC_LABELS));
+    const ids = [...publishedExperiments, ...publishedMetrics];
+    assert.deepEqual(
+      ids.filter((id) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(id)),
+      [],
+    );
+  });
+
   test('an explanation with a missing, an unknown or a wrong property is not valid', () => {
     const spoiled = [
       (it) => delete it.serverEnded,
@@ -62,6 +75,9 @@ describe('explanation', () => {
       (it) => Object.assign(it.remedy, { nextLimit: 'bad-luck' }),
       (it) => Object.assign(it.remedy.settings, { environment: { UV_THREADPOOL_SIZE: 16 } }),
       (it) => Object.assign(it.population[0], { requests: -1 }),
+      (it) => Object.assign(it.population[0], { stage: 'on a core' }),
+      (it) => Object.assign(it.experiments[0], { name: 'connections x2' }),
+      (it) => Object.assign(it.experiments[0], { metric: 'CPU per response' }),
       (it) => Object.assign(it.capacity.points[0].latencyMs, { p50: '1 ms' }),
       (it) => Object.assign(it, { startedAt: 'today' }),
     ];

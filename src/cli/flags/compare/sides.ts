@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../../../errors.js';
-import type { CompareSide, SideName } from '../../../index.js';
+import type { CompareSide, ComparisonSideName } from '../../../index.js';
 import { maskArguments } from '../../../masking/text.js';
 import { shellQuote } from '../../../process/command/shell-quote.js';
 import { checkUrlOperand, setTarget } from '../load/target.js';
@@ -110,7 +110,7 @@ function setGiven(invocation: CompareInvocation, { command, positional }: Operan
   throw usageError(`'${stray}' belongs to no side: ${advice}`);
 }
 
-function readGiven(side: SideName, values: string[]): CompareSide {
+function readGiven(side: ComparisonSideName, values: string[]): CompareSide {
   const words = values.flatMap((value) => value.split(/[\s,]+/)).filter((word) => word !== '');
   if (words.length > 0 && words.every((word) => /\.json$/i.test(word))) return { files: words };
   const [value = '', ...more] = values;

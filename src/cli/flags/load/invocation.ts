@@ -4,12 +4,17 @@ import { newOutputOptions, type OutputOptions } from '../output-flags.js';
 import type { TypedFlag } from '../parse.js';
 import type { SocketAddress } from '../socket-address.js';
 
+/** The values of `--tls`. */
+export const TLS_MODES = ['keep-alive', 'resume', 'full'] as const;
+
 /** A parsed command line of `millrace load`. Those of `explain` and `capacity` extend it. */
 export interface Invocation extends OutputOptions {
   options: LoadOptions;
   strict: boolean;
   failOn: Condition[];
   abortOnFail: boolean;
+  /** The use of TLS connections: a value of `connection`, and of `handshake`. */
+  tls?: (typeof TLS_MODES)[number];
   /** Address at which the running figures are served. */
   prometheus?: SocketAddress;
   /** File of an earlier result, or a pattern, that the result is compared with. */

@@ -8,6 +8,7 @@ import { type Invocation, newInvocation } from './invocation.js';
 import { REQUEST_FLAGS } from './request-flags.js';
 import { RESULT_FLAGS } from './result-flags.js';
 import { SCHEDULE_FLAGS } from './schedule-flags.js';
+import { SERVER_FLAGS } from './server-flags.js';
 import { checkUrlOperand, setTarget } from './target.js';
 import { TLS_FLAGS } from './tls-flags.js';
 
@@ -16,6 +17,7 @@ const GROUPS: FlagGroup<Invocation>[] = [
   { title: 'Requests', flags: REQUEST_FLAGS },
   { title: 'Connections', flags: CONNECTION_FLAGS },
   { title: 'TLS', flags: TLS_FLAGS },
+  { title: 'Command', flags: SERVER_FLAGS },
   { title: 'Result', flags: RESULT_FLAGS },
 ];
 
@@ -25,8 +27,9 @@ export const LOAD_FLAGS: readonly Flag<Invocation>[] = GROUPS.flatMap(({ flags }
 export const LOAD_ALTERNATIVES = {
   port: 'a URL names the port: http://localhost:3000/',
   host: "a URL names the host; the field is -H 'Host: name'",
-  unix: 'a Unix socket is --socketPath PATH',
+  unix: 'a Unix socket is --socket-path PATH',
   close: 'a connection for each request is --connection close',
+  chunked: 'a body is sent with its Content-Length',
 };
 
 /** The flags of `millrace load`. */

@@ -22,7 +22,18 @@ export function setTarget(invocation: Invocation, operands: Operands): void {
   invocation.args = args;
   invocation.typed = flags;
   for (const url of positional) addUrl(invocation, url);
+  applyTlsMode(invocation);
   invocation.notes.push(...noteUndecoded(args));
   if (command?.length === 0) throw usageError('-- given without a command after it');
   if (command) invocation.options.command = command;
+}
+
+/** Turns `--tls` into the options that it stands for. */
+function applyTlsMode({ options, tls }: Invocation): void {
+  if (tls === undefined) return;
+  const connection = tls === 'keep-alive' ? 'keep-alive' : 'close';
+  if (options.connection !== undefined && options.connection !== connection) {
+    throw usageError(`--tls ${tls} cannot be combined with --connection ${options.connection}`);
+  }
+  Object.assign(options, { connection, handshake: tls === 'keep-alive' ? 'full' : tls });
 }

@@ -2,20 +2,22 @@
 import { DEFAULTS } from '../../../load/defaults.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
-import type { Invocation } from './invocation.js';
+import { type Invocation, TLS_MODES } from './invocation.js';
 
-const { choice, text, toggle } = storeIn(({ options }: Invocation) => options);
+const { text, toggle } = storeIn(({ options }: Invocation) => options);
+const invocation = storeIn((invocation: Invocation) => invocation);
 
 export const TLS_FLAGS: readonly Flag<Invocation>[] = [
-  choice('tls', 'tls', ['keep-alive', 'resume', 'full'], {
+  invocation.choice('tls', 'tls', TLS_MODES, {
     common: true,
-    fallback: `${DEFAULTS.tls[0]}, with --connection close ${DEFAULTS.tls[1]}`,
+    fallback: `${DEFAULTS.connection}, with --connection close ${DEFAULTS.handshake}`,
     help: 'keep-alive, or for each request: resume, full',
     details:
-      'keep-alive: one handshake per connection; resume: a new connection for each request, which resumes a session; full: the same with a full handshake. Only for https:// URLs.',
+      'keep-alive: one handshake per connection; resume: --connection close, where each connection resumes a session; full: the same with a full handshake. Only for https:// URLs.',
   }),
   toggle('insecure', 'insecure', true, {
     short: 'k',
+    aliases: ['insecure-skip-tls-verify'],
     common: true,
     help: 'accept any certificate',
     details: 'Without the flag the certificate is verified. The report says if it was not.',
@@ -42,6 +44,7 @@ export const TLS_FLAGS: readonly Flag<Invocation>[] = [
       'Without the flag millrace asks for it at a terminal. It also opens a PKCS #12 file of --ca.',
   }),
   text('sni', 'sni', {
+    aliases: ['servername'],
     value: 'NAME',
     help: "server name for TLS instead of the URL's host",
   }),

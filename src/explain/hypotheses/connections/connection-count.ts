@@ -1,4 +1,4 @@
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { computeHalvedShare } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { type Hypothesis, scale } from '../hypothesis.js';
@@ -10,11 +10,11 @@ import { type Hypothesis, scale } from '../hypothesis.js';
  */
 export function predictByConnections(
   metrics: Metrics,
-  doubled: Range,
-  halved: Range,
+  doubled: Interval,
+  halved: Interval,
 ): Hypothesis['predictions'] {
   return {
-    'connections x2': doubled,
-    'connections /2': scale(halved, computeHalvedShare(metrics)),
+    'connections-x2': doubled,
+    'connections-half': scale(halved, computeHalvedShare(metrics)),
   };
 }

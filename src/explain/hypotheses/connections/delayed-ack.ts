@@ -63,7 +63,7 @@ export const detectNagleDelayedAck: Detector = (metrics) => {
     predictions: {
       ...predictInProportion(metrics),
       // The upper bound is generous: the loop's time per request falls when it serves more of them.
-      'early acknowledgement': {
+      'early-ack': {
         low: Math.max(1.3, (0.3 * then) / metrics.throughput),
         high: (metrics.maxConcurrency * 1000) / 0.05 / metrics.throughput,
       },
@@ -142,7 +142,7 @@ export const detectOutboundDelayedAck: Detector = (metrics) => {
     unlisted: 'unchanged',
     predictions: {
       ...predictInProportion(metrics),
-      'questions at once': {
+      'outbound-nodelay': {
         low: Math.max(1.3, (0.3 * then) / throughput),
         high: (maxConcurrency * 1000) / 0.05 / throughput,
       },

@@ -143,7 +143,7 @@ export const detectKeepAliveRace: Detector = (metrics) => {
         ? []
         : [{ what: 'Keep-Alive: timeout', value: announcedMs, unit: 'ms', source: 'http' }]),
     ],
-    predictions: { ...(plan.thinkTimeMs > 0 && { 'shorter pause': { low: 0, high: 0.4 } }) },
+    predictions: { ...(plan.thinkTimeMs > 0 && { 'think-time-half': { low: 0, high: 0.4 } }) },
     remedy: {
       change:
         'a longer keepAliveTimeout on the server, or clients that close idle connections before the server does',

@@ -1,5 +1,5 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { computeOpeningShare, findMainDependency } from '../../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../../metrics/types.js';
 import {
@@ -17,7 +17,7 @@ import { estimateRefusedConnections } from './failures.js';
 const MAX_UNQUEUED_STRETCH = 1.35;
 
 /** Predicts throughput with `factor` times the connections where requests do not queue, bounded by the loop. */
-function predictMoreConnections(metrics: Metrics, factor: number): Range {
+function predictMoreConnections(metrics: Metrics, factor: number): Interval {
   const headroom = metrics.loop ? 1 / Math.max(0.01, metrics.loop.busy) : factor;
   const gain = Math.min(factor, headroom);
   // A busier loop handles more events per turn: its time per request falls.
@@ -93,8 +93,8 @@ export const detectTooFewConnections: Detector = (metrics) => {
         high: 1.12,
       }),
       'keep-alive': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
-      'tls kept': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
-      ...(loop && { 'cpu injection': predictSlowed(cycleMs, computeInjectedMs(metrics)) }),
+      'tls-keep-alive': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
+      ...(loop && { 'cpu-injection': predictSlowed(cycleMs, computeInjectedMs(metrics)) }),
       ...predictSlowedByDelay(metrics),
     },
     remedy: {
@@ -134,7 +134,7 @@ function describeMoreConnections(knee: number | null, extrapolationBound: number
 }
 
 /** Throughput of a service at its knee, as a share of its throughput where requests queue. */
-const KNEE_SHARE: Range = { low: 0.75, high: 1 };
+const KNEE_SHARE: Interval = { low: 0.75, high: 1 };
 
 /** Relative difference between two blocks of the same load. */
 const BLOCK_NOISE = 0.05;
@@ -144,7 +144,7 @@ function predictReachable(
   { connectionRamp, maxConcurrency, throughput }: Metrics,
   maxThroughput: number,
   { knee, extrapolationBound }: { knee: number | null; extrapolationBound: number | null },
-): Range {
+): Interval {
   if (
     connectionRamp &&
     !connectionRamp.isQueueing &&
@@ -183,7 +183,7 @@ function describeWait(metrics: Metrics): string {
 }
 
 /** Predicts throughput when `addedMs` are added to each response time. */
-function predictSlowed(responseMs: number, addedMs: number): Range {
+function predictSlowed(responseMs: number, addedMs: number): Interval {
   return widen(responseMs / (responseMs + addedMs), 0.06);
 }
 
@@ -214,7 +214,7 @@ export const detectHeadOfLine: Detector = (metrics) => {
     predictions: {
       // Other requests share a connection when the number of connections changes.
       ...predictByConnections(metrics, { low: 1.5, high: 2.7 }, { low: 0.74, high: 1.33 }),
-      'depth 1': widen(metrics.responseMs / alone, 0.3),
+      'no-pipelining': widen(metrics.responseMs / alone, 0.3),
       ...predictSlowedByDelay(metrics),
     },
     remedy: {

@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { LimitId } from '../../limits/ids.js';
 import { computeOpeningShare } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
@@ -63,7 +63,7 @@ export const detectConnectionChurn: Detector = (metrics) => {
       ...(busy && predictBusyLoop(metrics)),
       ...(byClient && { 'keep-alive': gain }),
       // A server may close connections on some paths and keep them on others.
-      'unknown path': { low: 0.85, high: byClient ? 1 / Math.max(0.05, minShare) : 1000 },
+      'not-found-path': { low: 0.85, high: byClient ? 1 / Math.max(0.05, minShare) : 1000 },
     },
     remedy: {
       change: byClient
@@ -89,7 +89,7 @@ export const detectTlsHandshake: Detector = (metrics) => {
   const completed = Math.max(1, requests.ok + requests.statusErrors);
   const each = (connections.tlsFull + connections.tlsResumed) / completed;
   const isResumed = connections.tlsResumed > connections.tlsFull;
-  if (plan.tls === null) return { limit, why: 'no TLS' };
+  if (plan.handshake === null) return { limit, why: 'no TLS' };
   if (each < 0.3) return { limit, why: `${each.toFixed(2)} handshakes per request` };
   const cpuMs = metrics.loop?.cpuMs ?? 1;
   const busy = metrics.loop !== null && metrics.loop.busy >= SATURATED;
@@ -127,10 +127,10 @@ export const detectTlsHandshake: Detector = (metrics) => {
     ],
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
-      'tls kept': gain,
+      'tls-keep-alive': gain,
       // How much of a handshake the signature is depends on the certificate's key. Resumed ones have none already.
-      'tls resumed': isResumed ? { low: 0.85, high: 1.15 } : { low: 1.02, high: gain.high },
-      'unknown path': { low: 0.85, high: 1 / part.low },
+      'tls-resumption': isResumed ? { low: 0.85, high: 1.15 } : { low: 1.02, high: gain.high },
+      'not-found-path': { low: 0.85, high: 1 / part.low },
     },
     remedy: {
       change: 'keep-alive, session resumption (tickets), or an ECDSA certificate instead of RSA',
@@ -201,7 +201,7 @@ function findUnpooledCall({ base, throughput }: Metrics): OutboundView | null {
 }
 
 /** Predicts the gain of kept connections from the share of the loop's time that a profile attributes to opening them. */
-function predictWithoutOpening(part: number): Range {
+function predictWithoutOpening(part: number): Interval {
   const { low, high } = computeGain(part, 0.8, 1.2);
   return part < MIN_DOMINANT_SHARE ? { low, high } : { low, high: computeDominantGain(part).high };
 }
@@ -220,10 +220,10 @@ export const detectOutboundChurn: Detector = (metrics) => {
     high: Math.min(0.95, (each * cost.high) / loop.busyMs),
   };
   // The profile of a server with TLS does not separate inbound and outbound handshakes.
-  const connecting = base.load.plan.tls === null ? (loopTime?.connecting ?? null) : null;
+  const connecting = base.load.plan.handshake === null ? (loopTime?.connecting ?? null) : null;
   const part = connecting ?? estimate.high;
   if (part < MIN_LOOP_SHARE) return null;
-  const gain: Range =
+  const gain: Interval =
     connecting !== null
       ? predictWithoutOpening(part)
       : { low: computeGain(estimate.low, 1, 1).low, high: computeGain(estimate.high, 1, 1).high };

@@ -1,5 +1,5 @@
 import { count, rate, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import { estimateWarmLimit } from '../event-loop/loop-capacity.js';
 import type { Detector } from '../hypothesis.js';
@@ -101,7 +101,7 @@ export const detectListenBacklog: Detector = (metrics) => {
 };
 
 /** Predicts throughput without retried connection attempts, from the medians of connect time and response time. */
-function predictWithoutRetries(metrics: Metrics): Range {
+function predictWithoutRetries(metrics: Metrics): Interval {
   const { base, maxConcurrency, throughput, responseMs } = metrics;
   const { connectMs, latencyMs } = base.load;
   const connect = connectMs.p50 ?? 0;

@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import {
   computeDominantGain,
@@ -79,7 +79,7 @@ type Stalls = NonNullable<Metrics['base']['inside']>['stalls'];
 function predictIdleLoopWithoutStalls(
   { model, throughput, responseMs }: Metrics,
   { share: blocked, residualMs }: Stalls,
-): Range {
+): Interval {
   if (model === 'open') return widen(throughput, 0.05);
   const sooner = (throughput * responseMs) / Math.max(0.1, responseMs - residualMs);
   return {
@@ -89,14 +89,14 @@ function predictIdleLoopWithoutStalls(
 }
 
 /** Predicts p99 without stalls: the slowest responses waited for one, the longest at most. */
-function predictP99({ base, responseMs }: Metrics, { longestMs }: Stalls): Range {
+function predictP99({ base, responseMs }: Metrics, { longestMs }: Stalls): Interval {
   const p99 = base.load.latencyMs.p99 ?? responseMs;
   const usual = Math.min(p99, base.load.latencyMs.p50 ?? responseMs);
   return { low: usual, high: Math.max(2 * usual, p99 - longestMs) };
 }
 
 /** Predicts the gain of a busy loop without its stalls, whose garbage is collected with that of the requests. */
-function predictWithoutStalls(metrics: Metrics, part: number, isPeriodic: boolean): Range {
+function predictWithoutStalls(metrics: Metrics, part: number, isPeriodic: boolean): Interval {
   const { low, high } = computeGain(part, MEASURED_STALL_SHARE.low, MEASURED_STALL_SHARE.high);
   const garbage = isPeriodic ? computeGarbageShare(metrics) : 0;
   // Periodic work leaves the requests cold caches: without it they cost less, as without any other dominant work.
@@ -131,7 +131,7 @@ const [MAX_WARM_GAIN, MAX_BUSY_GAIN] = [3, 1.3];
  * Predicts throughput when the loop no longer waits: bounded by its CPU time and the requests in flight, and for calls
  * of `node:fs` by the thread pool, which runs them then.
  */
-function predictWithoutWaiting(metrics: Metrics, part: number): Range {
+function predictWithoutWaiting(metrics: Metrics, part: number): Interval {
   const { loop, maxConcurrency, throughput, loopTime } = metrics;
   const eachMs = Math.max(0.001, loop?.busyMs ?? 0);
   const warm = estimateWarmLimit(metrics);
@@ -164,7 +164,7 @@ function predictWithoutWaiting(metrics: Metrics, part: number): Range {
  * Predicts throughput without the calls: at least that of the rest of the loop's time. A part of that belongs to the
  * calls as well, so that only what a server can serve that does nothing is an upper bound.
  */
-function predictWithoutCall({ throughput }: Metrics, part: number): Range {
+function predictWithoutCall({ throughput }: Metrics, part: number): Interval {
   return { low: throughput / (1 - Math.min(0.98, part)), high: MAX_CALL_GAIN * throughput };
 }
 

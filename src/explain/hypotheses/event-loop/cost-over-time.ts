@@ -1,6 +1,6 @@
 import { rate, time } from '../../../format/units.js';
 import { median } from '../../../statistics/median.js';
-import type { MeasuredRatio, Range } from '../../../statistics/types.js';
+import type { Interval, MeasuredRatio } from '../../../statistics/types.js';
 import { type Detector, scale } from '../hypothesis.js';
 import { predictBusyLoop } from './loop.js';
 import { SATURATED } from './loop-capacity.js';
@@ -76,7 +76,7 @@ export function createDegradesOverTimeDetector(
     // The second process had the same cores and answered that many times as many requests as the first.
     const recoveryFactor = Math.max(last.cpuMs / start, (secondProcessGain ?? 1) - 1);
     const predicted = predictBusyLoop(metrics);
-    const minGain = Math.min(1.05, predicted['second process']?.low ?? 1.05);
+    const minGain = Math.min(1.05, predicted['second-process']?.low ?? 1.05);
     return {
       limit,
       ...(busy && { causeOf: 'event-loop-cpu' as const }),
@@ -92,8 +92,8 @@ export function createDegradesOverTimeDetector(
       ],
       predictions: {
         // A second process is a new one too; how far the first has aged is unknown.
-        ...(busy && { ...predicted, 'second process': { low: minGain, high: 1000 } }),
-        'fresh start': {
+        ...(busy && { ...predicted, 'second-process': { low: minGain, high: 1000 } }),
+        restart: {
           low: 0.2 / recoveryFactor,
           // If only the second process is evidence, the restart has to show an effect.
           high:
@@ -148,7 +148,7 @@ function predictWithoutGrowth(
   first: CostOverTime,
   last: CostOverTime,
   afterRestart: CostOverTime,
-): Range {
+): Interval {
   const slope =
     (last.cpuMs - afterRestart.cpuMs) / Math.max(1, last.requests - afterRestart.requests);
   const start = Math.max(

@@ -1,13 +1,13 @@
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { computeBusyMs, computeCpuMs, computeLoopLimit } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
-import type { Evidence } from '../../result.js';
+import type { ExplainEvidence } from '../../result.js';
 import { scale } from '../hypothesis.js';
 
 /** Busy share of the time at which a loop is saturated, measured by the loop or by the system. */
 export const SATURATED = 0.85;
 
-/** Derives the maximum responses per second of the loops by the utilisation law X = U / D. */
+/** Derives the maximum responses per second of the loops by the utilization law X = U / D. */
 export function deriveLoopLimit({ base }: Metrics): number | null {
   return computeLoopLimit(base);
 }
@@ -17,7 +17,7 @@ export function deriveLoopLimit({ base }: Metrics): number | null {
  * one that mostly sleeps: requests share wake-ups, and caches stay warm. Measured: 1.3 to 3.7 times the limit of a loop
  * that was less than a third busy, up to 1.9 times that of one that was a third busy.
  */
-export function estimateWarmLimit(metrics: Metrics): Range | null {
+export function estimateWarmLimit(metrics: Metrics): Interval | null {
   const cold = deriveLoopLimit(metrics);
   const { run, stolen } = metrics.loop ?? { run: 1, stolen: 0 };
   if (cold === null) return null;
@@ -60,15 +60,15 @@ export function computeGarbageShare({ base, loop }: Metrics): number {
   return Math.min(0.5, (young + old + other) / Math.max(0.05, loop?.busy ?? 1));
 }
 
-/** Computes the busy time that 'cpu injection' adds per request in ms: enough for a measurable effect, and no more. */
+/** Computes the busy time that 'cpu-injection' adds per request in ms: enough for a measurable effect, and no more. */
 export function computeInjectedMs({ base }: Metrics): number {
-  const busy = base.inside?.utilisation ?? 0;
+  const busy = base.inside?.utilization ?? 0;
   const each = (busy >= SATURATED ? computeBusyMs(base) : computeCpuMs(base)) ?? 0.1;
   return Math.min(20, Math.max(0.02, each * 0.6));
 }
 
 /** Lists the measurements of the event loop. */
-export function buildLoopEvidence({ loop, base }: Metrics): Evidence[] {
+export function buildLoopEvidence({ loop, base }: Metrics): ExplainEvidence[] {
   if (!loop) return [];
   const source = loop.isFromProbe ? 'probe' : 'proc';
   const inside = base.inside;

@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { canHostWithholdCores, findWorkingProcesses } from '../../metrics/derive.js';
 import type { Loop, Metrics } from '../../metrics/types.js';
 import { computeGain, type Detector, type Hypothesis, scale } from '../hypothesis.js';
@@ -30,15 +30,15 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
   const stretch = (loop.run + loop.queued + loop.stolen) / Math.max(0.1, loop.run);
   return {
     // More requests per turn mean fewer turns, and a timer runs at most once per turn.
-    'connections x2': {
+    'connections-x2': {
       low: 0.85,
       high: Math.max(loop.isFromProbe ? MAX_BATCH_GAIN : 1.1, 1.1 / loop.busy, 1 / own),
     },
-    'connections /2': {
+    'connections-half': {
       low: Math.min(loop.busy > 0.95 ? 0.75 : 0.5, 0.85 * half),
       high: 1.2,
     },
-    'cpu injection': {
+    'cpu-injection': {
       low:
         (0.92 * ownBusyMs) /
         (ownBusyMs + injected * Math.max(1.3, stretch) + INJECTION_OVERHEAD_MS),
@@ -60,7 +60,7 @@ const MAX_BATCH_GAIN = 1.5;
 const MIN_CONTENDED_CORES = 0.3;
 
 /**
- * Predicts 'second process': up to twice the throughput, as far as there are cores and the host does not withhold them.
+ * Predicts 'second-process': up to twice the throughput, as far as there are cores and the host does not withhold them.
  */
 function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
   const { base, machine } = metrics;
@@ -74,7 +74,7 @@ function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
   // Shared resources other than cores may yield less; two processes get twice the share of contended cores.
   const fair = cpu.others > MIN_CONTENDED_CORES ? 2 : maxGain;
   return {
-    'second process': {
+    'second-process': {
       low: Math.min(
         canHostWithholdCores(machine) ? 0.85 : 1.05,
         0.75 * gain,
@@ -176,7 +176,7 @@ export const detectIdleWork: Detector = (metrics) => {
  * Predicts the gain without background work. A timer runs less often in a busy loop than in an idle one: a profile
  * shows how much time it takes there.
  */
-function predictWithoutIdleWork(metrics: Metrics, idleShare: number): Range {
+function predictWithoutIdleWork(metrics: Metrics, idleShare: number): Interval {
   const unasked = metrics.loopTime?.background ?? null;
   const { low, high } =
     unasked === null ? computeGain(idleShare, 0.6, 1.1) : computeGain(unasked, 0.9, 1.1);

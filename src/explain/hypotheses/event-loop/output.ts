@@ -1,5 +1,5 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import {
@@ -51,7 +51,7 @@ export const detectLogging: Detector = (metrics) => {
     ],
     predictions: {
       ...predictBusyLoop(metrics),
-      'output muted': computeGain(part, 0.6, STREAM_COST_FACTOR),
+      'output-discarded': computeGain(part, 0.6, STREAM_COST_FACTOR),
     },
     remedy: {
       change: 'log less, or log to an asynchronous destination (a pipe, a worker thread)',
@@ -89,7 +89,7 @@ function describeBufferedLog(metrics: Metrics, part: number): Hypothesis {
 }
 
 /** Predicts the gain without a logger that takes a share of the time, and whose lines are garbage later. */
-function predictWithoutBufferedLog(metrics: Metrics, part: number): Range {
+function predictWithoutBufferedLog(metrics: Metrics, part: number): Interval {
   const { low, high } = computeGain(part, 0.9, 1.4);
   const garbage = computeGarbageShare(metrics);
   if (part + garbage < MIN_DOMINANT_SHARE) return { low, high };
@@ -97,7 +97,7 @@ function predictWithoutBufferedLog(metrics: Metrics, part: number): Range {
 }
 
 /** Predicts the gain without logging. A profile includes formatting; without one only the writes are measured. */
-function predictWithoutLog(metrics: Metrics, part: number): Range {
+function predictWithoutLog(metrics: Metrics, part: number): Interval {
   const { loopTime } = metrics;
   const printing = loopTime?.logging ?? 0;
   const { low, high } =
@@ -113,13 +113,13 @@ function predictWithoutLog(metrics: Metrics, part: number): Range {
 }
 
 /** Bytes of text compressed per millisecond: at the highest level, and at a fast one. */
-const BYTES_PER_MS: Record<string, Range> = {
+const BYTES_PER_MS: Record<string, Interval> = {
   gzip: { low: 8_000, high: 120_000 },
   deflate: { low: 8_000, high: 120_000 },
   br: { low: 400, high: 100_000 },
   zstd: { low: 2_000, high: 500_000 },
 };
-const UNKNOWN_CODING: Range = { low: 400, high: 500_000 };
+const UNKNOWN_CODING: Interval = { low: 400, high: 500_000 };
 /** Maximum ratio of a coding's fast to slow speed at which its range is a usable prediction. */
 const MAX_LEVEL_RATIO = 50;
 /** Minimum gain without work that takes most of the time. */
@@ -174,7 +174,7 @@ export const detectCompression: Detector = (metrics) => {
     ],
     predictions: {
       ...(busy && predictBusyLoop(metrics)),
-      ...(metrics.identityBytes !== null && { 'identity encoding': gain }),
+      ...(metrics.identityBytes !== null && { 'identity-encoding': gain }),
     },
     remedy: {
       change:

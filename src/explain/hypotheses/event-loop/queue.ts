@@ -16,9 +16,9 @@ export function predictQueueing(metrics: Metrics): Hypothesis['predictions'] {
   const left = metrics.maxConcurrency * computeHalvedShare(metrics);
   const half = Math.min(1, left / Math.max(permits, 0.5));
   return {
-    'connections x2': { low: 0.85, high: 1.15 },
-    'connections /2': { low: half * 0.85, high: 1.12 },
-    'cpu injection': { low: 0.94, high: 1.04 },
+    'connections-x2': { low: 0.85, high: 1.15 },
+    'connections-half': { low: half * 0.85, high: 1.12 },
+    'cpu-injection': { low: 0.94, high: 1.04 },
     ...predictAbsorbedDelay(metrics),
   };
 }

@@ -1,5 +1,5 @@
 import { count, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { findWorkingProcesses, isMonitoringCall, listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
@@ -31,7 +31,7 @@ const MANY_PERMITS = 2.5;
 const MAX_IDLE_PERMITS = 0.5;
 
 /** Range of a thread's CPU time per request under load, relative to that of a single request, if it serves requests. */
-const SAME_COST: Range = { low: 0.6, high: 1.5 };
+const SAME_COST: Interval = { low: 0.6, high: 1.5 };
 
 /**
  * Whether the busy threads work for requests: each takes as much CPU time per request as under a single one, where it is
@@ -121,10 +121,10 @@ export const detectSerialized: Detector = (metrics) => {
     predictions: {
       ...predictQueueing(metrics),
       // That some of the requests are admitted is a guess from what is left: more connections must not help.
-      ...(permits >= MANY_PERMITS && { 'connections x2': { low: 0.85, high: 1.1 } }),
+      ...(permits >= MANY_PERMITS && { 'connections-x2': { low: 0.85, high: 1.1 } }),
       ...predictSerializedDelay(metrics),
       // Twice as much if the limit is inside the process, the same if it is behind it.
-      'second process': { low: 0.85, high: 2.15 },
+      'second-process': { low: 0.85, high: 2.15 },
     },
     remedy: { change, predictedThroughput: null, nextLimit: null },
   };

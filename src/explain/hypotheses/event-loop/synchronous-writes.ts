@@ -1,5 +1,5 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import {
   computeDominantGain,
@@ -55,9 +55,9 @@ export const detectSynchronousWrites: Detector = (metrics) => {
       ...predictBusyLoop(metrics),
       // Files in memory have no disk to wait for; the call itself remains. Without what was written before there is also
       // less to put together for each write, which is unknown.
-      'files aside': { low: computeGain(part, 0.15, 1).low, high: UNBOUNDED_GAIN },
+      'file-writes-in-memory': { low: computeGain(part, 0.15, 1).low, high: UNBOUNDED_GAIN },
       // A restart keeps the files, and with them the cost.
-      'fresh start': { low: 0.75, high: 1.35 },
+      restart: { low: 0.75, high: 1.35 },
     },
     remedy: {
       change: describeRemedy(files.flushes, size),
@@ -68,7 +68,7 @@ export const detectSynchronousWrites: Detector = (metrics) => {
 };
 
 /** Predicts the gain without the writes; where each writes a whole state, also without what puts that together. */
-function predictWithoutWrites(metrics: Metrics, files: Files, part: number): Range {
+function predictWithoutWrites(metrics: Metrics, files: Files, part: number): Interval {
   // Flushes off the loop still take the disk, and a core for a part of their time.
   const { low, high } = computeGain(part, files.flushes > 0 ? 0.65 : 0.8, 1.05);
   const isWhole = files.bytes >= LARGE_WRITE_BYTES * files.writes;

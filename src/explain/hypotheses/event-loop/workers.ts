@@ -58,7 +58,7 @@ export const detectWorkerImbalance: Detector = ({ base, throughput }) => {
       source: 'proc',
     })),
     predictions: {
-      'connections x2': { low: 0.9, high: (busiest / mean) * 1.1 },
+      'connections-x2': { low: 0.9, high: (busiest / mean) * 1.1 },
     },
     remedy: {
       change:

@@ -1,5 +1,5 @@
 import { share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { findWorkingProcesses } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { computeGain, type Detector, scale } from '../hypothesis.js';
@@ -44,7 +44,7 @@ export const detectManyWrites: Detector = (metrics) => {
     ],
     predictions: {
       ...predictBusyLoop(metrics),
-      'writes corked': computeGain(Math.min(0.9, part), 0.4, 3),
+      'writes-corked': computeGain(Math.min(0.9, part), 0.4, 3),
     },
     remedy: {
       change:
@@ -56,7 +56,7 @@ export const detectManyWrites: Detector = (metrics) => {
 };
 
 /** Predicts the gain of a single write per response. A profile includes the work of a write above the system call. */
-function predictSingleWrite({ loopTime }: Metrics, writes: number, part: number): Range {
+function predictSingleWrite({ loopTime }: Metrics, writes: number, part: number): Interval {
   const others = (writes - 1) / writes;
   return loopTime && loopTime.writing * others > part
     ? computeGain(loopTime.writing * others, 0.9, 1.1)

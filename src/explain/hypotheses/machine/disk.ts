@@ -18,7 +18,7 @@ export const detectDisk: Detector = ({ base }) => {
     sentence: `the disk: tasks wait for it ${share(pressure)} of the time.`,
     arithmetic: [`${rate(faults)} page faults per second wait for the disk`],
     evidence: [{ what: 'waiting for the disk', value: pressure, unit: '1', source: 'proc' }],
-    predictions: { 'connections x2': widen(1, 0.15) },
+    predictions: { 'connections-x2': widen(1, 0.15) },
     remedy: {
       change: 'fewer or larger accesses, a cache in memory, a faster disk',
       predictedThroughput: null,

@@ -1,5 +1,5 @@
 import { rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { canHostWithholdCores } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { deriveLoopLimit } from '../event-loop/loop-capacity.js';
@@ -22,7 +22,7 @@ export function describeStarvedGenerator({ base }: Metrics): string | null {
 }
 
 /** Predicts throughput with a second generator. Without a free core it takes time from the server and the first one. */
-function predictTwoGenerators(metrics: Metrics): Range {
+function predictTwoGenerators(metrics: Metrics): Interval {
   const room = computeCoreRoom(metrics);
   if (room > MIN_CORE_ROOM && !canHostWithholdCores(metrics.machine))
     return { low: 1.12, high: 2.05 };
@@ -68,10 +68,10 @@ export const detectGeneratorSaturated: Detector = (metrics) => {
     ],
     unlisted: 'unchanged',
     predictions: {
-      'two generators': predictTwoGenerators(metrics),
-      'connections x2': widen(1, 0.12),
+      'generator-threads-x2': predictTwoGenerators(metrics),
+      'connections-x2': widen(1, 0.12),
       // The generator is the limit on every path; only the response of another path may be shorter.
-      'unknown path': { low: 0.85, high: 1.7 },
+      'not-found-path': { low: 0.85, high: 1.7 },
     },
     remedy: {
       change:

@@ -1,5 +1,5 @@
 import { rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import {
   computeForeignCores,
   computeStealShare,
@@ -44,9 +44,9 @@ const MIN_THROTTLED_SHARE = 0.05;
 
 /** Predictions for a loop without a core, which serves no more requests when there are more. */
 const NO_CORE_PREDICTIONS = {
-  'connections x2': { low: 0.5, high: 1.35 },
-  'connections /2': { low: 0.7, high: 1.5 },
-  'second process': { low: 0.5, high: 1.35 },
+  'connections-x2': { low: 0.5, high: 1.35 },
+  'connections-half': { low: 0.7, high: 1.5 },
+  'second-process': { low: 0.5, high: 1.35 },
 };
 
 export const detectSharedCores: Detector = (metrics) => {
@@ -123,7 +123,7 @@ export const detectNoisyMachine: Detector = (metrics) => {
       { what: 'main thread waits for a core', value: loop.queued, unit: '1', source: 'proc' },
     ],
     // Threads share cores equally: two processes get up to twice the share of one.
-    predictions: { ...NO_CORE_PREDICTIONS, 'second process': { low: 0.5, high: 2.1 } },
+    predictions: { ...NO_CORE_PREDICTIONS, 'second-process': { low: 0.5, high: 2.1 } },
     remedy: {
       change:
         'measure on a quiet machine, or stop the other programs; give those that belong to the service (a database in a container) cores of their own',
@@ -170,7 +170,7 @@ function describePossibleSteal({ cpu, loop }: MachineUse): Hypothesis {
     ],
     evidence: [{ what: STEAL_EVIDENCE, value: cpu.steal, unit: 'cores', source: 'proc' }],
     // A loop without a core serves no more with more connections, unless the host takes less by then.
-    predictions: { 'connections x2': { low: 0.3, high: 1.35 } },
+    predictions: { 'connections-x2': { low: 0.3, high: 1.35 } },
     remedy: { change: DEDICATED_CORES, predictedThroughput: null, nextLimit: null },
   };
 }
@@ -227,7 +227,7 @@ export const detectCpuQuota: Detector = (metrics) => {
       { what: 'periods throttled', value: quota.throttledPeriods, unit: '1', source: 'proc' },
       { what: 'quota', value: quota.cores, unit: 'cores', source: 'proc' },
     ],
-    predictions: { 'connections x2': widen(1, 0.15) },
+    predictions: { 'connections-x2': widen(1, 0.15) },
     remedy: {
       change: `no quota, or a higher one (cpu.max): each core of it yields ${rate(1000 / cpuMs)} req/s`,
       predictedThroughput: predictWithoutQuota(metrics, cpuMs),
@@ -240,7 +240,7 @@ export const detectCpuQuota: Detector = (metrics) => {
  * Predicts throughput without the quota: all loops busy, bounded by the requests in flight. The CPU time of a request
  * is spent on the loop alone at worst; at best other threads do their part in parallel.
  */
-function predictWithoutQuota(metrics: Metrics, cpuMs: number): Range | null {
+function predictWithoutQuota(metrics: Metrics, cpuMs: number): Interval | null {
   const { throughput, maxConcurrency, unloadedLatencyMs, base } = metrics;
   const loops = deriveLoopLimit(metrics);
   if (loops === null) return null;

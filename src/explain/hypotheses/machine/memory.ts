@@ -1,5 +1,5 @@
 import { bytes, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { findWorkingProcesses } from '../../metrics/derive.js';
 import type { Loop, Metrics } from '../../metrics/types.js';
 import type { HeapExhaustion } from '../../observe/probe/heap-exhaustion.js';
@@ -27,7 +27,7 @@ export const detectGcYoung: Detector = (metrics) => {
     ],
     predictions: {
       ...predictBusyLoop(metrics),
-      'young generation x4': includeFreedCore(computeGain(part, 0.25, 1.15), metrics),
+      'young-generation-x4': includeFreedCore(computeGain(part, 0.25, 1.15), metrics),
     },
     remedy: {
       change: 'fewer objects per request, or a larger young generation: --max-semi-space-size=64',
@@ -77,7 +77,7 @@ export const detectGcOld: Detector = (metrics) => {
     ],
     predictions: {
       ...predictBusyLoop(metrics),
-      'heap x2': includeFreedCore(computeGain(part, 0.2, 1.1), metrics),
+      'heap-x2': includeFreedCore(computeGain(part, 0.2, 1.1), metrics),
     },
     remedy: {
       change:
@@ -110,7 +110,7 @@ function describeGcShare(
 }
 
 /** Raises the maximum gain, as the threads that occupy the core that the loop waits for may all be the collector's. */
-function includeFreedCore({ low, high }: Range, metrics: Metrics): Range {
+function includeFreedCore({ low, high }: Interval, metrics: Metrics): Interval {
   return { low, high: high / (1 - computeWaitForOwnThreads(metrics)) };
 }
 
@@ -201,7 +201,7 @@ export function createMemoryGrowthDetector(
         { what: 'growth after a full collection', value: grown / 1e6, unit: 'MB', source: 'probe' },
         { what: 'growth per request', value: each, unit: 'B', source: 'probe' },
       ],
-      predictions: { 'memory after rest': { low: 0.6, high: 1.5 } },
+      predictions: { 'memory-after-gc': { low: 0.6, high: 1.5 } },
       remedy: {
         change: `${FIND_LEAK}; a cache whose entries live for minutes looks the same until they expire`,
         predictedThroughput: { low: metrics.throughput * 0.95, high: metrics.throughput * 1.3 },

@@ -61,14 +61,14 @@ export function detectNameLookups(metrics: Metrics): ReturnType<Detector> {
     predictions: {
       ...predictQueueing(metrics),
       ...(isMeasured && {
-        'thread pool x4': {
+        'thread-pool-x4': {
           low: predicted.low / metrics.throughput,
           high: predicted.high / metrics.throughput,
         },
       }),
-      'second process': { low: 0.85, high: 2.15 },
+      'second-process': { low: 0.85, high: 2.15 },
       // The probe counts the look-up as a part of the call.
-      'dependency, connections x2': { low: 1.4, high: 2.8 },
+      'dependency-time-connections-x2': { low: 1.4, high: 2.8 },
     },
     remedy: {
       change: `UV_THREADPOOL_SIZE=${larger}, which runs ${count(countLookupThreads(larger))} look-ups at a time; fewer look-ups yield more: an agent with keepAlive, or addresses that are kept for a while (option lookup)${describeSlowName(metrics, eachMs)}`,

@@ -58,9 +58,9 @@ function findBytesInTransit({ base, loop, sockets, maxConcurrency }: Metrics): H
     ],
     unlisted: 'unchanged',
     predictions: {
-      'connections x2': widen(1, 0.12),
-      'connections /2': { low: plan.connections > 3 ? 0.7 : 0.45, high: 1.1 },
-      'unknown path': { low: 1.3, high: 1000 },
+      'connections-x2': widen(1, 0.12),
+      'connections-half': { low: plan.connections > 3 ? 0.7 : 0.45, high: 1.1 },
+      'not-found-path': { low: 1.3, high: 1000 },
     },
     remedy: {
       change: 'fewer bytes (compression, caching), or a faster link',
@@ -88,7 +88,7 @@ export const detectBandwidth: Detector = (metrics) => {
     ],
     evidence: [{ what: 'link in use', value: link, unit: '1', source: 'proc' }],
     unlisted: 'unchanged',
-    predictions: { 'connections x2': widen(1, 0.1) },
+    predictions: { 'connections-x2': widen(1, 0.1) },
     remedy: {
       change: 'fewer bytes (compression, caching), or a faster link',
       predictedThroughput: null,

@@ -1,5 +1,5 @@
 import { count, plural, rate, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import { buildLoopEvidence, deriveLoopLimit, SATURATED } from '../event-loop/loop-capacity.js';
 import { describeBusyLoop, predictQueueing } from '../event-loop/queue.js';
@@ -40,7 +40,7 @@ export const detectThreadpool: Detector = (metrics) => {
   const usesCpu = usesPoolCpu(metrics);
   // Jobs that compute are bounded by the cores, jobs that wait only by the pool.
   const gain = usesCpu ? Math.max(1, Math.min(4, spare / Math.max(run, 0.1))) : 4;
-  const predicted: Range = usesCpu
+  const predicted: Interval = usesCpu
     ? { low: 0.85, high: Math.max(1.15, gain * 1.15) }
     : {
         low: Math.min(1.5, predictMoreThreads(metrics, size, null).low / metrics.throughput),
@@ -65,13 +65,13 @@ export const detectThreadpool: Detector = (metrics) => {
     predictions: {
       ...predictQueueing(metrics),
       // Compression may be all that the threads do, or none of it.
-      ...(usesCpu && { 'identity encoding': { low: 0.85, high: UNBOUNDED_GAIN } }),
-      'thread pool x4': predicted,
-      'second process': {
+      ...(usesCpu && { 'identity-encoding': { low: 0.85, high: UNBOUNDED_GAIN } }),
+      'thread-pool-x4': predicted,
+      'second-process': {
         low: 0.85,
         high: usesCpu ? Math.max(1.15, 1.15 * computeMaxShare(metrics, run)) : 2.15,
       },
-      'pool wait, connections x2': predictLongerWait(metrics),
+      'pool-wait-connections-x2': predictLongerWait(metrics),
     },
     remedy: {
       change:
@@ -116,7 +116,7 @@ const MIN_QUEUE_SHARE = 0.5;
  * wait in the queue too: by Little's law (L + N) / L, for N requests and L waiting jobs. L is at least the wait of a job
  * times the requests per second; it is less than the requests beyond the threads where some are between two jobs.
  */
-function predictLongerWait({ base, throughput, maxConcurrency }: Metrics): Range {
+function predictLongerWait({ base, throughput, maxConcurrency }: Metrics): Interval {
   const queue = Math.max(0.5, (throughput * (base.inside?.poolMs?.mean ?? 0)) / 1000);
   return { low: 1.5, high: 1.25 * (1 + maxConcurrency / queue) };
 }
@@ -126,7 +126,7 @@ function predictLongerWait({ base, throughput, maxConcurrency }: Metrics): Range
  * that wait four times as many can wait at once, as far as there are requests: one without a queue takes as long as a
  * single request, or as its jobs in sequence plus its time on the loop.
  */
-function predictMoreThreads(metrics: Metrics, size: number, gain: number | null): Range {
+function predictMoreThreads(metrics: Metrics, size: number, gain: number | null): Interval {
   const { throughput, maxConcurrency, loop, unloadedLatencyMs, base } = metrics;
   const loopLimit = deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY;
   if (gain !== null)

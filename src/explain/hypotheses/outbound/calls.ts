@@ -18,7 +18,7 @@ function countCallsPerRequest({ base, throughput }: Metrics): number {
 }
 
 /**
- * Computes the delay of each call in 'calls delayed', ms; `null` if there are no calls, or the delay would be too
+ * Computes the delay of each call in 'outbound-delay', ms; `null` if there are no calls, or the delay would be too
  * short.
  */
 export function computeCallDelayMs(metrics: Metrics): number | null {
@@ -36,31 +36,31 @@ function computeAddedMs(metrics: Metrics): { min: number; max: number } | null {
   return { min: Math.min(each, inSeries), max: Math.max(each, inSeries) };
 }
 
-/** Predicts 'calls delayed' where requests do not queue: N / (R + delay). */
+/** Predicts 'outbound-delay' where requests do not queue: N / (R + delay). */
 export function predictSlowedByDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
   if (!added) return {};
   const { responseMs } = metrics;
   return {
-    'calls delayed': {
+    'outbound-delay': {
       low: (0.93 * responseMs) / (responseMs + added.max),
       high: (1.07 * responseMs) / (responseMs + added.min),
     },
   };
 }
 
-/** Predicts 'calls delayed' where requests queue for something else: a delayed request waits less in that queue. */
+/** Predicts 'outbound-delay' where requests queue for something else: a delayed request waits less in that queue. */
 export function predictAbsorbedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
   if (!added || metrics.unloadedLatencyMs === null) return {};
   const minRatio = Math.min(1, metrics.responseMs / (metrics.unloadedLatencyMs + added.max));
-  return { 'calls delayed': { low: 0.9 * minRatio, high: 1.08 } };
+  return { 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
 }
 
-/** Predicts 'calls delayed' where one or a few requests are admitted at a time, and call before or after admission. */
+/** Predicts 'outbound-delay' where one or a few requests are admitted at a time, and call before or after admission. */
 export function predictSerializedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
   if (!added || metrics.unloadedLatencyMs === null) return {};
   const minRatio = metrics.unloadedLatencyMs / (metrics.unloadedLatencyMs + added.max);
-  return { 'calls delayed': { low: 0.9 * minRatio, high: 1.08 } };
+  return { 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
 }

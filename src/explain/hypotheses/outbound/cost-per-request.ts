@@ -1,8 +1,8 @@
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 
 /** Range of a program's CPU time per request under load, relative to that of a single request, if it serves requests. */
-const SAME_COST: Range = { low: 0.4, high: 2.5 };
+const SAME_COST: Interval = { low: 0.4, high: 2.5 };
 
 /**
  * Whether a program computes about as much for each request as for a single one.

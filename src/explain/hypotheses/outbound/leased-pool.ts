@@ -1,5 +1,5 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
@@ -9,7 +9,7 @@ import { buildPoolEvidence } from './pool-evidence.js';
 import { predictWithPool, proposeConnections, SECOND_POOL_GAIN } from './pool-prediction.js';
 
 /** Range of the ratio of requests served at a time to connections at which the two match. */
-const MATCHING_CONCURRENCY: Range = { low: 0.75, high: 1.15 };
+const MATCHING_CONCURRENCY: Interval = { low: 0.75, high: 1.15 };
 
 /**
  * Finds a pool whose connections rarely wait for a response, as requests keep them during a transaction or other calls.
@@ -63,7 +63,7 @@ function describeHeldPool(
     ],
     evidence: buildPoolEvidence(metrics, origin, max, answering / max),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
+    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
     remedy: {
       change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)}); if a rate limit admits the requests, raise that`,
       // It depends on what the requests wait for.
@@ -94,7 +94,7 @@ function describeLeasedPool(
     ],
     evidence: buildPoolEvidence(metrics, asked.origin, max, inUse),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
+    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
     remedy: {
       change: `release the connection before work that does not need it; if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,
       ...predictWithPool(

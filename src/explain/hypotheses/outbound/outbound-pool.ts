@@ -1,5 +1,5 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { listOtherThreads } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
@@ -89,7 +89,7 @@ function describeConnectionPool(
     ],
     evidence: buildPoolEvidence(metrics, peer, max, inUse),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second process': SECOND_POOL_GAIN },
+    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
     remedy: {
       change: `a larger pool, such as ${count(proposeConnections(metrics, max))} (connections needed = requests per second x ${time(each)})`,
       ...predictWithPool(metrics, (throughput * proposeConnections(metrics, max)) / max, asked),
@@ -120,9 +120,9 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
     predictions: {
       ...predictQueueing(metrics),
       ...(call.maxSockets !== null && {
-        'sockets x2': predictDoubled(metrics.maxConcurrency / max),
+        'max-sockets-x2': predictDoubled(metrics.maxConcurrency / max),
       }),
-      'second process': SECOND_POOL_GAIN,
+      'second-process': SECOND_POOL_GAIN,
     },
     remedy: {
       change: `maxSockets: ${count(proposeConnections(metrics, max))} (for X req/s: X x ${time(answer * perRequest)})`,
@@ -138,6 +138,6 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
 }
 
 /** Predicts the gain of twice as many sockets, where the requests in flight could use `maxGain` times as many. */
-function predictDoubled(maxGain: number): Range {
+function predictDoubled(maxGain: number): Interval {
   return { low: Math.min(1.5, Math.max(1.15, 0.9 * Math.min(2, maxGain))), high: 2.1 };
 }

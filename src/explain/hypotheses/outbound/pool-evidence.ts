@@ -1,5 +1,5 @@
 import type { Metrics } from '../../metrics/types.js';
-import type { Evidence } from '../../result.js';
+import type { ExplainEvidence } from '../../result.js';
 import { buildLoopEvidence } from '../event-loop/loop-capacity.js';
 
 /** Lists the measurements of a pool: its connections to `origin`, and the share of them in use where it is known. */
@@ -8,7 +8,7 @@ export function buildPoolEvidence(
   origin: string,
   connections: number,
   inUse: number | null,
-): Evidence[] {
+): ExplainEvidence[] {
   const what = 'connections waiting for a response';
   return [
     { what: `connections to ${origin}`, value: connections, unit: 'sockets', source: 'sockets' },

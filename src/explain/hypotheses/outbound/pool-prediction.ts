@@ -1,4 +1,4 @@
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import type { LimitId } from '../../limits/ids.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
@@ -7,7 +7,7 @@ import { isSlowerUnderLoad } from '../event-loop/queue.js';
 import { type Hypothesis, widen } from '../hypothesis.js';
 
 /** Gain of a second process, which has its own pool: the dependency may serve twice as much. */
-export const SECOND_POOL_GAIN: Range = { low: 0.95, high: 2.15 };
+export const SECOND_POOL_GAIN: Interval = { low: 0.95, high: 2.15 };
 
 /**
  * Proposes a pool for all requests in flight, of at most four times the present size, as predictions reach no further.

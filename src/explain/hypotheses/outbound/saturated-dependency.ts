@@ -62,13 +62,13 @@ export const detectSaturatedDependency: Detector = (metrics) => {
         call.waiting < 0.1 * metrics.inFlight &&
         !isPoolFull(metrics, call) && {
           // The further requests all wait for it: (calls in flight + requests) / calls in flight.
-          'dependency, connections x2': {
+          'dependency-time-connections-x2': {
             low: 1.5,
             high: Math.max(2.6, 1.2 * (1 + 1 / occupiedShare)),
           },
         }),
       // The command may start a dependency per process.
-      'second process': { low: 0.85, high: 2.15 },
+      'second-process': { low: 0.85, high: 2.15 },
     },
     remedy: {
       change: `scale ${call.origin}, or call it less (cache, batch); no other change to this service helps`,
@@ -103,7 +103,7 @@ function buildSaturatedProgram(
     ...(isSeen && { isLocated: true as const }),
     unlisted: 'unchanged',
     // A second process of the server calls the same program.
-    predictions: { ...predictQueueing(metrics), 'second process': { low: 0.85, high: 1.2 } },
+    predictions: { ...predictQueueing(metrics), 'second-process': { low: 0.85, high: 1.2 } },
     remedy: {
       change: `less work for ${isSeen ? name : 'it'} per request (an index, a smaller query, a cache, calls in batches), or more cores for it${isSeen ? '; no other change to this service helps' : ''}`,
       predictedThroughput: null,

@@ -80,8 +80,8 @@ export const detectSlowDependency: Detector = (metrics) => {
     unlisted: 'unchanged',
     predictions: {
       ...predictByConnections(metrics, { low: 1.5, high: 2.2 }, { low: 0.84, high: 1.24 }),
-      'cpu injection': { low: 0.94, high: 1.04 },
-      'client deadline': {
+      'cpu-injection': { low: 0.94, high: 1.04 },
+      'client-timeout': {
         low: (0.8 * minThroughput) / metrics.throughput,
         high: (1.2 * maxThroughput) / metrics.throughput,
       },

@@ -7,7 +7,7 @@ export const CONNECTIONS = defineGroup('connections and TCP', {
     what: 'Pipelined requests share a connection, and each response waits for all before it.',
     shows: 'With pipelining a request takes much longer than alone, and the loop is not busy.',
     experiment:
-      "'depth 1' sends as many requests on separate connections: no response waits for another.",
+      "'no pipelining' sends as many requests on separate connections: no response waits for another.",
     formula: 'gain = response time / response time alone',
     remedy: 'More connections without pipelining, or HTTP/2.',
     detected: 'by experiment',
@@ -18,7 +18,7 @@ export const CONNECTIONS = defineGroup('connections and TCP', {
     shows:
       'The first and the last byte of a response are 40 ms apart (200 ms on some systems), and the CPU is idle; or calls over an outbound TCP connection take that time, with one request as with many.',
     experiment:
-      "'early acknowledgement' sends an empty line as soon as a response begins, which servers skip before a request. It carries the acknowledgement, and the gap vanishes. 'questions at once' disables Nagle's algorithm on the connections that the service opened.",
+      "'early acknowledgement' sends an empty line as soon as a response begins, which servers skip before a request. It carries the acknowledgement, and the gap vanishes. 'outbound TCP_NODELAY' disables Nagle's algorithm on the connections that the service opened.",
     formula: 'throughput = requests in flight / (time of the work + 40 ms)',
     remedy:
       'setNoDelay(true), the default of node:http since version 18; or one write for head and body.',
@@ -99,7 +99,7 @@ export const CONNECTIONS = defineGroup('connections and TCP', {
     shows:
       'A good part of the requests, or of the outbound https calls, have a handshake of their own.',
     experiment:
-      "'tls kept' keeps connections open, with their sessions: throughput rises by the cost of the handshakes, and not by that of the requests. Where the server closes connections, 'tls resumed' resumes sessions: throughput rises by the signature of a full handshake.",
+      "'TLS kept' keeps connections open, with their sessions: throughput rises by the cost of the handshakes, and not by that of the requests. Where the server closes connections, 'TLS resumed' resumes sessions: throughput rises by the signature of a full handshake.",
     formula:
       'CPU time per request = CPU time of the work + share of requests with a handshake x CPU time of a handshake',
     remedy:
@@ -122,7 +122,7 @@ export const CONNECTIONS = defineGroup('connections and TCP', {
     what: 'The server closes idle connections after keepAliveTimeout (5 s by default), just as a client sends its next request.',
     shows: 'Resets on connections that were idle for about that time, at low rates only.',
     experiment:
-      "'shorter pause': with half of the pause between two requests hardly any request fails.",
+      "'half the think time': with half of the pause between two requests hardly any request fails.",
     formula: 'resets appear if the pause reaches keepAliveTimeout',
     remedy: 'An idle timeout of the client below that of the server.',
     detected: 'by experiment',

@@ -11,13 +11,13 @@ export const CPU = defineGroup('CPU', {
     shows:
       "The main thread runs, or is ready to run, nearly all of the time. Requests wait unread in the server's sockets, and the response time grows with the connections.",
     experiment:
-      "'cpu injection' adds a little work to each request: throughput falls by exactly its share, while an idle loop would absorb it. 'connections x2' yields the same throughput and twice the response time.",
+      "'CPU injection' adds a little work to each request: throughput falls by exactly its share, while an idle loop would absorb it. 'connections x2' yields the same throughput and twice the response time.",
     formula:
       'maximum = 1 / CPU time per request; ratio with added work = CPU time / (CPU time + added time)',
     remedy:
       'Less work per request (the profile lists the most expensive functions), or more processes on other cores.',
     detected: 'by experiment',
-    note: "'cpu injection' needs the probe; without it the busy thread is the evidence.",
+    note: "'CPU injection' needs the probe; without it the busy thread is the evidence.",
   },
   'event-loop-blocked': {
     title: 'The event loop is blocked by long tasks',
@@ -71,7 +71,7 @@ export const CPU = defineGroup('CPU', {
     shows:
       'The heap after a full collection grows in proportion to the requests; or a process ended because its heap was full.',
     experiment:
-      "'memory after rest' repeats requests and full collections: a leak continues at the same rate, a cache fills once and stops.",
+      "'memory after collection' repeats requests and full collections: a leak continues at the same rate, a cache fills once and stops.",
     formula: 'time left = free heap / (bytes left per request x requests per second)',
     remedy: 'Find the leak: compare two heap snapshots.',
     detected: 'by its signature',
@@ -94,7 +94,7 @@ export const CPU = defineGroup('CPU', {
     shows:
       "Writes to stdout, stderr and files, or a logger that buffers its lines, take a good part of the loop's time.",
     experiment:
-      "'output muted' discards output to stdout and stderr: throughput rises by the cost of the writes.",
+      "'output discarded' discards output to stdout and stderr: throughput rises by the cost of the writes.",
     formula:
       'gain = 1 / (1 - share of the time writing), plus that of formatting, which is not measured',
     remedy: 'Log less, or to an asynchronous destination: a pipe, a worker thread.',
@@ -107,12 +107,12 @@ export const CPU = defineGroup('CPU', {
     shows:
       "Such calls take a good part of the loop's time. The loop may be on a core meanwhile (large writes) or not (flushes).",
     experiment:
-      "'files aside' restarts the server with empty files in memory in place of those that it writes: throughput rises by the cost of the disk and of what was written before. 'fresh start' restarts it with its files: the cost stays, unlike that of ageing (degrades-over-time).",
+      "'file writes in memory' restarts the server with empty files in memory in place of those that it writes: throughput rises by the cost of the disk and of what was written before. 'restart' restarts it with its files: the cost stays, unlike that of ageing (degrades-over-time).",
     formula: 'gain = 1 / (1 - share of the time in these calls)',
     remedy:
       'Append instead of rewriting, write asynchronously, and write and flush for many requests at once.',
     detected: 'by experiment',
-    note: "Needs the probe; 'files aside' needs a server that millrace started. Output to stdout and stderr is logging.",
+    note: "Needs the probe; 'file writes in memory' needs a server that millrace started. Output to stdout and stderr is logging.",
   },
   'single-core': {
     title: 'One process on one core',
@@ -138,7 +138,7 @@ export const CPU = defineGroup('CPU', {
     title: 'The cost of a request grows',
     what: 'Each request adds to something (a list, listeners, routes) that later requests go through.',
     shows: 'CPU time per response grows linearly with the number of requests answered before.',
-    experiment: "'fresh start' restarts the server: CPU time per response falls back.",
+    experiment: "'restart' restarts the server: CPU time per response falls back.",
     formula: 'slope = growth of CPU time per response / requests answered',
     remedy: 'Find what grows. Until then a restart helps for a while.',
     detected: 'by experiment',

@@ -22,7 +22,7 @@ export const LOAD = defineGroup('load', {
     shows:
       "The generator's busiest thread is busy nearly all of the time, with a core of its own, and the server's loop is not. The generator's sockets contain bytes that it has not read yet, those of the server contain none.",
     experiment:
-      "'two generators' spreads the same connections over twice the threads: throughput rises, up to x 2. 'connections x2' yields nothing. An 'unknown path', whose response costs the server little, yields nothing either.",
+      "'generator threads x2' spreads the same connections over twice the threads: throughput rises, up to x 2. 'connections x2' yields nothing. An 'path not found', whose response costs the server little, yields nothing either.",
     formula: 'maximum of the generator = its threads / its CPU time per request',
     remedy: 'More threads for the generator (-t), on cores that the server does not use.',
     detected: 'by experiment',

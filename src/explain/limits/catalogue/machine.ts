@@ -41,7 +41,7 @@ export const MACHINE = defineGroup('machine', {
     shows:
       'The busiest network interface is near its speed; or on most connections the server has sent bytes that have not arrived, though the client reads at once.',
     experiment:
-      "None of its own. 'connections x2' yields nothing, and the short responses for an 'unknown path' arrive faster.",
+      "None of its own. 'connections x2' yields nothing, and the short responses for an 'path not found' arrive faster.",
     formula: 'throughput = speed of the link / bytes per response',
     remedy: 'Fewer bytes (compression, caching), or a faster link.',
     detected: 'by its signature',

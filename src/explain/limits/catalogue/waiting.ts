@@ -21,7 +21,7 @@ export const WAITING = defineGroup('waiting inside', {
     shows:
       'The loop is idle, and calls wait for a connection; or, for a client that the probe does not know, the number of connections to a peer stays the same while requests queue.',
     experiment:
-      "'sockets x2' doubles maxSockets of agents and the connections of undici pools: throughput rises, up to x 2. A 'second process' has a pool of its own.",
+      "'max sockets x2' doubles maxSockets of agents and the connections of undici pools: throughput rises, up to x 2. A 'second process' has a pool of its own.",
     formula: 'maximum = connections / response time of the service',
     remedy:
       'A larger pool: connections = requests per second needed x response time of the service.',
@@ -34,7 +34,7 @@ export const WAITING = defineGroup('waiting inside', {
     shows:
       'The mean response time is far above the median, or the response times of the service have a heavy tail; most requests in flight wait for it. At a sustained rate, the waiting requests take much memory.',
     experiment:
-      "'client deadline' makes the client give up after a time that usual responses stay below: more requests finish per second, as predicted from the distribution.",
+      "'client timeout' makes the client give up after a time that usual responses stay below: more requests finish per second, as predicted from the distribution.",
     formula: 'throughput = requests in flight / mean of min(response time, time limit)',
     remedy: 'A time limit on the calls, and a response for requests whose call times out.',
     detected: 'by experiment',
@@ -58,7 +58,7 @@ export const WAITING = defineGroup('waiting inside', {
     shows:
       "The loop is idle, the server's threads leave cores idle, throughput times the response time alone is about one (or one per thread other than the loop's that is always busy), and no pool or service explains the queue.",
     experiment:
-      "None of its own: 'connections x2', 'thread pool x4' and 'sockets x2' change nothing. With a 'second process' throughput doubles if the limit is inside the process, and stays the same if it is outside.",
+      "None of its own: 'connections x2', 'thread pool x4' and 'max sockets x2' change nothing. With a 'second process' throughput doubles if the limit is inside the process, and stays the same if it is outside.",
     formula: 'requests admitted at a time = throughput x response time alone',
     remedy: 'Search the code for what admits one request at a time.',
     detected: 'by its signature',

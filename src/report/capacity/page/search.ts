@@ -1,4 +1,4 @@
-import type { RateTrial, Search } from '../../../capacity/result.js';
+import type { CapacitySearch, CapacityTrial } from '../../../capacity/result.js';
 import { rate, roundTime } from '../../../format/units.js';
 import { type Condition, parseCondition } from '../../../load/plan/condition.js';
 import { drawFlatBound, drawRisingBound } from '../../html/charts/bounds.js';
@@ -30,7 +30,7 @@ import { renderLatencyChart } from './latency.js';
 const SCALE_MARGIN = 1.2;
 
 /** Renders the conditions, latency and throughput over the rate. */
-export function renderSearchCharts(search: Search): (Markup | null)[] {
+export function renderSearchCharts(search: CapacitySearch): (Markup | null)[] {
   if (search.trials.length === 0) return [];
   return [
     ...search.objective.map((_, index) => renderConditionChart(search, index)),
@@ -40,7 +40,7 @@ export function renderSearchCharts(search: Search): (Markup | null)[] {
 }
 
 /** Renders the measured value of a condition at each rate, and which blocks held the objective. */
-function renderConditionChart(search: Search, index: number): Markup | null {
+function renderConditionChart(search: CapacitySearch, index: number): Markup | null {
   const condition = parseCondition(search.objective[index] ?? '', 'objective');
   const { trials, confirmed } = search;
   const points = trials.flatMap((trial) => toTrialValue(trial, index));
@@ -83,7 +83,7 @@ function renderConditionChart(search: Search, index: number): Markup | null {
 }
 
 /** Renders the usual percentiles over the rate. */
-function renderLatency(search: Search): Markup | null {
+function renderLatency(search: CapacitySearch): Markup | null {
   return renderLatencyChart({
     title: 'Latency over the rate',
     bounds: null,
@@ -98,7 +98,7 @@ function renderLatency(search: Search): Markup | null {
 }
 
 /** Renders the completed requests against those that became due. */
-function renderThroughput(search: Search): Markup | null {
+function renderThroughput(search: CapacitySearch): Markup | null {
   const x = createRateScale(search);
   // A logarithmic scale has no zero.
   const points = sortByRate(search).filter(({ throughput }) => throughput > 0);
@@ -110,7 +110,7 @@ function renderThroughput(search: Search): Markup | null {
   const places = points.map(
     (trial): ChartPoint => [x.at(trial.rate), toPixels(y, trial.throughput)],
   );
-  const inWords = (trial: RateTrial) =>
+  const inWords = (trial: CapacityTrial) =>
     `${rate(trial.throughput)} completed of ${rate(trial.rate)} req/s`;
   return renderChart({
     title: 'Throughput over the rate',
@@ -137,30 +137,30 @@ function renderThroughput(search: Search): Markup | null {
 
 /** A trial with the measured value of a condition. */
 interface TrialValue {
-  trial: RateTrial;
+  trial: CapacityTrial;
   value: number;
 }
 
-function toTrialValue(trial: RateTrial, index: number): TrialValue[] {
+function toTrialValue(trial: CapacityTrial, index: number): TrialValue[] {
   const value = trial.measured[index] ?? null;
   return value === null ? [] : [{ trial, value }];
 }
 
-function chooseKind(trial: RateTrial): string {
+function chooseKind(trial: CapacityTrial): string {
   if (trial.held) return 'held';
   return failedByClient(trial) ? 'left-out' : 'failed';
 }
 
 /** Whether a trial failed while the generator was the limit, which says nothing about the server. */
-function failedByClient({ held, clientBound }: RateTrial): boolean {
+function failedByClient({ held, clientBound }: CapacityTrial): boolean {
   return clientBound && !held;
 }
 
-function sortByRate({ trials }: Search): RateTrial[] {
+function sortByRate({ trials }: CapacitySearch): CapacityTrial[] {
   return trials.toSorted((a, b) => a.rate - b.rate);
 }
 
-function createRateScale({ trials, rate: found }: Search): Scale {
+function createRateScale({ trials, rate: found }: CapacitySearch): Scale {
   const ends = found ? [found.low, found.high] : [];
   return createLogScaleAround([...trials.map((trial) => trial.rate), ...ends], SCALE_MARGIN);
 }
@@ -180,7 +180,7 @@ function createValueAxis({ boundMs, bound, text }: Condition, points: TrialValue
   return { scale, ticks: listMultiples(scale), label: (value) => formatMeasured(value, text) };
 }
 
-function drawInterval({ rate: found }: Search, x: Scale): Markup | null {
+function drawInterval({ rate: found }: CapacitySearch, x: Scale): Markup | null {
   if (!found) return null;
   const high = hasUpperEnd(found.high) ? found.high : x.high;
   return drawRange('band', { low: found.low, high }, x, {
@@ -189,7 +189,7 @@ function drawInterval({ rate: found }: Search, x: Scale): Markup | null {
   });
 }
 
-function listMarks({ rate: found }: Search): ChartMark[] {
+function listMarks({ rate: found }: CapacitySearch): ChartMark[] {
   if (!found) return [];
   const { value, low, high } = found;
   return hasUpperEnd(high)

@@ -1,5 +1,5 @@
 import { selectUsable } from '../../../capacity/levels.js';
-import type { CapacityCurve, CapacityLevel, Sweep } from '../../../capacity/result.js';
+import type { CapacityCurve, CapacityLevel, CapacitySweep } from '../../../capacity/result.js';
 import { count, plural, rate, time } from '../../../format/units.js';
 import { drawFlatBound, drawRisingBound } from '../../html/charts/bounds.js';
 import { type Axis, type ChartMark, renderChart, toPixels } from '../../html/charts/chart.js';
@@ -20,12 +20,12 @@ import { renderLatencyChart } from './latency.js';
 const SCALE_MARGIN = 1.5;
 
 /** Renders throughput and latency over connections. */
-export function renderSweepCharts(sweep: Sweep): (Markup | null)[] {
+export function renderSweepCharts(sweep: CapacitySweep): (Markup | null)[] {
   return [renderThroughput(sweep), renderLatency(sweep)];
 }
 
 /** Renders the levels with the curve through them, and the two bounds of throughput. */
-function renderThroughput(sweep: Sweep): Markup | null {
+function renderThroughput(sweep: CapacitySweep): Markup | null {
   const { model } = sweep;
   // A logarithmic scale has no zero.
   const levels = sweep.levels.filter(({ throughput }) => throughput.mean > 0);
@@ -60,7 +60,7 @@ function renderThroughput(sweep: Sweep): Markup | null {
 }
 
 /** Renders percentiles, which grow with the connections beyond the knee, and the bounds of the mean. */
-function renderLatency(sweep: Sweep): Markup | null {
+function renderLatency(sweep: CapacitySweep): Markup | null {
   const { levels, model } = sweep;
   const x = createConnectionScale(sweep);
   const maxThroughput = model?.maxThroughput?.value;
@@ -87,7 +87,7 @@ function renderLatency(sweep: Sweep): Markup | null {
 }
 
 /** Creates the scale of connections, which includes the levels, the knee and the peak. */
-function createConnectionScale({ levels, model }: Sweep): Scale {
+function createConnectionScale({ levels, model }: CapacitySweep): Scale {
   const { knee, peak } = model ?? {};
   const estimates = [knee, peak].flatMap((estimate) => (estimate ? [estimate.value] : []));
   return createLogScaleAround(
@@ -160,7 +160,7 @@ function describeBounds(model: CapacityCurve | null): string {
   return ` Dashed: the bounds N / ${time(singleMs.value)}, the response time of a single request${plateau}.`;
 }
 
-function describeThroughput({ levels, model }: Sweep): string {
+function describeThroughput({ levels, model }: CapacitySweep): string {
   const { maxThroughput, knee, peak } = model ?? {};
   const parts = levels.map(
     ({ connections, throughput }) =>

@@ -1,4 +1,9 @@
-import type { CapacityLevel, RateTrial, Search, Sweep } from '../../../capacity/result.js';
+import type {
+  CapacityLevel,
+  CapacitySearch,
+  CapacitySweep,
+  CapacityTrial,
+} from '../../../capacity/result.js';
 import { cores, count, duration, rate } from '../../../format/units.js';
 import { formatStatistic } from '../../distributions/distribution.js';
 import { html, type Markup } from '../../html/markup.js';
@@ -6,7 +11,7 @@ import { renderTable, renderTextTable } from '../../html/tables.js';
 import { describeDoubt, describeOutcome, extractMetric, formatMeasured } from '../measured.js';
 
 /** Renders the levels with the prediction of the curve. */
-export function renderLevelTable({ levels, model }: Sweep): Markup | null {
+export function renderLevelTable({ levels, model }: CapacitySweep): Markup | null {
   const curve = new Map(model?.points.map((point) => [point.connections, point.throughput.value]));
   const withCpu = levels.some(({ serverCpu }) => serverCpu !== null);
   return renderTable(
@@ -33,10 +38,10 @@ function renderLevelName(level: CapacityLevel): Markup {
 }
 
 /** Renders the trials by rate, with the measured value of each condition. */
-export function renderTrialTable({ trials, confirmed, objective }: Search): Markup | null {
+export function renderTrialTable({ trials, confirmed, objective }: CapacitySearch): Markup | null {
   const metrics = objective.map(extractMetric);
   const percentiles = (['p50', 'p99'] as const).filter((name) => !metrics.includes(name));
-  const row = (trial: RateTrial, note: string) => [
+  const row = (trial: CapacityTrial, note: string) => [
     html`${rate(trial.rate)}<small>${note}</small>`,
     ...trial.measured.map((value, index) => formatMeasured(value, objective[index])),
     ...percentiles.map((name) => formatStatistic(trial.latencyMs, name)),
@@ -54,7 +59,7 @@ export function renderTrialTable({ trials, confirmed, objective }: Search): Mark
   );
 }
 
-function formatLength({ durationMs }: RateTrial): string {
+function formatLength({ durationMs }: CapacityTrial): string {
   return durationMs < 1000
     ? duration(Math.round(durationMs))
     : duration(Math.round(durationMs / 100) * 100);

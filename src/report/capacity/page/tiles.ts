@@ -1,11 +1,11 @@
-import type { Search, Sweep } from '../../../capacity/result.js';
+import type { CapacitySearch, CapacitySweep } from '../../../capacity/result.js';
 import { count, plural, rate, time } from '../../../format/units.js';
 import type { Markup } from '../../html/markup.js';
 import { renderTile, renderTiles, splitUnit } from '../../html/tiles.js';
 import { formatInterval, hasUpperEnd } from '../answer.js';
 
 /** Renders the most important numbers of throughput over connections. */
-export function renderSweepTiles({ best, model }: Sweep): Markup | null {
+export function renderSweepTiles({ best, model }: CapacitySweep): Markup | null {
   if (!best) return null;
   const { maxThroughput, knee, peak, singleMs } = model ?? {};
   const tiles = [
@@ -38,7 +38,12 @@ export function renderSweepTiles({ best, model }: Sweep): Markup | null {
 }
 
 /** Renders the most important numbers of a search. */
-export function renderSearchTiles({ rate: found, confirmed, single, trials }: Search): Markup {
+export function renderSearchTiles({
+  rate: found,
+  confirmed,
+  single,
+  trials,
+}: CapacitySearch): Markup {
   const heldCount = trials.filter((trial) => trial.held).length;
   const tiles = [
     renderTile('Rates tried', count(trials.length), '', `${count(heldCount)} held the objective`),

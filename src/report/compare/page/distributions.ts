@@ -1,4 +1,4 @@
-import type { ComparisonResult, SideName } from '../../../compare/result.js';
+import type { ComparisonResult, ComparisonSideName } from '../../../compare/result.js';
 import { time } from '../../../format/units.js';
 import {
   computeQuantileMs,
@@ -11,7 +11,7 @@ import type { Plot } from '../../html/plot.js';
 
 /** Builds the plot of the latencies of both sides, all runs of a side together; none without a latency. */
 export function buildLatencyPlots({ runs }: ComparisonResult): Plot[] {
-  const estimate = (side: SideName) =>
+  const estimate = (side: ComparisonSideName) =>
     estimateLatencies(runs.filter((run) => run.side === side).map(({ histograms }) => histograms));
   const [a, b] = [estimate('a'), estimate('b')];
   if (a.count + b.count === 0) return [];

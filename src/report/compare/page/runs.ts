@@ -1,4 +1,9 @@
-import type { ComparedRun, ComparisonResult, Metric, SideName } from '../../../compare/result.js';
+import type {
+  ComparedRun,
+  ComparisonMetric,
+  ComparisonResult,
+  ComparisonSideName,
+} from '../../../compare/result.js';
 import { roundTime } from '../../../format/units.js';
 import { median } from '../../../statistics/median.js';
 import { type Axis, renderChart, toPixels } from '../../html/charts/chart.js';
@@ -18,7 +23,7 @@ interface RunPoint {
 }
 
 /** Renders the runs of both sides as points over time; `null` if no run has the figure. */
-export function renderRunChart(result: ComparisonResult, metric: Metric): Markup | null {
+export function renderRunChart(result: ComparisonResult, metric: ComparisonMetric): Markup | null {
   const points = listPoints(result, metric);
   if (points.length === 0) return null;
   const { name } = METRICS[metric];
@@ -43,7 +48,7 @@ export function renderRunChart(result: ComparisonResult, metric: Metric): Markup
   });
 }
 
-function listPoints({ runs, ended }: ComparisonResult, metric: Metric): RunPoint[] {
+function listPoints({ runs, ended }: ComparisonResult, metric: ComparisonMetric): RunPoint[] {
   const first = Math.min(...runs.map(({ startedAt }) => Date.parse(startedAt)));
   return runs.flatMap((run, index) => {
     const value = run.figures[metric];
@@ -69,7 +74,12 @@ function createScaleAround(values: number[]): Scale {
   return createLinearScaleBetween(Math.max(0, low - space), high + space);
 }
 
-function drawRun({ run, x, value }: RunPoint, metric: Metric, scale: Scale, y: Scale): Markup {
+function drawRun(
+  { run, x, value }: RunPoint,
+  metric: ComparisonMetric,
+  scale: Scale,
+  y: Scale,
+): Markup {
   const style: MarkerStyle = {
     kind: run.clientBound ? 'left-out' : run.side === 'b' ? 'second' : null,
     title: `${run.side.toUpperCase()}${run.pair === null ? '' : `, pair ${run.pair + 1}`}: ${formatFigure(metric, value)}${run.clientBound ? ', CLIENT-BOUND' : ''}`,
@@ -78,18 +88,18 @@ function drawRun({ run, x, value }: RunPoint, metric: Metric, scale: Scale, y: S
   return draw(`${scale.at(x)}%`, toPixels(y, value), style);
 }
 
-function listValues(points: RunPoint[], side: SideName): number[] {
+function listValues(points: RunPoint[], side: ComparisonSideName): number[] {
   return points.filter(({ run }) => run.side === side).map(({ value }) => value);
 }
 
-function drawMedian(points: RunPoint[], side: SideName, y: Scale): Markup | null {
+function drawMedian(points: RunPoint[], side: ComparisonSideName, y: Scale): Markup | null {
   const values = listValues(points, side);
   if (values.length === 0) return null;
   const at = toPixels(y, median(values));
   return html`<line class="line ${side === 'a' ? 'first' : 'second'}" x1="0" x2="100%" y1="${at}" y2="${at}"/>`;
 }
 
-function summarize(points: RunPoint[], side: SideName, metric: Metric): string {
+function summarize(points: RunPoint[], side: ComparisonSideName, metric: ComparisonMetric): string {
   const values = listValues(points, side);
   const middle = values.length > 0 ? median(values) : null;
   return `${side.toUpperCase()} median ${formatFigure(metric, middle)} of ${values.length} runs`;

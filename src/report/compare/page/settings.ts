@@ -1,4 +1,4 @@
-import type { ComparisonResult, Side } from '../../../compare/result.js';
+import type { ComparisonResult, ComparisonSide } from '../../../compare/result.js';
 import { count } from '../../../format/units.js';
 import type { Markup } from '../../html/markup.js';
 import {
@@ -35,7 +35,7 @@ export function renderSettingsTable({
   ]);
 }
 
-function listSideSettings(letter: string, side: Side): SettingRow[] {
+function listSideSettings(letter: string, side: ComparisonSide): SettingRow[] {
   const { label, command, env, cwd, stack, files } = side;
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   return [

@@ -1,8 +1,9 @@
+import { labelMetric } from '../../../explain/experiment-names.js';
 import type { LimitId } from '../../../explain/limits/ids.js';
 import type { ExperimentResult, Explanation } from '../../../explain/result.js';
 import { factor, measuredRatio } from '../../../format/ratios.js';
 import { plural } from '../../../format/units.js';
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { drawDot } from '../../html/charts/markers.js';
 import { drawRange } from '../../html/charts/ranges.js';
 import { createLogScale, listPowersOfTwo, type Scale } from '../../html/charts/scale.js';
@@ -41,7 +42,7 @@ function createRatioScale(experiments: ExperimentResult[]): Scale {
 }
 
 function renderExperiment(
-  { name, metric, change, predicted, measured, excludes }: ExperimentResult,
+  { label, metric, change, predicted, measured, excludes }: ExperimentResult,
   limit: LimitId | null,
   scale: Scale,
   ticks: number[],
@@ -51,8 +52,8 @@ function renderExperiment(
     .map(([id, range]) => ({ id, range, kind: chooseKind(id, limit, excludes) }))
     .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
   return html`<tbody>
-<tr class="experiment"><th scope="rowgroup" colspan="2"><strong>${name}</strong> ${change}</th></tr>
-<tr><th scope="row">measured<small>${metric} ${measuredRatio(measured)}, ${plural(measured.pairs, 'pair')}</small></th><td>${drawRow(html`${ground}${drawInterval(measured, scale)}`)}</td></tr>
+<tr class="experiment"><th scope="rowgroup" colspan="2"><strong>${label}</strong> ${change}</th></tr>
+<tr><th scope="row">measured<small>${labelMetric(metric)} ${measuredRatio(measured)}, ${plural(measured.pairs, 'pair')}</small></th><td>${drawRow(html`${ground}${drawInterval(measured, scale)}`)}</td></tr>
 ${rivals.map(
   ({
     id,
@@ -84,12 +85,12 @@ function drawVerticalLine(kind: string, at: number): Markup {
   return html`<line class="${kind}" x1="${at}%" x2="${at}%" y1="0" y2="${ROW_HEIGHT}"/>`;
 }
 
-function drawInterval({ ratio, low, high }: Range & { ratio: number }, scale: Scale): Markup {
+function drawInterval({ ratio, low, high }: Interval & { ratio: number }, scale: Scale): Markup {
   const bar = html`<line class="spread" x1="${scale.at(low)}%" x2="${scale.at(high)}%" y1="${MIDDLE}" y2="${MIDDLE}"/>`;
   return html`${bar}${drawDot(`${scale.at(ratio)}%`, MIDDLE, {})}`;
 }
 
-function drawPrediction(range: Range, scale: Scale): Markup {
+function drawPrediction(range: Interval, scale: Scale): Markup {
   const heights = { y: MIDDLE - BAR_HALF_HEIGHT, height: 2 * BAR_HALF_HEIGHT, radius: 2 };
   return drawRange('predicted', range, scale, heights);
 }

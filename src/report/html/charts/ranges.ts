@@ -1,4 +1,4 @@
-import type { Range } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 import { html, type Markup } from '../markup.js';
 import type { Scale } from './scale.js';
 
@@ -8,7 +8,7 @@ const MIN_WIDTH = 0.3;
 /** Draws a range of the x axis as a rectangle; `kind` is a class of the style sheet, heights are in pixels. */
 export function drawRange(
   kind: string,
-  { low, high }: Range,
+  { low, high }: Interval,
   scale: Scale,
   { y, height, radius = 0 }: { y: number; height: number; radius?: number },
 ): Markup {

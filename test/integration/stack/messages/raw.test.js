@@ -73,7 +73,7 @@ for (const [[name, bytes, rest], when] of cases.flatMap((one) =>
       }
       assert.equal(seen, first + second);
       assert.deepEqual(urls, ['/1', '/2']);
-      assert.deepEqual(server.stats().fallbackReasons, { 'bytes wanted': 1 });
+      assert.deepEqual(server.stats().fallbackReasons, { 'raw-data-listener': 1 });
     },
   );
 }

@@ -11,9 +11,6 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const limits = { timeout: 20_000 };
-const [major, minor] = process.versions.node.split('.').map(Number);
-/** `require` of an ES module. */
-const REQUIRES_ESM = major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
 
 /** Answers one request and tells who did it. */
 const SERVE = `
@@ -46,10 +43,8 @@ const ways = [
     'serverFactory',
     `import { serverFactory } from 'millrace/http'; const server = serverFactory(${answer}, { http: null }); ${SERVE}`,
   ],
+  ['--require millrace/register', viaNode, ['--require', 'millrace/register']],
 ];
-if (REQUIRES_ESM) {
-  ways.push(['--require millrace/register', viaNode, ['--require', 'millrace/register']]);
-}
 
 async function run(source, flags = [], env = {}) {
   const args = [...flags, '--input-type=module', '--eval', source];

@@ -13,6 +13,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import * as own from '../../../../dist/http/index.js';
 import { findFreePort } from '../../../../dist/process/discovery/free-port.js';
 import { REGISTER } from '../../../fixtures/stack/pair.js';
 
@@ -178,11 +179,21 @@ test('one stack serves both copies if the package is loaded twice', LIMIT, async
     });
     await Promise.all(asked);
   }
-  assert.deepEqual(
-    servers.map((server) => server.stats().connections.native),
-    [5, 5],
-  );
+  for (const { getStats, isNative } of [own, other]) {
+    assert.deepEqual(servers.map(isNative), [true, true]);
+    assert.deepEqual(
+      servers.map((server) => [server.stats(), getStats(server)].map(countConnections)),
+      [
+        [5, 5],
+        [5, 5],
+      ],
+    );
+  }
 });
+
+function countConnections({ connections }) {
+  return connections.native;
+}
 
 const { platform } = process;
 const skip = platform !== 'linux' && 'looks at /proc';

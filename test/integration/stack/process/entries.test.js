@@ -9,14 +9,12 @@ import * as ownHttps from '../../../../dist/http/https.js';
 import * as ownHttp from '../../../../dist/http/index.js';
 import { MillraceError } from '../../../../dist/index.js';
 
-const [major, minor] = process.versions.node.split('.').map(Number);
-
 test('millrace/http and millrace/https are of the stack that millrace/register has installed', () => {
   assert.equal(ownHttps.install, ownHttp.install);
   assert.equal(ownHttps.millraceVersion, http.millraceVersion);
 });
 
-test('--require loads the stack that --import loads', { skip: major < 22 && minor < 19 }, () => {
+test('--require loads the stack that --import loads', () => {
   const { install } = createRequire(import.meta.url)('../../../../dist/http/stack.cjs');
   assert.equal(install, ownHttp.install);
 });
@@ -33,6 +31,26 @@ test("what the stack puts in the place of Node's is there wherever Node has it, 
   ]) {
     assert.equal(module[name].name, name);
   }
+});
+
+test('isNative and getStats tell whether the stack serves a server', async () => {
+  const { getStats, isNative } = ownHttp;
+  // As one of another kind, and with a member of the application's own by the same name.
+  const servers = [http.createServer(), ownHttps.createServer(), ownHttp.createServer()];
+  servers[0].stats = () => 'its own';
+  for (const server of servers) {
+    assert.deepEqual([isNative(server), getStats(server)], [false, null]);
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    assert.equal(isNative(server), true);
+    assert.deepEqual(getStats(server).requests.native, 0);
+    await new Promise((resolve) => server.close(resolve));
+    assert.equal(isNative(server), false);
+    assert.deepEqual(getStats(server).connections.open, 0);
+  }
+  const lenient = http.createServer({ insecureHTTPParser: true });
+  await new Promise((resolve) => lenient.listen(0, '127.0.0.1', resolve));
+  assert.deepEqual([isNative(lenient), getStats(lenient)], [false, null]);
+  await new Promise((resolve) => lenient.close(resolve));
 });
 
 test('an error of the stack is a MillraceError of the package', () => {

@@ -255,7 +255,7 @@ describe('clients of a server', { timeout: 60_000 }, () => {
       assert.equal(uncaught, 0);
       const { native, fallback } = stats.connections;
       assert.ok(fallback > 0);
-      assert.equal(stats.fallbackReasons.descriptors, fallback);
+      assert.equal(stats.fallbackReasons['out-of-descriptors'], fallback);
       assert.equal(native + fallback, answers.length);
       assert.equal(await served(address), 'hello');
     },

@@ -64,7 +64,7 @@ function drawConclusion({
 
 function secondProcess(ratio) {
   const measured = { ratio, low: ratio * 0.97, high: ratio * 1.03, pairs: 3 };
-  return [{ name: 'second process', metric: 'throughput', predicted: {}, otherwise: 1, measured }];
+  return [{ name: 'second-process', metric: 'throughput', predicted: {}, otherwise: 1, measured }];
 }
 
 describe('the remedy', () => {
@@ -223,7 +223,7 @@ describe('the remedy', () => {
         cpu: { ...metrics.base.outside.cpu, cores: 2, server },
       };
       const [tried] = secondProcess(200);
-      const experiments = [{ ...tried, name: 'identity encoding' }];
+      const experiments = [{ ...tried, name: 'identity-encoding' }];
       return drawConclusion({ limit: 'compression', metrics, experiments }).remedy;
     };
     // 14 ms of CPU for each 28 kB: 2 kB per ms.
@@ -241,7 +241,7 @@ describe('the remedy', () => {
       const metrics = buildHealthyMetrics();
       metrics.sample = { ...metrics.sample, rsaBits };
       const [tried] = secondProcess(ratio);
-      const experiments = [{ ...tried, name: 'tls resumed' }];
+      const experiments = [{ ...tried, name: 'tls-resumption' }];
       return drawConclusion({ limit: 'tls-handshake', metrics, experiments }).remedy.alternatives;
     };
     const [{ change, predictedThroughput }] = of(4096, 2);
@@ -287,7 +287,7 @@ describe('the remedy', () => {
     assert.deepEqual(under({}), printed(9, 10.5));
     // The load of the reference server keeps connections and has no TLS.
     assert.deepEqual(under({ connection: 'close' }), printed(8, 10.5));
-    assert.deepEqual(under({ tls: 'keep-alive' }), printed(8, 10.5));
+    assert.deepEqual(under({ handshake: 'full' }), printed(8, 10.5));
   });
 
   test('that was repeated for longer is predicted to yield what it yielded then', () => {
@@ -319,7 +319,7 @@ describe('the remedy', () => {
     const less = of('connection-churn', 'keep-alive', 3000).remedy.predictedThroughput;
     assert.deepEqual(less, printed(3000 * 0.92, 4000 * 1.03));
     // The complete remedy yields at least as much as a part of it.
-    const part = of('logging', 'output muted').remedy.predictedThroughput;
+    const part = of('logging', 'output-discarded').remedy.predictedThroughput;
     assert.deepEqual(part, printed(5000 * 0.92, 5000 * 1.08));
   });
 
@@ -431,15 +431,15 @@ test('a likely limit without rivals says what would confirm it', () => {
     drawConclusion({ limit, predictions, experiments })
       .cannotSee.filter((line) => line.startsWith('a confirmation of'))
       .join();
-  const sockets = { 'sockets x2': { low: 1.5, high: 2.1 } };
+  const sockets = { 'max-sockets-x2': { low: 1.5, high: 2.1 } };
   assert.match(of('serialized', {}), /^a confirmation of serialized: .* no experiment here/);
-  assert.match(of('outbound-pool', sockets), /'sockets x2', which would, was not made/);
+  assert.match(of('outbound-pool', sockets), /'max sockets x2', which would, was not made/);
   const [second] = secondProcess(1.2);
-  const varied = [{ ...second, name: 'sockets x2' }];
-  assert.match(of('outbound-pool', sockets, varied), /'sockets x2' varied too much/);
+  const varied = [{ ...second, name: 'max-sockets-x2' }];
+  assert.match(of('outbound-pool', sockets, varied), /'max sockets x2' varied too much/);
   const [more] = secondProcess(5);
-  const larger = [{ ...more, name: 'sockets x2' }];
-  assert.match(of('outbound-pool', sockets, larger), /'sockets x2' changed more than/);
+  const larger = [{ ...more, name: 'max-sockets-x2' }];
+  assert.match(of('outbound-pool', sockets, larger), /'max sockets x2' changed more than/);
   assert.equal(of(null), '');
 });
 
@@ -447,7 +447,7 @@ test('an experiment excludes the limits of which it measured less than predicted
   const of = (ratio) => {
     const [second] = secondProcess(ratio);
     const predicted = { 'outbound-pool': { low: 1.5, high: 2.1 } };
-    const experiments = [{ ...second, name: 'sockets x2', predicted }];
+    const experiments = [{ ...second, name: 'max-sockets-x2', predicted }];
     return drawConclusion({ limit: 'errors', experiments }).experiments[0].excludes;
   };
   assert.deepEqual([of(1), of(1.8), of(5)], [['outbound-pool'], [], []]);
@@ -497,19 +497,19 @@ test('steal by the host is reported once', () => {
 });
 
 test('the most informative restarts are tried, as far as there is time', () => {
-  const ms = { 'thread pool x4': 20, 'second process': 15, 'fresh start': 5 };
+  const ms = { 'thread-pool-x4': 20, 'second-process': 15, restart: 5 };
   const all = Object.keys(ms).map((name) => ({ name }));
   const within = (left) =>
     selectWithinTime(all, left, ({ name }) => ms[name]).map(({ name }) => name);
-  assert.deepEqual(within(40), ['thread pool x4', 'second process', 'fresh start']);
-  assert.deepEqual(within(39), ['thread pool x4', 'second process']);
-  assert.deepEqual(within(30), ['thread pool x4', 'fresh start']);
-  assert.deepEqual(within(19), ['second process']);
+  assert.deepEqual(within(40), ['thread-pool-x4', 'second-process', 'restart']);
+  assert.deepEqual(within(39), ['thread-pool-x4', 'second-process']);
+  assert.deepEqual(within(30), ['thread-pool-x4', 'restart']);
+  assert.deepEqual(within(19), ['second-process']);
 });
 
 test('a second process is not tried where it would take over the socket of the first', () => {
   const setting = { hasProbe: true, canRestart: true, canAddLoad: true, isNativeStack: false };
-  const { findObstacle } = EXPERIMENTS.find(({ name }) => name === 'second process');
+  const { findObstacle } = EXPERIMENTS.find(({ name }) => name === 'second-process');
   assert.equal(findObstacle({ ...setting, socketPath: null }, buildHealthyMetrics()), null);
   assert.match(
     findObstacle({ ...setting, socketPath: '/run/app.sock' }, buildHealthyMetrics()),
@@ -528,7 +528,7 @@ test('a closed load in place of a rate that is not sustained is reported', () =>
 });
 
 test('uncompressed responses are requested only if the server sends them', () => {
-  const { findObstacle } = EXPERIMENTS.find(({ name }) => name === 'identity encoding');
+  const { findObstacle } = EXPERIMENTS.find(({ name }) => name === 'identity-encoding');
   assert.equal(findObstacle({}, buildHealthyMetrics()), null);
   assert.match(findObstacle({}, { ...buildHealthyMetrics(), identityBytes: null }), /compresses/);
 });

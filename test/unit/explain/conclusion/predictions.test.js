@@ -63,7 +63,7 @@ test('background work gives way to more connections, by at most its share', () =
   const of = (idleShare, isFromProbe) => {
     const metrics = structuredClone(buildHealthyMetrics());
     Object.assign(metrics.loop, { busy: 1, isFromProbe });
-    return detectIdleWork({ ...metrics, idleShare }).predictions['connections x2'];
+    return detectIdleWork({ ...metrics, idleShare }).predictions['connections-x2'];
   };
   assert.deepEqual(of(0.5, true), { low: 0.85, high: 2 });
   assert.deepEqual(of(0.1, false), { low: 0.85, high: 1 / 0.9 });
@@ -107,9 +107,9 @@ test('an experiment is repeated if it applied the remedy itself and gained much'
     });
   assert.equal(worth('connection-churn', 'keep-alive', 2.2), 'keep-alive');
   assert.equal(worth('connection-churn', 'keep-alive', 1.8), null);
-  assert.equal(worth('connection-churn', 'output muted', 5), null);
-  assert.equal(worth('slow-dependency', 'client deadline', 5, 'requests ended per second'), null);
+  assert.equal(worth('connection-churn', 'output-discarded', 5), null);
+  assert.equal(worth('slow-dependency', 'client-timeout', 5, 'finished-requests'), null);
   // A substitute is not the remedy.
-  assert.equal(worth('nagle-delayed-ack', 'early acknowledgement', 100), null);
+  assert.equal(worth('nagle-delayed-ack', 'early-ack', 100), null);
   assert.equal(worth(null, 'keep-alive', 5), null);
 });

@@ -29,7 +29,7 @@ function cluster(base, workers, busy) {
     pids,
     workers: pids,
     processes: workers,
-    utilisation: busy,
+    utilization: busy,
     busyLoops,
   });
 }
@@ -46,10 +46,10 @@ describe('requests in flight', () => {
     near(
       stages(() => {}),
       {
-        'on a core': 0.2,
-        'garbage collection': 0.1,
-        'waiting for http://127.0.0.1:9000': 10,
-        'waiting in handlers': 20 - 10 - 0.3,
+        'on-core': 0.2,
+        'garbage-collection': 0.1,
+        dependency: 10,
+        handler: 20 - 10 - 0.3,
         unexplained: 50 - 20,
       },
     );
@@ -59,11 +59,11 @@ describe('requests in flight', () => {
     near(
       stages((base) => cluster(base, 3, 0.31)),
       {
-        'on a core': 3 * 0.2,
-        'garbage collection': 3 * 0.1,
-        'waiting for a core': 3 * 0.01,
-        'waiting in a synchronous call': 0,
-        'waiting in handlers': 20 - 10 - 3 * 0.31,
+        'on-core': 3 * 0.2,
+        'garbage-collection': 3 * 0.1,
+        'core-wait': 3 * 0.01,
+        'synchronous-call': 0,
+        handler: 20 - 10 - 3 * 0.31,
       },
     );
   });
@@ -72,8 +72,8 @@ describe('requests in flight', () => {
     near(
       stages((base) => cluster(base, 3, 0.91)),
       {
-        'waiting in a synchronous call': 3 * 0.6,
-        'waiting in handlers': 20 - 10 - 3 * 0.91,
+        'synchronous-call': 3 * 0.6,
+        handler: 20 - 10 - 3 * 0.91,
       },
     );
   });
@@ -85,8 +85,8 @@ describe('requests in flight', () => {
       Object.assign(base.outside.cpu, { cores: 4, idle: 1, wanted: 3, steal: 1 });
     });
     near(stolen, {
-      'on a core taken by the host (steal)': 3 * 0.15,
-      'waiting in a synchronous call': 3 * (0.91 - 0.31 - 0.15),
+      steal: 3 * 0.15,
+      'synchronous-call': 3 * (0.91 - 0.31 - 0.15),
     });
   });
 
@@ -95,6 +95,6 @@ describe('requests in flight', () => {
       cluster(base, 3, 0.31);
       base.outside = null;
     };
-    near(stages(seen), { 'on a core': 3 * 0.21, 'garbage collection': 3 * 0.1 });
+    near(stages(seen), { 'on-core': 3 * 0.21, 'garbage-collection': 3 * 0.1 });
   });
 });

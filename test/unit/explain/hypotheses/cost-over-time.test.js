@@ -28,15 +28,15 @@ describe('degrades-over-time', () => {
     assert.ok('why' in evaluateCosts(VARYING, null));
     assert.ok('why' in evaluateCosts(VARYING, 1.9));
     const hypothesis = evaluateCosts(VARYING, 6.5);
-    assert.ok(hypothesis.predictions['second process'].high > 6.5);
-    assert.ok(hypothesis.predictions['fresh start'].high < 1);
+    assert.ok(hypothesis.predictions['second-process'].high > 6.5);
+    assert.ok(hypothesis.predictions.restart.high < 1);
   });
 
   test('is a hypothesis even if the middle costs do not grow', () => {
     const costs = [0.185, 0.5, 0.31, 0.42, 0.24, 0.38, 0.2, 0.26, 0.399];
     assert.ok('why' in evaluateCosts(costs, 1.9));
     const hypothesis = evaluateCosts(costs, 2.95);
-    assert.ok(hypothesis.predictions['fresh start'].high <= 0.85);
+    assert.ok(hypothesis.predictions.restart.high <= 0.85);
     assert.ok(hypothesis.remedy.predictedThroughput.low > 0);
     // The gain may vary as widely: five times as much on average, a quarter more at least.
     assert.ok('predictions' in evaluateCosts(costs, { ratio: 5.36, low: 1.27 }));
@@ -49,11 +49,9 @@ describe('degrades-over-time', () => {
     const { weight, predictions } = evaluateCosts(costs, 6.5);
     assert.ok(weight > 0.9);
     // It answered 5.5 times as many requests as the old one, and alone has the old one's core time too.
-    assert.ok(
-      predictions['fresh start'].low < 1 / 5.5 && predictions['fresh start'].high > 1 / 5.5,
-    );
-    assert.ok(predictions['fresh start'].high < 0.3);
-    assert.ok(predictions['second process'].high > 6.5);
+    assert.ok(predictions.restart.low < 1 / 5.5 && predictions.restart.high > 1 / 5.5);
+    assert.ok(predictions.restart.high < 0.3);
+    assert.ok(predictions['second-process'].high > 6.5);
   });
 
   test('counts as a cause once a restart helped, though the cost of an old server grows little', () => {
@@ -66,12 +64,12 @@ describe('degrades-over-time', () => {
   test('requires an effect of the restart if only a second process is evidence', () => {
     const costs = [0.5, 0.5, 0.52, 0.53, 0.52, 0.54, 0.55, 0.55, 0.56];
     const { predictions } = evaluateCosts(costs, 2.35);
-    assert.ok(predictions['fresh start'].high < 0.9, `${predictions['fresh start'].high}`);
+    assert.ok(predictions.restart.high < 0.9, `${predictions.restart.high}`);
   });
 
   test('predicts the second process without its result, as the age of the first is unknown', () => {
     const costs = [0.1, 0.12, 0.15, 0.16, 0.2, 0.22, 0.25, 0.26];
-    const predict = (gain) => evaluateCosts(costs, gain).predictions['second process'];
+    const predict = (gain) => evaluateCosts(costs, gain).predictions['second-process'];
     assert.deepEqual(predict(null), predict(6.5));
     assert.ok(predict(null).low > 0.9 && predict(null).high > 6.5);
     // The second process may get no core of its own.
@@ -80,7 +78,7 @@ describe('degrades-over-time', () => {
     metrics.machine.cpu = { ...metrics.machine.cpu, wanted: 1, steal: 0.2 };
     const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
     assert.ok(
-      createDegradesOverTimeDetector(history, null, null)(metrics).predictions['second process']
+      createDegradesOverTimeDetector(history, null, null)(metrics).predictions['second-process']
         .low < 0.9,
     );
   });

@@ -27,20 +27,20 @@ describe('a generator at its limit', () => {
 
   test('yields more with a second one that has a core', () => {
     const { predictions, remedy } = second({ cores: 4, idle: 2.4 });
-    assert.ok(predictions['two generators'].low > 1);
+    assert.ok(predictions['generator-threads-x2'].low > 1);
     assert.match(remedy.change, /-t/);
   });
 
   test('may yield nothing with a second one whose core the host may withhold', () => {
     const { predictions, remedy } = second({ cores: 16, idle: 14, wanted: 2, steal: 0.4 });
-    const { low, high } = predictions['two generators'];
+    const { low, high } = predictions['generator-threads-x2'];
     assert.ok(low < 0.85 && high > 1.9 && high < 2.2, `${low} to ${high}`);
     assert.match(remedy.change, /-t/);
   });
 
   test('yields less with a second one that takes the core of the server', () => {
     const { predictions, remedy } = second({ cores: 2, idle: 0.4 });
-    assert.ok(predictions['two generators'].low < 0.85);
+    assert.ok(predictions['generator-threads-x2'].low < 0.85);
     assert.match(remedy.change, /another machine/);
   });
 });
@@ -49,7 +49,7 @@ test('injected work first uses the idle time of a loop, and then costs throughpu
   const injected = (busy) => {
     const metrics = buildHealthyMetrics();
     Object.assign(metrics.loop, { busy, run: busy });
-    return detectEventLoopCpu(metrics).predictions['cpu injection'];
+    return detectEventLoopCpu(metrics).predictions['cpu-injection'];
   };
   const [full, nearly] = [injected(1), injected(0.88)];
   assert.ok(Math.abs(nearly.high / full.high - 1 / 0.88) < 0.001, `${nearly.high}, ${full.high}`);
@@ -157,12 +157,12 @@ describe('noisy-machine', () => {
   });
 
   /** Metrics of a loop whose host takes `steal` of the `wanted` cores, and whose thread had `run`. */
-  const withSteal = (steal, { run = 0.45, utilisation = 0.99, wanted = 1.4 } = {}) => {
+  const withSteal = (steal, { run = 0.45, utilization = 0.99, wanted = 1.4 } = {}) => {
     const metrics = buildHealthyMetrics();
     const { outside, inside } = metrics.base;
     const [process] = outside.processes;
     const main = { ...process.main, run, queued: 0.05 };
-    metrics.base.inside = { ...inside, utilisation };
+    metrics.base.inside = { ...inside, utilization };
     metrics.base.outside = {
       ...outside,
       cpu: {
@@ -196,19 +196,19 @@ describe('noisy-machine', () => {
   });
 
   test('without a probe no time counts as stolen, as the time on a core may include it', () => {
-    const { loop } = withSteal(0.5, { utilisation: null });
+    const { loop } = withSteal(0.5, { utilization: null });
     assert.deepEqual([loop.stolen, loop.busy], [0, 0.5]);
   });
 
   test('without a probe a host that takes most of the wanted CPU time is the only possible verdict', () => {
     const unseen = (metrics) => ({ ...metrics, loop: { ...metrics.loop, isFromProbe: false } });
-    const taken = withSteal(1, { run: 0.4, wanted: 1.5, utilisation: null });
+    const taken = withSteal(1, { run: 0.4, wanted: 1.5, utilization: null });
     assert.equal(taken.loop.isFromProbe, false);
     const hypothesis = detectNoisyMachine(taken);
     assert.match(hypothesis.sentence, /takes 67 % .* without the probe it is unknown/);
     assert.ok(hypothesis.weight >= 0.7);
     // If throughput doubled, a core was not what was missing.
-    assert.ok(hypothesis.predictions['connections x2'].high < 1.5);
+    assert.ok(hypothesis.predictions['connections-x2'].high < 1.5);
     // A loop that would not be busy even with the stolen time, and one with less steal.
     assert.equal(
       detectNoisyMachine(unseen(withSteal(1, { run: 0.1, wanted: 1.5 }))).weight,
@@ -258,7 +258,7 @@ describe('noisy-machine', () => {
 
   test('a core that the host may withhold does not count for a second process', () => {
     const second = (metrics) =>
-      detectEventLoopCpu({ ...metrics, unloadedLatencyMs: 1 }).predictions['second process'].low;
+      detectEventLoopCpu({ ...metrics, unloadedLatencyMs: 1 }).predictions['second-process'].low;
     assert.ok(second(withSteal(0, { run: 0.94 })) > 1);
     assert.ok(second(withSteal(0.3, { run: 0.72, wanted: 1.4 })) < 0.9);
   });
@@ -266,7 +266,7 @@ describe('noisy-machine', () => {
   test('two loops yield no more than the requests in flight ask for', () => {
     const metrics = withSteal(0, { run: 0.94 });
     const least = (unloadedLatencyMs) =>
-      detectEventLoopCpu({ ...metrics, unloadedLatencyMs }).predictions['second process'].low;
+      detectEventLoopCpu({ ...metrics, unloadedLatencyMs }).predictions['second-process'].low;
     assert.equal(least(null), 1.05);
     assert.equal(least(1), 1.05);
     // Requests take as long alone as with others.
@@ -277,7 +277,7 @@ describe('noisy-machine', () => {
     const metrics = withSteal(0, { run: 0.72 });
     Object.assign(metrics.base.outside.cpu, { server: 1.3, self: 0.4 });
     const { low, high } = detectEventLoopCpu({ ...metrics, loop: { ...metrics.loop, run: 0.9 } })
-      .predictions['second process'];
+      .predictions['second-process'];
     assert.ok(low < 1.06 && high > 2, `${low} to ${high}`);
   });
 
@@ -287,7 +287,7 @@ describe('noisy-machine', () => {
     assert.doesNotMatch(detectEventLoopCpu(withSteal(0, { run: 0.94 })).arithmetic[0], /host/);
   });
 
-  /** Two processes with loops `[run, utilisation]`, of whose wanted time the host takes `part`. */
+  /** Two processes with loops `[run, utilization]`, of whose wanted time the host takes `part`. */
   const two = (loops, part) => {
     const metrics = structuredClone(buildHealthyMetrics());
     const { outside, inside } = metrics.base;
@@ -297,9 +297,9 @@ describe('noisy-machine', () => {
       const pid = pids[index];
       return { ...process, pid, main: { ...process.main, pid, run, queued: 0 } };
     });
-    const busy = loops.map(([, utilisation]) => utilisation);
+    const busy = loops.map(([, utilization]) => utilization);
     const busyLoops = busy.reduce((sum, one) => sum + one, 0);
-    Object.assign(inside, { pids, processes: 2, utilisation: Math.max(...busy), busyLoops });
+    Object.assign(inside, { pids, processes: 2, utilization: Math.max(...busy), busyLoops });
     const cpu = { ...outside.cpu, wanted: 2, steal: 2 * part };
     return deriveMetrics({
       ...metrics,
@@ -362,7 +362,7 @@ describe('noisy-machine', () => {
   });
 
   test('a loop that is not busy is not limited by steal', () => {
-    const metrics = withSteal(1, { run: 0.3, utilisation: 0.7, wanted: 2 });
+    const metrics = withSteal(1, { run: 0.3, utilization: 0.7, wanted: 2 });
     assert.ok(metrics.loop.stolen > 0.29, `${metrics.loop.stolen}`);
     assert.match(detectNoisyMachine(metrics).why, /takes 50 % of the wanted CPU time/);
   });

@@ -47,7 +47,7 @@ describe('nagle-delayed-ack of outbound calls', () => {
 
   test('is the limit if calls take as long as the timer, under load and alone', () => {
     const { hypothesis } = evaluate('nagle-delayed-ack', (metrics) => asking(metrics, {}));
-    assert.ok(hypothesis.predictions['questions at once'].low > 1.2);
+    assert.ok(hypothesis.predictions['outbound-nodelay'].low > 1.2);
     assert.match(
       hypothesis.remedy.change,
       /setNoDelay\(true\) on the connections to tcp:\/\/kv:6000/,
@@ -80,7 +80,7 @@ describe('a dependency that all requests wait for', () => {
     assert.match(evaluate('serialized', inIt).why, /wait for http:.*they queue there/);
     // A connection per request is not a pool that hides the queue.
     const { hypothesis } = evaluate('saturated-dependency', inIt);
-    assert.ok(hypothesis.predictions['dependency, connections x2']);
+    assert.ok(hypothesis.predictions['dependency-time-connections-x2']);
   });
 
   test('is not what requests queue for if only few of them wait for it', () => {
@@ -103,10 +103,10 @@ describe('compression in the thread pool', () => {
     const { hypothesis } = evaluate('compression', compressing);
     assert.equal(hypothesis.causeOf, 'threadpool');
     assert.match(hypothesis.remedy.change, /BROTLI_PARAM_QUALITY/);
-    const gain = hypothesis.predictions['identity encoding'];
+    const gain = hypothesis.predictions['identity-encoding'];
     assert.ok(gain.low > 1.5 && gain.high > 50, JSON.stringify(gain));
     // The gain of the pool without it is unknown: all of its jobs may be compression.
-    const pool = evaluate('threadpool', compressing).hypothesis.predictions['identity encoding'];
+    const pool = evaluate('threadpool', compressing).hypothesis.predictions['identity-encoding'];
     assert.ok(pool.low < 1 && pool.high > 50, JSON.stringify(pool));
   });
 });

@@ -95,7 +95,7 @@ test('serialized: many requests at a time are a guess, which more connections mu
     evaluate('serialized', (metrics) => {
       metrics.base.inside = { ...metrics.base.inside, outbound: [] };
       Object.assign(metrics, { throughput: 200 * permits, unloadedLatencyMs: 5, responseMs: 90 });
-    }).hypothesis.predictions['connections x2'].high;
+    }).hypothesis.predictions['connections-x2'].high;
   assert.ok(more(15) < more(1), `${more(15)}, ${more(1)}`);
 });
 
@@ -249,7 +249,7 @@ describe('the thread pool', () => {
   });
 
   test('has jobs that wait longer with twice the requests, and the more so the fewer of them wait', () => {
-    const wait = (change) => suspected(change).predictions['pool wait, connections x2'];
+    const wait = (change) => suspected(change).predictions['pool-wait-connections-x2'];
     // Of 20 requests 16 wait, and then 36: 2.25 times as long. Of 400 nearly all: twice as long.
     const some = wait();
     assert.ok(some.low < 2.25 && 2.25 < some.high && some.high < 3, `${some.high}`);
@@ -330,8 +330,8 @@ describe('the thread pool', () => {
       Object.assign(metrics, { unloadedLatencyMs: 180 }),
     );
     const { low } = remedy.predictedThroughput;
-    assert.ok(low <= 101 && predictions['thread pool x4'].low <= low / 100, `${low}`);
-    assert.equal(suspected().predictions['thread pool x4'].low, 1.5);
+    assert.ok(low <= 101 && predictions['thread-pool-x4'].low <= low / 100, `${low}`);
+    assert.equal(suspected().predictions['thread-pool-x4'].low, 1.5);
   });
 
   test('may run several jobs of one request in parallel', () => {
@@ -373,7 +373,7 @@ describe('slow-dependency with a heavy tail', () => {
       metrics.base.throughput = 250;
       Object.assign(metrics, { throughput: 250, maxConcurrency: 1000 });
     });
-    const { low, high } = hypothesis.predictions['client deadline'];
+    const { low, high } = hypothesis.predictions['client-timeout'];
     assert.ok(low < 3 && high > 5.5, `${low} to ${high}`);
   });
 
@@ -413,7 +413,7 @@ describe('saturated-dependency', () => {
 
   test('predicts longer response times with more connections', () => {
     const { hypothesis } = evaluate('saturated-dependency', (metrics) => slower(metrics, 0));
-    assert.ok(hypothesis.predictions['dependency, connections x2'].low > 1);
+    assert.ok(hypothesis.predictions['dependency-time-connections-x2'].low > 1);
   });
 
   test('predicts a larger ratio if fewer requests wait for it now', () => {
@@ -422,7 +422,7 @@ describe('saturated-dependency', () => {
         slower(metrics, 0);
         Object.assign(metrics.base.inside.outbound[0], { answering });
       });
-      return hypothesis.predictions['dependency, connections x2'];
+      return hypothesis.predictions['dependency-time-connections-x2'];
     };
     // Of 50 requests all, and then 100: twice as long. Of 50 half, and then 75: three times.
     assert.ok(wait(50).low < 2 && 2 < wait(50).high && wait(50).high < 3);
@@ -431,7 +431,7 @@ describe('saturated-dependency', () => {
 
   test('predicts nothing behind a full pool, which admits no more calls', () => {
     const { hypothesis } = evaluate('saturated-dependency', (metrics) => slower(metrics, 30));
-    assert.equal(hypothesis.predictions['dependency, connections x2'], undefined);
+    assert.equal(hypothesis.predictions['dependency-time-connections-x2'], undefined);
   });
 });
 
@@ -506,7 +506,7 @@ test('a pool of which one thread computes leaves cores to a second process, as o
       const inside = { ...metrics.base.inside, poolMs: { mean: 40, max: 90 } };
       metrics.base.inside = inside;
       metrics.single.inside = { ...inside, poolMs: { mean: 0, max: 0 } };
-    }).hypothesis.predictions['second process'].high;
+    }).hypothesis.predictions['second-process'].high;
   assert.ok(gain(0.9, 0.1) > 2);
   assert.ok(gain(0, 1) > 2);
   assert.ok(gain(0, 0) < 1.2);

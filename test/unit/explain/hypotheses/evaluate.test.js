@@ -71,7 +71,7 @@ describe('keep-alive-race', () => {
       race(metrics, { pauseMs: 5500, said: 'timeout=5', failed: 100 }),
     );
     assert.equal(hypothesis.causeOf, 'errors');
-    assert.ok(hypothesis.predictions['shorter pause'].high < 1);
+    assert.ok(hypothesis.predictions['think-time-half'].high < 1);
     assert.match(hypothesis.sentence, /the server keeps idle connections for 5.00 s/);
   });
 
@@ -98,7 +98,7 @@ test('a server that closes its connections may keep them on an unknown path', ()
       load.plan.connection = connection;
       load.connections.opened = load.requests.ok;
       Object.assign(metrics.loop, { busy: 1, cpuMs: 0.04 });
-    }).hypothesis.predictions['unknown path'];
+    }).hypothesis.predictions['not-found-path'];
   assert.deepEqual(unknown('close'), { low: 0.85, high: 2 });
   assert.ok(unknown('keep-alive').high > 100);
 });
@@ -369,7 +369,7 @@ describe('too-few-connections', () => {
       const { hypothesis } = evaluate('too-few-connections', (metrics) => {
         metrics.base.load.plan.connections = connections;
       });
-      return hypothesis.predictions['connections /2'];
+      return hypothesis.predictions['connections-half'];
     };
     for (const [connections, share] of [
       [3, 2 / 3],
@@ -431,7 +431,7 @@ test("without garbage the collector's threads release the core that the loop wai
     assert.ok(Math.abs(crowded.high / alone.high - 1 / (1 - 0.45)) < 1e-9, limit);
     // They may be threads of a pool.
     assert.equal(crowded.low, alone.low);
-    const experiment = limit === 'gc-old' ? 'heap x2' : 'young generation x4';
+    const experiment = limit === 'gc-old' ? 'heap-x2' : 'young-generation-x4';
     assert.ok(crowded.tried[experiment].high > 1.5 * alone.tried[experiment].high, limit);
     assert.equal(crowded.tried[experiment].low, alone.tried[experiment].low);
   }
@@ -448,9 +448,9 @@ test('compression predicts no experiment that the server ignores', () => {
     metrics.identityBytes = identityBytes;
   };
   const plain = evaluate('compression', compressing(60_000)).hypothesis;
-  assert.ok(plain.predictions['identity encoding']);
+  assert.ok(plain.predictions['identity-encoding']);
   const never = evaluate('compression', compressing(null)).hypothesis;
-  assert.equal(never.predictions['identity encoding'], undefined);
+  assert.equal(never.predictions['identity-encoding'], undefined);
 });
 
 test('the remedy for refused requests is to send credentials', () => {
@@ -487,7 +487,7 @@ describe('a loop that is busy with inbound TLS handshakes', () => {
     evaluate('tls-handshake', (metrics) => {
       metrics.sample = { ...metrics.sample, rsaBits };
       const { load } = metrics.base;
-      const plan = { ...load.plan, tls: 'keep-alive' };
+      const plan = { ...load.plan, handshake: 'full' };
       const opened = tlsFull + tlsResumed;
       const requests = { ...load.requests, ok: opened, statusErrors: 0 };
       const connections = { ...load.connections, opened, tlsFull, tlsResumed };
@@ -496,12 +496,12 @@ describe('a loop that is busy with inbound TLS handshakes', () => {
     }).hypothesis.predictions;
 
   test('is predicted to gain nothing by resumption where most handshakes resume a session', () => {
-    assert.ok(handshakes(1000, 0)['tls resumed'].high > 1.5);
-    assert.ok(handshakes(20, 1000)['tls resumed'].high < 1.2);
+    assert.ok(handshakes(1000, 0)['tls-resumption'].high > 1.5);
+    assert.ok(handshakes(20, 1000)['tls-resumption'].high < 1.2);
   });
 
   test('may gain far more without an RSA signature of 4096 bits, which takes about eight times as long as of 2048', () => {
-    const kept = (rsaBits) => handshakes(1000, 0, { cpuMs: 5, rsaBits })['tls kept'].high;
+    const kept = (rsaBits) => handshakes(1000, 0, { cpuMs: 5, rsaBits })['tls-keep-alive'].high;
     assert.ok(kept(2048) < 3 && kept(4096) > 40, `${kept(2048)}, ${kept(4096)}`);
   });
 });

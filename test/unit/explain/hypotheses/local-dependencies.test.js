@@ -48,7 +48,7 @@ describe('a program that the server calls on its machine', () => {
     const { hypothesis } = evaluateBehind('saturated-dependency', oneThread);
     assert.match(hypothesis.sentence, /postgres \(127.0.0.1:5432\) .* on a core 96 %/);
     assert.ok(hypothesis.isLocated);
-    assert.ok(hypothesis.predictions['second process'].high < 1.5);
+    assert.ok(hypothesis.predictions['second-process'].high < 1.5);
   });
 
   test('is saturated if it uses the cores, of which none is idle', () => {

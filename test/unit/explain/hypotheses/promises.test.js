@@ -58,7 +58,7 @@ test('a remedy that an experiment applied without effect promises the throughput
   };
   const predict = (ratio) => {
     const measured = { ratio, low: ratio * 0.95, high: ratio * 1.05, pairs: 3 };
-    const tried = { name: 'client deadline', metric: 'throughput', predicted: {}, otherwise: 1 };
+    const tried = { name: 'client-timeout', metric: 'throughput', predicted: {}, otherwise: 1 };
     return predictRemediedThroughput(chosen, {
       metrics: buildHealthyMetrics(),
       experiments: [{ ...tried, measured }],
@@ -85,7 +85,12 @@ test('files in memory do not tell what a flush for many requests yields', () => 
     const metrics = structuredClone(buildHealthyMetrics());
     Object.assign(metrics.base.inside.files, { flushes });
     const measured = { ratio: 18, low: 15, high: 20, pairs: 3 };
-    const tried = { name: 'files aside', metric: 'throughput', predicted: {}, otherwise: 1 };
+    const tried = {
+      name: 'file-writes-in-memory',
+      metric: 'throughput',
+      predicted: {},
+      otherwise: 1,
+    };
     return predictRemediedThroughput(chosen, {
       ...{ metrics, experiments: [{ ...tried, measured }], hotFunctions: [], noise: 0.03 },
       ...{ probeCost: null, repeatedRemedy: null, referenceThroughput: null },

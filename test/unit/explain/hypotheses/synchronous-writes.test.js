@@ -46,7 +46,7 @@ describe('synchronous writes', () => {
   test('are told from ageing by a restart with the files and one without', () => {
     const { hypothesis } = write({ writes: 400, bytes: 4e7, share: 0.6 });
     const loop = { limit: 'event-loop-cpu', weight: 1, predictions: {} };
-    const ages = { 'fresh start': { low: 0.1, high: 0.7 } };
+    const ages = { restart: { low: 0.1, high: 0.7 } };
     const ageing = { limit: 'degrades-over-time', weight: 0.95, predictions: ages };
     const all = [loop, hypothesis, { ...ageing, causeOf: 'event-loop-cpu' }];
     const decide = (kept, gone) =>
@@ -54,8 +54,8 @@ describe('synchronous writes', () => {
         { model: 'closed' },
         all,
         [
-          compare('fresh start', 'CPU per response', kept),
-          compare('files aside', 'throughput', gone),
+          compare('restart', 'cpu-per-response', kept),
+          compare('file-writes-in-memory', 'throughput', gone),
         ],
         0.03,
       );
@@ -72,7 +72,7 @@ function compare(name, metric, ratio) {
 }
 
 test('files are set aside only for a server that was started and writes some', () => {
-  const aside = EXPERIMENTS.find(({ name }) => name === 'files aside');
+  const aside = EXPERIMENTS.find(({ name }) => name === 'file-writes-in-memory');
   const setting = { hasProbe: true, canRestart: true };
   assert.equal(aside.findObstacle(setting, { writtenFiles: ['/a'] }), null);
   assert.match(aside.findObstacle(setting, { writtenFiles: [] }), /opened no file/);

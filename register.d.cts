@@ -1,0 +1,2 @@
+/** `node --require millrace/register app.js` */
+export {};

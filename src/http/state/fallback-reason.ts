@@ -1,0 +1,16 @@
+/** The reasons for which Node's own code serves a connection; docs/reference/stack.md says when each applies. */
+export type FallbackReason =
+  | 'upgrade'
+  | 'unsupported-request'
+  | 'connection-listener'
+  | 'raw-data-listener'
+  | 'out-of-descriptors'
+  // HTTPS: decided before the first byte is sent.
+  | `tls-option:${string}`
+  | `tls-event:${string}`
+  | 'tls-parameters'
+  | 'tls-client-hello'
+  | 'tls-key'
+  | 'tls-no-certificate'
+  | 'tls-default-authorities'
+  | 'tls-unknown-context';

@@ -1,0 +1,122 @@
+// The kinds of results, and how each is written in the formats that it has.
+import type { CapacityResult } from '../capacity/result.js';
+import type { ComparisonResult } from '../compare/result.js';
+import type { Explanation } from '../explain/result.js';
+import type { LabResult } from '../lab/result.js';
+import type { LoadResult } from '../load/result.js';
+import { estimateLatencies } from '../statistics/durations.js';
+import { renderCapacityCsv } from './capacity/csv.js';
+import { renderCapacityPage } from './capacity/html.js';
+import { renderCapacityMarkdown } from './capacity/markdown.js';
+import { formatCapacityText } from './capacity/text.js';
+import { listComparisonConditions } from './compare/conditions.js';
+import { renderComparisonCsv } from './compare/csv.js';
+import { renderComparisonPage } from './compare/html.js';
+import { renderComparisonMarkdown } from './compare/markdown.js';
+import { formatComparisonText } from './compare/text.js';
+import { listLoadConditions } from './conditions.js';
+import { renderLoadCsv } from './csv.js';
+import { renderExplanationPage } from './explain/html.js';
+import { renderExplanationMarkdown } from './explain/markdown.js';
+import { formatExplanationText } from './explain/text.js';
+import { renderLoadPage } from './html.js';
+import { type ConditionSuite, renderJunit } from './junit.js';
+import { renderLabPage } from './lab/html.js';
+import { renderLabMarkdown } from './lab/markdown.js';
+import { formatLabText } from './lab/text.js';
+import { renderLoadMarkdown } from './markdown.js';
+import { formatPercentileOutput } from './percentile-output.js';
+import { renderSeriesCsv } from './series-csv.js';
+import { formatLoadText, type TextOptions } from './text.js';
+
+/** A result of any kind. */
+export type AnyResult = LoadResult | ComparisonResult | Explanation | CapacityResult | LabResult;
+
+/** The command, and function of the API, that gives a result. */
+export type ResultKind = 'load' | 'compare' | 'explain' | 'capacity' | 'lab';
+
+/** The formats of a kind of result; one that it does not have is absent. */
+export interface Formats<Result> {
+  text(result: Result, options: TextOptions): string;
+  html(result: Result): string;
+  markdown(result: Result): string;
+  csv?(results: readonly Result[]): string;
+  /** The figures over time as CSV. */
+  series?(results: readonly Result[]): string;
+  junit?(results: readonly Result[]): string;
+  /** The percentiles as HdrHistogram prints them. */
+  hgrm?(result: Result): string;
+}
+
+/** A kind of result, the fields that tell it from the others and without which its reports would be wrong, and its formats. */
+export interface Kind<Result> {
+  kind: ResultKind;
+  fields: readonly (keyof Result & string)[];
+  formats: Formats<Result>;
+}
+
+const comparison: Kind<ComparisonResult> = {
+  kind: 'compare',
+  fields: ['sides', 'runs', 'rows', 'verdict', 'durationMs', 'margin', 'width'],
+  formats: {
+    text: formatComparisonText,
+    html: renderComparisonPage,
+    markdown: renderComparisonMarkdown,
+    csv: renderComparisonCsv,
+    junit: (results) => renderJunit(results.map(toComparisonSuite)),
+  },
+};
+
+const explanation: Kind<Explanation> = {
+  kind: 'explain',
+  fields: ['load', 'verdict', 'experiments', 'noise'],
+  formats: {
+    text: formatExplanationText,
+    html: renderExplanationPage,
+    markdown: renderExplanationMarkdown,
+  },
+};
+
+const capacity: Kind<CapacityResult> = {
+  kind: 'capacity',
+  fields: ['sweep', 'search', 'budgetMs'],
+  formats: {
+    text: formatCapacityText,
+    html: renderCapacityPage,
+    markdown: renderCapacityMarkdown,
+    csv: renderCapacityCsv,
+  },
+};
+
+const lab: Kind<LabResult> = {
+  kind: 'lab',
+  fields: ['studies', 'machine', 'failed'],
+  formats: { text: formatLabText, html: renderLabPage, markdown: renderLabMarkdown },
+};
+
+const load: Kind<LoadResult> = {
+  kind: 'load',
+  fields: ['plan', 'requests', 'latencyMs', 'histograms', 'generator', 'series', 'warnings'],
+  formats: {
+    text: formatLoadText,
+    html: renderLoadPage,
+    markdown: renderLoadMarkdown,
+    csv: renderLoadCsv,
+    series: renderSeriesCsv,
+    junit: (results) => renderJunit(results.map(toLoadSuite)),
+    hgrm: ({ histograms }) => formatPercentileOutput(estimateLatencies([histograms])),
+  },
+};
+
+/** In the order in which they are tried: an explanation holds a load. */
+export const KINDS: readonly Kind<never>[] = [comparison, explanation, capacity, lab, load];
+
+function toLoadSuite(result: LoadResult): ConditionSuite {
+  const { startedAt, durationMs } = result;
+  return { name: 'load', startedAt, durationMs, conditions: listLoadConditions(result) };
+}
+
+function toComparisonSuite(result: ComparisonResult): ConditionSuite {
+  const { startedAt, durationMs } = result;
+  return { name: 'compare', startedAt, durationMs, conditions: listComparisonConditions(result) };
+}
