@@ -10,8 +10,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { formatText, readResult } from 'millrace/report';
 import { chromium } from 'playwright-core';
+import { formatText, readResult } from '../../dist/report/index.js';
 import { findMissingDatabase, withDatabase } from '../explain/databases.js';
 import { ownCli } from '../explain/millrace.js';
 import { allCores } from '../explain/surroundings.js';
@@ -42,7 +42,7 @@ export async function main() {
     const env = { PAYMENTS: `http://127.0.0.1:${Number(port)}/`, NODE_ENV: 'production' };
     await withDatabase({ database: 'postgres', env }, folder, (bench) => draw(folder, bench.env));
   } finally {
-    await end(service);
+    end(service);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -52,7 +52,9 @@ async function draw(folder, env) {
   const [result, page] = ['result.json', 'page.html'].map((name) => join(folder, name));
   run(['explain', '-o', result, '--html', page, ...LOAD], env);
   const report = formatText(readResult(result), { color: true, width: 88 });
-  const text = `${COMMAND}\n${report}`;
+  // What was ruled out is long.
+  const [upper] = report.split(/\n[^\n]*ruled out/);
+  const text = `${COMMAND}\n${upper}\n[...]`;
   writeFileSync(new URL('explain.svg', images), drawTerminal(text, 'What millrace explain prints'));
   await photograph(page);
   for (const size of POOL_SIZES) {

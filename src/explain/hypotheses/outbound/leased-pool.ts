@@ -5,6 +5,7 @@ import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
 import { parsePort, predictQueueing } from '../event-loop/queue.js';
 import { type Hypothesis, widen } from '../hypothesis.js';
+import { predictSerializedDelay } from './calls.js';
 import { buildPoolEvidence } from './pool-evidence.js';
 import { predictWithPool, proposeConnections, SECOND_POOL_GAIN } from './pool-prediction.js';
 
@@ -63,7 +64,7 @@ function describeHeldPool(
     ],
     evidence: buildPoolEvidence(metrics, origin, max, answering / max),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
+    predictions: predictLeased(metrics),
     remedy: {
       change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)}); if a rate limit admits the requests, raise that`,
       // It depends on what the requests wait for.
@@ -94,7 +95,7 @@ function describeLeasedPool(
     ],
     evidence: buildPoolEvidence(metrics, asked.origin, max, inUse),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
+    predictions: predictLeased(metrics),
     remedy: {
       change: `release the connection before work that does not need it; if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,
       ...predictWithPool(
@@ -114,3 +115,12 @@ function describeLeasedPool(
 
 /** Minimum number of connections that wait for a response, for a prediction of how many requests they serve. */
 const MIN_ANSWERING = 0.05;
+
+/** Predicts the experiments. Calls that are delayed may be made while a connection is kept, which then serves fewer requests. */
+function predictLeased(metrics: Metrics): Hypothesis['predictions'] {
+  return {
+    ...predictQueueing(metrics),
+    ...predictSerializedDelay(metrics),
+    'second-process': SECOND_POOL_GAIN,
+  };
+}

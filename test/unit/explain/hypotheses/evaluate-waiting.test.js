@@ -62,6 +62,18 @@ describe('outbound-pool of an unknown client', () => {
     assert.equal(evaluate('outbound-pool', lent(10)).hypothesis, undefined);
   });
 
+  test('that requests keep while they call another service is slowed by the delay of that call', () => {
+    const { predictions } = evaluate('outbound-pool', (metrics) => {
+      const [http] = metrics.base.inside.outbound;
+      pool(metrics, 1);
+      metrics.base.inside.outbound.push({ ...http, origin: 'http://payments:80', rate: 200 });
+      Object.assign(metrics, { throughput: 200, unloadedLatencyMs: 25 });
+    }).hypothesis;
+    // 0.6 of 200 ms for each call: of a request that takes 25 ms, 25 / 145 of the throughput is left.
+    const { low, high } = predictions['outbound-delay'];
+    assert.ok(low < 25 / 145 && high > 1, `${low} to ${high}`);
+  });
+
   test('is ruled out if its connections are idle', () => {
     const { why } = evaluate('outbound-pool', (metrics) => {
       pool(metrics, 5);
