@@ -8,6 +8,8 @@ interface RequestInternals {
   timeout?: number;
   res?: IncomingMessage | null;
   agent?: { options?: { timeout?: number } } | null;
+  /** Set by follow-redirects. */
+  _redirectable?: object;
 }
 
 /** Node's own agents, whose idle timeout nobody has set. */
@@ -19,7 +21,7 @@ const NODE_AGENTS = new Set<unknown>([nodeHttp.globalAgent, https.globalAgent]);
  */
 export function findApplicationTimeout(request: ClientRequest): number | undefined {
   const { timeout, socket, agent, res }: ClientRequest & RequestInternals = request;
-  if (socket?.timeout && hasOwnListener(socket, Boolean(agent))) return socket.timeout;
+  if (socket?.timeout && hasOwnListener(request, socket)) return socket.timeout;
   if (request.listenerCount('timeout') === 0 && !res?.listenerCount('timeout')) return undefined;
   if (timeout) return timeout;
   const agentTimeout = agent?.options?.timeout;
@@ -32,11 +34,17 @@ export function findApplicationTimeout(request: ClientRequest): number | undefin
 /** Names of the functions by which Node passes the timeout of a socket on to its request and response. */
 const NODE_LISTENERS = ['emitRequestTimeout', 'responseOnTimeout'];
 
-/** Whether the application, or an agent of its own, listens for the timeout of the socket itself. */
-function hasOwnListener(socket: Socket, hasAgent: boolean): boolean {
-  const others = socket.listeners('timeout').filter(({ name }) => !NODE_LISTENERS.includes(name));
+/**
+ * Whether the application, or an agent of its own, listens for the timeout of the socket itself. follow-redirects (axios)
+ * leaves its listener on a connection, and the agent its idle timeout: they are not those of a later request.
+ */
+function hasOwnListener(request: ClientRequest & RequestInternals, socket: Socket): boolean {
+  const isLeft = request.reusedSocket && request._redirectable === undefined;
+  const others = socket
+    .listeners('timeout')
+    .filter((one) => !NODE_LISTENERS.includes(one.name) && !(isLeft && one === socket.destroy));
   // Node's agents have a listener, too.
-  return others.length > (hasAgent ? 1 : 0);
+  return others.length > (request.agent ? 1 : 0);
 }
 
 /**

@@ -82,3 +82,43 @@ test(
     assert.deepEqual(told, Object.fromEntries(Object.keys(ways).map((name) => [name, 'total'])));
   },
 );
+
+test('what axios leaves on a connection is no timeout of later calls', limits, async (t) => {
+  // It keeps connections for 5 s, which it says.
+  const peer = await web(t, (request, response) => {
+    if (request.url === '/') response.end('here');
+  });
+  const ways = {
+    http: 'read(url)',
+    got: 'got(url, { retry: { limit: 0 } })',
+    axios: 'axios.get(url)',
+  };
+  const calls = Object.fromEntries(
+    Object.entries(ways).map(([name, call]) => [
+      name,
+      `(async () => {
+        await axios.get('http://127.0.0.1:${peer.port}/');
+        await sleep(10);
+        const since = performance.now();
+        const get = (url) => ${call};
+        const error = await get('http://127.0.0.1:${peer.port}/never').catch((error) => error);
+        return [(error.cause ?? error).limit, performance.now() - since < 2500];
+      })()`,
+    ]),
+  );
+  for (const [name, call] of Object.entries(calls)) {
+    const told = await runCalls(
+      { [name]: call },
+      {
+        setUp: `import http from 'node:http';
+        import axios from 'axios';
+        import got from 'got';
+        const read = (url) => new Promise((resolve, reject) => {
+          http.get(url, resolve).on('error', reject);
+        });`,
+        env: { MILLRACE_DEADLINE_TOTAL: '400ms' },
+      },
+    );
+    assert.deepEqual(told, { [name]: ['total', true] });
+  }
+});
