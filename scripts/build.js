@@ -2,12 +2,12 @@
 //
 //   node scripts/build.js [--dev] [--prebuilt] [flags of `napi build`]
 //
-// --dev builds the addon faster, but not optimised. --prebuilt takes an addon that is there, if it fits.
+// --dev builds the addon faster, but not optimized. --prebuilt takes an addon that is there, if it fits.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonProfile } from './cargo-profile.js';
 import { cargoStep } from './cargo-step.js';
-import { findPrebuiltAddon } from './prebuilt-addon.js';
+import { ageAddon, findPrebuiltAddon } from './prebuilt-addon.js';
 import { root, step, tool } from './step.js';
 import { findMissingTools } from './toolchain.js';
 
@@ -38,8 +38,11 @@ async function requireTools() {
   if (missing) fail(`${missing}; then run this again`);
 }
 
-function buildAddon() {
-  return cargoStep('native addon', tool('napi'), [...ADDON, ...profile, ...others]);
+async function buildAddon() {
+  const args = [...ADDON, ...profile, ...others];
+  const isBuilt = await cargoStep('native addon', tool('napi'), args);
+  if (isBuilt && !profile.includes('--release')) ageAddon();
+  return isBuilt;
 }
 
 function fail(message) {

@@ -1,4 +1,4 @@
-// Writes our licence and those of the linked crates into the folder of each platform package:
+// Writes our license and those of the linked crates into the folder of each platform package:
 //
 //   node scripts/licenses.js npm/*/
 import { execFileSync } from 'node:child_process';
@@ -29,7 +29,7 @@ function cargo(...args) {
 function texts({ name, version, manifest_path }) {
   const folder = dirname(manifest_path);
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
-  // The C library has its own licence, in a folder of its name.
+  // The C library has its own license, in a folder of its name.
   if (name === 'aws-lc-sys') files.push('aws-lc/LICENSE');
   return files.map((file) => ({
     crate: `${name} ${version}`,

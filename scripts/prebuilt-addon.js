@@ -1,5 +1,5 @@
 // An addon for this platform that is there without a build: one that somebody has put into `native`, or a package of a release.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { findNewest } from './newest.js';
@@ -11,23 +11,30 @@ const platform = `${process.platform}-${process.arch}`;
 
 /**
  * Finds an addon that is newer than its sources, or of this version's package, and can be loaded. Returns its path within the
- * checkout; `null` if there is none, or if cargo has built here: it knows better what is up to date, and is soon done then.
+ * checkout; `null` if there is none.
  */
 export async function findPrebuiltAddon() {
-  if (existsSync(join(root, 'target'))) return null;
-  for (const file of [...listBuilt(), ...listInstalled()]) {
+  for (const file of [...listBuilt().filter(isNewer), ...listInstalled()]) {
     const { code } = await run(process.execPath, ['--eval', `require(${JSON.stringify(file)})`]);
     if (code === 0) return relative(root, file);
   }
   return null;
 }
 
+/** Makes the addon that was built older than its sources: one that is not optimised is not to be kept. */
+export function ageAddon() {
+  for (const file of listBuilt()) utimesSync(file, 0, 0);
+}
+
+function isNewer(file) {
+  return statSync(file).mtimeMs > findNewest(SOURCES);
+}
+
 function listBuilt() {
   const folder = join(root, 'native');
   return listNames(folder, `millrace.${platform}`)
     .filter((name) => name.endsWith('.node'))
-    .map((name) => join(folder, name))
-    .filter((file) => statSync(file).mtimeMs > findNewest(SOURCES));
+    .map((name) => join(folder, name));
 }
 
 function listInstalled() {

@@ -2,7 +2,7 @@
 // second; a log gets a line now and then, as a job without output is taken for one that hangs.
 
 const TERMINAL_INTERVAL_MS = 1000;
-const LOG_INTERVAL_MS = 15_000;
+const LOG_INTERVAL_MS = 30_000;
 const CLEAR_LINE = '\r\x1b[K';
 
 export class ProgressLine {

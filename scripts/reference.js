@@ -28,7 +28,7 @@ apart; a URL with a port chooses one.
 **Values.** Times: \`500ms\`, \`10s\`, \`1m30s\`, \`2h\`, digits are seconds. Counts: \`400\`, \`10k\`, \`1M\`. Rates: \`1000\`, \`10k\`,
 \`50/1s\`, \`200/m\`, always in all. A short flag may hold its value: \`-c400\`. A long flag takes one or two dashes.
 
-**Output.** The report goes to stdout, progress to stderr and only on a terminal. \`NO_COLOR\` turns colours off. Ctrl-C
+**Output.** The report goes to stdout, progress to stderr and only on a terminal. \`NO_COLOR\` turns colors off. Ctrl-C
 (or SIGTERM, SIGHUP) ends the run and gives the report so far. With \`--fail-on\` or \`--strict\` the exit code is then 99 where a condition has
 failed, else 130: a part of a run is no success. Before a request was sent there is nothing to report. The second one ends
 millrace at once.
@@ -97,7 +97,7 @@ function clientTable() {
   const options = [
     ['', 'client/options', 'ClientOptions'],
     ['', 'client/tls-options', 'TlsOptions'],
-    ['limits.', 'client/options', 'ClientLimits'],
+    ['timeouts.', 'client/options', 'ClientTimeouts'],
     ['retries.', 'client/options', 'RetryOptions'],
   ].flatMap(([prefix, file, name]) =>
     comments(file, name).map(([field, meaning]) => [prefix + field, meaning]),

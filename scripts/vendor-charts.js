@@ -1,4 +1,4 @@
-// Copies the assets of the HTML pages next to the compiled code: the chart library with its licence, which is therefore not
+// Copies the assets of the HTML pages next to the compiled code: the chart library with its license, which is therefore not
 // a dependency at run time, and our own style sheets and script.
 import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';

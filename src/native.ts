@@ -5,6 +5,8 @@ import { platformName, supportedPlatforms } from './platform.js';
 
 export type {
   NativeBound,
+  NativeCacheEntry,
+  NativeCacheStatistics,
   NativeCsv,
   NativeDistribution,
   NativeHeader,

@@ -31,11 +31,11 @@ function estimateAsCompare(pairs, nameOf) {
 /** Student's interval of the mean of the log ratios. */
 function estimateMean(pairs) {
   const logs = pairs.map(([a, b]) => Math.log(b / a));
-  const centre = mean(logs);
+  const center = mean(logs);
   const half =
     (studentQuantile(logs.length - 1, CONFIDENCE) * standardDeviation(logs)) /
     Math.sqrt(logs.length);
-  return { low: Math.exp(centre - half), high: Math.exp(centre + half) };
+  return { low: Math.exp(center - half), high: Math.exp(center + half) };
 }
 
 /** Computes the responses per second of a run's part that begins after `warmup` seconds and is `seconds` long. */
@@ -46,7 +46,7 @@ function computeThroughput({ completed }, { warmup, seconds }) {
 }
 
 /**
- * Pairs the neighbours among recorded runs (A B B A A B B A): `different` are those of A and B, the first and the second,
+ * Pairs the neighbors among recorded runs (A B B A A B B A): `different` are those of A and B, the first and the second,
  * the third and the fourth; `same` are those between them, both of one side, which are called A and B in turn.
  */
 export function pairRuns(runs, design) {

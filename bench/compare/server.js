@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 
 const units = Number(process.argv[2]);
-/** The result, which must be kept: work without one could be optimised away. */
+/** The result, which must be kept: work without one could be optimized away. */
 let result = 1;
 
 /** Computes something that takes the same time for each unit. */

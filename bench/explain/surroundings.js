@@ -1,7 +1,7 @@
 // Restricts the machine of a case:
 //   clientCores, serverCores   the cores of each, as taskset takes them (default all)
 //   quota                      cores that the server may use on average, by a control group
-//   neighbours, burstMs        number of other processes that never sleep, or only after bursts of up to burstMs
+//   neighbors, burstMs        number of other processes that never sleep, or only after bursts of up to burstMs
 //   ports                      the first and last local port; each is in use for a minute after its connection
 //   rate                       the rate of the loopback interface, in the syntax of tc
 //   resolverMs                 the time that the resolver's name server takes for an answer
@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { end, start } from '../processes.js';
 
 export const allCores = `0-${availableParallelism() - 1}`;
-const neighbour = fileURLToPath(new URL('neighbour.js', import.meta.url));
+const neighbor = fileURLToPath(new URL('neighbor.js', import.meta.url));
 const nameServer = fileURLToPath(new URL('name-server.js', import.meta.url));
 const PERIOD_US = 100_000;
 
@@ -39,15 +39,15 @@ export function createSurroundings({
   clientCores,
   serverCores,
   quota,
-  neighbours = 0,
+  neighbors = 0,
   burstMs,
   ports,
   rate,
   resolverMs,
 }) {
   const group = quota ? createGroup(quota) : null;
-  const words = [process.execPath, neighbour, ...(burstMs ? [`${burstMs}`] : [])];
-  const beside = Array.from({ length: neighbours }, () => start(words, allCores));
+  const words = [process.execPath, neighbor, ...(burstMs ? [`${burstMs}`] : [])];
+  const beside = Array.from({ length: neighbors }, () => start(words, allCores));
   if (resolverMs) beside.push(start([process.execPath, nameServer, `${resolverMs}`], allCores));
   return {
     cores: clientCores ?? allCores,

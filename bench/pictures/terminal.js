@@ -1,4 +1,4 @@
-// Draws text with terminal colours as an SVG image of a terminal. Pure.
+// Draws text with terminal colors as an SVG image of a terminal. Pure.
 import { escapeXml } from './xml.js';
 
 const FONT_SIZE = 13;

@@ -74,7 +74,7 @@ pub(crate) struct Script {
     pub(crate) messages: Vec<Message>,
 }
 
-/// Bytes that differ from their neighbours and from those of other messages.
+/// Bytes that differ from their neighbors and from those of other messages.
 pub(crate) fn filling(number: usize, length: usize) -> impl Iterator<Item = u8> {
     (0..length).map(move |at| b'a' + ((at * 7 + number * 11) % 26) as u8)
 }

@@ -1,9 +1,9 @@
-import { runWithProgress } from '../load/engine/latest-value.js';
+import { type Run, startRun } from '../load/engine/run-handle.js';
 import type { CapacityOptions } from './options.js';
 import type { CapacityProgress, CapacityResult } from './result.js';
 
 /** A run: a promise of its result that can be iterated for its progress. The iteration ends with the run. */
-export interface CapacityRun extends Promise<CapacityResult>, AsyncIterable<CapacityProgress> {}
+export interface CapacityRun extends Run<CapacityResult, CapacityProgress> {}
 
 /**
  * Measures the capacity of a server: with `slo` the highest rate at which the objective holds, otherwise throughput over
@@ -14,9 +14,9 @@ export interface CapacityRun extends Promise<CapacityResult>, AsyncIterable<Capa
  * console.log(search?.rate?.low);
  */
 export function capacity(options: CapacityOptions): CapacityRun {
-  return runWithProgress(async (onProgress) => {
+  return startRun(options, async (own, onProgress) => {
     // Imported on demand: most users of the package only run loads.
     const { run } = await import('./run.js');
-    return run(options, onProgress);
+    return run(own, onProgress);
   });
 }

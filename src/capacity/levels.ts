@@ -94,8 +94,8 @@ function poolScatter(levels: readonly (readonly number[])[]): Scatter {
   const degreesOfFreedom = logs.reduce((sum, values) => sum + Math.max(0, values.length - 1), 0);
   if (degreesOfFreedom === 0) return DEFAULT_SCATTER;
   const squares = logs.reduce((sum, values) => {
-    const centre = mean(values);
-    return sum + values.reduce((inner, value) => inner + (value - centre) ** 2, 0);
+    const center = mean(values);
+    return sum + values.reduce((inner, value) => inner + (value - center) ** 2, 0);
   }, 0);
   return { scatter: Math.sqrt(squares / degreesOfFreedom), degreesOfFreedom };
 }
@@ -107,9 +107,9 @@ function computeInterval(
   if (!blocks.every((value) => value > 0)) {
     return { mean: mean(blocks), low: Math.min(...blocks), high: Math.max(...blocks) };
   }
-  const centre = mean(blocks.map(Math.log));
+  const center = mean(blocks.map(Math.log));
   const half = (studentQuantile(degreesOfFreedom) * scatter) / Math.sqrt(blocks.length);
-  return { mean: Math.exp(centre), low: Math.exp(centre - half), high: Math.exp(centre + half) };
+  return { mean: Math.exp(center), low: Math.exp(center - half), high: Math.exp(center + half) };
 }
 
 function computeMeanCpu(results: readonly LoadResult[]): number | null {

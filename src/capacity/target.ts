@@ -2,7 +2,7 @@ import { MillraceError } from '../errors.js';
 import { DEFAULTS } from '../load/defaults.js';
 import { load } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';
-import { buildPlan, buildTrialRequest } from '../load/plan/plan.js';
+import { buildPlan, buildTrialRequest, FUTURE_SERVER } from '../load/plan/plan.js';
 import { listUrls } from '../load/requests/url.js';
 import type { LoadResult } from '../load/result.js';
 import type { ServerProcess } from '../process/command/start-command.js';
@@ -53,7 +53,7 @@ export class CapacityTarget {
       await buildPlan(this.#options);
       return;
     }
-    const draft = await buildPlan(this.#options, 'http://localhost');
+    const draft = await buildPlan(this.#options, FUTURE_SERVER);
     this.command = draft.summary.command;
     const [origin] = draft.native.origins;
     const { startCommand } = await import('../process/command/start-command.js');

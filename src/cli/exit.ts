@@ -17,16 +17,16 @@ export const EXIT = {
 
 /** The meanings of the exit codes for the help and the reference page, in the order in which they are tried. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
-  [EXIT.usage, 'usage: a line says how'],
+  [EXIT.usage, 'usage'],
   [
     EXIT.interrupted,
     'interrupted: before a request, twice, or with --fail-on or --strict, unless 99',
   ],
   [
     EXIT.unreachable,
-    'a target not reached, command not started or ended, or no request answered with success',
+    'target not reached, command not started or ended, or no request answered with success',
   ],
-  [EXIT.different, 'what is compared differs: answers, or plans of results'],
+  [EXIT.different, 'answers, or plans of results, differ'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,

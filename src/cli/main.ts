@@ -40,7 +40,7 @@ async function dispatch(args: string[]): Promise<number> {
   if (first === 'help') return help(rest[0]);
   const command = findCommand(first);
   if (hasOwnFlag(['-h', '--help'], args)) return help(command?.name);
-  if (hasOwnFlag(['-v', '--version'], args)) return version();
+  if (hasOwnFlag(['-v', '-V', '--version'], args)) return version();
   if (command) return command.run(rest);
   refuseMisspelling(first);
   (await import('./bare-command.js')).refuseForeignCommand(first, rest, COMMAND_NAMES);

@@ -96,7 +96,7 @@ export class Client {
     this.#counts.inFlight++;
     const call = new ClientCall(
       request.url.hostname,
-      request.limits.total,
+      request.timeouts.total,
       options.signal ?? undefined,
       (error, ended) => this.#onCallEnd(error, ended),
     );
@@ -124,6 +124,11 @@ export class Client {
     this.#closedBy ??= 'closed';
     this.#closing ??= this.#closeWhenIdle();
     return this.#closing;
+  }
+
+  /** As `close()`, at the end of a block that begins with `await using client = createClient()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** Ends the calls in flight with the error; calls from then on fail. */
@@ -176,7 +181,7 @@ export class Client {
   }
 
   async #try(call: ClientCall, request: PreparedRequest): Promise<TryResult> {
-    const { url, method, headers, body, limits } = request;
+    const { url, method, headers, body, timeouts } = request;
     const { pipelining } = this.#settings;
     const isShared = canBePipelined(request);
     try {
@@ -194,7 +199,7 @@ export class Client {
       };
       const pool = this.#findPool(url.origin, undici);
       const permits = isShared ? 1 : pipelining;
-      const response = pool.request(options, permits, call.signal, limits);
+      const response = pool.request(options, permits, call.signal, timeouts);
       return { response: await call.unlessAborted(response), error: null };
     } catch (error) {
       if (!call.isOver) this.#countHit(error);
@@ -250,11 +255,11 @@ export class Client {
   #findPool(origin: string, { Pool, buildConnector }: Undici): OriginPool {
     const known = this.#pools.get(origin);
     if (known !== undefined) return known;
-    const { connections, pipelining, limits, secureContext } = this.#settings;
+    const { connections, pipelining, timeouts, secureContext } = this.#settings;
     // One connector for all pools: it keeps the TLS sessions that can be resumed.
     this.#connect ??= limitConnector(
       buildConnector({ timeout: 0, ...(secureContext && { secureContext }) }),
-      limits.connect,
+      timeouts.connect,
     );
     const pool = new Pool(origin, { connections, pipelining, connect: this.#connect });
     // Pools without connections are dropped, so that a client of many hosts does not keep them all.

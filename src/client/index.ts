@@ -14,5 +14,5 @@ export function createClient(options: ClientOptions = {}): Client {
 export type { RequestBody } from './body.js';
 export type { Client, ClientStats } from './client.js';
 export type { RequestHeaders } from './headers.js';
-export type { ClientLimits, ClientOptions, RequestOptions, RetryOptions } from './options.js';
+export type { ClientOptions, ClientTimeouts, RequestOptions, RetryOptions } from './options.js';
 export type { ClientResponse } from './response.js';

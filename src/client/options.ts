@@ -16,8 +16,8 @@ import { bodyShape, type RequestBody } from './body.js';
 import { headersShape, type RequestHeaders } from './headers.js';
 import { buildSecureContext, type TlsOptions } from './tls-options.js';
 
-/** Limits of a call: milliseconds, or text with a unit such as `'3s'`. 0: no limit. */
-export interface ClientLimits {
+/** Time limits of a call: milliseconds, or text with a unit such as `'3s'`. 0: no limit. */
+export interface ClientTimeouts {
   /** Until a connection is open, including name lookup and TLS handshake. Default 2 s. */
   connect?: number | string;
   /** From sending the request until the response headers. Default: as `total`. */
@@ -45,7 +45,7 @@ export interface ClientOptions extends TlsOptions {
   /** The only origin of the client's calls, whose targets may then be paths. */
   origin?: string | URL;
   /** Time limits of calls; 0: no limit. */
-  limits?: ClientLimits;
+  timeouts?: ClientTimeouts;
   /** Maximum number of connections to each origin. Default 100. */
   connections?: number | string;
   /** Maximum number of GET requests on a connection at once; ending one of them may end the others. Default 1. */
@@ -64,19 +64,19 @@ export interface RequestOptions {
   body?: RequestBody;
   /** Aborts the call. */
   signal?: AbortSignal | null;
-  /** Limits in place of the client's. */
-  limits?: Omit<ClientLimits, 'connect'>;
+  /** Time limits in place of the client's. */
+  timeouts?: Omit<ClientTimeouts, 'connect'>;
 }
 
-/** Limits of a call, in milliseconds. */
-export type ResolvedLimits = Record<keyof ClientLimits, number>;
+/** Time limits of a call, in milliseconds. */
+export type ResolvedTimeouts = Record<keyof ClientTimeouts, number>;
 
 /** The client's options with every default filled in. */
 export interface ClientSettings {
   origin: string | null;
-  limits: ResolvedLimits;
-  /** The limits as they were set: those that follow the total follow the total of a call. */
-  limitOptions: ClientLimits;
+  timeouts: ResolvedTimeouts;
+  /** As they were set: those that follow the total follow the total of a call. */
+  timeoutOptions: ClientTimeouts;
   connections: number;
   pipelining: number;
   /** The TLS context of certificates and key; `null`: Node's default. */
@@ -86,7 +86,7 @@ export interface ClientSettings {
 
 const NO_RETRIES = { budgetRatio: 0, minPerSecond: 0, maxRetries: 0, baseDelay: 0 };
 
-const callLimits: Shapes<Required<Omit<ClientLimits, 'connect'>>> = {
+const callTimeouts: Shapes<Required<Omit<ClientTimeouts, 'connect'>>> = {
   headers: duration,
   idle: duration,
   total: duration,
@@ -108,7 +108,7 @@ const retries = objectOf<Required<RetryOptions>>(
 
 const shapes: Shapes<Required<ClientOptions>> = {
   origin: shape('a URL', (value) => typeof value === 'string' || value instanceof URL),
-  limits: objectOf('an object', { connect: duration, ...callLimits }, []),
+  timeouts: objectOf('an object', { connect: duration, ...callTimeouts }, []),
   connections: count,
   pipelining: count,
   ca: pemShape,
@@ -120,22 +120,25 @@ const shapes: Shapes<Required<ClientOptions>> = {
   retries: (value, name) => value === false || retries(value, name),
 };
 
+/** Another name of an option. */
+const OTHER_NAMES = { limits: 'timeouts' } as const;
+
 const requestShapes: Shapes<Required<RequestOptions>> = {
   method: shape('a method, such as GET', isToken),
   headers: headersShape,
   body: bodyShape,
   signal: shape('an AbortSignal', (value) => value === null || value instanceof AbortSignal),
-  limits: objectOf('an object', callLimits, []),
+  timeouts: objectOf('an object', callTimeouts, []),
 };
 
 /** Checks the options of `createClient`, and fills in the defaults. */
 export function resolveOptions(options: ClientOptions): ClientSettings {
-  checkOptions(options, shapes);
-  const { origin, limits = {}, connections = 100, pipelining = 1, retries = {} } = options;
+  checkOptions(options, shapes, OTHER_NAMES);
+  const { origin, timeouts = {}, connections = 100, pipelining = 1, retries = {} } = options;
   return {
     origin: origin === undefined ? null : parseOrigin(origin),
-    limits: resolveLimits(limits),
-    limitOptions: limits,
+    timeouts: resolveTimeouts(timeouts),
+    timeoutOptions: timeouts,
     connections: parseCount(connections, 'connections', { min: 1, max: 100_000 }),
     pipelining: parseCount(pipelining, 'pipelining', { min: 1, max: 1000 }),
     secureContext: buildSecureContext(options),
@@ -153,23 +156,25 @@ function resolveRetries(options: RetryOptions): ClientSettings['retries'] {
   };
 }
 
-/** Resolves each limit from the first options that set it, or its default. */
-function resolveLimits(...options: ClientLimits[]): ResolvedLimits {
-  const ms: Partial<ResolvedLimits> = {};
+/** Resolves each time limit from the first options that set it, or its default. */
+function resolveTimeouts(...options: ClientTimeouts[]): ResolvedTimeouts {
+  const ms: Partial<ResolvedTimeouts> = {};
   for (const name of ['connect', 'headers', 'idle', 'total'] as const) {
-    const value = options.find((limits) => limits[name] !== undefined)?.[name];
-    if (value !== undefined) ms[name] = parseDuration(value, `limits.${name}`);
+    const value = options.find((timeouts) => timeouts[name] !== undefined)?.[name];
+    if (value !== undefined) ms[name] = parseDuration(value, `timeouts.${name}`);
   }
   const { connect, headers, idle, total } = completeLimits(ms);
   return { connect, headers, idle, total };
 }
 
-/** Returns the limits of one call. */
-export function resolveCallLimits(
-  { limits }: RequestOptions,
+/** Returns the time limits of one call. */
+export function resolveCallTimeouts(
+  { timeouts }: RequestOptions,
   ofClient: ClientSettings,
-): ResolvedLimits {
-  return limits === undefined ? ofClient.limits : resolveLimits(limits, ofClient.limitOptions);
+): ResolvedTimeouts {
+  return timeouts === undefined
+    ? ofClient.timeouts
+    : resolveTimeouts(timeouts, ofClient.timeoutOptions);
 }
 
 /** Resolves the target of a call against the client's origin. */
@@ -186,7 +191,7 @@ export function resolveTarget(target: string | URL, origin: string | null): URL 
 }
 
 export function checkRequest(options: RequestOptions): void {
-  checkOptions(options, requestShapes);
+  checkOptions(options, requestShapes, OTHER_NAMES);
 }
 
 const checkTarget = shape(

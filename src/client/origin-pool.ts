@@ -62,7 +62,7 @@ export class OriginPool {
     this.#pool = pool;
     this.#maxPermits = permits;
     this.#onUnused = onUnused;
-    // Not with `compose`, which wraps the handler by which deadlines recognise the request as exempt.
+    // Not with `compose`, which wraps the handler by which deadlines recognize the request as exempt.
     const dispatch = pool.dispatch.bind(pool);
     pool.dispatch = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
       if (this.#dispatching !== null) {

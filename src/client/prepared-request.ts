@@ -3,20 +3,20 @@ import { buildHeaders } from './headers.js';
 import {
   type ClientSettings,
   type RequestOptions,
-  type ResolvedLimits,
-  resolveCallLimits,
+  type ResolvedTimeouts,
+  resolveCallTimeouts,
 } from './options.js';
 
-/** The request of a call, sent by each of its tries, and its limits. */
+/** The request of a call, sent by each of its tries, and its time limits. */
 export interface PreparedRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly body: EncodedBody;
-  readonly limits: ResolvedLimits;
+  readonly timeouts: ResolvedTimeouts;
 }
 
-/** Methods accepted in any case: those that `fetch` normalises, and PATCH. */
+/** Methods accepted in any case: those that `fetch` normalizes, and PATCH. */
 const ANY_CASE = /^(?:delete|get|head|options|patch|post|put)$/i;
 
 export function prepareRequest(
@@ -31,6 +31,6 @@ export function prepareRequest(
     method: ANY_CASE.test(method) ? method.toUpperCase() : method,
     headers: buildHeaders(headers, body),
     body,
-    limits: resolveCallLimits(options, settings),
+    timeouts: resolveCallTimeouts(options, settings),
   };
 }

@@ -1,5 +1,6 @@
 // A load whose result is compared with an earlier one.
 import { runLoad } from '../load/engine/run.js';
+import { followRun, type Run } from '../load/engine/run-handle.js';
 import { Snapshots } from '../load/engine/snapshots.js';
 import { type LoadRun, load as loadAlone } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';
@@ -22,7 +23,7 @@ export interface ComparedLoadResult extends LoadResult {
 }
 
 /** A run of a load whose result is compared with an earlier one. */
-export interface ComparedLoadRun extends Promise<ComparedLoadResult>, AsyncIterable<LoadSnapshot> {}
+export interface ComparedLoadRun extends Run<ComparedLoadResult, LoadSnapshot> {}
 
 /**
  * Loads a server and measures it. Failed requests are counted in the result. The promise rejects with a `MillraceError`
@@ -46,8 +47,7 @@ export function load(options: LoadOptions & { baseline?: string | LoadResult }):
   const { baseline, ...own } = options;
   if (baseline === undefined) return loadAlone(own);
   const snapshots = new Snapshots();
-  const result = loadAndCompare(baseline, own, snapshots).finally(() => snapshots.end());
-  return snapshots.follow(result);
+  return followRun(own, snapshots, (options) => loadAndCompare(baseline, options, snapshots));
 }
 
 const BASELINE = shape(

@@ -1,9 +1,9 @@
-import { runWithProgress } from '../load/engine/latest-value.js';
+import { type Run, startRun } from '../load/engine/run-handle.js';
 import type { CompareOptions } from './options.js';
 import type { CompareProgress, ComparisonResult } from './result.js';
 
 /** A comparison: a promise of its result that can be iterated for its progress. The iteration ends with the comparison. */
-export interface ComparisonRun extends Promise<ComparisonResult>, AsyncIterable<CompareProgress> {}
+export interface ComparisonRun extends Run<ComparisonResult, CompareProgress> {}
 
 /**
  * Compares two servers, two versions of one, or stored results. Runs alternate between both sides, each with a new server,
@@ -19,9 +19,9 @@ export interface ComparisonRun extends Promise<ComparisonResult>, AsyncIterable<
  * console.log(verdict.word, rows[0]?.ratio);
  */
 export function compare(options: CompareOptions): ComparisonRun {
-  return runWithProgress(async (onProgress) => {
+  return startRun(options, async (own, onProgress) => {
     // Imported on demand: most users of the package only run loads.
     const { run } = await import('./run.js');
-    return run(options, onProgress);
+    return run(own, onProgress);
   });
 }

@@ -22,7 +22,7 @@ export interface StoppingRule {
  *
  * How often the interval of 95 % covers the truth at the end, and after how many pairs: simulated, 20 000 comparisons
  * each, a width of 3 % and at most 40 pairs. The last two columns are of a machine whose noise lasts, with this
- * correlation between neighbouring runs.
+ * correlation between neighboring runs.
  *
  * | scatter of a run | normal     | every tenth run 5 times as noisy | Laplace | skewed: a run only loses | 0.5 | 0.9 |
  * |-------|------------|------------|------------|------------|------------|-----------|

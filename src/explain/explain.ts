@@ -1,4 +1,4 @@
-import { runWithProgress } from '../load/engine/latest-value.js';
+import { type Run, startRun } from '../load/engine/run-handle.js';
 import type { ExplainOptions } from './options.js';
 import type { ExplainProgress, Explanation } from './result.js';
 
@@ -6,7 +6,7 @@ import type { ExplainProgress, Explanation } from './result.js';
  * A run of `explain()`: a promise of the explanation that can also be iterated for progress. Iteration ends with the
  * run.
  */
-export interface ExplainRun extends Promise<Explanation>, AsyncIterable<ExplainProgress> {}
+export interface ExplainRun extends Run<Explanation, ExplainProgress> {}
 
 /**
  * Finds out what limits a service: loads it, measures it from outside and inside, changes one thing at a time, and
@@ -21,9 +21,9 @@ export interface ExplainRun extends Promise<Explanation>, AsyncIterable<ExplainP
  * console.log(verdict.sentence, remedy?.change);
  */
 export function explain(options: ExplainOptions): ExplainRun {
-  return runWithProgress(async (onProgress) => {
+  return startRun(options, async (own, onProgress) => {
     // Imported on demand: most users of the package only run loads.
     const { runExplain } = await import('./run.js');
-    return runExplain(options, onProgress);
+    return runExplain(own, onProgress);
   });
 }

@@ -24,24 +24,24 @@ export function quickHint(result: LoadResult): Hint | null {
   if (requests.statusErrors / responses >= MAX_ERROR_SHARE) return null;
   const main = server?.threads.find(({ group }) => group === 'main');
   if (!server || !main || main.cpu === 0) return null;
-  const utilisation = main.cpu;
-  const cpuMs = (utilisation * 1000) / throughput.mean;
+  const utilization = main.cpu;
+  const cpuMs = (utilization * 1000) / throughput.mean;
   const capacity = `${time(cpuMs)} of CPU per request, so one loop can serve about ${rate(1000 / cpuMs)} req/s`;
   if (plan.model === 'open') {
     if (result.warnings.some(({ id }) => id === 'rate-not-reached')) return null;
     return {
       limit: null,
-      sentence: `it keeps up: the main thread is ${share(Math.min(1, utilisation))} busy (${capacity}).`,
+      sentence: `it keeps up: the main thread is ${share(Math.min(1, utilization))} busy (${capacity}).`,
     };
   }
   const maxConcurrency = plan.connections * plan.pipelining;
-  if (utilisation >= SATURATED && main.threads <= 2) {
+  if (utilization >= SATURATED && main.threads <= 2) {
     return {
       limit: 'event-loop-cpu',
-      sentence: `likely the event loop: its thread is ${share(Math.min(1, utilisation))} busy (${capacity}).`,
+      sentence: `likely the event loop: its thread is ${share(Math.min(1, utilization))} busy (${capacity}).`,
     };
   }
-  if (utilisation > MAX_IDLE_UTILISATION) return null;
+  if (utilization > MAX_IDLE_UTILISATION) return null;
   const meanSeconds = (latencyMs.mean ?? 0) / 1000;
   const gapMedianMs = gapMs.p50 ?? 0;
   if (gapMs.count > responses / 5 && isDelayedAck(gapMedianMs)) {
@@ -52,6 +52,6 @@ export function quickHint(result: LoadResult): Hint | null {
   }
   return {
     limit: 'too-few-connections',
-    sentence: `likely too few connections: the main thread is only ${share(utilisation)} busy, and ${count(maxConcurrency)} in flight / ${time(latencyMs.mean)} = ${rate(maxConcurrency / meanSeconds)} req/s, unless they are queued inside the server.`,
+    sentence: `likely too few connections: the main thread is only ${share(utilization)} busy, and ${count(maxConcurrency)} in flight / ${time(latencyMs.mean)} = ${rate(maxConcurrency / meanSeconds)} req/s, unless they are queued inside the server.`,
   };
 }

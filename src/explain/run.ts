@@ -2,7 +2,7 @@ import { MillraceError, usageError } from '../errors.js';
 import { findServer } from '../load/engine/server.js';
 import { checkCommand } from '../load/input/command.js';
 import type { LoadOptions } from '../load/options.js';
-import { buildPlan, buildTrialRequest, type Plan } from '../load/plan/plan.js';
+import { buildPlan, buildTrialRequest, FUTURE_SERVER, type Plan } from '../load/plan/plan.js';
 import { checkPid } from '../process/discovery/check-pid.js';
 import type { Endpoint } from '../process/discovery/types.js';
 import { findListeningPaths } from '../process/discovery/unix-listeners.js';
@@ -53,7 +53,7 @@ export async function runExplain(
   signal.throwIfAborted();
   const onStep = (step: string) =>
     onProgress({ step, elapsedMs: performance.now() - startedMs, budgetMs });
-  const draft = await buildPlan(load as LoadOptions, command ? 'http://localhost' : undefined);
+  const draft = await buildPlan(load as LoadOptions, command ? FUTURE_SERVER : undefined);
   if (pid !== undefined) {
     const verdict = checkPid(pid);
     if (verdict !== 'ok') throw usageError(verdict);

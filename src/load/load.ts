@@ -1,4 +1,5 @@
 import { runLoad } from './engine/run.js';
+import { followRun, type Run } from './engine/run-handle.js';
 import { Snapshots } from './engine/snapshots.js';
 import type { LoadOptions } from './options.js';
 import type { LoadResult, LoadSnapshot } from './result.js';
@@ -7,13 +8,10 @@ import type { LoadResult, LoadSnapshot } from './result.js';
  * A run: the promise of its result, and an iterable of its snapshots, ten a second. The iteration ends with the run; if
  * the promise rejects, it throws the same error.
  */
-export interface LoadRun extends Promise<LoadResult>, AsyncIterable<LoadSnapshot> {}
+export interface LoadRun extends Run<LoadResult, LoadSnapshot> {}
 
 /** Loads a server and measures it; see `load()` of `compare/baseline.ts`, the public one. */
 export function load(options: LoadOptions): LoadRun {
   const snapshots = new Snapshots();
-  const result = runLoad(options, { snapshots })
-    .then((measured) => measured.result)
-    .finally(() => snapshots.end());
-  return snapshots.follow(result);
+  return followRun(options, snapshots, async (own) => (await runLoad(own, { snapshots })).result);
 }

@@ -51,7 +51,7 @@ const UNDICI_ERRORS: Record<WaitingFor, { name: string; code: string }> = {
 
 /**
  * Creates the error that users of undici and `fetch` receive: undici's own error for what the call was waiting for.
- * undici's classes recognise their instances by these symbols, so `instanceof errors.HeadersTimeoutError` holds for
+ * undici's classes recognize their instances by these symbols, so `instanceof errors.HeadersTimeoutError` holds for
  * any copy of undici from 6 on.
  */
 export function createUndiciError(

@@ -3,7 +3,7 @@ import { clearTimeout, MAX_TIMER_MS, now, setImmediate, setTimeout } from './clo
 
 /**
  * An entry with a time at which it is checked. The fields are declared here and set by the constructor: field
- * initialisers run one more function for each class of the hierarchy, which costs a call of undici measurably (`npm
+ * initializers run one more function for each class of the hierarchy, which costs a call of undici measurably (`npm
  * run bench -- deadlines`).
  */
 export abstract class TimerEntry {

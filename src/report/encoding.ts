@@ -25,7 +25,7 @@ export function replaceControls(
  * `##teamcity[` (TeamCity). Runners trim blanks before the first; GitLab's and Travis' marks need control characters.
  */
 const RUNNER_MARK = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours may stand before it
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colors may stand before it
 const RUNNER_LINE = /^(?:[\s\p{Cf}]|\x1b\[[\d;]*m)*:(?=:)/gmu;
 
 /** Replaces the first `#` of what commands a CI runner wherever it stands; `hash` is how the output writes `#` otherwise. */
@@ -48,7 +48,7 @@ export function disarmLines(text: string): string {
 const PAINT = /(\x1b\[(?:0|1|2|22|31|32|33|36|1;7;31)m)/;
 
 /**
- * Encodes what is printed on a terminal, or into the log of a CI runner: lines stay, colours stay where the report has them
+ * Encodes what is printed on a terminal, or into the log of a CI runner: lines stay, colors stay where the report has them
  * (`hasColor`), nothing else controls.
  */
 export function encodeTerminal(text: string, hasColor = false): string {

@@ -10,7 +10,7 @@ import { formatTimeline } from './text/timeline.js';
 
 /** Options of the text report. */
 export interface TextOptions {
-  /** Whether to colour the text by escape sequences. */
+  /** Whether to color the text by escape sequences. */
   color: boolean;
   /** Characters per line, at least 60. */
   width: number;

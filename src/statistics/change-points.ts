@@ -20,10 +20,10 @@ const MIN_LEVEL_LENGTH = 10;
 /**
  * Finds the steps of a series of windows of equal length, in order. The test statistic is the maximum sum of deviations
  * from the mean (CUSUM) of the ranks, so that a stall is one bad window and no more (Pettitt 1979). It is compared with
- * its distribution without a step, where correlated neighbours count as fewer values. Each part is then searched again.
+ * its distribution without a step, where correlated neighbors count as fewer values. Each part is then searched again.
  * A slow drift also yields steps.
  *
- * Simulated false alarms per series of 100 windows: 1 % where they are independent, 3 % where neighbours correlate by
+ * Simulated false alarms per series of 100 windows: 1 % where they are independent, 3 % where neighbors correlate by
  * 0.5, 6 % by 0.8.
  */
 export function findChangePoints(values: readonly number[]): ChangePoint[] {
@@ -65,7 +65,7 @@ function computeRanks(values: readonly number[]): number[] {
 
 /** Finds the index with the largest sum of deviations from the mean that leaves room for a level on both sides. */
 function findLargestStep(values: readonly number[]): number {
-  const centre = mean(values);
+  const center = mean(values);
   let [best, largest, sum] = [MIN_LEVEL_LENGTH, -1, 0];
   for (const [index, value] of values.entries()) {
     if (
@@ -75,19 +75,19 @@ function findLargestStep(values: readonly number[]): number {
     ) {
       [best, largest] = [index, Math.abs(sum)];
     }
-    sum += value - centre;
+    sum += value - center;
   }
   return best;
 }
 
 function sumDeviations(values: readonly number[], end: number): number {
-  const centre = mean(values);
-  return values.slice(0, end).reduce((sum, value) => sum + value - centre, 0);
+  const center = mean(values);
+  return values.slice(0, end).reduce((sum, value) => sum + value - center, 0);
 }
 
 /**
  * Estimates the variance of the mean of n correlated values, times n: the variance of the residuals of both levels
- * times (1 + r) / (1 - r), where r is the correlation of neighbours. Residuals underestimate r: its bias of about -(1 +
+ * times (1 + r) / (1 - r), where r is the correlation of neighbors. Residuals underestimate r: its bias of about -(1 +
  * 4 r) / n for each of the two subtracted means (Marriott and Pope 1954) is corrected.
  */
 function estimateLongRunVariance(values: readonly number[], at: number): number {

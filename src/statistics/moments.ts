@@ -6,7 +6,7 @@ export function mean(values: readonly number[]): number {
 /** Returns the standard deviation of a sample, with n - 1; `NaN` for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number {
   if (values.length < 2) return Number.NaN;
-  const centre = mean(values);
-  const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
+  const center = mean(values);
+  const squares = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
   return Math.sqrt(squares / (values.length - 1));
 }

@@ -35,8 +35,8 @@ export function estimateRatio(
 ): MeasuredRatio {
   const ratios = pairs.map(([before, after]) => after / before);
   const logs = ratios.map(Math.log);
-  const centre = hodgesLehmann(logs);
-  const ratio = Math.exp(centre);
+  const center = hodgesLehmann(logs);
+  const ratio = Math.exp(center);
   if (pairs.length < 2)
     return { ratio, low: 0, high: Number.POSITIVE_INFINITY, pairs: pairs.length };
   if (!logs.every(Number.isFinite)) {
@@ -46,8 +46,8 @@ export function estimateRatio(
   const half = (studentQuantile(logs.length - 1, confidence) * scatter) / Math.sqrt(logs.length);
   return {
     ratio,
-    low: Math.exp(centre - half),
-    high: Math.exp(centre + half),
+    low: Math.exp(center - half),
+    high: Math.exp(center + half),
     pairs: pairs.length,
   };
 }

@@ -13,16 +13,16 @@ export function estimateUnpairedRatio(
   confidence = 0.95,
 ): Interval & { ratio: number } {
   const [from, to] = [summarizeLogs(before), summarizeLogs(after)];
-  const centre = to.mean - from.mean;
+  const center = to.mean - from.mean;
   const variance = from.variance + to.variance;
   const degreesOfFreedom =
     variance ** 2 /
     (from.variance ** 2 / (before.length - 1) + to.variance ** 2 / (after.length - 1));
   const half = studentQuantile(degreesOfFreedom, confidence) * Math.sqrt(variance);
   return {
-    ratio: Math.exp(centre),
-    low: Math.exp(centre - half),
-    high: Math.exp(centre + half),
+    ratio: Math.exp(center),
+    low: Math.exp(center - half),
+    high: Math.exp(center + half),
   };
 }
 

@@ -14,6 +14,7 @@ import {
   objectOf,
   type Shape,
   type Shapes,
+  shape,
   size,
   text,
 } from '../validation/shape.js';
@@ -49,6 +50,8 @@ export interface TestServerOptions {
   errorRate?: number;
   /** `true`: TLS with a generated certificate for `localhost` and the host; or a certificate and its key, PEM. */
   tls?: boolean | TestServerTls;
+  /** Ends the server when it is aborted, as `close()` does; a start that it interrupts rejects with its reason. */
+  signal?: AbortSignal;
 }
 
 /** The checked options with all defaults; sent as JSON to the processes that serve. */
@@ -85,6 +88,7 @@ const OPTIONS: Shapes<TestServerOptions> = {
   close: flag,
   errorRate: number,
   tls: (value, name) => (isObject(value) ? tlsShape : flag)(value, name),
+  signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),
 };
 
 /**

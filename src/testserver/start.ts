@@ -23,6 +23,8 @@ export interface TestServer {
   requests(): Promise<number>;
   /** Ends connections and processes at once; resolves when all have ended. */
   close(): Promise<void>;
+  /** As `close()`, at the end of a block that begins with `await using server = await startTestServer()`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -37,17 +39,35 @@ export interface TestServer {
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const plan = await planTestServer(options);
+  const { signal } = options;
+  signal?.throwIfAborted();
   try {
     const { pid, server } = await start(plan);
+    await closeWhenAborted(server, signal);
     return {
       ...server,
       url: buildUrl(plan, server.port),
       pid,
       cert: plan.tls?.cert.join('\n') ?? null,
+      [Symbol.asyncDispose]: () => server.close(),
     };
   } catch (error) {
+    if (signal?.aborted && error === signal.reason) throw error;
     throw toStartError(plan, error as NodeJS.ErrnoException);
   }
+}
+
+/** Closes the server when the signal is aborted; rejects with its reason if that has happened meanwhile. */
+async function closeWhenAborted(server: RunningServer, signal?: AbortSignal): Promise<void> {
+  if (!signal) return;
+  if (signal.aborted) {
+    await server.close();
+    throw signal.reason;
+  }
+  const close = () => void server.close().catch(() => {});
+  signal.addEventListener('abort', close, { once: true });
+  const forget = () => signal.removeEventListener('abort', close);
+  server.exited.then(forget, forget);
 }
 
 async function start(plan: TestServerPlan): Promise<{ pid: number; server: RunningServer }> {

@@ -18,8 +18,10 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { testEntries } from '../fixtures/package/checks.js';
+import { compile, testEntries } from '../fixtures/package/checks.js';
 import { link, pack, platformName, root } from '../fixtures/package/pack.js';
+import { FEW_TYPED_PROGRAMS } from '../fixtures/package/types.js';
+import { installed } from '../fixtures/packages.js';
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-package-'));
@@ -104,6 +106,13 @@ test('the installed command loads a server', async () => {
 });
 
 describe('the installed package', () => testEntries(app));
+
+test('the types are those of TypeScript 5.6, too', async (t) => {
+  const { folder: tools, reason } = await installed('typescript', { typescript: '5.6.3' });
+  if (reason) return t.skip(reason);
+  const tsc = join(tools, 'node_modules', 'typescript', 'bin', 'tsc');
+  for (const name of Object.keys(FEW_TYPED_PROGRAMS)) await compile(app, name, tsc);
+});
 
 test('the installed package exports the documented names', async () => {
   const names = await script(app, `console.log(Object.keys(await import('millrace')).join(' '))`);

@@ -194,26 +194,26 @@ export const cpu = [
     remedy: { change: 'no quota', surroundings: {} },
   },
   {
-    name: 'neighbours',
+    name: 'neighbors',
     service: 'json',
     flags: ['-c', '20'],
-    surroundings: { neighbours: 3 },
+    surroundings: { neighbors: 3 },
     expected: ['noisy-machine'],
     partly: busyLoop,
     because:
       'three other processes that never sleep on the machine’s cores: the main thread wants to run and waits most of the time',
-    remedy: { change: 'no neighbours', surroundings: {} },
+    remedy: { change: 'no neighbors', surroundings: {} },
   },
   {
-    name: 'bursty-neighbours',
+    name: 'bursty-neighbors',
     service: 'template',
     flags: ['-c', '20'],
-    surroundings: { neighbours: 2, burstMs: 1500 },
+    surroundings: { neighbors: 2, burstMs: 1500 },
     expected: ['noisy-machine'],
     partly: busyLoop,
     because:
       'other processes that take both cores for up to 1.5 s and let go for as long: equal blocks of load differ twofold',
-    remedy: { change: 'no neighbours', surroundings: {} },
+    remedy: { change: 'no neighbors', surroundings: {} },
   },
   {
     name: 'history',

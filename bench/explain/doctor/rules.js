@@ -12,8 +12,8 @@ const FEWEST_SAMPLES = 4;
 /**
  * What doctor would say of a process.
  *
- * @param samples `{ tMs, delayMs, cpu, utilisation }` every 10 ms: delay of a timer, cores used since the last one, and
- *   event loop utilisation, which it takes since the start of the process
+ * @param samples `{ tMs, delayMs, cpu, utilization }` every 10 ms: delay of a timer, cores used since the last one, and
+ *   event loop utilization, which it takes since the start of the process
  * @param collections `{ tMs, ms }` of each collection of garbage that stopped the process
  * @returns `performance` (no issue), `gc`, `event-loop`, `io`, or `unknown`
  */
@@ -23,9 +23,9 @@ export function diagnose(samples, collections) {
   return category({
     memory: mostInASecond(collections) >= GC_MS_IN_A_SECOND,
     delay: quantile(delays, 0.5) >= DELAY_MEDIAN_MS || Math.max(...delays) >= DELAY_MAX_MS,
-    utilisation:
+    utilization:
       quantile(
-        samples.map((one) => one.utilisation),
+        samples.map((one) => one.utilization),
         0.5,
       ) >= UTILISATION_MEDIAN,
     cpu: quantile(ofApplication(samples.map(({ cpu }) => cpu)), 0.9) < BUSY,
@@ -34,11 +34,11 @@ export function diagnose(samples, collections) {
 }
 
 /** Its table from issues to a category; an idle CPU counts as an issue. */
-export function category({ memory, delay, utilisation, cpu, handles }) {
+export function category({ memory, delay, utilization, cpu, handles }) {
   if (memory && !cpu && !handles) return 'gc';
-  if (!memory && (delay || utilisation) && !cpu && !handles) return 'event-loop';
+  if (!memory && (delay || utilization) && !cpu && !handles) return 'event-loop';
   if (!memory && !delay && (cpu || handles)) return 'io';
-  if (!memory && !delay && !utilisation && !cpu && !handles) return 'performance';
+  if (!memory && !delay && !utilization && !cpu && !handles) return 'performance';
   return 'unknown';
 }
 
@@ -67,7 +67,7 @@ function ofApplication(cpu) {
   return own.length > 0 ? own : cpu;
 }
 
-/** Means, deviations and weights of the two states, the lower one first, by expectation maximisation. */
+/** Means, deviations and weights of the two states, the lower one first, by expectation maximization. */
 function twoStates(values) {
   const sorted = values.toSorted((a, b) => a - b);
   const half = Math.ceil(sorted.length / 2);

@@ -33,7 +33,7 @@ function sample(descriptor) {
       tMs: performance.timeOrigin + now,
       delayMs: Math.max(0, now - last - EVERY_MS),
       cpu: (user + system) / 1000 / (now - last),
-      utilisation: performance.eventLoopUtilization().utilization,
+      utilization: performance.eventLoopUtilization().utilization,
     });
     if (now - flushed >= FLUSH_MS) {
       writeSync(descriptor, `${JSON.stringify(batch)}\n`);

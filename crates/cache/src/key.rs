@@ -1,6 +1,6 @@
 //! What requests have to have in common to get the same response.
 //!
-//! The key is the scheme, the authority and the exact bytes of the request-target. Nothing is normalised:
+//! The key is the scheme, the authority and the exact bytes of the request-target. Nothing is normalized:
 //! the application sees what was sent and may answer `/A`, `/a` and `/%61`, or `Host: A` and `Host: a`,
 //! differently, and what one client makes it say must not reach those who asked otherwise. An authority
 //! that is not in the one form that clients send (RFC 9110, section 4.2.3: lower case, no default port) goes

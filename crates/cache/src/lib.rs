@@ -40,7 +40,7 @@
 //!
 //! # Contents of the key
 //!
-//! Scheme, authority and the exact request-target; `key` explains why nothing is normalised. Then the fields by which
+//! Scheme, authority and the exact request-target; `key` explains why nothing is normalized. Then the fields by which
 //! proxies tell what was asked for (`X-Forwarded-Host`, `X-Original-URL`), which `fields::keyed` lists. All other fields
 //! that affect the response must be named in `Vary`: a response that one client influenced by a field in neither is served
 //! to all others. Requests with a method in a field pass, and those with a key or a token have credentials.

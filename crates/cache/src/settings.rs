@@ -14,7 +14,7 @@ pub enum Mode {
     All(Duration),
 }
 
-/// Limits and behaviour of one cache.
+/// Limits and behavior of one cache.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which responses are stored.

@@ -1,4 +1,4 @@
-/** A problem: minimise the sum of squares of `residuals` within bounds of the parameters. */
+/** A problem: minimize the sum of squares of `residuals` within bounds of the parameters. */
 export interface LeastSquaresProblem {
   residuals: (parameters: readonly number[]) => number[];
   start: readonly number[];

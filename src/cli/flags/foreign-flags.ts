@@ -12,6 +12,8 @@ const CREDENTIALS =
   'user and password go into the URL, before the host and an @; a token is an Authorization header, by -H';
 const NO_PROXY = 'requests are sent to the server itself, without a proxy';
 const HTTP_1 = 'requests are always HTTP/1.1';
+const LOOKUP =
+  'a host is looked up once, before the run; other addresses are --resolve HOST:PORT:ADDRESS';
 const NO_SCRIPTS =
   'scripts are not run; several requests: --targets FILE, changing values: {{...}}, stages: --stage';
 
@@ -23,16 +25,14 @@ const CURL: UnsupportedFlags = {
   ...each('user auth basic-auth bearer oauth2-bearer', CREDENTIALS),
   u: `${CREDENTIALS}; virtual users are -c N`,
   ...each('cookie cookies', 'a cookie is a Cookie header, by -H'),
-  ...each('location max-redirs redirect redirects', 'redirections are followed by --follow 5'),
+  location: 'redirections are followed by --follow 5',
   A: "it is -H 'User-Agent: NAME' for curl's -A, and -H 'Accept: TYPE' for hey's and oha's",
   'user-agent': "it is -H 'User-Agent: NAME'",
   referer: "it is -H 'Referer: URL'",
   e: "the referrer of curl is -H 'Referer: URL'; values for requests are {{csv:FILE:COLUMN}}",
   compressed: "it is -H 'Accept-Encoding: gzip'; bodies are counted as they come",
   'upload-file': 'it is -m PUT -b @FILE',
-  request: 'the method is -m METHOD',
   head: 'it is -m HEAD',
-  'max-time': 'the time for a request is -T 10s',
   ...each('proxy proxy-header preproxy socks5', NO_PROXY),
   x: `${NO_PROXY}; what counts as an error (autocannon's -x) is --expect`,
   pfx: 'PKCS #12 is --cert FILE',
@@ -58,7 +58,6 @@ const AUTOCANNON: UnsupportedFlags = {
   ...each('M maxConnectionRequests', 'requests are counted over all connections: -n N'),
   ...each('B bailout', "it is --fail-on 'errors<N' --abort-on-fail"),
   expectBody: 'bodies are not compared; statuses are, by --expect 200',
-  servername: 'it is --sni NAME',
   har: 'several requests are --targets FILE',
   renderStatusCodes: 'the statuses are always shown',
   debug: 'the first response of each error is always shown',
@@ -72,10 +71,16 @@ const AUTOCANNON: UnsupportedFlags = {
   'on-port':
     'a command follows --, as in -- node server.js, and its port is found; a URL names another',
   title: 'a report has no title',
+  ...each(
+    'renderProgressBar renderResultsTable renderLatencyTable',
+    'the report is always whole; without progress it is --no-progress',
+  ),
+  skipAggregateResult: 'the result of several threads is one; that of each second is --series FILE',
+  sampleInt: 'samples are taken every 100 ms: --series FILE',
 };
 
 const HEY_AND_OHA: UnsupportedFlags = {
-  'disable-keepalive': 'it is --connection close',
+  ...each('disable-keepalive no-keepalive', 'it is --connection close'),
   'disable-compression': 'no compression is asked for',
   'disable-redirects': 'redirections are not followed unless by --follow',
   D: 'the body from a file is -b @FILE, a connection per request --connection close',
@@ -90,19 +95,35 @@ const HEY_AND_OHA: UnsupportedFlags = {
   'rand-regex-url': 'changing parts of a URL are {{random:1-100}}, {{uuid}}, {{csv:FILE:COLUMN}}',
   'urls-from-file': 'several requests are --targets FILE',
   'output-format': 'JSON is --json, or -o FILE beside the report',
-  'disable-color': 'it is NO_COLOR=1 in the environment',
+  ...each('disable-color no-color', 'it is NO_COLOR=1 in the environment'),
   cpus: 'threads are -t N',
+  U: `it is -H 'User-Agent: NAME'; the service times of wrk2's -U are always shown`,
+  ...each('no-pre-lookup resolvers dns dns-ttl', LOOKUP),
+  ...each('aws-session aws-sigv4', 'requests are not signed'),
+  ...each('proxy-http-version proxy-http2', NO_PROXY),
+  ...each(
+    'body-path-lines dump-urls max-repeat',
+    'changing requests are --targets FILE, changing values {{...}}',
+  ),
+  ...each(
+    'stats-success-breakdown more readall',
+    'the report always has all statuses and whole responses',
+  ),
+  ...each('fps time-unit', 'the report chooses units, and the progress its pace'),
+  'wait-ongoing-requests-after-deadline': 'requests in flight at the end are counted as such',
+  'z-cumulative-latency': 'latency always counts over the whole run',
+  'db-url': 'results are files: -o FILE, or --csv FILE',
+  'vsock-addr': 'addresses are TCP or --socket-path PATH',
 };
 
-const K6_VEGETA_WRK: UnsupportedFlags = {
-  ...each('vus users concurrent clients', 'virtual users are connections: -c N'),
+const USERS_AND_TIMES: UnsupportedFlags = {
+  ...each('users concurrent', 'virtual users are connections: -c N'),
   ...each('time run-time runtime timelimit time-limit', 'the length of a run is -d 30s'),
   ...each(
     'ramp-up rampup rampUp ramp ramp-time ramp-up-time spawn-rate hatch-rate startup',
     'connections change by --connections-stage 30s:100, a rate by --stage 30s:100',
   ),
   ...each('reps repetitions loops', 'a number of requests, over all connections, is -n N'),
-  iterations: 'a number of requests is -n N',
   ...each('threshold thresholds', "a threshold is --fail-on 'p95<200ms'"),
   ...each('out summary-export', 'JSON is --json, or -o FILE beside the report'),
   s: NO_SCRIPTS,
@@ -113,10 +134,74 @@ const K6_VEGETA_WRK: UnsupportedFlags = {
   ...each('lazy format', 'the form of --targets FILE is found in the file'),
 };
 
+const K6: UnsupportedFlags = {
+  stages: 'a stage is --stage 30s:100, and the flag may be repeated',
+  ...each('no-connection-reuse no-vu-connection-reuse', 'it is --connection close'),
+  ...each('batch batch-per-host', 'requests in flight on each connection are -p N'),
+  ...each('http-debug verbose', 'the first response of each error is always shown'),
+  'min-iteration-duration': 'the time between requests of a connection is --think-time 1s',
+  'tls-auth': 'a client certificate is --cert FILE, with --key FILE',
+  ...each('block-hostnames blacklist-ip', 'only the hosts of the URLs are loaded'),
+  ...each(
+    'summary-trend-stats summary-time-unit no-summary system-tags tag',
+    'the report has all percentiles, by request name too; JSON is --json, CSV --csv FILE',
+  ),
+  'no-thresholds': 'leave out --fail-on',
+  'discard-response-bodies': 'bodies are read and not kept',
+  ...each(
+    'execution-segment paused address linger',
+    'a run is one process, which begins at once and ends',
+  ),
+  ...each(
+    'console-output log-output log-format traces-output',
+    'results are files: -o FILE, --csv FILE, --series FILE',
+  ),
+  ...each(
+    'throw no-setup no-teardown compatibility-mode include-system-env-vars config secret-source',
+    NO_SCRIPTS,
+  ),
+  'no-usage-report': 'no usage is reported',
+  'profiling-enabled': 'the generator is not profiled; what limits a server says millrace explain',
+};
+
+const VEGETA_AB_H2LOAD: UnsupportedFlags = {
+  ...each(
+    'every type buckets',
+    'the report has all figures; JSON is --json, CSV --csv FILE, .hgrm millrace report --hdr',
+  ),
+  'session-tickets': 'connections that resume a session are --tls resume',
+  'max-body': 'bodies are read whole, and not kept',
+  g: 'figures for plots are --series FILE, or --csv FILE',
+  y: 'a page is --html FILE',
+  P: `${NO_PROXY}; ${CREDENTIALS}`,
+  ...each(
+    'Z ciphers tls13-ciphers groups no-tls-proto ktls',
+    'suites and groups of TLS are those of rustls',
+  ),
+  ...each(
+    'N connection-active-timeout connection-inactivity-timeout',
+    'time limits are -T 10s of a request, and --connect-timeout 3s',
+  ),
+  ...each(
+    'npn-list alpn-list h1 max-concurrent-streams window-bits connection-window-bits max-frame-size header-table-size encoder-header-table-size',
+    `${HTTP_1}: leave it out`,
+  ),
+  ...each('no-udp-gso max-udp-payload-size qlog-file-base', `${HTTP_1}: leave it out`),
+  'rate-period': 'the period is part of the rate: -R 50/1s',
+  'base-uri': 'the server of targets that begin with / is the URL',
+  'input-file': 'several requests are --targets FILE',
+  'timing-script-file': NO_SCRIPTS,
+  'log-file': 'requests are not logged; windows of 100 ms are --series FILE',
+  histogram: 'the distribution of the latencies is always shown',
+  ...each('u_latency batch_latency', 'service times are always shown beside the latencies'),
+};
+
 /** Advice about the flags of other tools. */
 export const FOREIGN_FLAGS: UnsupportedFlags = {
   ...CURL,
   ...AUTOCANNON,
   ...HEY_AND_OHA,
-  ...K6_VEGETA_WRK,
+  ...USERS_AND_TIMES,
+  ...K6,
+  ...VEGETA_AB_H2LOAD,
 };

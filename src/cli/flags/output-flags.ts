@@ -115,6 +115,6 @@ export const OUTPUT_FLAGS: readonly Flag<OutputOptions>[] = [
 ];
 
 export const NO_PROGRESS: Flag<OutputOptions> = toggle('no-progress', 'progress', false, {
-  aliases: ['no-tui'],
+  aliases: ['no-tui', 'quiet'],
   help: 'no progress on stderr',
 });

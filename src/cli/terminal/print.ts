@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { encodeTerminal, replaceControls } from '../../report/encoding.js';
 
-/** Whether reports on stdout have colours. */
+/** Whether reports on stdout have colors. */
 export function hasColor(): boolean {
   return process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
 }

@@ -4,7 +4,7 @@ import { MillraceError } from '../../errors.js';
 import { count } from '../../format/units.js';
 import { isAnswered } from '../../load/answered.js';
 import { runLoad } from '../../load/engine/run.js';
-import { buildPlan } from '../../load/plan/plan.js';
+import { buildPlan, FUTURE_SERVER } from '../../load/plan/plan.js';
 import type { LoadResult, LoadWarning } from '../../load/result.js';
 import { withTemporaryFolder } from '../../process/temporary-folder.js';
 import { chooseMetric, conclude } from '../conclude.js';
@@ -143,7 +143,7 @@ class ServerComparison {
   /** Refuses conditions on names that no request has; returns the number of requests. */
   async #checkPlan(): Promise<number> {
     const { load } = this.#sides.a;
-    const { names, native } = await buildPlan(load, load.command && 'http://localhost');
+    const { names, native } = await buildPlan(load, load.command && FUTURE_SERVER);
     checkConditionNames(this.#settings.conditions, names);
     return native.requests.length;
   }

@@ -1,6 +1,6 @@
 import { MillraceError } from '../../errors.js';
 import type { LoadOptions } from '../../load/options.js';
-import { buildPlan } from '../../load/plan/plan.js';
+import { buildPlan, FUTURE_SERVER } from '../../load/plan/plan.js';
 import type { LoadResult } from '../../load/result.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
 import type { CompareSide } from '../options.js';
@@ -18,7 +18,7 @@ export async function readBaseline(
   const results = isFile
     ? readStoredResults([baseline])
     : [checkLoadResult({ ...baseline }, 'the baseline')];
-  const plan = await buildPlan(options, options.command ? 'http://localhost' : undefined);
+  const plan = await buildPlan(options, options.command ? FUTURE_SERVER : undefined);
   for (const result of results) {
     const difference = findPlanDifference(result.plan, plan.summary);
     if (difference === null) continue;

@@ -67,7 +67,7 @@ class CallProgress {
  * first check. A check reads what the call is doing from the library's own objects.
  */
 export abstract class LimitedCall extends TimerEntry {
-  declare private host: Host;
+  declare protected host: Host;
   /** Set by the first check. */
   declare private progress: CallProgress | null;
 

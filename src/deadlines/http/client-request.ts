@@ -32,6 +32,8 @@ interface RequestInternals {
   res?: IncomingMessage | null;
   socketPath?: string | null;
   agent?: unknown;
+  /** `Content-Length`, once the head is complete. */
+  _contentLength?: number | null;
   /** Set by follow-redirects. */
   _redirectable?: object;
   [kCall]?: HttpCall;
@@ -54,6 +56,12 @@ export function limitHttp(hosts: Hosts): void {
     patchMethod(module, 'request', addLimits);
     patchMethod(module, 'get', addLimits);
   }
+  patchMethod(ClientRequest.prototype, 'write', (original) => {
+    return function write(this: ObservedRequest, ...args: unknown[]) {
+      this[kCall]?.addWritten(args[0], args[1]);
+      return Reflect.apply(original, this, args);
+    } as typeof original;
+  });
   patchAgents();
 }
 
@@ -114,6 +122,8 @@ class HttpCall extends LimitedCall implements OpenRequest {
   /** The longest timeout that its library has set since. */
   private addedTimeout = 0;
   private isContinued = false;
+  /** Bytes of the body that the application has written. */
+  private written = 0;
   /** Detects records in the body, where the headers cannot tell. */
   private records: RecordDetector | null = null;
   /** The caller's asynchronous context, in which errors are emitted. */
@@ -146,6 +156,13 @@ class HttpCall extends LimitedCall implements OpenRequest {
     return Math.max(this.signalTimeout, this.addedTimeout);
   }
 
+  /** Called with each part of the body that is written, and its encoding. */
+  addWritten(chunk: unknown, encoding: unknown): void {
+    if (chunk instanceof Uint8Array) this.written += chunk.byteLength;
+    else if (typeof chunk === 'string')
+      this.written += Buffer.byteLength(chunk, readEncoding(encoding));
+  }
+
   /** Called on `100 Continue`: from now on the call waits for the application to write the rest. */
   onContinue(): void {
     this.isContinued = true;
@@ -164,6 +181,9 @@ class HttpCall extends LimitedCall implements OpenRequest {
   private isWaitingToWrite(socket: Socket): boolean {
     const { request } = this;
     if (request.writableEnded || countUnsentBytes(socket) > 0) return false;
+    // A body of known length may be written without an end: form-data behind a pipeline, as in axios.
+    if (typeof request._contentLength === 'number' && this.written >= request._contentLength)
+      return false;
     // Until `100 Continue` it waits for the peer.
     return this.isContinued || !request.hasHeader('expect');
   }
@@ -220,6 +240,10 @@ class HttpCall extends LimitedCall implements OpenRequest {
       }
     });
   }
+}
+
+function readEncoding(encoding: unknown): BufferEncoding | undefined {
+  return typeof encoding === 'string' && Buffer.isEncoding(encoding) ? encoding : undefined;
 }
 
 /** Observes the chunks of a body from now on; only its parser calls `push`. */

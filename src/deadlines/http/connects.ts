@@ -6,6 +6,7 @@ import tls from 'node:tls';
 import { createUndiciError, DeadlineError } from '../../outbound/errors.js';
 import { isExempt } from '../../outbound/exemption.js';
 import { cancelTimeout, scheduleTimeout, TimerEntry } from '../../outbound/timer-wheel.js';
+import { readInternal } from '../../outbound/undici-internals.js';
 import { type LimitReached, limitHitChannel } from '../channels.js';
 import type { Host, Hosts } from '../hosts.js';
 import { addConnection } from './agent-connections.js';
@@ -47,7 +48,8 @@ export function limitConnections(hosts: Hosts): void {
       const options = args.find((one) => typeof one === 'object' && one !== null);
       const { socket, servername, host } = (options ?? {}) as tls.ConnectionOptions;
       if (socket && !isExempt()) {
-        limitConnection(result, hosts.find(servername || host || 'localhost'), takeUndiciFlag());
+        const isOfUndici = takeUndiciFlag() || isUndicis(socket);
+        limitConnection(result, hosts.find(servername || host || 'localhost'), isOfUndici);
       }
       return result;
     } as typeof original;
@@ -64,11 +66,25 @@ const PROBE_SOCKET = `unix:${process.env.MILLRACE_PROBE}`;
 
 let isForUndici = false;
 
+/** Whether a connection is one of undici, which leaves its fields in that of a tunnel. */
+function isUndicis(socket: object): boolean {
+  return readInternal(socket, 'client') !== undefined;
+}
+
 /** Whether the connection begun now is the one that undici has just announced. */
 function takeUndiciFlag(): boolean {
   const result = isForUndici;
   isForUndici = false;
   return result;
+}
+
+/** Connections of undici that are being opened. */
+const pendingOfUndici = new Set<PendingConnection>();
+
+/** Ends the connections of undici to a host that are not open yet: nobody waits for them any more. */
+export function endPendingConnections(host: Host, error: Error): void {
+  for (const pending of pendingOfUndici)
+    if (pending.host.name === host.name) pending.destroy(error);
 }
 
 function limitConnection(
@@ -87,7 +103,7 @@ function limitConnection(
 /** A connection that is connecting or in its TLS handshake. */
 class PendingConnection extends TimerEntry {
   private readonly socket: ConnectingSocket;
-  private readonly host: Host;
+  readonly host: Host;
   private readonly isForUndici: boolean;
   /** When the current phase began: connecting, or the handshake. */
   private phaseStartedAt = this.startedAt;
@@ -108,6 +124,7 @@ class PendingConnection extends TimerEntry {
         this.isLookingUp = false;
       });
     }
+    if (isForUndici) pendingOfUndici.add(this);
     this.dueAt = this.startedAt + host.checkIntervalMs;
     scheduleTimeout(this);
   }
@@ -120,6 +137,7 @@ class PendingConnection extends TimerEntry {
   end(): void {
     if (!this.isScheduled) return;
     cancelTimeout(this);
+    pendingOfUndici.delete(this);
     this.context.emitDestroy();
   }
 
@@ -148,7 +166,7 @@ class PendingConnection extends TimerEntry {
   }
 
   private fail(name: 'connect' | 'tls', limitMs: number, at: number): void {
-    const { socket, host } = this;
+    const { host } = this;
     const facts = { limit: name, limitMs, host: host.name, elapsedMs: at - this.startedAt };
     const waitingFor = name === 'tls' ? 'the TLS handshake' : 'a connection';
     const error = this.isForUndici
@@ -158,7 +176,11 @@ class PendingConnection extends TimerEntry {
     if (limitHitChannel.hasSubscribers) {
       limitHitChannel.publish({ ...facts, by: 'socket', error } satisfies LimitReached);
     }
-    this.context.runInAsyncScope(() => socket.destroy(error));
+    this.destroy(error);
+  }
+
+  destroy(error: Error): void {
+    this.context.runInAsyncScope(() => this.socket.destroy(error));
     this.end();
   }
 }

@@ -17,6 +17,7 @@ import { type ApplicationLimits, type CallStage, LimitedCall } from '../call/cal
 import { findStreamingHint, RecordDetector, type StreamingHint } from '../call/streaming-bodies.js';
 import { findUrlHost } from '../host-name.js';
 import type { Host, Hosts } from '../hosts.js';
+import { endPendingConnections } from '../http/connects.js';
 import { getSocketPath } from '../http/socket-paths.js';
 import { findClientWithRequest, rememberClient } from './clients.js';
 import { findField } from './fields.js';
@@ -281,10 +282,16 @@ class UndiciCall extends LimitedCall implements RequestTracker {
     if (request.abort) request.abort(error);
     else if (request.onResponseError) request.onResponseError(error);
     else request.onError?.(error);
+    if (socket === null) endUnusedConnections(this.host, error);
     if (this.stream) destroyStream(this.stream, error);
     // Otherwise the next calls would use the same dead connection.
     if (isSilent && this.stream && socket && countStreams(socket) === 0) closeConnection(socket);
   }
+}
+
+/** Ends the connections that are being opened if no other call to the host may wait for them. */
+function endUnusedConnections(host: Host, error: Error): void {
+  if (host.counters.inFlight === 0) endPendingConnections(host, error);
 }
 
 /** Observes the chunks of a body from now on. */

@@ -27,7 +27,7 @@ export function deriveMetrics(seen: Observations): Metrics {
     responseMs: computeResponseMs(base),
     latencyMs: load.latencyMs.mean ?? computeResponseMs(base),
     unloadedLatencyMs: single && single.throughput > 0 ? computeResponseMs(single) : null,
-    loop: deriveLoop(base, single, inside?.utilisation ?? null),
+    loop: deriveLoop(base, single, inside?.utilization ?? null),
     machine: deriveMachineUse([base]),
     connectionRamp: null,
     loopTime: null,
@@ -132,11 +132,11 @@ function estimateStolenShare({ run }: ThreadUse, block: Observation): number {
  */
 function computeUnexplainedBusyTime(block: Observation): number {
   const { inside } = block;
-  if (!inside || inside.utilisation === null) return 0;
+  if (!inside || inside.utilization === null) return 0;
   const mains = findServingProcesses(block).map(({ main }) => main);
   const run = mains.reduce((sum, main) => sum + main.run, 0);
   const queued = mains.reduce((sum, main) => sum + main.queued, 0);
-  const busy = mains.length > 1 ? inside.busyLoops : inside.utilisation;
+  const busy = mains.length > 1 ? inside.busyLoops : inside.utilization;
   return run === 0 ? 0 : (busy - run - queued) / run;
 }
 
@@ -165,26 +165,26 @@ export function sustainsRate({ load, throughput }: Observation): boolean {
 function deriveLoop(
   base: Observation,
   single: Observation | null,
-  utilisation: number | null,
+  utilization: number | null,
 ): Loop | null {
   const main = findBusiestProcess(base)?.main;
   if (!main) {
-    if (utilisation === null) return null;
-    const cpuMs = (utilisation * 1000) / Math.max(1, base.throughput);
-    const own = { run: utilisation, queued: 0, stolen: 0, busy: utilisation, waiting: 0 };
+    if (utilization === null) return null;
+    const cpuMs = (utilization * 1000) / Math.max(1, base.throughput);
+    const own = { run: utilization, queued: 0, stolen: 0, busy: utilization, waiting: 0 };
     return { ...own, isFromProbe: true, busyMs: cpuMs, cpuMs, singleCpuMs: null };
   }
   const wanted = computeWantedShare(main, base);
-  const busy = Math.min(1, utilisation ?? wanted);
+  const busy = Math.min(1, utilization ?? wanted);
   return {
     run: main.run,
     queued: main.queued,
     stolen: estimateStolenShare(main, base),
     busy,
-    isFromProbe: utilisation !== null,
+    isFromProbe: utilization !== null,
     // Where the kernel does not report run queues, waiting for a core looks the same.
     waiting:
-      utilisation === null || !base.outside?.hasRunQueueTimes ? 0 : Math.max(0, busy - wanted),
+      utilization === null || !base.outside?.hasRunQueueTimes ? 0 : Math.max(0, busy - wanted),
     busyMs: computeBusyMs(base) ?? 0,
     cpuMs: computeCpuMs(base) ?? 0,
     singleCpuMs: single ? computeCpuMs(single) : null,
@@ -209,7 +209,7 @@ function averageLoopTime(
   blocks: Observation[],
 ): Pick<Loop, 'run' | 'queued' | 'stolen' | 'busy' | 'waiting'> | null {
   const all = blocks.flatMap(
-    (block) => deriveLoop(block, null, block.inside?.utilisation ?? null) ?? [],
+    (block) => deriveLoop(block, null, block.inside?.utilization ?? null) ?? [],
   );
   const loops = all.filter(({ isFromProbe }) => isFromProbe === all[0]?.isFromProbe);
   if (loops.length === 0) return null;
@@ -245,7 +245,7 @@ export function computeBusyMs(block: Observation): number | null {
   );
   const seen = mains.length > 0 ? mains.reduce((sum, busy) => sum + busy, 0) : null;
   // A single loop measures its busy time best; of several loops each serves a part of the requests.
-  const busy = mains.length > 1 ? seen : (inside?.utilisation ?? seen);
+  const busy = mains.length > 1 ? seen : (inside?.utilization ?? seen);
   return busy === null || throughput === 0 ? null : (busy * 1000) / throughput;
 }
 

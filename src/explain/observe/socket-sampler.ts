@@ -30,7 +30,7 @@ export interface SocketWatchTarget {
 
 /** A running sampler of sockets. */
 export interface SocketWatch {
-  /** Summarises the samples between two times on the clock of `performance.now()`; `null` without `/proc`. */
+  /** Summarizes the samples between two times on the clock of `performance.now()`; `null` without `/proc`. */
   between(fromMs: number, toMs: number): SocketStats | null;
   /** Lists the other ends of the connections that the server had opened by the last sample; none in another namespace. */
   listPeers(): Peer[];
@@ -108,7 +108,7 @@ export function watchSockets(
   }
   return {
     between: (fromMs, toMs) =>
-      summarise(
+      summarize(
         selectBetween(samples, fromMs, toMs),
         selectBetween(timeWaits, fromMs, toMs),
         backlog,
@@ -233,7 +233,7 @@ function selectBetween<T extends { atMs: number }>(all: T[], fromMs: number, toM
   return all.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
 }
 
-function summarise(
+function summarize(
   samples: SocketSample[],
   timeWaits: TimeWaitSample[],
   backlog: number | null,
@@ -243,14 +243,14 @@ function summarise(
   const outbound = [...peers].map((peer) => {
     return {
       peer,
-      ...summariseGroup(samples.map((sample) => sample.outbound.get(peer) ?? emptyCount())),
+      ...summarizeGroup(samples.map((sample) => sample.outbound.get(peer) ?? emptyCount())),
     };
   });
   const ports = readLocalPorts();
   return {
     samples: samples.length,
-    server: summariseGroup(samples.map(({ server }) => server)),
-    client: summariseGroup(samples.map(({ client }) => client)),
+    server: summarizeGroup(samples.map(({ server }) => server)),
+    client: summarizeGroup(samples.map(({ client }) => client)),
     listen: waiting.length > 0 ? { waiting: Math.max(...waiting), backlog } : null,
     outbound: outbound.sort((a, b) => b.sockets - a.sockets),
     timeWait: timeWaits.at(-1)?.sockets ?? 0,
@@ -258,7 +258,7 @@ function summarise(
   };
 }
 
-function summariseGroup(socketCounts: SocketCount[]): SocketGroup {
+function summarizeGroup(socketCounts: SocketCount[]): SocketGroup {
   const sum = (name: keyof SocketCount) =>
     socketCounts.reduce((total, socketCount) => total + socketCount[name], 0);
   const counts = socketCounts.map(({ sockets }) => sockets);

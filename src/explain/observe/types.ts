@@ -82,7 +82,7 @@ export interface OutsideView {
     sentSegments: number;
     synRetransmitted: number;
   };
-  /** Utilisation of the busiest network interface other than loopback; `null` if its speed is unknown. */
+  /** Utilization of the busiest network interface other than loopback; `null` if its speed is unknown. */
   linkShare: number | null;
   /** Share of time in which a task waited for the disk; `null` if the kernel does not report it. */
   diskPressure: number | null;
@@ -172,9 +172,9 @@ export interface InsideView {
   pids: number[];
   /** Cluster workers that are expected to serve, including those that served nothing. */
   workers: number[];
-  /** Event loop utilisation of the busiest process. */
-  utilisation: number;
-  /** Sum of the utilisation of all processes: mean number of busy loops. */
+  /** Event loop utilization of the busiest process. */
+  utilization: number;
+  /** Sum of the utilization of all processes: mean number of busy loops. */
   busyLoops: number;
   /** Iterations per second, and events per iteration; `null` before Node.js 20.18. */
   loops: number | null;

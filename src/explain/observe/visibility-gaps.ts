@@ -16,7 +16,7 @@ export function findVisibilityGaps(
   if (!sameHost) {
     const link =
       readLinkSpeeds().size === 0
-        ? ['utilisation of the network: no interface of this machine reports its speed']
+        ? ['utilization of the network: no interface of this machine reports its speed']
         : [];
     return [
       'threads, sockets and memory of the server: it is on another machine; run millrace there',

@@ -216,7 +216,7 @@ export class ExperimentRunner {
   /** Time for a profile, if one will be taken. */
   #computeProfileMs(): number {
     const { base, loop } = this.#metrics;
-    const busy = base.inside?.utilisation ?? loop?.run ?? 0;
+    const busy = base.inside?.utilization ?? loop?.run ?? 0;
     return this.#subject.hub && busy > 0.5 ? PROFILE_MS : 0;
   }
 

@@ -64,8 +64,8 @@ export interface ProfileView {
 const MAX_FUNCTIONS = 10;
 const MAX_LONG_TASKS = 5;
 
-/** Analyses a profile. Source maps are read from the folders of the profiled files. */
-export function analyseProfile({ nodes, samples = [], timeDeltas = [] }: CpuProfile): ProfileView {
+/** Analyzes a profile. Source maps are read from the folders of the profiled files. */
+export function analyzeProfile({ nodes, samples = [], timeDeltas = [] }: CpuProfile): ProfileView {
   const tree = buildCallTree(nodes);
   const writers = findOutputFunctions([...tree.values()]);
   const names = new FunctionNames();

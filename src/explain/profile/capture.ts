@@ -4,7 +4,7 @@ import type { HotFunction } from '../result.js';
 import type { BlockLength } from '../target/block-length.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
 import {
-  analyseProfile,
+  analyzeProfile,
   type CpuProfile,
   findTopOutsideNode,
   type ProfileView,
@@ -99,6 +99,6 @@ async function profileWhile(
 ): Promise<ProfileView | null> {
   const profile = hub?.command('profile', { ms: PROFILE_MS }).catch(() => []);
   await work();
-  const views = ((await profile) ?? []).map((it) => analyseProfile(it as CpuProfile));
+  const views = ((await profile) ?? []).map((it) => analyzeProfile(it as CpuProfile));
   return views.sort((a, b) => b.busyMs - a.busyMs)[0] ?? null;
 }

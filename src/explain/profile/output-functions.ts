@@ -43,7 +43,7 @@ const LOGGERS = new Set([
 ]);
 
 /**
- * Finds the functions of a profile that write output for others, formatting included. They are recognised by the
+ * Finds the functions of a profile that write output for others, formatting included. They are recognized by the
  * probe's frame on the way to standard output and files (`src/probe/runtime/synchronous-writes.cts`):
  * - functions of packages: the outermost package between the service and the output that does not call the service to
  *   answer a request; and all functions of a well-known logger

@@ -1,6 +1,7 @@
 import type http from 'node:http';
 import { fromEnvironment } from '../../environment.js';
 import { type MillraceError, usageError } from '../../errors.js';
+import type { NativeCacheEntry, NativeCacheStatistics } from '../../native.js';
 import { findNearest } from '../../validation/nearest.js';
 import { describeValue } from '../../validation/shape.js';
 import { warnOfValue } from '../node/added-properties.js';
@@ -162,9 +163,9 @@ export function toNativeOptions(options: Readonly<CacheOptions> | null) {
 }
 
 /** Counters of a cache since the server was created; `entries` and the fields after it are current values. */
-export type CacheStats = NonNullable<ReturnType<typeof native.stackCacheStatistics>>;
+export type CacheStats = NativeCacheStatistics;
 /** A stored response. */
-export type CacheEntry = ReturnType<typeof native.stackCacheEntries>[number];
+export type CacheEntry = NativeCacheEntry;
 
 /** A selection of entries to remove; a missing field matches all entries. */
 export interface CacheSelection {

@@ -132,7 +132,7 @@ function checkHeadFirst(all: HeadFirstRun[]): LabClaim {
   );
   const measured = own && !('failure' in own) ? own : null;
   const others = trick
-    ? `; loadtest --tcp, which recognises responses by the length of packets: ${describeRun(trick)}`
+    ? `; loadtest --tcp, which recognizes responses by the length of packets: ${describeRun(trick)}`
     : '';
   return {
     text: `millrace reads responses whose head is sent before their body${own ? `: ${describeRun(own)}` : ''}${others}`,

@@ -58,12 +58,3 @@ export class LatestValue<T> implements AsyncIterable<T> {
     });
   }
 }
-
-/** Starts a run that reports its progress, and returns a promise of its result that can be iterated for the progress. */
-export function runWithProgress<Progress, Result>(
-  run: (onProgress: (progress: Progress) => void) => Promise<Result>,
-): Promise<Result> & AsyncIterable<Progress> {
-  const latest = new LatestValue<Progress>();
-  const result = run((progress) => latest.push(progress)).finally(() => latest.end());
-  return latest.follow(result);
-}

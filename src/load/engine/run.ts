@@ -6,7 +6,7 @@ import { checkOptions } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
 import { LOAD_OPTIONS, OTHER_LOAD_NAMES } from '../option-schema.js';
 import type { LoadOptions } from '../options.js';
-import { buildPlan, buildTrialRequest, type Plan } from '../plan/plan.js';
+import { buildPlan, buildTrialRequest, FUTURE_SERVER, type Plan } from '../plan/plan.js';
 import { measure, type TimedResult } from './measure.js';
 import { Snapshots } from './snapshots.js';
 
@@ -47,7 +47,7 @@ export async function withServer<Result>(
   if (!command) return use(await planFor(), null);
 
   // Options that cannot be run are refused before the server starts, when its port may not be known yet.
-  const draft = await planFor('http://localhost');
+  const draft = await planFor(FUTURE_SERVER);
   const { startCommand } = await import('../../process/command/start-command.js');
   const server = await startCommand(command, {
     timeoutMs: DEFAULTS.commandTimeoutMs,

@@ -52,6 +52,12 @@ type NativeSchedule = Pick<
 >;
 
 /**
+ * Stands for a command's server until that runs: its port and scheme are not known. Options of TLS are refused once it is
+ * found to speak http.
+ */
+export const FUTURE_SERVER = 'https://localhost';
+
+/**
  * Reads the options, completes them with the defaults and refuses those that cannot be run, with `ERR_MILLRACE_USAGE`.
  * `command` is the URL of a command's server, without path.
  */

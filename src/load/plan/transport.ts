@@ -21,7 +21,7 @@ export interface Transport {
 /** Reads the use of connections and TLS from the options. */
 export function readTransport(options: LoadOptions, mix: RequestMix): Transport {
   const secure = mix.origins.some(({ tls }) => tls);
-  refuseTlsWithoutHttps(options, secure);
+  if (!secure) refuseTlsOptions(options, mix.toCommand);
   const connection = readConnection(options, mix.close);
   const handshake = secure ? (options.handshake ?? DEFAULTS.handshake) : null;
   if (handshake === 'resume' && connection === 'keep-alive') {
@@ -52,12 +52,13 @@ function readConnection(options: LoadOptions, headersClose: boolean): PlanSummar
 
 const TLS_OPTIONS = ['handshake', 'ca', 'cert', 'key', 'sni', 'passphrase'] as const;
 
-function refuseTlsWithoutHttps(options: LoadOptions, secure: boolean): void {
-  if (secure) return;
+/** Refuses options that have no effect on http. */
+function refuseTlsOptions(options: LoadOptions, toCommand: boolean): void {
   for (const option of TLS_OPTIONS) {
     const given = describeTlsOption(option, options);
     if (given === null) continue;
-    throw usageError(`${option} needs an https:// URL, and there is none (got ${given})`);
+    const found = toCommand ? "the command's server speaks http" : 'there is none';
+    throw usageError(`${option} needs an https:// URL, and ${found} (got ${given})`);
   }
 }
 

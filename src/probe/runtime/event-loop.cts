@@ -15,15 +15,15 @@ export interface LoopTimes {
 
 const timing = performance.nodeTiming as { uvMetricsInfo?: LoopMetrics };
 export const hasEventCounts = timing.uvMetricsInfo !== undefined;
-const utilisation = performance.eventLoopUtilization.bind(performance);
+const utilization = performance.eventLoopUtilization.bind(performance);
 
 export function readLoopTimes(): LoopTimes {
-  const { idle, active } = utilisation();
+  const { idle, active } = utilization();
   const { loopCount = 0, events = 0 } = timing.uvMetricsInfo ?? {};
   return { idleMs: idle, activeMs: active, loops: loopCount, events };
 }
 
 /** Reads the time that the loop has waited for events. */
 export function readIdleMs(): number {
-  return utilisation().idle;
+  return utilization().idle;
 }

@@ -45,7 +45,7 @@ export class NetworkInterfaces {
     }
   }
 
-  /** Utilisation of the busiest interface in its busier direction; `null` if no interface reports its speed. */
+  /** Utilization of the busiest interface in its busier direction; `null` if no interface reports its speed. */
   share(fromMs: number, toMs: number): number | null {
     const seconds = (toMs - fromMs) / 1000;
     const shares = this.#links.map(({ speed, received, sent }) => {

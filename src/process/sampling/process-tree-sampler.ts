@@ -85,7 +85,7 @@ export function sampleProcesses(
     stop(from = 0, to = Number.POSITIVE_INFINITY) {
       clearInterval(timer);
       sample();
-      return summarise(pid, command, intervals, from, to);
+      return summarize(pid, command, intervals, from, to);
     },
   };
 }
@@ -119,7 +119,7 @@ function joinIntervals(first: Interval, second: Interval): Interval {
   };
 }
 
-function summarise(
+function summarize(
   pid: number,
   command: string,
   intervals: Interval[],

@@ -160,7 +160,7 @@ function formatValue(format, value) {
   return value === null || value === undefined ? '–' : format(value);
 }
 
-/** Reads the colours of the style sheet in the current colour scheme. */
+/** Reads the colors of the style sheet in the current color scheme. */
 function readColors() {
   const style = getComputedStyle(document.documentElement);
   const color = (name) => style.getPropertyValue(`--${name}`).trim();

@@ -81,13 +81,13 @@ ${content}
 </section>`;
 }
 
-/** Builds the script: the chart library with its licence, the functions that format numbers and place ticks, and plots.js. */
+/** Builds the script: the chart library with its license, the functions that format numbers and place ticks, and plots.js. */
 function buildScript(): string {
-  const licence = `/*\nuPlot\n${readAsset('uPlot.LICENSE')}\n*/`;
+  const license = `/*\nuPlot\n${readAsset('uPlot.LICENSE')}\n*/`;
   const modules = ['../../format/units.js', './charts/scale.js'].map((path) =>
     readFileSync(new URL(path, import.meta.url), 'utf8').replace(/^export /gm, ''),
   );
-  const scripts = [licence, readAsset('uPlot.iife.min.js'), ...modules, readAsset('plots.js')];
+  const scripts = [license, readAsset('uPlot.iife.min.js'), ...modules, readAsset('plots.js')];
   // A script element ends at the first end tag, even within a string or a comment.
   return scripts.join('\n').replaceAll('</script', '<\\/script');
 }

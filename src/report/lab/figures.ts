@@ -16,7 +16,7 @@ import { formatValue } from './format-value.js';
 
 /** Margin of a logarithmic scale beyond the outermost values, as a ratio. */
 const SCALE_MARGIN = 1.4;
-/** Colours of the series that are not bounds, in order. */
+/** Colors of the series that are not bounds, in order. */
 const COLORS = ['first', 'second', 'third', 'fourth'] as const;
 
 /** Renders a figure of a study, without a script. */
@@ -87,7 +87,7 @@ function createAxis({ scale, unit }: LabAxis, values: number[]): Axis {
   return { scale: around, ticks, label };
 }
 
-/** Renders a bar chart with a colour for each variant. */
+/** Renders a bar chart with a color for each variant. */
 function renderBars({ title, caption, unit, groups }: LabBars): Markup {
   const names = [...new Set(groups.flatMap(({ bars }) => bars.map(({ name }) => name)))];
   const highest = Math.max(

@@ -1,7 +1,7 @@
-/** The meaning of a colour in the text report. */
+/** The meaning of a color in the text report. */
 export type Ink = 'dim' | 'strong' | 'bar' | 'good' | 'warning' | 'bad' | 'alarm';
 
-/** Colours a text, or returns it unchanged. */
+/** Colors a text, or returns it unchanged. */
 export type Paint = (ink: Ink, text: string) => string;
 
 /** ECMA-48, Select Graphic Rendition. */
@@ -15,7 +15,7 @@ const CODES: Record<Ink, string> = {
   alarm: '1;7;31',
 };
 
-/** Creates a painter with terminal colours, or one without. */
+/** Creates a painter with terminal colors, or one without. */
 export function createPainter(color: boolean): Paint {
   if (!color) return (_, text) => text;
   return (ink, text) => (text === '' ? '' : `\x1b[${CODES[ink]}m${text}\x1b[0m`);

@@ -1,7 +1,7 @@
 import { replaceControls } from '../encoding.js';
 import { createPainter, type Ink, type Paint } from './paint.js';
 
-/** Width and colours of the text report. A line has at most `width` characters, not counting colours. */
+/** Width and colors of the text report. A line has at most `width` characters, not counting colors. */
 export interface Sheet {
   width: number;
   paint: Paint;

@@ -85,7 +85,7 @@ const BAD_INPUT = [
     ['--conections', '5', 'h'],
     /^millrace: unknown flag '--conections'; did you mean --connections\?$/,
   ],
-  [['-y', 'h'], /^millrace: unknown flag '-y'; run millrace --help for the list/],
+  [['-Q', 'h'], /^millrace: unknown flag '-Q'; run millrace --help for the list/],
   [
     ['htp://h'],
     /^millrace: URL: 'htp:\/\/h' is not a URL to load: the scheme htp:\/\/ is not known; use/,
@@ -331,7 +331,7 @@ test('the report says first how the flags were understood', async () => {
   const [first] = stdout.split('\n');
   assert.match(first, /closed.*3 connections/);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is looked for
-  assert.doesNotMatch(stdout, /\x1b/, 'no colours where there is no terminal');
+  assert.doesNotMatch(stdout, /\x1b/, 'no colors where there is no terminal');
 });
 
 test('a TLS server is refused without trust, and measured with -k or --ca', async () => {

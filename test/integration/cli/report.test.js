@@ -104,7 +104,10 @@ test('a series is a row for each window, of a run and of a stored result', async
   assert.deepEqual([stored.code, stored.stdout], [0, own.stdout]);
   const none = await millrace(['report', 'compare.json', '--series', '-']);
   assert.equal(none.code, 2);
-  assert.match(none.stderr, /is a result of compare, which has no CSV over time; it is for: load$/m);
+  assert.match(
+    none.stderr,
+    /is a result of compare, which has no CSV over time; it is for: load$/m,
+  );
 });
 
 describe('formats of a run', { concurrency: 2 }, () => {

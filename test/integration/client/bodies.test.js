@@ -99,7 +99,7 @@ describe('bodies of the client', () => {
     const peer = await echo(t);
     const client = createClient({
       origin: url(peer),
-      limits: { total: '20s' },
+      timeouts: { total: '20s' },
       retries: { minPerSecond: 100, baseDelay: 0 },
     });
     t.after(() => client.destroy());
@@ -243,10 +243,10 @@ describe('bodies of the client', () => {
     const client = createClient({
       origin: url(peer),
       connections: 1,
-      limits: { total: 100 },
+      timeouts: { total: 100 },
       retries: false,
     });
-    const first = client.request('/', { limits: { total: '20s' } });
+    const first = client.request('/', { timeouts: { total: '20s' } });
     const readable = new PassThrough();
     let isCancelled = false;
     const stream = new ReadableStream({
@@ -277,7 +277,7 @@ describe('bodies of the client', () => {
       'a destroyed client': (body) => destroyed.request('/', { method: 'PUT', body }),
       'an unknown option': (body) => client.request('/', { metod: 'PUT', body }),
       'a method that is none': (body) => client.request('/', { method: 'a b', body }),
-      'a limit that is none': (body) => client.request('/', { limits: { total: 'soon' }, body }),
+      'a limit that is none': (body) => client.request('/', { timeouts: { total: 'soon' }, body }),
       'another origin': (body) => client.request('http://other.test/', { method: 'PUT', body }),
       'no target': (body) => client.request(null, { method: 'PUT', body }),
     };

@@ -83,7 +83,7 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test('total limits a call up to its last byte, and closes its connection', limits, async (t) => {
-    const made = client(t, { limits: { total: 300 }, retries: false });
+    const made = client(t, { timeouts: { total: 300 }, retries: false });
     const never = await mute(t);
     const closed = new Promise((resolve) => {
       never.server.once('connection', (socket) => socket.once('close', resolve));
@@ -103,7 +103,7 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test('headers and idle limit the response', limits, async (t) => {
-    const made = client(t, { limits: { headers: 100, idle: 100 }, retries: false });
+    const made = client(t, { timeouts: { headers: 100, idle: 100 }, retries: false });
     // In time, that is: undici's timers have a resolution of a second.
     const inTime = (limit, code) => (error) => {
       assert.deepEqual([error.limit, error.limitMs, error.code], [limit, 100, code]);
@@ -119,7 +119,7 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test('a request that moves, or that its application writes, is in time', limits, async (t) => {
-    const made = client(t, { limits: { headers: 600, total: 0 }, retries: false });
+    const made = client(t, { timeouts: { headers: 600, total: 0 }, retries: false });
     // What the system has in its buffers at the end is read within the limit: some 10 MB.
     const slow = await web(t, takeSlowly(20));
     async function* parts() {
@@ -135,7 +135,7 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test('a response that the application reads at its own pace is in time', limits, async (t) => {
-    const made = client(t, { limits: { idle: 300, total: 0 }, retries: false });
+    const made = client(t, { timeouts: { idle: 300, total: 0 }, retries: false });
     const size = 8_000_000;
     const large = await web(t, (_request, response) => response.end(Buffer.alloc(size)));
     const response = await made.request(url(large));
@@ -151,15 +151,15 @@ describe('the client', { concurrency: 4 }, () => {
     const large = await web(t, (_request, response) => response.end(Buffer.alloc(8_000_000)));
     const { stdout } = await run(`
       import { createClient } from 'millrace/client';
-      const client = createClient({ connections: 1, limits: { total: '400ms' }, retries: false });
-      const { status } = await client.request('${url(large)}', { limits: { total: 0, idle: 0 } });
+      const client = createClient({ connections: 1, timeouts: { total: '400ms' }, retries: false });
+      const { status } = await client.request('${url(large)}', { timeouts: { total: 0, idle: 0 } });
       const limit = await client.request('${url(large)}').catch(({ limit }) => limit);
       console.log(status, limit);`);
     assert.equal(stdout, '200 total\n');
   });
 
   test('connect limits opening a connection', { ...limits, skip: !has('python3') }, async (t) => {
-    const made = client(t, { limits: { connect: 300 }, retries: false });
+    const made = client(t, { timeouts: { connect: 300 }, retries: false });
     const call = made.request(url(await dropping(t)));
     const limit = { limit: 'connect', limitMs: 300, host: '127.0.0.1' };
     await assert.rejects(call, { code: 'UND_ERR_CONNECT_TIMEOUT', ...limit });
@@ -167,11 +167,11 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test('a call may have limits and a signal of its own', limits, async (t) => {
-    const made = client(t, { limits: { total: '20s' }, retries: false });
+    const made = client(t, { timeouts: { total: '20s' }, retries: false });
     const never = url(await mute(t));
-    await assert.rejects(made.request(never, { limits: { total: 200 } }), { limit: 'total' });
-    const hurried = client(t, { limits: { headers: 100 }, retries: false });
-    await assert.rejects(hurried.request(never, { limits: { total: '20s' } }), {
+    await assert.rejects(made.request(never, { timeouts: { total: 200 } }), { limit: 'total' });
+    const hurried = client(t, { timeouts: { headers: 100 }, retries: false });
+    await assert.rejects(hurried.request(never, { timeouts: { total: '20s' } }), {
       code: 'UND_ERR_HEADERS_TIMEOUT',
     });
     assert.deepEqual([hurried.stats().hits.headers, hurried.stats().hits.total], [1, 0]);
@@ -186,7 +186,7 @@ describe('the client', { concurrency: 4 }, () => {
     'the number of connections is bounded, and the time in the queue counts',
     limits,
     async (t) => {
-      const made = client(t, { connections: 2, limits: { total: 300 }, retries: false });
+      const made = client(t, { connections: 2, timeouts: { total: 300 }, retries: false });
       const never = await mute(t);
       const calls = Array.from({ length: 5 }, () => made.request(url(never)));
       for (const { reason } of await Promise.allSettled(calls)) assert.equal(reason.limit, 'total');
@@ -218,10 +218,10 @@ describe('the client', { concurrency: 4 }, () => {
       connections += 1;
     });
     const made = client(t, { origin: url(peer), connections: 1, retries: false });
-    const held = made.request('/held', { limits: { total: '20s' } });
+    const held = made.request('/held', { timeouts: { total: '20s' } });
     await once(peer.server, 'request');
-    const late = Array.from({ length: 3 }, () => made.request('/', { limits: { total: 100 } }));
-    const next = made.request('/', { limits: { total: '20s' } });
+    const late = Array.from({ length: 3 }, () => made.request('/', { timeouts: { total: 100 } }));
+    const next = made.request('/', { timeouts: { total: '20s' } });
     const { origin } = new URL(url(peer));
     while (made.stats().pools[origin].queued < 4) await new Promise(setImmediate);
     for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
@@ -247,9 +247,13 @@ describe('the client', { concurrency: 4 }, () => {
         find = resolve;
       });
       dns.lookup = (...args) => mayFind.then(() => lookup(...args));
-      const options = { limits: { connect: '20s', total: '20s' }, connections: 1, retries: false };
+      const options = {
+        timeouts: { connect: '20s', total: '20s' },
+        connections: 1,
+        retries: false,
+      };
       const made = client(t, { origin: `http://localhost:${peer.port}`, ...options });
-      const late = [1, 2].map(() => made.request('/', { limits: { total: 100 } }));
+      const late = [1, 2].map(() => made.request('/', { timeouts: { total: 100 } }));
       const next = made.request('/');
       for (const { reason } of await Promise.allSettled(late)) assert.equal(reason.limit, 'total');
       find();
@@ -265,11 +269,11 @@ describe('the client', { concurrency: 4 }, () => {
       if (request.method === 'POST') posts += 1;
       if (request.method === 'POST') answer = () => response.end('posted');
     });
-    const options = { connections: 1, pipelining: 4, limits: { total: '20s' }, retries: false };
+    const options = { connections: 1, pipelining: 4, timeouts: { total: '20s' }, retries: false };
     const made = client(t, { origin: url(peer), ...options });
     const post = made.request('/', { method: 'POST', body: 'a' });
     await once(peer.server, 'request');
-    await assert.rejects(made.request('/', { limits: { total: 100 } }), { limit: 'total' });
+    await assert.rejects(made.request('/', { timeouts: { total: 100 } }), { limit: 'total' });
     answer();
     assert.equal(await (await post).text(), 'posted');
     assert.equal(posts, 1);
@@ -288,7 +292,7 @@ describe('the client', { concurrency: 4 }, () => {
           response.writeHead(200, { Connection: 'close' }).end('here');
         }, 20);
       });
-      const made = client(t, { connections: 1, limits: { total: '20s' } });
+      const made = client(t, { connections: 1, timeouts: { total: '20s' } });
       const calls = Array.from({ length: 6 }, async () => (await made.request(url(peer))).text());
       assert.deepEqual(new Set(await Promise.all(calls)), new Set(['here']));
       assert.equal(most, 1);
@@ -299,7 +303,7 @@ describe('the client', { concurrency: 4 }, () => {
 
   test('responses that arrived in full and are not read do not block others', limits, async (t) => {
     const peer = await web(t, (_request, response) => response.end('small'));
-    const made = client(t, { connections: 1, limits: { total: '20s' } });
+    const made = client(t, { connections: 1, timeouts: { total: '20s' } });
     const unread = [];
     for (let calls = 0; calls < 5; calls++) unread.push(await made.request(url(peer)));
     for (const response of unread) assert.equal(await response.text(), 'small');
@@ -357,7 +361,7 @@ describe('the client', { concurrency: 4 }, () => {
       response.write('part');
     });
     const made = client(t, {
-      limits: { total: '20s' },
+      timeouts: { total: '20s' },
       retries: { baseDelay: 1, minPerSecond: 5 },
     });
     const response = await made.request(url(peer));
@@ -365,7 +369,10 @@ describe('the client', { concurrency: 4 }, () => {
   });
 
   test('Retry-After is respected, but not beyond the total', limits, async (t) => {
-    const made = client(t, { limits: { total: '2s' }, retries: { baseDelay: 1, minPerSecond: 5 } });
+    const made = client(t, {
+      timeouts: { total: '2s' },
+      retries: { baseDelay: 1, minPerSecond: 5 },
+    });
     const soon = await turns(t, [503, 200], { 'Retry-After': '1' });
     assert.equal((await made.request(url(soon))).status, 200);
     assert.ok(soon.times[1] - soon.times[0] >= 990);
@@ -382,7 +389,7 @@ describe('the client', { concurrency: 4 }, () => {
       const warned = ({ name }) => warnings.push(name);
       process.on('warning', warned);
       t.after(() => process.off('warning', warned));
-      const options = { limits: { total: 0 }, retries: { baseDelay: 400, minPerSecond: 10 } };
+      const options = { timeouts: { total: 0 }, retries: { baseDelay: 400, minPerSecond: 10 } };
       const made = client(t, options);
       for (const asked of ['3000000', '9'.repeat(400), 'Fri, 31 Dec 2199 23:59:59 GMT']) {
         const far = await turns(t, [503], { 'Retry-After': asked });
@@ -406,7 +413,7 @@ describe('the client', { concurrency: 4 }, () => {
 
   test('Retry-After may be a date', limits, async (t) => {
     const made = client(t, {
-      limits: { total: '20s' },
+      timeouts: { total: '20s' },
       retries: { baseDelay: 1, minPerSecond: 5 },
     });
     for (const form of [(date) => date.toUTCString(), asctime]) {
@@ -431,7 +438,7 @@ describe('the client', { concurrency: 4 }, () => {
     limits,
     async (t) => {
       const peer = await web(t, (_request, response) => response.end('small'));
-      const made = client(t, { limits: { total: 100 } });
+      const made = client(t, { timeouts: { total: 100 } });
       const response = await made.request(url(peer));
       // The time of the limit passes without an event to wait for.
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -494,7 +501,7 @@ describe('the client', { concurrency: 4 }, () => {
     limits,
     async (t) => {
       const peer = await turns(t, [503], { 'Retry-After': '3600' });
-      const options = { limits: { total: 0 }, retries: { baseDelay: 1, minPerSecond: 5 } };
+      const options = { timeouts: { total: 0 }, retries: { baseDelay: 1, minPerSecond: 5 } };
       const made = createClient(options);
       const call = assert.rejects(made.request(url(peer)), { message: 'enough' });
       while (made.stats().retries === 0) await new Promise(setImmediate);
@@ -545,8 +552,9 @@ describe('the client', { concurrency: 4 }, () => {
     wrong({ orign: 'http://a' }, "unknown option 'orign'; did you mean 'origin'?");
     wrong({ origin: 'ftp://a' }, "origin must be a URL with http:// or https:// (got 'ftp://a')");
     wrong({ connections: 0 }, /^connections must be a whole number from 1 .* \(got 0\)$/);
-    wrong({ limits: { total: 'soon' } }, /^limits.total must be a duration .* \(got 'soon'\)$/);
-    wrong({ limits: { tls: 1 } }, /^limits: unknown field 'tls'/);
+    wrong({ timeouts: { total: 'soon' } }, /^timeouts.total must be a duration .* \(got 'soon'\)$/);
+    wrong({ limits: { total: 1 } }, "unknown option 'limits'; it is called 'timeouts'");
+    wrong({ timeouts: { tls: 1 } }, /^timeouts: unknown field 'tls'/);
     wrong(
       { retries: { budgetRatio: -1 } },
       'retries.budgetRatio must be a number, 0 or more (got -1)',

@@ -52,11 +52,11 @@ const ofClient = {
       /^origin must have no user and password; use the header Authorization \(got a URL of a.test with them\)$/,
     ],
   ],
-  limits: objects,
-  'limits.connect': times,
-  'limits.headers': times,
-  'limits.idle': times,
-  'limits.total': times,
+  timeouts: objects,
+  'timeouts.connect': times,
+  'timeouts.headers': times,
+  'timeouts.idle': times,
+  'timeouts.total': times,
   ca: pems('ca'),
   cert: pems('cert'),
   key: pems('key'),
@@ -84,10 +84,10 @@ const ofCall = {
     bodies,
   ]),
   signal: [{}, new AbortController(), 5000].map((value) => [value, 'an AbortSignal']),
-  limits: objects,
-  'limits.headers': times,
-  'limits.idle': times,
-  'limits.total': times,
+  timeouts: objects,
+  'timeouts.headers': times,
+  'timeouts.idle': times,
+  'timeouts.total': times,
 };
 
 /** `{ a: { b: value } }` of `a.b`. */
@@ -170,16 +170,16 @@ describe("the client's options", () => {
     const peer = await web(t, (_request, response) => {
       setTimeout(() => response.end('late'), 400);
     });
-    const client = createClient({ origin: url(peer), limits: { total: 150 }, retries: false });
+    const client = createClient({ origin: url(peer), timeouts: { total: 150 }, retries: false });
     t.after(() => client.destroy());
     for (const ofCall of [
       {},
       { total: undefined },
       { total: undefined, headers: undefined, idle: undefined },
     ]) {
-      await assert.rejects(client.request('/', { limits: ofCall }), { limit: 'total' });
+      await assert.rejects(client.request('/', { timeouts: ofCall }), { limit: 'total' });
     }
-    const response = await client.request('/', { limits: { idle: undefined, total: '20s' } });
+    const response = await client.request('/', { timeouts: { idle: undefined, total: '20s' } });
     assert.equal(await response.text(), 'late');
   });
 
@@ -196,7 +196,7 @@ describe("the client's options", () => {
       ]) {
         const client = createClient({
           origin: url(peer),
-          limits: { total: '20s' },
+          timeouts: { total: '20s' },
           // A busy machine may need several seconds, each of which allows more.
           retries: { budgetRatio: 0, minPerSecond, maxRetries: 1, baseDelay: 0 },
         });

@@ -43,7 +43,7 @@ describe('certificates of the client', { skip: !has('openssl') }, () => {
   }
 
   async function ask(t, options) {
-    const client = createClient({ ...options, retries: false, limits: { total: '20s' } });
+    const client = createClient({ ...options, retries: false, timeouts: { total: '20s' } });
     t.after(() => client.destroy());
     return (await client.request('/')).text();
   }

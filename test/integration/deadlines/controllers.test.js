@@ -13,10 +13,13 @@ const withTimer = [
   ...['fetch in a later turn', 'fetch, signal of several', 'fetch, redirected'],
   ...['undici 5', 'undici 6', 'undici 7', "undici's fetch"],
   ...['http', 'axios', 'axios, redirected', 'node-fetch'],
+  ...['fetch, a bound method', 'http, a timer that destroys'],
 ];
 const withoutTimer = [
   ...['fetch without a signal', 'http without a signal'],
+  ...['fetch of a Request without a signal', 'fetch of undici 6 without a signal'],
   ...['fetch, a controller without a timer', 'http, a controller without a timer'],
+  ...['fetch, a watchdog', 'undici 6, a watchdog', 'http, a watchdog'],
 ];
 
 /** Returns the result of each call, by its kind. */

@@ -76,7 +76,7 @@ for (const [variable, given, message] of mistakes) {
   });
 }
 
-test('a host is recognised in any of its spellings', limits, async () => {
+test('a host is recognized in any of its spellings', limits, async () => {
   const spellings = {
     'api.test': ['API.test', 'api.test.', 'Api.Test.'],
     '*.below.test.': ['A.Below.test', 'a.b.below.test.'],

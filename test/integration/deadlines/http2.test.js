@@ -62,6 +62,22 @@ describe('deadlines of HTTP/2', { concurrency: 8 }, () => {
       },
     );
 
+    test(`${version}: the next calls of the client are answered`, limits, async (t) => {
+      const { call } = service(t, { ...total(400), ...trusting });
+      const paths = ['/never', '/stops', '/drips'];
+      const both = await server(t, (stream, { ':path': path }) => {
+        if (path === '/never') return;
+        stream.respond({ ':status': 200 });
+        if (path === '/') stream.end('here');
+        else stream.write('part');
+        if (path !== '/drips') return;
+        const timer = setInterval(() => stream.write('x'), 50);
+        stream.on('close', () => clearInterval(timer));
+      });
+      const { value, error } = await call('http2Next', { url: both.url, version, paths });
+      assert.deepEqual(value, [4, ...paths.flatMap(() => ['total', 4, 4])], error?.message);
+    });
+
     test(`${version}: all limits apply`, limits, async (t) => {
       const { call } = service(t, {
         ...{ ...trusting, MILLRACE_DEADLINE_TOTAL: 'off' },

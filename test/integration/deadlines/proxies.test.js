@@ -161,3 +161,53 @@ test('a proxy that does not answer CONNECT keeps no connection', limits, async (
     Object.fromEntries(Object.keys(calls).map((name) => [name, expected(name)])),
   );
 });
+
+test('limits hold in a tunnel whose end is silent in the TLS handshake', limits, async (t) => {
+  const proxy = await web(t, () => {});
+  proxy.server.on('connect', (_request, socket) => {
+    socket.on('error', () => {}).resume();
+    socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  });
+  // Each has a host of its own: a connection that other calls may wait for goes on.
+  const clients = {
+    undici5: 'undici5.fetch(url, { dispatcher: agents[5] })',
+    undici6: 'undici6.fetch(url, { dispatcher: agents[6] })',
+    undici7: 'undici.fetch(url, { dispatcher: agents[7] })',
+    ...(major >= 26 ? { own: 'fetch(url)' } : {}),
+  };
+  const settings = { total: { total: '300ms', tls: '5s' }, tls: { total: 'off', tls: '300ms' } };
+  for (const [limit, { total, tls }] of Object.entries(settings)) {
+    const calls = Object.fromEntries(
+      Object.entries(clients).map(([name, call]) => [
+        name,
+        `twice('https://${name}.test/', (url) => ${call})`,
+      ]),
+    );
+    const told = await runCalls(calls, {
+      setUp: `${setUp(proxy.port)}
+        const agents = {
+          5: new undici5.ProxyAgent(proxy),
+          6: new undici6.ProxyAgent(proxy),
+          7: new undici.ProxyAgent(proxy),
+        };
+        const twice = async (url, call) => {
+          const told = [];
+          for (let calls = 0; calls < 2; calls++) {
+            const since = performance.now();
+            const { cause } = await call(url).catch((error) => error);
+            told.push([cause.limit, cause.code, cause.host, performance.now() - since < 1500].join());
+          }
+          return told;
+        };`,
+      env: {
+        ...environment(proxy.port),
+        ...{ MILLRACE_DEADLINE_TOTAL: total, MILLRACE_DEADLINE_TLS: tls },
+      },
+    });
+    const line = (name) => `${limit},UND_ERR_CONNECT_TIMEOUT,${name}.test,true`;
+    assert.deepEqual(
+      told,
+      Object.fromEntries(Object.keys(clients).map((name) => [name, [line(name), line(name)]])),
+    );
+  }
+});

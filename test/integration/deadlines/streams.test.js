@@ -62,7 +62,7 @@ const hanging = {
 
 describe('bodies', { concurrency: 2 }, () => {
   for (const [kind, cases] of Object.entries({ lasting, hanging })) {
-    test(`${kind} bodies are recognised in each library`, limits, async (t) => {
+    test(`${kind} bodies are recognized in each library`, limits, async (t) => {
       const { call, stats } = service(t, env);
       const peer = await web(t, (request, response) => {
         const { type, pieces, ms, count = 1000, ends = true, length } = cases[nameOf(request)];

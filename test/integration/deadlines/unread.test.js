@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { web } from '../../fixtures/deadlines/peers.js';
-import { runCalls } from '../../fixtures/deadlines/program.js';
+import { run, runCalls } from '../../fixtures/deadlines/program.js';
 
 const limits = { timeout: 30_000 };
 
@@ -57,3 +57,23 @@ test('a limit on a body that nobody reads is never an uncaught error', limits, a
     Object.fromEntries(Object.keys(calls).map((name) => [name, expected(name)])),
   );
 });
+
+// Another copy of undici may be loaded later, with a dispatcher that hides the handlers of older ones.
+for (const load of ['new Headers()', "new Request('http://x.test/')"]) {
+  test(`an application may wait before it reads, after ${load}`, limits, async (t) => {
+    const late = await web(t, (_request, response) => {
+      response.write('part');
+      setTimeout(() => response.end('rest'), 1500);
+    });
+    const { stdout, stderr } = await run(
+      `import * as undici6 from 'undici-6';
+      ${load};
+      await null;
+      const { body } = await undici6.request('http://127.0.0.1:${late.port}/');
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      process.stdout.write(await body.text());`,
+      { MILLRACE_DEADLINE_TOTAL: '800ms' },
+    );
+    assert.equal(stdout, 'partrest', stderr);
+  });
+}

@@ -54,6 +54,64 @@ describe('uploads', { concurrency: 4 }, () => {
     });
   }
 
+  test('bodies that have been written in full are limited, however they end', limits, async (t) => {
+    const server = http.createServer((request, response) => {
+      if (request.url === '/taken') request.resume().on('end', () => response.end('taken'));
+      else request.resume();
+    });
+    const url = `http://127.0.0.1:${await listening(t, server)}`;
+    const post = (options) => `axios.post('${url}/never', ${options}).then(({ data }) => data)`;
+    const write = (path, length, first, later = '') => `new Promise((resolve, reject) => {
+      const sent = http.request('${url}/${path}', { method: 'POST', headers: { 'content-length': ${length} } });
+      sent.on('error', reject).on('response', (response) =>
+        response.once('data', (data) => resolve(String(data))));
+      sent.write(${first});
+      ${later}
+    })`;
+    const calls = {
+      'form-data, any length': post('form(), { maxBodyLength: Infinity }'),
+      'form-data, no redirections': post('form(), { maxBodyLength: Infinity, maxRedirects: 0 }'),
+      'form-data': post('form()'),
+      FormData: post('web()'),
+      stream: post("Readable.from(['a', 'b'])"),
+      'a stream as response': post(
+        "Readable.from(['a']), { responseType: 'stream', maxBodyLength: Infinity }",
+      ),
+      'text without an end': write('never', 2, "'\u00e9'"),
+      'text in another coding': write('never', 1, "'\u00e9', 'latin1'"),
+      'bytes without an end': write('never', 4, 'Buffer.alloc(4)'),
+      'the application is not done': write(
+        'taken',
+        4,
+        "'ha'",
+        "setTimeout(() => sent.end('lf'), 1200);",
+      ),
+    };
+    const told = await runCalls(calls, {
+      setUp: `import http from 'node:http';
+        import { Readable } from 'node:stream';
+        import axios from 'axios';
+        import NodeFormData from 'form-data';
+        const form = () => {
+          const form = new NodeFormData();
+          form.append('name', 'value');
+          form.append('file', Buffer.alloc(5000), 'name.bin');
+          return form;
+        };
+        const web = () => {
+          const form = new FormData();
+          form.set('file', new Blob(['text']), 'name.txt');
+          return form;
+        };`,
+      env: { MILLRACE_DEADLINE_TOTAL: '500ms' },
+    });
+    const expected = (name) => (name === 'the application is not done' ? 'taken' : 'total');
+    assert.deepEqual(
+      told,
+      Object.fromEntries(Object.keys(calls).map((name) => [name, expected(name)])),
+    );
+  });
+
   test('a response that has begun waits for the rest of its request', limits, async (t) => {
     // It answers each part that it receives.
     const echo = http.createServer((request, response) => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
-import { analyseProfile } from '../../../dist/explain/profile/analyze.js';
+import { analyzeProfile } from '../../../dist/explain/profile/analyze.js';
 import { near, PATIENCE_MS, served, withDependency } from '../../fixtures/explain/probed.js';
 import { retried } from '../../fixtures/retry.js';
 
@@ -14,7 +14,7 @@ describe('experiments of the probe', { concurrency: 2 }, () => {
       await drive('/hello', { connections: 1, requests: 5 });
       assert.deepEqual(await hub.command('spin', { microseconds: 5000 }), [null]);
       const spun = await drive('/hello', { connections: 8, requests: 300 });
-      assert.ok(spun.routes[0].syncMs >= 5 && spun.utilisation > 0.7, `${spun.utilisation}`);
+      assert.ok(spun.routes[0].syncMs >= 5 && spun.utilization > 0.7, `${spun.utilization}`);
       await hub.command('spin', { microseconds: 0 });
       const free = await drive('/hello', { connections: 8, requests: 2000 });
       assert.ok(free.routes[0].syncMs < 4);
@@ -183,7 +183,7 @@ describe('experiments of the probe', { concurrency: 2 }, () => {
       const driven = drive('/slow', { connections: 2, requests: 60 });
       const [profile] = await hub.command('profile', { ms: 1000 });
       await driven;
-      const { self, inclusive, busyMs, longTasks } = analyseProfile(profile);
+      const { self, inclusive, busyMs, longTasks } = analyzeProfile(profile);
       assert.ok(busyMs > 300, `${busyMs} ms`);
       assert.match(`${self[0].name} ${self[0].place}`, /\b(hold|slow) .*service\.mjs:\d+$/);
       assert.ok(inclusive.some(({ name, share }) => name === 'slow' && share > 0.5));

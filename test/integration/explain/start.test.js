@@ -70,7 +70,7 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     assert.equal(await subject.hub.waitUntilServed(10_000), true);
   });
 
-  test('a command that overwrites NODE_OPTIONS is recognised', async () => {
+  test('a command that overwrites NODE_OPTIONS is recognized', async () => {
     const command = `NODE_OPTIONS=--max-old-space-size=222 '${process.execPath}' ${script}`;
     const subject = await started([command]);
     const [line] = explainProbeAbsence(true, subject, false);

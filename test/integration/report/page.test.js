@@ -29,7 +29,7 @@ describe('page in a browser', { skip }, () => {
 
   const open = (result, options) => browser.open(renderLoadPage(result), options);
 
-  /** How many pixels of each plot have the colour of the first series. */
+  /** How many pixels of each plot have the color of the first series. */
   async function drawnPixels(page) {
     // A change of the scheme is told to the page with its next frame.
     await page.evaluate(
@@ -86,7 +86,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('the colours follow the scheme while the page is open, and are light on paper', async () => {
+  test('the colors follow the scheme while the page is open, and are light on paper', async () => {
     const { page } = await open(fixture('closed'), { colorScheme: 'dark' });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await background();

@@ -100,17 +100,22 @@ const tools = {
 };
 for (const [name, [versions, env, expected]] of Object.entries(tools)) {
   test(`a build with ${name}`, async (t) => {
-    const place = mkdtempSync(join(folder, 'tools-'));
-    for (const [command, version] of Object.entries(versions)) {
-      const script = `#!/bin/sh\necho ${command} ${version}\n`;
-      writeFileSync(join(place, command), script, { mode: 0o755 });
-    }
-    t.after(() => rmSync(place, { recursive: true }));
-    const PATH = `${place}${delimiter}${bin}`;
+    const PATH = `${placeTools(t, versions)}${delimiter}${bin}`;
     const built = await run(checkout, process.execPath, ['scripts/build.js'], { PATH, ...env });
     assert.equal(built.code, 1);
     assert.deepEqual(said(built.stderr), [expected]);
   });
+}
+
+/** Makes commands that tell their version and do nothing; gives their folder. */
+function placeTools(t, versions) {
+  const place = mkdtempSync(join(folder, 'tools-'));
+  for (const [command, version] of Object.entries(versions)) {
+    const script = `#!/bin/sh\necho ${command} ${version}\n`;
+    writeFileSync(join(place, command), script, { mode: 0o755 });
+  }
+  t.after(() => rmSync(place, { recursive: true }));
+  return place;
 }
 
 /** The build uses an addon that is there: nothing is missing until the development dependencies are. */
@@ -137,12 +142,21 @@ describe('an addon that is there before the build', () => {
     assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
   });
 
-  test('is not used if it cannot be loaded, or if cargo has built here', async (t) => {
+  test('is not used if it cannot be loaded', async (t) => {
     place(t, own);
-    mkdirSync(join(checkout, 'target'));
-    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
-    rmSync(join(checkout, 'target'), { recursive: true });
     write(own, 'this is none');
+    assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
+  });
+
+  test('is not used after a build that does not optimise it', async (t) => {
+    place(t, own);
+    assert.deepEqual(await prepare(), { used: own, said: [USED] });
+    const napi = join(checkout, 'node_modules', '.bin', 'napi');
+    mkdirSync(dirname(napi), { recursive: true });
+    writeFileSync(napi, '#!/bin/sh\n', { mode: 0o755 });
+    t.after(() => rmSync(napi));
+    const tools = { PATH: `${placeTools(t, { cargo: '9.9.9', cc: '12.2' })}${delimiter}${bin}` };
+    await run(checkout, process.execPath, ['scripts/build.js', '--dev'], tools);
     assert.deepEqual(await prepare(), { used: undefined, said: [LACKING] });
   });
 

@@ -90,7 +90,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('colours follow the scheme', async () => {
+  test('colors follow the scheme', async () => {
     const { page } = await browser.open(renderCapacityPage(found()), { colorScheme: 'dark' });
     const color = () =>
       page

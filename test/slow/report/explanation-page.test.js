@@ -78,7 +78,7 @@ describe('page in a browser', { skip }, () => {
     await page.close();
   });
 
-  test('colours follow the scheme', async () => {
+  test('colors follow the scheme', async () => {
     const { page } = await browser.open(renderExplanationPage(nagle()), { colorScheme: 'dark' });
     const color = () =>
       page

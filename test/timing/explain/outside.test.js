@@ -641,7 +641,7 @@ describe('a CPU quota', () => {
 });
 
 describe('the inventory of a process', { skip, timeout }, () => {
-  test('the inventory recognises a server that runs Node', async () => {
+  test('the inventory recognizes a server that runs Node', async () => {
     const child = await node('process.send(1); setInterval(() => {}, 1e6);');
     const { sameHost, isNode } = findCapabilities(child.pid, null);
     assert.deepEqual({ sameHost, isNode }, { sameHost: true, isNode: true });

@@ -39,7 +39,7 @@ describe('observations of the probe', { concurrency: 2 }, () => {
     const stalls = view.stalls.byCause.find(({ cause }) => cause === 'GET /slow');
     assert.ok(stalls?.count >= 3 && stalls.ms / stalls.count < 100, JSON.stringify(view.stalls));
     assert.ok(view.stalls.residualMs > 1, `residual ${view.stalls.residualMs} ms`);
-    assert.ok(view.utilisation > 0.6);
+    assert.ok(view.utilization > 0.6);
   });
 
   test('code after a promise that is already settled counts as synchronous', async () => {
@@ -49,7 +49,7 @@ describe('observations of the probe', { concurrency: 2 }, () => {
 
   test('a synchronous wait without CPU counts as a stall', async () => {
     const view = await observe('/wait', { connections: 2, requests: 60 });
-    assert.ok(view.utilisation > 0.8);
+    assert.ok(view.utilization > 0.8);
     assert.equal(view.stalls.byCause[0].cause, 'GET /wait');
   });
 
@@ -75,9 +75,9 @@ describe('observations of the probe', { concurrency: 2 }, () => {
   test('a full thread pool under an idle loop is observed', async () => {
     const env = { UV_THREADPOOL_SIZE: '3' };
     const full = () => observe('/pool', { connections: 4, requests: 12, env });
-    const view = await retried(full, ({ poolMs, utilisation }) => {
+    const view = await retried(full, ({ poolMs, utilization }) => {
       assert.ok(poolMs.mean > 10 && poolMs.max >= poolMs.mean, `${poolMs.mean}`);
-      assert.ok(utilisation < 0.5, `utilisation ${utilisation}`);
+      assert.ok(utilization < 0.5, `utilization ${utilization}`);
     });
     assert.equal(view.threadPoolSize, '3');
     const idle = () => observe('/timer', { connections: 4, requests: 40 });

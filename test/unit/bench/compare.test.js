@@ -27,7 +27,7 @@ function drawRecorded(ratio) {
   ]);
 }
 
-test('neighbours are pairs: A and B in the order A B B A, and between them two of one side', () => {
+test('neighbors are pairs: A and B in the order A B B A, and between them two of one side', () => {
   const runs = [10, 20, 30, 40, 50, 60, 70, 80].map((count) => runOf(count));
   const { different, same } = pairRuns(runs, { warmup: 0, seconds: 0.1 });
   // A1 B2 B3 A4 A5 B6 B7 A8: requests per window, times ten.

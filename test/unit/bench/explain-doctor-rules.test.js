@@ -7,13 +7,13 @@ const samples = (sample, count = 500) =>
     tMs: i * 10,
     delayMs: 0,
     cpu: 1,
-    utilisation: 0.5,
+    utilization: 0.5,
     ...(typeof sample === 'function' ? sample(i) : sample),
   }));
 const collections = (ms) => Array.from({ length: 50 }, (_, i) => ({ tMs: i * 100, ms }));
 
 test('18 of the 32 combinations of issues are unknown', () => {
-  const issues = ['memory', 'delay', 'utilisation', 'cpu', 'handles'];
+  const issues = ['memory', 'delay', 'utilization', 'cpu', 'handles'];
   const all = Array.from({ length: 32 }, (_, bits) =>
     category(Object.fromEntries(issues.map((issue, at) => [issue, Boolean(bits & (1 << at))]))),
   );
@@ -25,7 +25,7 @@ test('a busy process without delays has no issue', () => {
 });
 
 test('an idle CPU alone is diagnosed as input and output', () => {
-  assert.equal(diagnose(samples({ cpu: 0.05, utilisation: 0.05 }), []), 'io');
+  assert.equal(diagnose(samples({ cpu: 0.05, utilization: 0.05 }), []), 'io');
 });
 
 test('delays with a busy CPU are the event loop, and with an idle one unknown', () => {
@@ -37,7 +37,7 @@ test('delays with a busy CPU are the event loop, and with an idle one unknown', 
     ),
     'event-loop',
   );
-  assert.equal(diagnose(samples({ utilisation: 0.96 }), []), 'event-loop');
+  assert.equal(diagnose(samples({ utilization: 0.96 }), []), 'event-loop');
   assert.equal(diagnose(samples({ delayMs: 12, cpu: 0.05 }), []), 'unknown');
 });
 

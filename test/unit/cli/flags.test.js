@@ -15,6 +15,7 @@ import { LOAD, LOAD_FLAGS } from '../../../dist/cli/flags/load/load-flags.js';
 import { UnknownFlag } from '../../../dist/cli/flags/parse.js';
 import { commandHelp } from '../../../dist/cli/help.js';
 import { siblingAdvice } from '../../../dist/cli/sibling-advice.js';
+import { PEER_FLAGS } from '../../fixtures/peer-flags.js';
 
 /** What the arguments of `millrace load` stand for. */
 function parseLoad(...args) {
@@ -145,6 +146,44 @@ test('each flag of another tool is refused with advice, and is not a flag of the
   }
 });
 
+for (const [tool, flags] of Object.entries(PEER_FLAGS)) {
+  test(`each flag of ${tool} is accepted, or refused with what to type instead`, async () => {
+    const accepted = new Set([...LOAD_FLAGS.flatMap(listNames), ...PRINTED]);
+    for (const name of flags) {
+      if (accepted.has(name) || Object.hasOwn(FOREIGN_FLAGS, name)) continue;
+      assert.match((await siblingAdvice('load', name)) ?? '', /; here ./, name);
+    }
+  });
+}
+
+/** Flags that `main` answers. */
+const PRINTED = ['h', 'help', 'v', 'V', 'version'];
+
+for (const [args, options] of [
+  [['--vus', '5'], { connections: 5 }],
+  [['--clients', '5'], { connections: 5 }],
+  [['--iterations', '5'], { requests: 5 }],
+  [['--rps', '5'], { rate: 5 }],
+  [['--max-time', '5'], { timeout: 5000 }],
+  [['--warm-up-time', '5'], { warmup: 5000 }],
+  [['--insecure-skip-tls-verify'], { insecure: true }],
+  [['--servername', 'a'], { sni: 'a' }],
+  [['--max-redirects', '5'], { follow: 5 }],
+  [['-redirects=5'], { follow: 5 }],
+  [['--request', 'PUT'], { method: 'PUT' }],
+  [['--local-ips', '127.0.0.2'], { localAddress: ['127.0.0.2'] }],
+  [['--socketPath', '/s'], { socketPath: '/s' }],
+  [['--socket-path', '/s'], { socketPath: '/s' }],
+  [['--unix-socket=/s'], { socketPath: '/s' }],
+  [['--tls', 'resume'], { connection: 'close', handshake: 'resume' }],
+  [['--tls', 'keep-alive'], { connection: 'keep-alive', handshake: 'full' }],
+  [['--env', 'A=1', '--env', 'B=x=y'], { env: { A: '1', B: 'x=y' } }],
+]) {
+  test(`a flag by habit is understood: ${args.join(' ')}`, () => {
+    assert.deepEqual(parseLoad(...args).options, options);
+  });
+}
+
 for (const [args, message] of [
   [['--data', 'a=1'], /^--data is not supported: a body is -b TEXT/],
   [
@@ -157,7 +196,6 @@ for (const [args, message] of [
   [['-I'], /\{\{seq\}\}/],
   [['--bailout=5'], /^--bailout is not supported: it is --fail-on 'errors<N' --abort-on-fail$/],
   [['--disable-keepalive'], /^--disable-keepalive is not supported: it is --connection close$/],
-  [['--vus', '5'], /-c N$/],
   [['-max-workers=5'], /^-max-workers is not supported/],
   [['--ab', '1'], /^unknown flag '--ab'; run millrace --help for the list/],
   [

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { analyseProfile } from '../../../dist/explain/profile/analyze.js';
+import { analyzeProfile } from '../../../dist/explain/profile/analyze.js';
 import { SourceMaps } from '../../../dist/explain/profile/source-maps.js';
 import { toRouteName } from '../../../dist/route-name.cjs';
 import {
@@ -90,7 +90,7 @@ describe('the analysis of the data of a probe', () => {
     ];
     const samples = [2, 3, 4, 4, 6, 2, 5, 2];
     const timeDeltas = samples.map(() => 1000);
-    const view = analyseProfile({ nodes, samples, timeDeltas });
+    const view = analyzeProfile({ nodes, samples, timeDeltas });
     const place = `${join(folder, 'src', 'handler.ts')}:12`;
     assert.equal(view.busyMs, 5);
     assert.equal(view.idleMs, 2);
@@ -120,7 +120,7 @@ describe('the analysis of the data of a probe', () => {
       { id: 5, callFrame: frame('observedWrite', wrapper), children: [6] },
       { id: 6, callFrame: frame('Socket._writeGeneric', 'node:net') },
     ];
-    const { self } = analyseProfile({ nodes, samples: [6, 6, 2], timeDeltas: [0, 1000, 1000] });
+    const { self } = analyzeProfile({ nodes, samples: [6, 6, 2], timeDeltas: [0, 1000, 1000] });
     assert.deepEqual(
       self.map(({ name }) => name),
       ['Writable.write called from sendQuery'],
@@ -150,7 +150,7 @@ describe('the analysis of the data of a probe', () => {
         samples.push(parent.id);
         timeDeltas.push(ms * 1000);
       }
-      const { dominantCall } = analyseProfile({ nodes, samples: [...samples, 1], timeDeltas });
+      const { dominantCall } = analyzeProfile({ nodes, samples: [...samples, 1], timeDeltas });
       return dominantCall && [dominantCall.name, Math.round(dominantCall.share * 100)];
     };
 
@@ -203,7 +203,7 @@ describe('the analysis of the data of a probe', () => {
       { id: 6, callFrame: frame('execSync', 'node:child_process') },
     ];
     const samples = [3, 4, 5, 5, 6, 2, 2];
-    const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    const view = analyzeProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
     assert.equal(view.files, 0.6);
   });
 
@@ -220,7 +220,7 @@ describe('the analysis of the data of a probe', () => {
       { id: 9, callFrame: frame('setHeader', 'node:_http_outgoing') },
     ];
     const samples = [2, 3, 3, 5, 6, 7, 8, 8, 9, 2, 2];
-    const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    const view = analyzeProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
     assert.equal(view.busyMs, 8);
     assert.equal(view.printing, 2 / 8);
     assert.equal(view.writing, 3 / 8);
@@ -247,7 +247,7 @@ describe('the analysis of the data of a probe', () => {
       { id: 12, callFrame: frame('verify') },
     ];
     const samples = [4, 4, 6, 6, 7, 8, 10, 10, 12, 2];
-    const { self } = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    const { self } = analyzeProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
     const names = self.flatMap(({ name, share }) => (share > 0 ? name : [])).sort();
     assert.deepEqual(names, [
       '(millrace)',
@@ -277,7 +277,7 @@ describe('the analysis of the data of a probe', () => {
       }
     }
     const samples = [...nodes.slice(1).map(({ id }) => id), 0];
-    const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    const view = analyzeProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
     return [view.printing, view.printingAtMost];
   }
 
@@ -290,7 +290,7 @@ describe('the analysis of the data of a probe', () => {
     ['write', 'node:internal/streams/writable'],
   ];
 
-  test('a profile: the file by whose name the probe is recognised exists', () => {
+  test('a profile: the file by whose name the probe is recognized exists', () => {
     assert.ok(existsSync(new URL(`../../../${PROBE_FILE}`, import.meta.url)));
   });
 
@@ -362,7 +362,7 @@ describe('the analysis of the data of a probe', () => {
       { id: 7, callFrame: frame('onServerSocketSecure', 'node:_tls_wrap') },
     ];
     const samples = [2, 3, 4, 5, 6, 7, 2];
-    const view = analyseProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
+    const view = analyzeProfile({ nodes, samples, timeDeltas: samples.map(() => 1000) });
     assert.equal(view.connecting, 3 / 6);
   });
 });

@@ -22,7 +22,7 @@ describe('the report as text', () => {
   const plain = (result, width = 80, notes = []) =>
     formatLoadText(result, { color: false, width, notes });
 
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colors
   const uncolored = (text) => text.replace(/\x1b\[[0-9;]*m/g, '');
 
   /** The value of a field, its further lines joined. */
@@ -36,7 +36,7 @@ describe('the report as text', () => {
   }
 
   for (const name of names) {
-    test(`no line of ${name} exceeds the width, colours aside`, () => {
+    test(`no line of ${name} exceeds the width, colors aside`, () => {
       const result = clientBound(fixture(name), 'x'.repeat(200));
       for (const width of [60, 80, 133]) {
         const text = plain(result, width, [`-t 10s is ${'long '.repeat(40)}`]);
@@ -423,7 +423,7 @@ describe('the report as a page', () => {
     assert.deepEqual(embedded(page, 'result'), hostile());
   });
 
-  test('the page contains the licence of the chart library', () => {
+  test('the page contains the license of the chart library', () => {
     assert.ok(
       renderLoadPage(fixture('closed')).includes('Permission is hereby granted, free of charge'),
     );

@@ -51,7 +51,7 @@ const PIECES = [
 ];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be printed
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the colors of the report
 const PAINT = /\x1b\[(0|1|2|31|32|33|36|1;7;31)m/g;
 const RUNNER = /^[\s\p{Cf}]*::|##(\[|vso\[|teamcity\[)/imu;
 
@@ -154,7 +154,7 @@ describe('text from elsewhere', () => {
     ['a comparison', buildComparison, COMPARISON_FORMATS],
   ]) {
     for (const color of [false, true]) {
-      test(`of ${kind} on a terminal ${color ? 'with' : 'without'} colours`, async () => {
+      test(`of ${kind} on a terminal ${color ? 'with' : 'without'} colors`, async () => {
         const render = await formats.text();
         for (let round = 0; round < 150; round++) {
           const report = render(build(hostile), { color, width: 80, notes: [hostile()] });

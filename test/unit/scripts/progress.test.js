@@ -45,7 +45,7 @@ test('a terminal shows the progress in one line, no wider than the terminal', (t
 
 test('a log gets a line of progress now and then', (t) => {
   assert.equal(
-    writeLine(t, {}, 31),
+    writeLine(t, {}, 61),
     `${'native addon N s  2 of 133 crates: libc\n'.repeat(2)}native addon N s\n`,
   );
 });

@@ -1,4 +1,4 @@
-//! A head that is recognised is the head that would have been parsed.
+//! A head that is recognized is the head that would have been parsed.
 
 use millrace_http::{Decoded, Error, KnownHead, ResponseDecoder};
 use proptest::prelude::*;
@@ -55,13 +55,13 @@ fn decode(
 
 proptest! {
     #[test]
-    fn recognising_changes_nothing(
+    fn recognizing_changes_nothing(
         responses in prop::collection::vec(response(), 1..12),
         sizes in prop::collection::vec(1usize..60, 1..6),
     ) {
         let stream = responses.concat();
         let parsed = decode(&stream, &sizes, None);
-        let recognised = decode(&stream, &sizes, Some(KnownHead::default()));
-        prop_assert_eq!(parsed, recognised);
+        let recognized = decode(&stream, &sizes, Some(KnownHead::default()));
+        prop_assert_eq!(parsed, recognized);
     }
 }

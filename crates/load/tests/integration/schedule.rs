@@ -211,7 +211,7 @@ fn random_arrivals_have_exponential_gaps() {
     }
 }
 
-/// Counts in neighbouring seconds have nothing to do with each other.
+/// Counts in neighboring seconds have nothing to do with each other.
 #[test]
 fn random_arrivals_have_no_memory() {
     let mut counts = vec![-RATE; SECONDS];

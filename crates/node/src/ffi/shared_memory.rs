@@ -188,7 +188,7 @@ fn bytes(env: sys::napi_env, length: usize) -> Result<Part<u8>> {
         Some(block) => (block.start(), Some(block)),
         None => {
             let mut start = ptr::null_mut();
-            // SAFETY: as in `numbers`; but a slice has to be initialised, and the memory is so long.
+            // SAFETY: as in `numbers`; but a slice has to be initialized, and the memory is so long.
             unsafe {
                 check(sys::napi_create_buffer(env, length, &raw mut start, &raw mut array))?;
                 start.cast::<u8>().write_bytes(0, length);

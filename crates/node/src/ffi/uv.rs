@@ -1,4 +1,4 @@
-//! Handles in Node's own event loop. An initialised handle has a count of what it calls, until libuv has let go of it.
+//! Handles in Node's own event loop. An initialized handle has a count of what it calls, until libuv has let go of it.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -71,7 +71,7 @@ impl<W: LoopCallbacks> EventLoop<W> {
         // SAFETY: as above; what is no descriptor is refused.
         let poll = Handle::new(woken, |handle| unsafe { uv_poll_init(event_loop, handle, fd) })?;
         let this = Self { poll, timer, prepare };
-        // SAFETY: all are initialised, and not closed before `this` is dropped.
+        // SAFETY: all are initialized, and not closed before `this` is dropped.
         let status = unsafe {
             uv_unref(this.poll.get());
             uv_unref(this.timer.get());
@@ -83,7 +83,7 @@ impl<W: LoopCallbacks> EventLoop<W> {
 
     /// Calls nobody any more.
     pub(crate) fn stop(&self) {
-        // SAFETY: the handles are initialised and not closed: they are closed with `self`.
+        // SAFETY: the handles are initialized and not closed: they are closed with `self`.
         unsafe {
             uv_poll_stop(self.poll.get());
             uv_timer_stop(self.timer.get());
@@ -115,7 +115,7 @@ impl<W: LoopCallbacks> EventLoop<W> {
 
     /// While `notices`, a run of the loop within JavaScript is told of before it waits.
     pub(crate) fn notice_nested(&self, notices: bool) {
-        // SAFETY: as in `set_timer`; neither fails for an initialised handle.
+        // SAFETY: as in `set_timer`; neither fails for an initialized handle.
         unsafe {
             if notices {
                 uv_prepare_start(self.prepare.get(), on_prepare::<W>);
@@ -126,27 +126,27 @@ impl<W: LoopCallbacks> EventLoop<W> {
     }
 }
 
-/// An initialised handle, closed with this.
+/// An initialized handle, closed with this.
 struct Handle<W, const KIND: c_int> {
     pointer: NonNull<c_void>,
     called: PhantomData<Rc<W>>,
 }
 
 impl<W, const KIND: c_int> Handle<W, KIND> {
-    /// `initialise` is libuv's for this kind, and keeps nothing where it fails.
-    fn new(called: &Rc<W>, initialise: impl FnOnce(*mut c_void) -> c_int) -> Result<Self> {
+    /// `initialize` is libuv's for this kind, and keeps nothing where it fails.
+    fn new(called: &Rc<W>, initialize: impl FnOnce(*mut c_void) -> c_int) -> Result<Self> {
         let layout = layout(KIND).ok_or_else(|| Error::from_reason("no such kind of handle"))?;
         // SAFETY: no handle has a size of zero.
         let pointer = NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<c_void>());
         let pointer = pointer.ok_or_else(|| Error::from_reason("there is no memory"))?;
-        let status = initialise(pointer.as_ptr());
+        let status = initialize(pointer.as_ptr());
         if status != 0 {
             // SAFETY: allocated with this layout, and nobody has it.
             unsafe { dealloc(pointer.as_ptr().cast(), layout) };
             return Err(error(status));
         }
         let data = Rc::into_raw(Rc::clone(called)).cast_mut();
-        // SAFETY: the handle is initialised; its count is given back in `on_closed`.
+        // SAFETY: the handle is initialized; its count is given back in `on_closed`.
         unsafe { uv_handle_set_data(pointer.as_ptr(), data.cast()) };
         Ok(Self { pointer, called: PhantomData })
     }
@@ -158,7 +158,7 @@ impl<W, const KIND: c_int> Handle<W, KIND> {
 
 impl<W, const KIND: c_int> Drop for Handle<W, KIND> {
     fn drop(&mut self) {
-        // SAFETY: initialised, on the loop's thread, and closed here alone.
+        // SAFETY: initialized, on the loop's thread, and closed here alone.
         unsafe { uv_close(self.get(), on_closed::<W, KIND>) }
     }
 }

@@ -99,7 +99,7 @@ fn head(length: usize) -> Vec<u8> {
     format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n").into_bytes()
 }
 
-/// Bytes of a body: each differs from its neighbours.
+/// Bytes of a body: each differs from its neighbors.
 fn filling(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
 }

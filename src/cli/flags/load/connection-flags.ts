@@ -18,6 +18,7 @@ export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
   reinterpret(
     duration('timeout', 'timeout', {
       short: 'T',
+      aliases: ['max-time'],
       common: true,
       fallback: `${DEFAULTS.timeoutMs / 1000}s`,
       help: 'time limit of a request, to the end of its response',
@@ -47,7 +48,7 @@ export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
   }),
   {
     name: 'local-address',
-    aliases: ['interface', 'laddr', 'local-addr'],
+    aliases: ['interface', 'laddr', 'local-addr', 'local-ips'],
     value: 'ADDRESS',
     repeatable: true,
     help: 'IP address of this host that connections come from',
@@ -58,9 +59,9 @@ export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
       options.localAddress = [...known, ...value.split(',').map((address) => address.trim())];
     },
   },
-  text('socketPath', 'socketPath', {
+  text('socket-path', 'socketPath', {
     short: 'S',
-    aliases: ['socket-path', 'unix-socket'],
+    aliases: ['socketPath', 'unix-socket'],
     value: 'PATH',
     help: "connect to this Unix socket instead of the URL's host",
   }),

@@ -27,8 +27,9 @@ export const LOAD_FLAGS: readonly Flag<Invocation>[] = GROUPS.flatMap(({ flags }
 export const LOAD_ALTERNATIVES = {
   port: 'a URL names the port: http://localhost:3000/',
   host: "a URL names the host; the field is -H 'Host: name'",
-  unix: 'a Unix socket is --socketPath PATH',
+  unix: 'a Unix socket is --socket-path PATH',
   close: 'a connection for each request is --connection close',
+  chunked: 'a body is sent with its Content-Length',
 };
 
 /** The flags of `millrace load`. */

@@ -25,7 +25,7 @@ function readMethod(value: string, flag: string): string {
 export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
   parsed('method', 'method', readMethod, {
     short: 'm',
-    aliases: ['X'],
+    aliases: ['X', 'request'],
     value: 'METHOD',
     common: true,
     fallback: 'GET, with a body POST',
@@ -97,6 +97,7 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
       'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. UTF-8 or UTF-16. Targets are requested in turn, or by weight. - is standard input.',
   }),
   count('follow', 'follow', LIMITS.follow, {
+    aliases: ['max-redirects', 'max-redirs', 'redirects', 'redirect'],
     fallback: String(DEFAULTS.follow),
     help: 'follow up to N redirections of a request',
     details:

@@ -57,6 +57,7 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
   NO_PROGRESS,
   {
     name: 'prometheus',
+    aliases: ['prometheus-addr'],
     value: 'ADDRESS:PORT',
     help: "serve the running figures in Prometheus' format",
     details:

@@ -19,6 +19,7 @@ const { count, duration, parsed, rate, toggle } = storeIn(({ options }: Invocati
 export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
   count('connections', 'connections', LIMITS.connections, {
     short: 'c',
+    aliases: ['vus', 'clients', 'concurrency'],
     common: true,
     fallback: `${DEFAULTS.connections}; with a rate up to ${DEFAULTS.openConnections}`,
     help: 'connections',
@@ -64,7 +65,7 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
   {
     ...count('requests', 'requests', LIMITS.requests, {
       short: 'n',
-      aliases: ['a', 'amount'],
+      aliases: ['a', 'amount', 'iterations'],
       common: true,
       help: 'end after exactly N requests: 200, 10k, 1M',
       details:
@@ -152,6 +153,7 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     details: 'Not with a rate.',
   }),
   duration('warmup', 'warmup', {
+    aliases: ['warm-up-time'],
     common: true,
     fallback: '0',
     help: 'load before the measurement, not in the statistics',

@@ -17,6 +17,7 @@ export const TLS_FLAGS: readonly Flag<Invocation>[] = [
   }),
   toggle('insecure', 'insecure', true, {
     short: 'k',
+    aliases: ['insecure-skip-tls-verify'],
     common: true,
     help: 'accept any certificate',
     details: 'Without the flag the certificate is verified. The report says if it was not.',
@@ -43,6 +44,7 @@ export const TLS_FLAGS: readonly Flag<Invocation>[] = [
       'Without the flag millrace asks for it at a terminal. It also opens a PKCS #12 file of --ca.',
   }),
   text('sni', 'sni', {
+    aliases: ['servername'],
     value: 'NAME',
     help: "server name for TLS instead of the URL's host",
   }),

@@ -7,7 +7,7 @@ import { scale } from '../hypothesis.js';
 /** Busy share of the time at which a loop is saturated, measured by the loop or by the system. */
 export const SATURATED = 0.85;
 
-/** Derives the maximum responses per second of the loops by the utilisation law X = U / D. */
+/** Derives the maximum responses per second of the loops by the utilization law X = U / D. */
 export function deriveLoopLimit({ base }: Metrics): number | null {
   return computeLoopLimit(base);
 }
@@ -62,7 +62,7 @@ export function computeGarbageShare({ base, loop }: Metrics): number {
 
 /** Computes the busy time that 'cpu-injection' adds per request in ms: enough for a measurable effect, and no more. */
 export function computeInjectedMs({ base }: Metrics): number {
-  const busy = base.inside?.utilisation ?? 0;
+  const busy = base.inside?.utilization ?? 0;
   const each = (busy >= SATURATED ? computeBusyMs(base) : computeCpuMs(base)) ?? 0.1;
   return Math.min(20, Math.max(0.02, each * 0.6));
 }

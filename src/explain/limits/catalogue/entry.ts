@@ -22,7 +22,7 @@ export interface LimitDescription {
   title: string;
   /** Explains the limit in one or two sentences. */
   what: string;
-  /** Names the measurements by which explain recognises it. */
+  /** Names the measurements by which explain recognizes it. */
   shows: string;
   /** Names the experiments, in quotes, and their results. */
   experiment: string;

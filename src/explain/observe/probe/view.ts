@@ -12,7 +12,7 @@ export const TCP_PREFIX = 'tcp://';
 
 /**
  * Builds the view of the processes in a range of time. Rates and numbers are sums, shares are means over the processes,
- * `utilisation` is that of the busiest.
+ * `utilization` is that of the busiest.
  */
 export function buildProbeView(
   processes: ProbedProcess[],
@@ -37,8 +37,8 @@ export function buildProbeView(
     processes: windows.length,
     pids: windows.flatMap(({ process }) => process.hello?.pid ?? []),
     workers,
-    utilisation: Math.max(...each.map(utilisation)),
-    busyLoops: each.map(utilisation).reduce((sum, one) => sum + one, 0),
+    utilization: Math.max(...each.map(utilization)),
+    busyLoops: each.map(utilization).reduce((sum, one) => sum + one, 0),
     loops: of('loops') > 0 ? rate('loops') : null,
     eventsPerLoop: of('loops') > 0 ? of('events') / of('loops') : null,
     started: rate('begun'),
@@ -79,7 +79,7 @@ export function buildProbeView(
   };
 }
 
-function utilisation({ idleMs = 0, activeMs = 0 }: Counters): number {
+function utilization({ idleMs = 0, activeMs = 0 }: Counters): number {
   return activeMs + idleMs > 0 ? activeMs / (activeMs + idleMs) : 0;
 }
 

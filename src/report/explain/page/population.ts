@@ -4,7 +4,7 @@ import { count, share } from '../../../format/units.js';
 import { html, type Markup } from '../../html/markup.js';
 import { renderTable } from '../../html/tables.js';
 
-/** Number of colours for stages; further stages repeat them. */
+/** Number of colors for stages; further stages repeat them. */
 const COLORS = 8;
 
 /** Renders the requests in flight by stage, as a bar and as numbers. */
@@ -30,7 +30,7 @@ export function renderPopulation({ population }: Explanation): Markup | null {
 ${renderTable('Requests by stage', ['stage', 'requests', 'share'], rows)}`;
 }
 
-/** Returns the name of the variable of a stage's colour. The policy of the page does not allow styles in attributes. */
+/** Returns the name of the variable of a stage's color. The policy of the page does not allow styles in attributes. */
 function chooseColor({ stage }: ExplainStage, index: number): string {
   return stage === 'unexplained' ? 'unexplained' : `stage-${index % COLORS}`;
 }

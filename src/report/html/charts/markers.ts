@@ -16,7 +16,7 @@ export function drawDot(
   return html`<circle class="${joinClasses('point', kind)}" cx="${x}" cy="${y}" r="${large ? 6 : 4}">${renderTitle(title)}</circle>`;
 }
 
-/** Draws a square point, which differs from a round one without colours, too. */
+/** Draws a square point, which differs from a round one without colors, too. */
 export function drawSquare(
   x: string,
   y: number,

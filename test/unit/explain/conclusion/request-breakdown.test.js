@@ -29,7 +29,7 @@ function cluster(base, workers, busy) {
     pids,
     workers: pids,
     processes: workers,
-    utilisation: busy,
+    utilization: busy,
     busyLoops,
   });
 }

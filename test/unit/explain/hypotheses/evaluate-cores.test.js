@@ -157,12 +157,12 @@ describe('noisy-machine', () => {
   });
 
   /** Metrics of a loop whose host takes `steal` of the `wanted` cores, and whose thread had `run`. */
-  const withSteal = (steal, { run = 0.45, utilisation = 0.99, wanted = 1.4 } = {}) => {
+  const withSteal = (steal, { run = 0.45, utilization = 0.99, wanted = 1.4 } = {}) => {
     const metrics = buildHealthyMetrics();
     const { outside, inside } = metrics.base;
     const [process] = outside.processes;
     const main = { ...process.main, run, queued: 0.05 };
-    metrics.base.inside = { ...inside, utilisation };
+    metrics.base.inside = { ...inside, utilization };
     metrics.base.outside = {
       ...outside,
       cpu: {
@@ -196,13 +196,13 @@ describe('noisy-machine', () => {
   });
 
   test('without a probe no time counts as stolen, as the time on a core may include it', () => {
-    const { loop } = withSteal(0.5, { utilisation: null });
+    const { loop } = withSteal(0.5, { utilization: null });
     assert.deepEqual([loop.stolen, loop.busy], [0, 0.5]);
   });
 
   test('without a probe a host that takes most of the wanted CPU time is the only possible verdict', () => {
     const unseen = (metrics) => ({ ...metrics, loop: { ...metrics.loop, isFromProbe: false } });
-    const taken = withSteal(1, { run: 0.4, wanted: 1.5, utilisation: null });
+    const taken = withSteal(1, { run: 0.4, wanted: 1.5, utilization: null });
     assert.equal(taken.loop.isFromProbe, false);
     const hypothesis = detectNoisyMachine(taken);
     assert.match(hypothesis.sentence, /takes 67 % .* without the probe it is unknown/);
@@ -287,7 +287,7 @@ describe('noisy-machine', () => {
     assert.doesNotMatch(detectEventLoopCpu(withSteal(0, { run: 0.94 })).arithmetic[0], /host/);
   });
 
-  /** Two processes with loops `[run, utilisation]`, of whose wanted time the host takes `part`. */
+  /** Two processes with loops `[run, utilization]`, of whose wanted time the host takes `part`. */
   const two = (loops, part) => {
     const metrics = structuredClone(buildHealthyMetrics());
     const { outside, inside } = metrics.base;
@@ -297,9 +297,9 @@ describe('noisy-machine', () => {
       const pid = pids[index];
       return { ...process, pid, main: { ...process.main, pid, run, queued: 0 } };
     });
-    const busy = loops.map(([, utilisation]) => utilisation);
+    const busy = loops.map(([, utilization]) => utilization);
     const busyLoops = busy.reduce((sum, one) => sum + one, 0);
-    Object.assign(inside, { pids, processes: 2, utilisation: Math.max(...busy), busyLoops });
+    Object.assign(inside, { pids, processes: 2, utilization: Math.max(...busy), busyLoops });
     const cpu = { ...outside.cpu, wanted: 2, steal: 2 * part };
     return deriveMetrics({
       ...metrics,
@@ -362,7 +362,7 @@ describe('noisy-machine', () => {
   });
 
   test('a loop that is not busy is not limited by steal', () => {
-    const metrics = withSteal(1, { run: 0.3, utilisation: 0.7, wanted: 2 });
+    const metrics = withSteal(1, { run: 0.3, utilization: 0.7, wanted: 2 });
     assert.ok(metrics.loop.stolen > 0.29, `${metrics.loop.stolen}`);
     assert.match(detectNoisyMachine(metrics).why, /takes 50 % of the wanted CPU time/);
   });

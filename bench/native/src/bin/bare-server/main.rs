@@ -67,7 +67,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 
 /// Keeps SIGINT and SIGTERM from all threads, for [`wait_for`].
 fn block_signals() -> libc::sigset_t {
-    // SAFETY: the set is initialised by `sigemptyset` before it is used.
+    // SAFETY: the set is initialized by `sigemptyset` before it is used.
     unsafe {
         let mut signals = std::mem::zeroed();
         libc::sigemptyset(&raw mut signals);

@@ -104,7 +104,7 @@ impl Client {
         self.received.len() > before
     }
 
-    /// The next bytes of answers: each differs from its neighbours.
+    /// The next bytes of answers: each differs from its neighbors.
     pub(crate) fn next_answer(&mut self, length: usize) -> Vec<u8> {
         let from = self.answered.len();
         let bytes: Vec<u8> = (from..from + length).map(|at| (at % 251) as u8).collect();
