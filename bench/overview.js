@@ -10,56 +10,85 @@ export function listMajors(cases) {
 
 const on = ({ on: measured }, major) => measured.find(({ node }) => node === major);
 
-/** Formats where and from which commits the figures are: one, if all were measured by one command. */
-function formatOrigin(cases) {
-  const list = (key) => [...new Set(Object.values(cases).map((one) => one[key]))].join('; ');
-  return `Measured ${list('date')} on ${list('cpu')}, commit ${list('commit')}.`;
+/** Lists the values of a field of the cases, each once. */
+function listValues(cases, key) {
+  return [...new Set(Object.values(cases).map((one) => one[key]))];
+}
+
+/**
+ * Formats a table with a row for each case: its name, and the cells that `list` gives. The line below says where and when
+ * it was measured, and from which commit; if there are several, a column says which.
+ */
+function formatCases(head, cases, list) {
+  const [commit, ...others] = listValues(cases, 'commit');
+  const isMixed = others.length > 0;
+  const rows = Object.entries(cases).map(([name, one]) => [
+    ...[`\`${name}\``, ...list(one)],
+    ...(isMixed ? [one.commit.slice(0, 7)] : []),
+  ]);
+  const origin = ['date', 'cpu'].map((key) => listValues(cases, key).join('; ')).join(' on ');
+  return [
+    ...formatTable(isMixed ? [...head, 'commit'] : head, rows),
+    ...['', `Measured ${origin}${isMixed ? '' : `, commit ${commit.slice(0, 7)}`}.`],
+  ];
+}
+
+/** Splits the bars of cases into those that every case has with the same verdict, and the others of each case. */
+function splitBars(all) {
+  const [first = []] = all;
+  const common =
+    all.length > 1 ? first.filter((bar) => all.every((bars) => bars.includes(bar))) : [];
+  return { common, own: (bars) => bars.filter((bar) => !common.includes(bar)).join('; ') };
 }
 
 /** Formats a suite of servers: a row for each case, a column for each Node.js, and the peers and bars on the newest. */
 export function formatServers(cases) {
   const majors = listMajors(cases);
-  const rows = Object.entries(cases).map(([name, one]) => {
-    const { peers = {}, bars = [] } = on(one, majors[0]) ?? {};
+  const peers = ['Bun', 'nginx'].filter((peer) =>
+    Object.values(cases).some((one) => on(one, majors[0])?.peers[peer.toLowerCase()]),
+  );
+  const titles = majors.map((major) => `Node ${major}`);
+  const head = ['case', ...titles, ...peers, `bars on Node ${majors[0]}`];
+  return formatCases(head, cases, (one) => {
+    const newest = on(one, majors[0]);
     return [
-      `\`${name}\``,
       ...majors.map((major) => on(one, major)?.main ?? ''),
-      ...['bun', 'nginx'].map((peer) => peers[peer] ?? ''),
-      bars.join('; '),
+      ...peers.map((peer) => newest?.peers[peer.toLowerCase()] ?? ''),
+      newest?.bars.join('; ') ?? '',
     ];
   });
-  const titles = majors.map((major) => `Node ${major}`);
-  const head = ['case', ...titles, 'Bun', 'nginx', `bars on Node ${majors[0]}`];
-  return [...formatTable(head, rows), '', formatOrigin(cases)];
 }
 
 /** Formats the load suite: a row for each case. */
 export function formatLoad(cases) {
-  const rows = Object.entries(cases).map(([name, { on: measured }]) => {
-    const [{ main, bars }] = measured;
-    return [`\`${name}\``, main, bars.join('; ')];
-  });
-  return [...formatTable(['case', 'millrace ÷ peer', 'bars'], rows), '', formatOrigin(cases)];
+  return formatCases(['case', 'millrace ÷ peer', 'bars'], cases, ({ on: [{ main, bars }] }) => [
+    main,
+    bars.join('; '),
+  ]);
 }
 
 /** Formats the suite of applications: a table for each Node.js. */
 export function formatApps(cases) {
-  const tables = listMajors(cases).map((major) => {
-    const rows = Object.entries(cases).flatMap(([name, one]) => {
-      const figures = on(one, major);
-      if (!figures) return [];
-      const { cpuUs, main, savedUs, throughput, memory, bars } = figures;
-      const cells = [cpuUs, main, savedUs.toFixed(1), throughput, memory];
-      return [[`\`${name}\``, ...cells, bars.join('; ')]];
-    });
+  return listMajors(cases).flatMap((major, index) => {
+    const measured = Object.entries(cases).filter(([, one]) => on(one, major));
+    const { common, own } = splitBars(measured.map(([, one]) => on(one, major).bars));
     const head = [
       `Node ${major}`,
       ...['CPU µs per request, plain → stack', 'plain ÷ stack', 'µs less', 'requests/s'],
       ...['memory', 'bars'],
     ];
-    return [...formatTable(head, rows), ''];
+    const table = formatCases(head, Object.fromEntries(measured), (one) => {
+      const { cpuUs, main, savedUs, throughput, memory, bars } = on(one, major);
+      // The interval of the memory is in all rows; the bar says whether it is met.
+      const [medianMemory] = memory.split(' ');
+      return [cpuUs, main, savedUs.toFixed(1), throughput, medianMemory, own(bars)];
+    });
+    const origin = [
+      table.pop(),
+      ...(common.length > 0 ? [`In every row ${common.join('; ')}.`] : []),
+    ];
+    return [...(index > 0 ? [''] : []), ...table, origin.join(' ')];
   });
-  return [...tables.flat(), formatOrigin(cases)];
 }
 
 /** Formats the line of README.md that says what to expect of an application, on the newest Node.js. */

@@ -12,6 +12,16 @@ const metrics = {
   residentKb: 'memory',
 };
 
+/** Names of metrics in a table, but for requests/s. */
+const SHORT = {
+  requestsPerCpuSecond: 'requests/CPU s',
+  cpuUsPerRequest: 'CPU',
+  p95Ms: 'p95',
+  p99Ms: 'p99',
+  bytesEach: 'memory',
+  residentKb: 'memory',
+};
+
 /** Calls `compute(mean)` for each round, where `mean(row, metric)` is a mean of the round; the median of what it returns. */
 function overRounds(runs, compute) {
   const rounds = [...new Set(runs.map(({ round }) => round))];
@@ -87,7 +97,7 @@ export function checkBar(bar, runs) {
 
 /**
  * Describes a case for the tables: `{ main, peers, bars }`, texts: the ratio of the judged row to the baseline in a
- * metric, that of each other row, and the requirements, which are short where they are about the first of these ratios.
+ * metric, that of each other row, and the requirements in a few words with their verdicts.
  */
 export function describeBars({ bars, baseline }, runs, metric) {
   const names = new Set(runs.map(({ row }) => row));
@@ -100,11 +110,18 @@ export function describeBars({ bars, baseline }, runs, metric) {
     main: names.has(main) ? formatRatio(runs, main, base, metric) : '-',
     peers: Object.fromEntries(others.map((row) => [row, formatRatio(runs, row, base, metric)])),
     bars: bars.map((bar) => {
-      const { demand, measured, verdict } = judgeBar(bar, runs);
-      if (measured && isOfMain(bar)) return `${formatLimit(bar)} × ${base}: ${verdict}`;
-      return `${demand}: ${measured ? `${formatInterval(measured)}, ` : ''}${verdict}`;
+      const demand = isOfMain(bar) ? formatLimit(bar) : shortenDemand(bar, { main, base });
+      return `${demand}: ${judgeBar(bar, runs).verdict}`;
     }),
   };
+}
+
+/** A requirement in a few words: names that differ from the judged row, requests/s and the baseline. */
+function shortenDemand(bar, { main, base }) {
+  const { row = 'millrace', saved, than, metric } = bar;
+  if (saved) return `saves ${formatLimit(bar)} × ${than[1]}`;
+  const words = [row === main ? '' : row, SHORT[metric] ?? '', formatLimit(bar)];
+  return `${words.filter(Boolean).join(' ')}${than === base ? '' : ` × ${than}`}`;
 }
 
 function judge({ low, high }, atLeast = -Infinity, atMost = Infinity) {

@@ -55,7 +55,7 @@ const LAYERS = Object.entries({
     ...['process', 'testserver', 'load', 'explain'],
   ],
   report: [
-    ...['errors', 'validation', 'statistics', 'format', 'result-file'],
+    ...['errors', 'version', 'validation', 'statistics', 'format', 'result-file'],
     ...['load', 'explain', 'capacity', 'compare', 'lab'],
   ],
   // The public API.
@@ -89,13 +89,10 @@ const BEHIND_FLAGS = {
   'report/lab/list': 'millrace lab --list',
   // What a terminal shows beside a report.
   'load/answered': 'the exit code of a run without responses',
-  'explain/quick-hint': 'the hint below the report of a load',
-  'report/text': 'wraps that hint',
   'report/encoding': 'every line that is printed',
   'process/command/shell-quote': 'commands that can be copied',
   'process/discovery/free-port': 'the demo',
   // Neither is a report of a result.
-  'report/prometheus': '--prometheus, while a run lasts',
   'report/json': 'millrace cache --json',
   'http/cache/server-cache': 'millrace cache talks to a running server',
   'http/cache/control-protocol': 'millrace cache talks to a running server',

@@ -73,7 +73,7 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
 }
 
-/** Why there is no addon, and what brings one. */
+/** Why there is no addon, and how to install one. */
 function lack(platform: string, cause: unknown): string {
   if ((cause as NodeJS.ErrnoException).code === 'ERR_DLOPEN_DISABLED') {
     return 'no addon may be loaded here (--no-addons, or the permission model without --allow-addons)';
@@ -81,12 +81,12 @@ function lack(platform: string, cause: unknown): string {
   const isCheckout = existsSync(new URL('../crates', import.meta.url));
   if (!isMissing(cause)) {
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
-    const again = isCheckout ? '; npm run build makes it anew' : '';
+    const again = isCheckout ? '; npm run build rebuilds it' : '';
     return `the native addon for ${platform} cannot be loaded (${reason})${again}`;
   }
   if (isCheckout) return `the native addon for ${platform} is missing; npm run build makes it`;
   const supported = supportedPlatforms();
   return supported.includes(platform)
-    ? `the native addon for ${platform} is missing; npm install without --omit=optional brings ${packageFor(platform)}`
+    ? `the native addon for ${platform} is missing; npm install without --omit=optional installs ${packageFor(platform)}`
     : `there is no native addon for ${platform}, but for ${supported.join(', ')}`;
 }

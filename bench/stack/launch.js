@@ -88,6 +88,9 @@ function judgeBar({ row = 'millrace', atMostMs }, { baseline }, runs) {
 export function describe(bench, { runs }) {
   if (!runs.some(({ row }) => row === 'millrace')) return null;
   const more = formatInterval(computeMore(runs, 'millrace', bench.baseline, 'wallMs'), 1);
-  const bars = bench.bars.map((bar) => judgeBar(bar, bench, runs).replaceAll('*', ''));
+  const bars = bench.bars.map((bar) => {
+    const verdict = /\w+$/.exec(judgeBar(bar, bench, runs).replaceAll('*', ''))[0];
+    return `at most ${bar.atMostMs} ms more: ${verdict}`;
+  });
   return { main: `${more} ms more`, peers: {}, bars };
 }

@@ -20,6 +20,7 @@ export const KINDS = {
     // At full size, which `test/fixtures/size.js` goes by.
     env: { MILLRACE_TEST_SIZE: 'full' },
     also: [
+      'documents/commands',
       'scripts/build',
       'stack/process/soak',
       'stack/process/robust',

@@ -1,22 +1,18 @@
 import { usageError } from '../errors.js';
-import { DEFAULTS, LIMITS } from '../load/defaults.js';
+import { LIMITS } from '../load/defaults.js';
 import { type Condition, parseCondition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
 import { parseCount, parseDuration } from '../units.js';
 import { checkOptions } from '../validation/shape.js';
 import { packageVersion } from '../version.js';
 import { Budget } from './budget.js';
+import { CAPACITY_DEFAULTS } from './defaults.js';
 import { CAPACITY_OPTIONS, OTHER_CAPACITY_NAMES } from './option-schema.js';
 import { type CapacityOptions, MIN_BUDGET_MS } from './options.js';
 import type { CapacityProgress, CapacityResult, CapacitySearch, CapacitySweep } from './result.js';
 import { searchRate } from './search.js';
 import { sweepConnections } from './sweep.js';
 import { CapacityTarget } from './target.js';
-
-const DEFAULT_BUDGET_MS = 60_000;
-
-/** Maximum connections of a sweep: beyond the knee of most services, and within the usual limit of descriptors. */
-const MAX_SWEEP_CONNECTIONS = 1024;
 
 /** Connections of the block without a rate that determines the first rate. */
 const FLAT_OUT_CONNECTIONS = 64;
@@ -27,7 +23,7 @@ export async function run(
   onProgress: (progress: CapacityProgress) => void,
 ): Promise<CapacityResult> {
   checkOptions(options, CAPACITY_OPTIONS, OTHER_CAPACITY_NAMES);
-  const { slo, budget: budgetOption = DEFAULT_BUDGET_MS, ...load } = options;
+  const { slo, budget: budgetOption = CAPACITY_DEFAULTS.budgetMs, ...load } = options;
   const budgetMs = readBudget(budgetOption);
   const conditions = readObjective(slo);
   const maxConnections = readConnections(load.connections, conditions.length > 0);
@@ -106,6 +102,6 @@ function readObjective(slo: CapacityOptions['slo']): Condition[] {
 }
 
 function readConnections(value: CapacityOptions['connections'], open: boolean): number {
-  const fallback = open ? DEFAULTS.openConnections : MAX_SWEEP_CONNECTIONS;
+  const fallback = CAPACITY_DEFAULTS[open ? 'openConnections' : 'connections'];
   return parseCount(value ?? fallback, 'connections', LIMITS.connections);
 }

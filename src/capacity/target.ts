@@ -6,6 +6,7 @@ import { buildPlan, buildTrialRequest, FUTURE_SERVER } from '../load/plan/plan.j
 import { listUrls } from '../load/requests/url.js';
 import type { LoadResult } from '../load/result.js';
 import type { ServerProcess } from '../process/command/start-command.js';
+import { CAPACITY_DEFAULTS } from './defaults.js';
 
 /** A block of load: its connections or rate, and its length. */
 export interface LoadBlock {
@@ -39,7 +40,7 @@ export class CapacityTarget {
   constructor({ arrivals, maxPending, ...options }: LoadOptions) {
     this.#options = options;
     this.#arrivals = {
-      arrivals: arrivals ?? 'poisson',
+      arrivals: arrivals ?? CAPACITY_DEFAULTS.arrivals,
       ...(maxPending !== undefined && { maxPending }),
     };
   }

@@ -75,7 +75,7 @@ export const COMMANDS: readonly Command[] = [
 /** All forms of the command line. */
 export const USAGE: readonly Usage[] = [
   ...COMMANDS.flatMap(({ usage }) => usage),
-  ['millrace', 'a demo of both'],
+  ['millrace', 'load and explain a sample server'],
   ['millrace help FLAG', 'all about one flag'],
 ];
 

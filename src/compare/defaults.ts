@@ -5,6 +5,7 @@ export const COMPARE_DEFAULTS = {
   budgetMs: 180_000,
   durationMs: 1000,
   warmupMs: 1000,
+  allowDifference: false,
 } as const;
 
 /** Accepted range of each number. */

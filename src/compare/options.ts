@@ -6,8 +6,9 @@ import type { Duration } from '../units.js';
 export interface CompareSide {
   /** How reports call it. Default: what it does not share with the other side. */
   label?: string;
-  /** Its server's command, URL or URLs. Default: those of the load. */
+  /** Its server's command. Default: that of the load. */
   command?: LoadOptions['command'];
+  /** Its URL or URLs. Default: those of the load. */
   url?: LoadOptions['url'];
   /** Environment variables for its command, in addition to those of the load. */
   env?: LoadOptions['env'];
@@ -25,16 +26,17 @@ export interface CompareSide {
 export interface CompareOptions extends Omit<LoadOptions, 'failOn' | 'abortOnFail' | 'pid'> {
   /** What B is measured against. */
   a: CompareSide;
+  /** The side whose ratios to A are reported. */
   b: CompareSide;
-  /** Of each run. Default 3 s, or as of `load()` with `requests` or `stages`. */
+  /** Of each run. Default 1 s, or as of `load()` with `requests` or `stages`. */
   duration?: Duration;
-  /** Load before the measurement of each run. Default 2 s; 0 with `stages` that start from a rate of 0. */
+  /** Load before the measurement of each run. Default 1 s, or none with `stages` that start without a load. */
   warmup?: Duration;
-  /** Width of the verdict's interval that ends the comparison: 0.03 or `'3%'`, which is the default. */
+  /** Relative width of the verdict's interval that ends the comparison: text, or a number such as 0.03. Default `'3%'`. */
   width?: number | string;
   /** Time after which no further pair of runs begins. Default 3 minutes. */
   budget?: Duration;
-  /** Relative difference up to which both count as equal: 0.02 or `'2%'`, which is the default. */
+  /** Relative difference up to which both count as equal: text, or a number such as 0.02. Default `'2%'`. */
   margin?: number | string;
   /** Compares servers that answer differently, and results of different plans; the result lists the differences. Default `false`. */
   allowDifference?: boolean;

@@ -19,9 +19,9 @@ export interface ExplainOptions
   > {
   /** The server's process. Default: the command's process, or the local owner of the target's port. */
   pid?: number;
-  /** Time for everything, including the start of the server. Default 60 s. */
+  /** Time for everything, including the start of the server; at least 15 s. Default 60 s. */
   budget?: Duration;
-  /** Minimum warm-up before the load is measured. Default: as long as the server seems to need, 1.5 to 5 s. */
+  /** Minimum warm-up before the load is measured. Default: as long as the server seems to need, 1.5 s to 5 s. */
   warmup?: Duration;
   /**
    * Loads the probe into a running server through its debugger: SIGUSR1 opens the debugger on 127.0.0.1, and Millrace

@@ -10,6 +10,7 @@ import { parseDuration } from '../units.js';
 import { checkOptions } from '../validation/shape.js';
 import { packageVersion } from '../version.js';
 import { conclude } from './conclusion/conclusion.js';
+import { EXPLAIN_DEFAULTS } from './defaults.js';
 import { investigate } from './investigation.js';
 import { findCapabilities } from './observe/capabilities.js';
 import { attachProbes } from './observe/probe/attach.js';
@@ -21,8 +22,6 @@ import type { ExplainProgress, Explanation } from './result.js';
 import { compareWithReference } from './target/reference-server.js';
 import { findTlsUrl, takeRequestSample } from './target/sample-request.js';
 import { ServerUnderTest } from './target/server-under-test.js';
-
-const DEFAULT_BUDGET_MS = 60_000;
 
 /** Runs an explanation; rejects as `explain()` does. */
 export async function runExplain(
@@ -36,15 +35,16 @@ export async function runExplain(
     command,
     env,
     cwd,
-    attach = false,
-    allowMoreLoad = false,
+    attach = EXPLAIN_DEFAULTS.attach,
+    allowMoreLoad = EXPLAIN_DEFAULTS.allowMoreLoad,
     budget,
     warmup = 0,
     pid,
     ...load
   } = options;
   checkCommand({ command, env, cwd });
-  const budgetMs = budget === undefined ? DEFAULT_BUDGET_MS : parseDuration(budget, 'budget');
+  const budgetMs =
+    budget === undefined ? EXPLAIN_DEFAULTS.budgetMs : parseDuration(budget, 'budget');
   const warmupMs = parseDuration(warmup, 'warmup');
   if (budgetMs < MIN_BUDGET_MS) {
     throw usageError(`budget must be at least ${MIN_BUDGET_MS / 1000}s (got ${budgetMs / 1000}s)`);

@@ -6,6 +6,6 @@ export interface LabOptions {
   study: StudyName | StudyName[] | 'all';
   /** Whether each study takes less than a minute, with fewer and shorter runs. Default `false`. */
   quick?: boolean;
-  /** Ends the run early. The result contains the studies that are complete. */
+  /** Ends the run early: the promise resolves with the complete studies, or rejects if there is none. */
   signal?: AbortSignal;
 }

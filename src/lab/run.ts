@@ -1,5 +1,6 @@
 import { packageVersion } from '../version.js';
 import { createBench } from './bench.js';
+import { LAB_DEFAULTS } from './defaults.js';
 import { describeMachine } from './machine.js';
 import type { LabOptions } from './options.js';
 import type { LabProgress, LabResult, StudyResult } from './result.js';
@@ -8,7 +9,7 @@ import type { Study } from './study.js';
 
 /** Repeats studies one after the other. A failing study rejects the run only if no other one succeeded. */
 export async function run(
-  { study, quick = false, signal = new AbortController().signal }: LabOptions,
+  { study, quick = LAB_DEFAULTS.quick, signal = new AbortController().signal }: LabOptions,
   onProgress: (progress: LabProgress) => void,
   wanted = selectStudies(study),
 ): Promise<LabResult> {

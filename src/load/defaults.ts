@@ -2,6 +2,8 @@ import type { Range } from '../units.js';
 
 /** All defaults of a run; times in milliseconds. */
 export const DEFAULTS = {
+  /** The second is the default with a body. */
+  method: ['GET', 'POST'],
   connections: 10,
   /** In an open run: the maximum, and the number of connections that are opened before the clock starts. */
   openConnections: 1000,
@@ -9,6 +11,7 @@ export const DEFAULTS = {
   threads: 1,
   pipelining: 1,
   follow: 0,
+  placeholders: true,
   thinkTimeMs: 0,
   arrivals: 'constant',
   maxPending: 100_000,
@@ -16,8 +19,10 @@ export const DEFAULTS = {
   warmupMs: 0,
   connection: 'keep-alive',
   handshake: 'full',
+  insecure: false,
   /** Statuses that count as a success. */
   expect: ['1xx', '2xx', '3xx'],
+  abortOnFail: false,
   timeoutMs: 10_000,
   connectTimeoutMs: 3_000,
   /** Time limit until a command listens. */

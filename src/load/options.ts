@@ -17,11 +17,15 @@ export interface LoadConnectionStage {
 
 /** One request of the mix. Absent fields default to the run's options. */
 export interface LoadTarget {
+  /** A URL that begins with `/` goes to the host of the option `url`, or to the server of `command`. */
   url: string | URL;
   /** Requests with the same name have their figures together. Default: method and path, `:id` in place of what varies. */
   name?: string;
+  /** Request method. Default: that of the run. */
   method?: string;
+  /** Header fields, in addition to those of the run. */
   headers?: HeaderFields;
+  /** Body of the request. Default: that of the run. */
   body?: string | Uint8Array;
   /** Share of the requests, relative to the other targets' weights. Without any weight the targets are requested in turn. */
   weight?: number;
@@ -34,11 +38,13 @@ export type HeaderFields =
 
 /** Options of `load()`. Only a target is required: `url`, `targets`, `targetsFile`, `command` or `socketPath`. */
 export interface LoadOptions {
-  /** `http://`, `https://` or `unix:/path/to.sock:/target`; the scheme may be omitted. Several are requested in turn. */
+  // What is loaded
+
+  /** `http://`, `https://` or `unix:/path/to.sock:/target`; without a scheme `http`. Several are requested in turn. A `URL` escapes `{`, so placeholders need text. */
   url?: string | URL | (string | URL)[];
   /** Several requests, in turn or by weight. A URL that begins with `/` goes to the host of `url` or of `command`. */
   targets?: LoadTarget[];
-  /** A file of targets in vegeta's text or JSON form. */
+  /** A file of targets in vegeta's text or JSON format. */
   targetsFile?: string;
   /** Addresses of a host: `'HOST:PORT:ADDRESS'`, several separated by commas; `*` is every host. */
   resolve?: string[];
@@ -49,9 +55,9 @@ export interface LoadOptions {
   /** IP address of this host that connections come from; of several each is used in turn. Default: the system chooses. */
   localAddress?: string | string[];
   /**
-   * Starts this server first, waits for its port, and stops it afterwards: a program and its arguments, or text that the
-   * shell runs. Without `url`, or if it begins with `/`, Millrace finds the port that the server listens on (a debugger's
-   * port does not count).
+   * A server to start before the run and to stop after it: a program and its arguments, or text that the shell runs.
+   * Without `url`, or with one that begins with `/`, its port is found (Linux), debuggers apart; if it listens on several
+   * ports, a warning lists the others.
    */
   command?: string | string[];
   /** Environment variables of the command, in addition to those of this process; `undefined` removes one. */
@@ -59,44 +65,53 @@ export interface LoadOptions {
   /** Folder that the command runs in. Default: that of this process. */
   cwd?: string;
 
-  /** Name of a single request, see `LoadTarget`. */
+  // The request
+
+  /** Name of a single request, by which `byName` of the result, conditions and reports call it. Default: method and path, `:id` in place of what varies. */
   name?: string;
+  /** Request method. Default `'GET'`, with a body `'POST'`. */
   method?: string;
+  /** Header fields, such as `{ accept: 'text/html' }`, `{ cookie: ['a=1', 'b=2'] }` or `[['accept', 'text/html']]`. */
   headers?: HeaderFields;
+  /** Body of the request. No Content-Type is sent unless `headers` has one. */
   body?: string | Uint8Array;
-  /** Reads the body from a file. */
+  /** A file with the body. */
   bodyFile?: string;
   /** Maximum number of redirections of one request that are followed, within its server. Default 0. */
   follow?: number | string;
-  /** Whether placeholders `{{...}}` are replaced. Default `true`. */
+  /** Whether placeholders `{{...}}` are replaced; `false` sends them unchanged. Default `true`. */
   placeholders?: boolean;
 
-  /** Total number of connections. Default 10; in an open run the maximum, default 1000, opened as needed. */
+  // Amount and schedule
+
+  /** Total number of connections; in an open run the maximum, opened as needed. Default 10; in an open run 1000. */
   connections?: number | string;
-  /** How the number of connections of a closed run changes, from `connections` or one per thread and server on. */
+  /** The number of connections of a closed run changes evenly to `connections` within `duration`. The first stage starts from the option `connections`, or from one per thread and server. */
   connectionStages?: LoadConnectionStage[];
   /** Threads of the engine. Default 1. */
   threads?: number | string;
   /** Requests in flight per connection. Default 1. */
   pipelining?: number | string;
-  /** Time between a response and the next request on the same slot of a closed run. Default 0. */
+  /** Time between a response and the next request of its connection, in a closed run. Default 0. */
   thinkTime?: Duration;
 
   /** Arrivals per second over all threads: makes the run open. */
   rate?: number | string;
   /** Spacing of the arrivals: equal, or random as in a Poisson process. Default `'constant'`. */
   arrivals?: 'constant' | 'poisson';
-  /** A rate that changes: makes the run open. It starts at `rate`, or at 0. */
+  /** The rate changes linearly to `rate` within `duration`: makes the run open. The first stage starts from the option `rate`, or from 0. */
   stages?: LoadStage[];
   /** Maximum number of arrivals that wait or are in flight in an open run; arrivals beyond it are counted and not sent. Default 100 000. */
   maxPending?: number | string;
 
-  /** Length of the measurement. Default 10 s, or the sum of the stages of either kind, or unlimited if `requests` is given. */
+  /** Length of the measurement. Default 10 s, the sum of the stages of either kind, or none with `requests`. */
   duration?: Duration;
   /** Ends after exactly this many requests (not counting the warm-up). */
   requests?: number | string;
   /** Load before the measurement, in an open run at `rate`; not part of the statistics. Default 0. */
   warmup?: Duration;
+
+  // Connections and TLS
 
   /** Whether connections are reused. `'close'`: a new connection for each request. Default `'keep-alive'`. */
   connection?: 'keep-alive' | 'close';
@@ -104,11 +119,11 @@ export interface LoadOptions {
   handshake?: 'full' | 'resume';
   /** Accepts any certificate. Default `false`. */
   insecure?: boolean;
-  /** Certificates of authorities to trust instead of the system's: PEM text, or bytes (PEM, DER, PKCS #12), or a list of them. */
+  /** Certificates of authorities to trust in place of the system's: PEM text, or bytes (PEM, DER, PKCS #12), or a list of them. */
   ca?: SecureContextOptions['ca'];
   /** Client certificate, with its chain: PEM text, or bytes (PEM, DER, PKCS #12), or a list of them. */
   cert?: SecureContextOptions['cert'];
-  /** The certificate's private key, unless `cert` contains both: PEM text, or bytes, or a list of them. */
+  /** The certificate's private key, unless `cert` contains both: PEM text, or bytes, or a list of them; a list may have `{ pem, passphrase }`. */
   key?: SecureContextOptions['key'];
   /** Path of a file, in place of `ca`. */
   caFile?: string;
@@ -118,8 +133,10 @@ export interface LoadOptions {
   keyFile?: string;
   /** Passphrase of an encrypted key or PKCS #12. */
   passphrase?: string;
-  /** Server name for TLS, instead of the URL's host. */
+  /** Server name for TLS. Default: the URL's host. */
   sni?: string;
+
+  // Time limits, conditions, measurement
 
   /** Time limit from the first byte of a request to the last byte of its response. Default 10 s. */
   timeout?: Duration;
@@ -139,7 +156,7 @@ export interface LoadOptions {
   /** Bounds of latency buckets: snapshots count the requests up to each bound, by name, in `LoadSnapshot.byName`. */
   buckets?: Duration[];
 
-  /** Process to sample CPU and memory of. Default: the command's, or the local owner of the target's port; `false`: none. */
+  /** Process to sample CPU and memory of; `false`: none. Default: the command's, or the local owner of the target's port. */
   pid?: number | false;
   /** Ends the run early: the promise resolves with the result so far and `interrupted: true`, or rejects with the signal's reason if no request was sent yet. */
   signal?: AbortSignal;

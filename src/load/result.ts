@@ -405,18 +405,21 @@ export interface MachineResult {
 
 /** The state of a run in progress; there are ten a second. */
 export interface LoadSnapshot {
+  /** What the run is doing. */
   phase: 'setup' | 'warmup' | 'measure';
   /** Time since the start of the phase. */
   elapsedMs: number;
-  /** Responses with any status; in the warm-up, requests sent. */
+  /** Responses of the measurement with any status; in the warm-up, requests sent in it. */
   completed: number;
   /** Status errors, transport errors and timeouts of the measurement. */
   errors: number;
+  /** Requests in flight now. */
   inFlight: number;
   /** Responses per second over the last second of the measurement; 0 before it. */
   throughput: number;
-  /** Latency of the measurement so far; `null` without a sample. */
+  /** Median latency of the measurement so far; `null` without a sample. */
   p50Ms: number | null;
+  /** 99th percentile of the latency of the measurement so far; `null` without a sample. */
   p99Ms: number | null;
   /** With the option `buckets`: the measurement so far by request name. */
   byName?: NamedSnapshot[];
@@ -424,19 +427,28 @@ export interface LoadSnapshot {
 
 /** Numbers of the requests with one name in a run in progress. */
 export interface NamedSnapshot {
+  /** The name, as in the result's `byName`. */
   name: string;
+  /** Requests that were sent: all of the following, and those in flight. */
   sent: number;
+  /** Responses with a status that is a success. */
   ok: number;
+  /** Responses with another status. */
   statusErrors: number;
+  /** Requests whose connection failed or ended before the response was complete. */
   transportErrors: number;
+  /** Requests without a complete response within the time limit. */
   timeouts: number;
   /** Requests that were due but never sent. */
   notSent: NotSent;
+  /** Bytes of the requests. */
   bytesSent: number;
+  /** Bytes of the responses. */
   bytesReceived: number;
-  /** Requests that have ended, and the sum of their latencies. */
+  /** Requests that have ended. */
   ended: number;
+  /** Sum of their latencies. */
   latencySumMs: number;
-  /** Those of them with a latency up to each bound of the option `buckets`. */
+  /** Number of them with a latency up to each bound of the option `buckets`. */
   buckets: number[];
 }

@@ -4,7 +4,7 @@ export interface DeadlineLimits {
   connect: number;
   /** The TLS handshake, from the open connection on. */
   tls: number;
-  /** From the last byte sent of the request until the response headers; each byte that arrives starts it anew. */
+  /** From the last byte sent of the request until the response headers; each byte that arrives starts it again. */
   headers: number;
   /** Between two bytes of the response body. */
   idle: number;

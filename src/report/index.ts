@@ -5,7 +5,9 @@ import { isObject } from '../validation/shape.js';
 import { formatJson as listJsonParts } from './json.js';
 import { type AnyResult, type Formats, KINDS, type Kind, type ResultKind } from './kinds.js';
 
+export { formatHint, type HintOptions } from './hint.js';
 export type { AnyResult, ResultKind } from './kinds.js';
+export { formatPrometheus, PROMETHEUS_BUCKETS_MS } from './prometheus.js';
 
 /** Options of `formatText()`. */
 export interface TextReportOptions {

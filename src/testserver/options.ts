@@ -32,23 +32,23 @@ export interface TestServerOptions {
   port?: number;
   /** The address to listen on. Default `'127.0.0.1'`. */
   host?: string;
-  /** Path of a Unix socket to listen on instead. */
+  /** Path of a Unix socket to listen on instead; not with `tls`. */
   path?: string;
-  /** Number of processes that answer, on one port. Default: one per core; 0: the calling process. */
+  /** Number of processes that answer, on one port; 0: the calling process. Default: one per core. */
   processes?: number;
   /** Time from a request to its response. Default 0. */
   delay?: Delay;
-  /** Status code of the responses. Default 200. */
+  /** Status of the responses, 200 to 599. Default 200. */
   status?: number;
-  /** Bytes of content in a response: a number or text such as `'16k'`. Default 13: a short text. */
+  /** Bytes of content in a response: a number or text such as `'16k'`. Default: a short text of 13 bytes. */
   size?: number | string;
-  /** Sends the content in several chunks and without a Content-Length. Default `false`. */
+  /** Sends the content in four chunks (fewer if it has fewer bytes), each in a turn of the event loop of its own, without a Content-Length. Default `false`. */
   chunked?: boolean;
   /** Closes the connection after each response. Default `false`. */
   close?: boolean;
   /** Share of the requests, 0 to 1, that are answered with status 500: at 0.25 every fourth. Default 0. */
   errorRate?: number;
-  /** `true`: TLS with a generated certificate for `localhost` and the host; or a certificate and its key, PEM. */
+  /** `true`: HTTPS with a generated certificate for `localhost`, `127.0.0.1`, `::1` and the host; or `{ cert, key }`: PEM text, Buffers or lists of them, as in Node's `tls`; `certFile` and `keyFile` are paths in place of them. Default `false`. */
   tls?: boolean | TestServerTls;
   /** Ends the server when it is aborted, as `close()` does; a start that it interrupts rejects with its reason. */
   signal?: AbortSignal;

@@ -9,17 +9,17 @@ import { type RunningServer, serve } from './serve.js';
 export interface TestServer {
   /** URL to load: `http://127.0.0.1:40123/`, or `unix:/path/to.sock:/` on a Unix socket. */
   url: string;
-  /** `null` on a Unix socket. */
+  /** The port; `null` on a Unix socket. */
   port: number | null;
   /** Process id of the process that owns the port; the server is this process and its descendants. */
   pid: number;
   /** Process ids of the processes that answer. */
   pids: number[];
-  /** PEM certificate for clients to trust; `null` without TLS. */
+  /** PEM certificate for clients to trust, as in `load({ url, ca: cert })`; `null` without TLS. */
   cert: string | null;
   /** Resolves when the server has ended: by `close()`, or because one of its processes died. */
   exited: Promise<void>;
-  /** Number of requests that all processes have received so far. */
+  /** Number of requests whose head has arrived so far, in all processes. */
   requests(): Promise<number>;
   /** Ends connections and processes at once; resolves when all have ended. */
   close(): Promise<void>;

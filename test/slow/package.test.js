@@ -192,7 +192,7 @@ describe('without the workbench, which the guide deletes', () => {
 });
 
 describe('without the package for this platform', () => {
-  const MISSING = `the native addon for ${platformName()} is missing; npm install without --omit=optional brings @millrace/native-${platformName()}`;
+  const MISSING = `the native addon for ${platformName()} is missing; npm install without --omit=optional installs @millrace/native-${platformName()}`;
   const ON_NODES_CODE = `millrace: this process runs on Node's own HTTP code: ${MISSING}\n`;
   const served = { code: 0, stdout: 'hello null undefined\n' };
 

@@ -1,3 +1,4 @@
+import { CAPACITY_DEFAULTS } from '../../capacity/defaults.js';
 import { MIN_BUDGET_MS } from '../../capacity/options.js';
 import type { CapacityOptions } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
@@ -56,7 +57,7 @@ const OWN: Flag<CapacityInvocation>[] = [
     'budget',
     'budget',
     {
-      fallback: '60s',
+      fallback: `${CAPACITY_DEFAULTS.budgetMs / 1000}s`,
       help: 'time for everything',
       details: 'At least 5 s. More time makes intervals narrower.',
     },

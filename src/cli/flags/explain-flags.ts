@@ -1,3 +1,4 @@
+import { EXPLAIN_DEFAULTS } from '../../explain/defaults.js';
 import { MIN_BUDGET_MS } from '../../explain/options.js';
 import type { ExplainOptions } from '../../index.js';
 import { parseFlagDuration } from '../../units.js';
@@ -39,14 +40,16 @@ const UNSUPPORTED: UnsupportedFlags = {
 const { count, duration, toggle } = storeIn(({ own }: ExplainInvocation) => own);
 const invocation = storeIn((invocation: ExplainInvocation) => invocation);
 
+const [shortestMs, longestMs] = EXPLAIN_DEFAULTS.warmupMs;
+
 const OWN: Flag<ExplainInvocation>[] = [
   duration(
     'budget',
     'budget',
     {
-      fallback: '60s',
+      fallback: `${EXPLAIN_DEFAULTS.budgetMs / 1000}s`,
       help: 'time for everything',
-      details: 'At least 15 s. What was not tried for want of time is said.',
+      details: 'At least 15 s. The report says what was not tried because the time was over.',
     },
     MIN_BUDGET_MS,
   ),
@@ -71,7 +74,7 @@ const OWN: Flag<ExplainInvocation>[] = [
   {
     name: 'warmup',
     value: 'TIME',
-    fallback: 'as long as the server seems to need, 1.5 to 5 s',
+    fallback: `as long as the server seems to need, ${shortestMs / 1000}s to ${longestMs / 1000}s`,
     help: 'load the server this long before it is measured',
     details: 'It is part of --budget, and takes half of it at most.',
     set({ own, notes }, value, flag) {

@@ -15,7 +15,13 @@ export interface CompareSettings {
 
 /** Reads how is compared. */
 export function readSettings(options: CompareOptions): CompareSettings {
-  const { width, margin, budget, allowDifference = false, failOn = [] } = options;
+  const {
+    width,
+    margin,
+    budget,
+    allowDifference = COMPARE_DEFAULTS.allowDifference,
+    failOn = [],
+  } = options;
   return {
     width: parseShare(width ?? COMPARE_DEFAULTS.width, 'width', COMPARE_LIMITS.width),
     margin: parseShare(margin ?? COMPARE_DEFAULTS.margin, 'margin', COMPARE_LIMITS.margin),

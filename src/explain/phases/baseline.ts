@@ -1,3 +1,4 @@
+import { EXPLAIN_DEFAULTS } from '../defaults.js';
 import type { Retained } from '../hypotheses/machine/memory.js';
 import type { InvestigationOptions } from '../investigation-types.js';
 import {
@@ -52,7 +53,9 @@ export async function measureBaseline(
   onStep('warming up');
   // A requested warm-up may take up to half of the time.
   const requestedMs = Math.min(warmupMs, (untilMs - performance.now()) / 2);
-  const warmupLengthMs = Math.max(requestedMs, boundedMs(estimateMs * 5, 1500, 5000, 0.1));
+  const [shortestMs, longestMs] = EXPLAIN_DEFAULTS.warmupMs;
+  const neededMs = boundedMs(estimateMs * 5, shortestMs, longestMs, 0.1);
+  const warmupLengthMs = Math.max(requestedMs, neededMs);
   const warm = await subject.runBlock({ settleMs: 0, measureMs: warmupLengthMs });
   // Requests that queue take longer than a single one: by Little's law.
   const loadedMs = Math.min(

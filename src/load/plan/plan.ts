@@ -81,10 +81,10 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
   const expect = readExpect(options.expect);
   const conditions = readConditions(options);
   for (const condition of conditions) checkRequestName(condition, mix.names, mix.summary);
-  const abortConditions = options.abortOnFail ? conditions : [];
+  const abortConditions = (options.abortOnFail ?? DEFAULTS.abortOnFail) ? conditions : [];
   const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
-  const placeholders = options.placeholders ?? true;
+  const placeholders = options.placeholders ?? DEFAULTS.placeholders;
   const csv = placeholders ? await readPlaceholders(mix.requests) : [];
   return {
     native: {
@@ -151,7 +151,10 @@ function refuseSocketOfCommand({ command, socketPath }: LoadOptions): void {
   }
 }
 
-function readConditions({ failOn = [], abortOnFail }: LoadOptions): Condition[] {
+function readConditions({
+  failOn = [],
+  abortOnFail = DEFAULTS.abortOnFail,
+}: LoadOptions): Condition[] {
   const conditions = [failOn].flat().map((text) => parseCondition(text, 'failOn'));
   if (abortOnFail && conditions.length === 0) {
     throw usageError('abortOnFail needs failOn: a condition to end the run by');

@@ -79,7 +79,7 @@ function describeTlsOption(
 function readCertificates(options: LoadOptions): Omit<NativeTls, 'mode'> {
   const ca = readAuthorities(options);
   return {
-    verify: !(options.insecure ?? false),
+    verify: !(options.insecure ?? DEFAULTS.insecure),
     ...(ca !== null && { ca }),
     ...readIdentity(options),
   };

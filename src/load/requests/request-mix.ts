@@ -1,6 +1,7 @@
 import { usageError } from '../../errors.js';
 import { maskUrl } from '../../masking/text.js';
 import type { NativeHeader, NativeOrigin, NativeRequest } from '../../native.js';
+import { DEFAULTS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
 import { readSharedBody, toBytes } from './body.js';
@@ -187,7 +188,10 @@ function completeRequest(
 ): { request: Omit<NativeRequest, 'name'>; close: boolean } {
   const { where, weight = 1 } = target;
   const content = toBytes(target.body) ?? shared.body;
-  const method = readMethod(target.method ?? shared.method ?? (content ? 'POST' : 'GET'), where);
+  const method = readMethod(
+    target.method ?? shared.method ?? DEFAULTS.method[content ? 1 : 0],
+    where,
+  );
   // RFC 9110, 8.6: a request with one of these methods and no content is sent with Content-Length: 0.
   const body = content ?? (EXPECTS_CONTENT.has(method) ? Buffer.alloc(0) : undefined);
   const own = readHeaders(target.headers, where);

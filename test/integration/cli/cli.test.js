@@ -12,7 +12,6 @@ import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
 import { findFreePort } from '../../../dist/process/discovery/free-port.js';
 import { findPortOwner } from '../../../dist/process/discovery/listening.js';
-import { referencePage, stackPage } from '../../../scripts/reference.js';
 import { retried } from '../../fixtures/retry.js';
 import { isResult } from '../../fixtures/schemas.js';
 
@@ -208,19 +207,6 @@ test('--version prints the version of the package', async () => {
     readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
   );
   assert.equal((await millrace('--version')).stdout, `millrace ${version}\n`);
-});
-
-test('docs/reference/cli.md agrees with the flags', () => {
-  const page = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8');
-  assert.equal(page, referencePage(), 'run: node scripts/reference.js');
-});
-
-test('the tables of docs/reference/stack.md agree with the limits and counters', () => {
-  const page = readFileSync(new URL('../../../docs/reference/stack.md', import.meta.url), 'utf8');
-  assert.equal(page, stackPage(), 'run: node scripts/reference.js');
-  for (const name of ['minSendRate', 'connections.fallback']) {
-    assert.ok(page.includes(`\n| \`${name}\` | `), name);
-  }
 });
 
 test('a command line of wrk works', async () => {

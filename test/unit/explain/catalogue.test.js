@@ -8,7 +8,6 @@ import { LIMIT_GROUPS } from '../../../dist/explain/limits/catalogue/entry.js';
 import { CATALOGUE } from '../../../dist/explain/limits/catalogue.js';
 import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
 import { formatCatalogue, formatEntry } from '../../../dist/report/explain/catalogue.js';
-import { limitsPage } from '../../../scripts/limits-page.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const entries = LIMIT_IDS.map((id) => CATALOGUE[id]);
@@ -91,11 +90,6 @@ describe('text', () => {
       message: "--why: unknown limit 'toString'; --list prints all",
     });
   });
-});
-
-test('the reference page of the limits equals the catalogue', () => {
-  const page = readFileSync(new URL('../../../docs/reference/limits.md', import.meta.url), 'utf8');
-  assert.equal(page, limitsPage(), 'run: node scripts/reference.js');
 });
 
 test('the guide tells every limit apart from others', () => {

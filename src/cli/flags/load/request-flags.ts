@@ -28,7 +28,7 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
     aliases: ['X', 'request'],
     value: 'METHOD',
     common: true,
-    fallback: 'GET, with a body POST',
+    fallback: DEFAULTS.method.join(', with a body '),
     help: 'request method',
   }),
   {

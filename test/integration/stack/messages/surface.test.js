@@ -1,5 +1,5 @@
 // Every option of servers, every method and property of servers, sockets, requests and responses, with every kind of value: as
-// with Node. What differs is listed here and in docs/guide/stack.md.
+// with Node. What differs is listed here and in docs/reference/stack-differences.md.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { retried } from '../../../fixtures/retry.js';

@@ -1,5 +1,5 @@
 // The reference page of the limits of explain, from its catalogue in dist/.
-import { groupCatalogue, listFields } from '../dist/report/explain/catalogue.js';
+import { groupCatalogue, listFields } from '../../dist/report/explain/catalogue.js';
 
 const LIMITS_HEAD = `# The limits
 

@@ -1,0 +1,8 @@
+/** Every default of an explanation; times in milliseconds. */
+export const EXPLAIN_DEFAULTS = {
+  budgetMs: 60_000,
+  /** The shortest and the longest warm-up of a server that needs no more. */
+  warmupMs: [1500, 5000],
+  attach: false,
+  allowMoreLoad: false,
+} as const;

@@ -1,0 +1,2 @@
+/** Every default of the lab. */
+export const LAB_DEFAULTS = { quick: false } as const;
