@@ -32,7 +32,7 @@ function checkSnapshot(snapshot: LoadSnapshot): void {
   }
   const { byName } = snapshot;
   const expected = PROMETHEUS_BUCKETS_MS.length;
-  if (!Array.isArray(byName) || byName.some(({ buckets }) => buckets.length !== expected)) {
+  if (!Array.isArray(byName) || byName.some((one) => one?.buckets?.length !== expected)) {
     throw usageError(
       'Prometheus takes snapshots of a load with the option buckets: [...PROMETHEUS_BUCKETS_MS]',
     );

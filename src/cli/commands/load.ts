@@ -141,5 +141,5 @@ async function describeHint(
   const { explainLine } = await import('../explain-line.js');
   const command = demo ? null : explainLine(args);
   const text = formatHint(result, { ...textOptions(), ...(command !== null && { command }) });
-  return text === null ? {} : { text };
+  return text === '' ? {} : { text };
 }
