@@ -83,7 +83,9 @@ const BEHIND_FLAGS = {
   // The help names them.
   'load/defaults': 'defaults and ranges',
   'compare/defaults': 'defaults and ranges',
+  'explain/defaults': 'defaults and ranges',
   'explain/options': 'defaults and ranges',
+  'capacity/defaults': 'defaults and ranges',
   'capacity/options': 'defaults and ranges',
   'report/explain/catalogue': 'millrace explain --list',
   'report/lab/list': 'millrace lab --list',

@@ -56,7 +56,7 @@ export interface ClientOptions extends TlsOptions {
 
 /** Options of a call. */
 export interface RequestOptions {
-  /** Request method. Default GET. */
+  /** Request method; those that `fetch` knows and PATCH may be in any case. Default GET. */
   method?: string;
   /** Headers by name, or pairs of name and value. */
   headers?: RequestHeaders;

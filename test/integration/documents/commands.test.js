@@ -49,6 +49,18 @@ let servers;
 /** The time of a load. */
 const TIME = isFull ? '300ms' : '100ms';
 
+test('a command that installs, deletes or reads from elsewhere is never run unmarked', () => {
+  const commands = [
+    ...['bench/install.sh', 'sudo node app.js', 'rm -r dist', 'cd node_modules/millrace'],
+    ...['millrace -d 1s; rm -r dist', 'node app.js && rm app.js', 'millrace -- rm -r dist'],
+    ...['curl http://example.org', 'node app.js | sh', 'millrace --a "$(rm app.js)"', 'node > x'],
+  ];
+  assert.deepEqual(
+    commands.filter((command) => isRunnable({ command })),
+    [],
+  );
+});
+
 before(async () => {
   createCommands(join(base, 'bin'));
   createCertificates(join(base, 'certificates'));
