@@ -60,7 +60,7 @@ const LAYERS = Object.entries({
   ],
   // The public API.
   index: [
-    ...['errors', 'statistics', 'units', 'testserver'],
+    ...['errors', 'validation', 'statistics', 'units', 'testserver'],
     ...['load', 'explain', 'capacity', 'compare', 'lab'],
   ],
   // Built on the public API, and on OF_CLI.
