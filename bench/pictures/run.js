@@ -5,56 +5,69 @@
 //
 // docs/images/explain.svg is what a terminal shows, docs/images/report.png the top of the page.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { formatText } from 'millrace/report';
+import { formatText, readResult } from 'millrace/report';
 import { chromium } from 'playwright-core';
 import { findMissingDatabase, withDatabase } from '../explain/databases.js';
 import { ownCli } from '../explain/millrace.js';
+import { allCores } from '../explain/surroundings.js';
+import { end, start } from '../processes.js';
 import { isOnPath } from '../tools.js';
 import { exitWithUsageError } from '../usage.js';
 import { drawTerminal } from './terminal.js';
 
 const images = new URL('../../docs/images/', import.meta.url);
 const shop = fileURLToPath(new URL('shop.js', import.meta.url));
-const TARGET = '/products/7';
+const payments = fileURLToPath(new URL('payments.js', import.meta.url));
+const LOAD = ['-c', '50', '-m', 'POST', '/orders'];
 /** What a reader would type. */
-const COMMAND = `$ npx millrace explain -c 50 ${TARGET} -- node shop.js`;
+const COMMAND = `$ npx millrace explain ${LOAD.join(' ')} -- node shop.js`;
 
-/** Runs explain and writes both pictures. */
+/** Sizes of the pool with which the shop is measured afterwards: its own, and larger ones. */
+const POOL_SIZES = ['10', '20', '40'];
+
+/** Runs explain, writes both pictures and prints what a larger pool gains. */
 export async function main() {
   const missing =
     findMissingDatabase('postgres') ?? (isOnPath('chromium') ? null : 'no chromium is installed');
   if (missing) exitWithUsageError(missing);
   const folder = mkdtempSync(join(tmpdir(), 'millrace-pictures-'));
+  const service = start([process.execPath, payments], allCores);
   try {
-    await withDatabase({ database: 'postgres' }, folder, ({ env }) => draw(folder, env));
+    const [port] = await once(service.stdout, 'data');
+    const env = { PAYMENTS: `http://127.0.0.1:${Number(port)}/`, NODE_ENV: 'production' };
+    await withDatabase({ database: 'postgres', env }, folder, (bench) => draw(folder, bench.env));
   } finally {
+    await end(service);
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** Examines the shop, draws both pictures, and measures what the remedy gains. */
 async function draw(folder, env) {
   const [result, page] = ['result.json', 'page.html'].map((name) => join(folder, name));
-  const output = ['-o', result, '--html', page];
-  const args = [ownCli, 'explain', '-c', '50', ...output, TARGET, '--', process.execPath, shop];
-  const options = {
-    env: { ...process.env, ...env, NODE_ENV: 'production' },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  };
-  execFileSync(process.execPath, args, options);
-  const report = formatText(JSON.parse(readFileSync(result, 'utf8')), {
-    color: true,
-    width: 88,
-  });
-  const text = `${COMMAND}\n${report.trimEnd()}`;
-  writeFileSync(
-    new URL('explain.svg', images),
-    drawTerminal(text, 'The report of millrace explain in a terminal'),
-  );
+  run(['explain', '-o', result, '--html', page, ...LOAD], env);
+  const report = formatText(readResult(result), { color: true, width: 88 });
+  const text = `${COMMAND}\n${report}`;
+  writeFileSync(new URL('explain.svg', images), drawTerminal(text, 'What millrace explain prints'));
   await photograph(page);
+  for (const size of POOL_SIZES) {
+    run(['-c', '50', '-d', '5s', '--warmup', '2s', '-o', result, ...LOAD.slice(2)], {
+      ...env,
+      POOL: size,
+    });
+    console.log(`a pool of ${size}: ${readResult(result).throughput.mean.toFixed(0)} req/s`);
+  }
+}
+
+/** Runs millrace on the shop. */
+function run(args, env) {
+  const options = { env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit'] };
+  execFileSync(process.execPath, [ownCli, ...args, '--', process.execPath, shop], options);
 }
 
 /** Photographs the top of a page. */

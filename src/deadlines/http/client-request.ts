@@ -264,8 +264,20 @@ function destroyResponse(response: IncomingMessage, error: Error): void {
     response.destroy(error);
     return;
   }
+  callFirst(socket, 'socketErrorListener');
   socket.once('error', () => response.destroy(error));
   socket.destroy(error);
+}
+
+/**
+ * Moves Node's own listener for errors before those of an application, as on a new connection: on one that is used again
+ * it comes behind those of earlier calls, and axios, which leaves one there, would abort the response first.
+ */
+function callFirst(socket: Socket, name: string): void {
+  const own = socket.listeners('error').find((listener) => listener.name === name);
+  if (own === undefined) return;
+  const listener = own as (error: Error) => void;
+  socket.off('error', listener).prependListener('error', listener);
 }
 
 const CONTEXT = { requireManualDestroy: true };

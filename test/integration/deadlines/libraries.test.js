@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { web } from '../../fixtures/deadlines/peers.js';
+import { runCalls } from '../../fixtures/deadlines/program.js';
 import { service } from '../../fixtures/deadlines/service.js';
 
 const limits = { timeout: 60_000 };
@@ -41,3 +42,43 @@ describe('a peer that never answers, by library', { concurrency: 4 }, () => {
     });
   }
 });
+
+test(
+  'a body that stops on a connection that is used again has the error of the limit',
+  limits,
+  async (t) => {
+    const stopping = await web(t, (request, response) => {
+      if (request.url === '/') {
+        response.end('here');
+        return;
+      }
+      response.writeHead(200, { 'content-length': 9 });
+      response.write('part');
+    });
+    const ways = {
+      axios: 'axios.get(url, { httpAgent: agent })',
+      'axios, no redirections': 'axios.get(url, { httpAgent: agent, maxRedirects: 0 })',
+      got: 'got(url, { agent: { http: agent }, retry: { limit: 0 } })',
+      superagent: 'superagent.get(url).agent(agent)',
+    };
+    const calls = Object.fromEntries(
+      Object.entries(ways).map(([name, call]) => [
+        name,
+        `(async () => {
+        const agent = new http.Agent({ keepAlive: true });
+        const get = async (url) => ${call};
+        await get('http://127.0.0.1:${stopping.port}/');
+        return get('http://127.0.0.1:${stopping.port}/stops');
+      })()`,
+      ]),
+    );
+    const told = await runCalls(calls, {
+      setUp: `import http from 'node:http';
+      import axios from 'axios';
+      import got from 'got';
+      import superagent from 'superagent';`,
+      env: { MILLRACE_DEADLINE_TOTAL: '400ms' },
+    });
+    assert.deepEqual(told, Object.fromEntries(Object.keys(ways).map((name) => [name, 'total'])));
+  },
+);

@@ -8,6 +8,8 @@ const limits = { timeout: 30_000 };
 const answer = '(q, r) => r.end()';
 const listening = (server) => [process.execPath, '-e', `${server}.listen(0, '127.0.0.1')`];
 
+const RESUMED = { connection: 'close', handshake: 'resume' };
+
 test('an authority and a mode of TLS are for a command that speaks https', limits, async () => {
   const { cert, key } = await selfSignedCertificate(['localhost']);
   const command = listening(
@@ -15,7 +17,7 @@ test('an authority and a mode of TLS are for a command that speaks https', limit
   );
   for (const url of ['/path', undefined]) {
     const { requests, plan } = await load({
-      ...{ command, requests: 5, connections: 1, ca: cert, tls: 'resume' },
+      ...{ command, requests: 5, connections: 1, ca: cert, ...RESUMED },
       ...(url && { url }),
     });
     assert.equal(requests.ok, 5);
@@ -25,7 +27,7 @@ test('an authority and a mode of TLS are for a command that speaks https', limit
 
 test('they are refused where it speaks http', limits, async () => {
   const command = listening(`require('http').createServer(${answer})`);
-  for (const options of [{ tls: 'full' }, { sni: 'a.test' }]) {
+  for (const options of [{ handshake: 'full' }, { sni: 'a.test' }]) {
     await assert.rejects(
       load({ command, requests: 5, ...options }),
       /needs an https:\/\/ URL, and the command's server speaks http/,

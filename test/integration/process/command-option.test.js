@@ -46,21 +46,6 @@ describe('a command in a folder of its own with variables of its own', { skip: n
       }
     });
 
-    test(`is compared, as ${form}, and a side adds its own`, async () => {
-      const run = { duration: 100, warmup: 0, budget: '1ms', allowDifference: true };
-      const result = await compare({
-        ...run,
-        command,
-        ...settings,
-        a: {},
-        b: { env: { STATUS: '202' } },
-      });
-      assert.match(result.differences.join(), /status 201 of A, status 202 of B/);
-      assert.deepEqual([result.sides.a.cwd, result.sides.b.cwd], [folder, folder]);
-      assert.deepEqual(result.sides.b.env, { STATUS: '202' });
-      assert.deepEqual(result.sides.a.command, [command].flat());
-    });
-
     test(`is explained with the probe, as ${form}`, async () => {
       const hub = await openProbeHub();
       const { signal } = new AbortController();
@@ -76,6 +61,21 @@ describe('a command in a folder of its own with variables of its own', { skip: n
       }
     });
   }
+
+  test('is compared, as text, and a side adds its own', async () => {
+    const run = { duration: 100, warmup: 0, budget: '1ms', allowDifference: true };
+    const result = await compare({
+      ...run,
+      command: line,
+      ...settings,
+      a: {},
+      b: { env: { STATUS: '202' } },
+    });
+    assert.match(result.differences.join(), /status 201 of A, status 202 of B/);
+    assert.deepEqual([result.sides.a.cwd, result.sides.b.cwd], [folder, folder]);
+    assert.deepEqual(result.sides.b.env, { STATUS: '202' });
+    assert.deepEqual(result.sides.a.command, [line]);
+  });
 
   test('loses a variable of this process that is undefined', async (t) => {
     process.env.REMOVED = 'still here';
