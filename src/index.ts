@@ -82,6 +82,7 @@ export type {
 } from './load/result.js';
 export type { Interval, MeasuredRatio } from './statistics/types.js';
 export type { Duration } from './units.js';
+export type { RequestHeaders } from './validation/headers.js';
 export type { TestServer, TestServerOptions };
 
 /**

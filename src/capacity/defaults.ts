@@ -10,3 +10,6 @@ export const CAPACITY_DEFAULTS = {
   /** Of a search: independent clients. */
   arrivals: 'poisson',
 } as const;
+
+/** Minimum budget: a shorter one leaves no time for a block that counts. */
+export const MIN_BUDGET_MS = 5000;

@@ -1,9 +1,6 @@
 import type { LoadOptions } from '../load/options.js';
 import type { Duration } from '../units.js';
 
-/** Minimum budget: a shorter one leaves no time for a block that counts. */
-export const MIN_BUDGET_MS = 5000;
-
 /** Options of a load that `capacity()` chooses itself. */
 type Chosen =
   | 'rate'

@@ -3,8 +3,7 @@ import { type AddressInfo, isIPv6 } from 'node:net';
 import { usageError } from '../errors.js';
 import type { LoadRun, LoadSnapshot } from '../index.js';
 import { listenErrorReason } from '../listen-errors.js';
-import { formatMetrics, toMetrics } from '../report/prometheus.js';
-import { packageVersion } from '../version.js';
+import { formatPrometheus } from '../report/index.js';
 import type { SocketAddress } from './flags/socket-address.js';
 
 /** An endpoint with the running figures in Prometheus' text format. */
@@ -18,7 +17,6 @@ export interface MetricsEndpoint {
 /** Serves `/metrics` at an address; refuses one that cannot be listened on. */
 export async function serveMetrics({ host, port }: SocketAddress): Promise<MetricsEndpoint> {
   let newest: LoadSnapshot | null = null;
-  const version = packageVersion();
   const server = createServer((request, response) => {
     const [path] = (request.url ?? '').split('?');
     if (path !== '/metrics') {
@@ -32,7 +30,7 @@ export async function serveMetrics({ host, port }: SocketAddress): Promise<Metri
       return;
     }
     response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
-    response.end(formatMetrics(toMetrics(newest, version)));
+    response.end(formatPrometheus(newest));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {

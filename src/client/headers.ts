@@ -1,25 +1,14 @@
-import { isObject, shape } from '../validation/shape.js';
+import { listHeaders, type RequestHeaders } from '../validation/headers.js';
 import type { EncodedBody } from './body.js';
 
-/** Headers of a request: by name, or pairs of name and value as in `Headers`. */
-export type RequestHeaders =
-  | Record<string, string | string[] | undefined>
-  | Iterable<[name: string, value: string]>;
-
 type RequestFields = Record<string, string | string[] | undefined>;
-
-/** Refuses a value that has no headers. */
-export const headersShape = shape(
-  'an object, Headers, or pairs of name and value',
-  (value) => isObject(value) || (Array.isArray(value) && value.every(isPair)),
-);
 
 /** Builds the headers of a request: those of the call, and those derived from its body that the call does not set. */
 export function buildHeaders(
   headers: RequestHeaders,
   { type, length }: EncodedBody,
 ): RequestFields {
-  const fields: RequestFields = Symbol.iterator in headers ? groupByName(headers) : headers;
+  const fields = Symbol.iterator in headers ? groupByName(listHeaders(headers)) : headers;
   if (type === null && length === null) return fields;
   const names = new Set<string>();
   for (const [name, value] of Object.entries(fields)) {
@@ -32,7 +21,7 @@ export function buildHeaders(
 }
 
 /** Groups pairs by name: a repeated name has all its values. */
-function groupByName(pairs: Iterable<[string, string]>): RequestFields {
+function groupByName(pairs: [name: string, value: string][]): RequestFields {
   // Without a prototype: `constructor` and `__proto__` are names like any other.
   const fields: Record<string, string[]> = Object.create(null);
   for (const [name, value] of pairs) {
@@ -41,8 +30,4 @@ function groupByName(pairs: Iterable<[string, string]>): RequestFields {
     values.push(value);
   }
   return fields;
-}
-
-function isPair(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 2;
 }

@@ -11,8 +11,8 @@ export function createClient(options: ClientOptions = {}): Client {
   return new Client(resolveOptions(options));
 }
 
+export type { RequestHeaders } from '../validation/headers.js';
 export type { RequestBody } from './body.js';
 export type { Client, ClientStats } from './client.js';
-export type { RequestHeaders } from './headers.js';
 export type { ClientOptions, ClientTimeouts, RequestOptions, RetryOptions } from './options.js';
 export type { ClientResponse } from './response.js';

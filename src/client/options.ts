@@ -2,6 +2,7 @@ import type { SecureContext } from 'node:tls';
 import { usageError } from '../errors.js';
 import { completeLimits } from '../outbound/limits.js';
 import { parseCount, parseDuration } from '../units.js';
+import { headersShape, type RequestHeaders } from '../validation/headers.js';
 import { pathShape, pemShape } from '../validation/pem.js';
 import {
   checkOptions,
@@ -13,7 +14,6 @@ import {
   shape,
 } from '../validation/shape.js';
 import { bodyShape, type RequestBody } from './body.js';
-import { headersShape, type RequestHeaders } from './headers.js';
 import { buildSecureContext, type TlsOptions } from './tls-options.js';
 
 /** Time limits of a call: milliseconds, or text with a unit such as `'3s'`. 0: no limit. */

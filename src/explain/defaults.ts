@@ -6,3 +6,6 @@ export const EXPLAIN_DEFAULTS = {
   attach: false,
   allowMoreLoad: false,
 } as const;
+
+/** Minimum budget: a shorter one leaves no time for experiments. */
+export const MIN_BUDGET_MS = 15_000;

@@ -1,9 +1,6 @@
 import type { LoadOptions } from '../load/options.js';
 import type { Duration } from '../units.js';
 
-/** Minimum budget: a shorter one leaves no time for experiments. */
-export const MIN_BUDGET_MS = 15_000;
-
 /** Options of `explain()`: those of `load()` that describe the load, and how to investigate. */
 export interface ExplainOptions
   extends Omit<

@@ -1,9 +1,9 @@
+import { lastingHeadersShape as headers } from '../validation/headers.js';
 import { certificateShape, pathShape } from '../validation/pem.js';
 import {
   count,
   duration,
   flag,
-  isIterable,
   isObject,
   listOf,
   number,
@@ -22,13 +22,6 @@ const isUrl = (value: unknown) =>
   typeof value === 'string' || typeof (value as URL | null | undefined)?.href === 'string';
 const url = shape('text or a URL', isUrl);
 const urls = shape('text or a URL, or a list of them', (value) => [value].flat().every(isUrl));
-const headers = shape(
-  'an object, a Headers, or pairs of name and value',
-  (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    (!isIterable(value) || [...value].every((pair) => Array.isArray(pair) && pair.length === 2)),
-);
 const body = shape(
   'text or a Uint8Array',
   (value) => typeof value === 'string' || value instanceof Uint8Array,

@@ -1,5 +1,6 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { Duration } from '../units.js';
+import type { RequestHeaders } from '../validation/headers.js';
 
 /** A stage of an open run's schedule: the rate changes linearly to `rate` within `duration`. */
 export interface LoadStage {
@@ -24,17 +25,12 @@ export interface LoadTarget {
   /** Request method. Default: that of the run. */
   method?: string;
   /** Header fields, in addition to those of the run. */
-  headers?: HeaderFields;
+  headers?: RequestHeaders;
   /** Body of the request. Default: that of the run. */
   body?: string | Uint8Array;
   /** Share of the requests, relative to the other targets' weights. Without any weight the targets are requested in turn. */
   weight?: number;
 }
-
-/** Header fields: names with one value or several, or pairs of name and value, as a `Headers` or a `Map` has them. */
-export type HeaderFields =
-  | Record<string, string | string[]>
-  | Iterable<readonly [name: string, value: string]>;
 
 /** Options of `load()`. Only a target is required: `url`, `targets`, `targetsFile`, `command` or `socketPath`. */
 export interface LoadOptions {
@@ -72,7 +68,7 @@ export interface LoadOptions {
   /** Request method. Default `'GET'`, with a body `'POST'`. */
   method?: string;
   /** Header fields, such as `{ accept: 'text/html' }`, `{ cookie: ['a=1', 'b=2'] }` or `[['accept', 'text/html']]`. */
-  headers?: HeaderFields;
+  headers?: RequestHeaders;
   /** Body of the request. No Content-Type is sent unless `headers` has one. */
   body?: string | Uint8Array;
   /** A file with the body. */

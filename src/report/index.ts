@@ -1,11 +1,13 @@
 // The reports of results, for programs: `millrace/report`. What is returned is what the command line writes.
 import { usageError } from '../errors.js';
+import type { LoadResult } from '../load/result.js';
 import { readResultFile } from '../result-file.js';
 import { isObject } from '../validation/shape.js';
 import { formatJson as listJsonParts } from './json.js';
 import { type AnyResult, type Formats, KINDS, type Kind, type ResultKind } from './kinds.js';
 
 export type { AnyResult, ResultKind } from './kinds.js';
+export { formatPrometheus, PROMETHEUS_BUCKETS_MS } from './prometheus.js';
 
 /** Options of `formatText()`. */
 export interface TextReportOptions {
@@ -15,6 +17,12 @@ export interface TextReportOptions {
   width?: number;
   /** Notes about the settings of a load, printed below the first line. */
   notes?: readonly string[];
+}
+
+/** Options of `formatHint()`. */
+export interface HintReportOptions extends Omit<TextReportOptions, 'notes'> {
+  /** A command that finds the limit by experiment, as `npx millrace explain ...`, printed below the hint. */
+  command?: string;
 }
 
 /** A format, and how messages call it. */
@@ -27,6 +35,7 @@ const NAMES: Record<Format, string> = {
   series: 'CSV over time',
   junit: 'JUnit',
   hgrm: 'HdrHistogram percentiles',
+  hint: 'hint',
 };
 
 /** The files that results were read from, for messages. */
@@ -57,6 +66,15 @@ export function identifyResult(result: AnyResult): ResultKind {
 export function formatText(result: AnyResult, options: TextReportOptions = {}): string {
   const { color = false, width = 80, notes = [] } = options;
   return render([result], 'text', (text, [one]) => text(one, { color, width, notes: [...notes] }));
+}
+
+/**
+ * Formats a guess at what limited a load whose server a command started, as the command line prints it below the report.
+ * It is empty if the result says too little, or the report says it already; `explain()` finds the limit by experiment.
+ */
+export function formatHint(result: LoadResult, options: HintReportOptions = {}): string {
+  const { color = false, width = 80, command = null } = options;
+  return render([result], 'hint', (hint, [one]) => hint(one, { color, width, command }));
 }
 
 /** Formats a result as a page of HTML that needs no other file. */

@@ -19,6 +19,7 @@ import { renderLoadCsv } from './csv.js';
 import { renderExplanationPage } from './explain/html.js';
 import { renderExplanationMarkdown } from './explain/markdown.js';
 import { formatExplanationText } from './explain/text.js';
+import { formatLoadHint, type HintOptions } from './hint.js';
 import { renderLoadPage } from './html.js';
 import { type ConditionSuite, renderJunit } from './junit.js';
 import { renderLabPage } from './lab/html.js';
@@ -46,6 +47,8 @@ export interface Formats<Result> {
   junit?(results: readonly Result[]): string;
   /** The percentiles as HdrHistogram prints them. */
   hgrm?(result: Result): string;
+  /** What probably limited the load; empty if that is not known. */
+  hint?(result: Result, options: HintOptions): string;
 }
 
 /** A kind of result, the fields that tell it from the others and without which its reports would be wrong, and its formats. */
@@ -105,6 +108,7 @@ const load: Kind<LoadResult> = {
     series: renderSeriesCsv,
     junit: (results) => renderJunit(results.map(toLoadSuite)),
     hgrm: ({ histograms }) => formatPercentileOutput(estimateLatencies([histograms])),
+    hint: formatLoadHint,
   },
 };
 

@@ -1,12 +1,46 @@
+// The running figures of a load in Prometheus' text format.
+import { usageError } from '../errors.js';
 import type { LoadSnapshot, NamedSnapshot } from '../load/result.js';
+import { isObject } from '../validation/shape.js';
+import { packageVersion } from '../version.js';
 
-/** Bounds of the latency buckets in milliseconds: fixed, so that histograms of different runs add up. */
-export const BUCKETS_MS = [
+/**
+ * Bounds of the latency buckets in milliseconds, for the option `buckets` of the load: fixed, so that histograms of
+ * different runs add up.
+ */
+export const PROMETHEUS_BUCKETS_MS: readonly number[] = [
   0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
-] as const;
+];
+
+/**
+ * Formats a snapshot of a load in Prometheus' text format, version 0.0.4, as `--prometheus` serves it; `null`: none yet.
+ * Throws a `MillraceError` (`ERR_MILLRACE_USAGE`) if it is no snapshot of a load with `PROMETHEUS_BUCKETS_MS`.
+ *
+ * @example
+ * let newest = null;
+ * createServer((_, response) => response.end(formatPrometheus(newest))).listen(9464);
+ * for await (const snapshot of load({ url, buckets: [...PROMETHEUS_BUCKETS_MS] })) newest = snapshot;
+ */
+export function formatPrometheus(snapshot: LoadSnapshot | null): string {
+  if (snapshot !== null) checkSnapshot(snapshot);
+  return formatMetrics(toMetrics(snapshot, packageVersion()));
+}
+
+function checkSnapshot(snapshot: LoadSnapshot): void {
+  if (!isObject(snapshot) || typeof snapshot.inFlight !== 'number') {
+    throw usageError('the given value is not a snapshot of a load');
+  }
+  const { byName } = snapshot;
+  const expected = PROMETHEUS_BUCKETS_MS.length;
+  if (!Array.isArray(byName) || byName.some((one) => one?.buckets?.length !== expected)) {
+    throw usageError(
+      'Prometheus takes snapshots of a load with the option buckets: [...PROMETHEUS_BUCKETS_MS]',
+    );
+  }
+}
 
 /** A metric with its samples. */
-export interface MetricFamily {
+interface MetricFamily {
   name: string;
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
@@ -21,7 +55,7 @@ interface Sample {
 }
 
 /** Maps the state of a run to metrics; `null` before the first one. Times are in seconds. */
-export function toMetrics(snapshot: LoadSnapshot | null, version: string): MetricFamily[] {
+function toMetrics(snapshot: LoadSnapshot | null, version: string): MetricFamily[] {
   const names = snapshot?.byName ?? [];
   const ofNames = (toSamples: (one: NamedSnapshot) => Sample[]) => names.flatMap(toSamples);
   return [
@@ -101,7 +135,7 @@ function listUnsent({ name, notSent }: NamedSnapshot): Sample[] {
 }
 
 function listBuckets({ name, ended, latencySumMs, buckets }: NamedSnapshot): Sample[] {
-  const bounded = BUCKETS_MS.map((ms, index) =>
+  const bounded = PROMETHEUS_BUCKETS_MS.map((ms, index) =>
     toSample(buckets[index] ?? 0, { name, le: String(ms / 1000) }, '_bucket'),
   );
   return [
@@ -113,7 +147,7 @@ function listBuckets({ name, ended, latencySumMs, buckets }: NamedSnapshot): Sam
 }
 
 /** Formats metrics in Prometheus' text format, version 0.0.4. A metric without a sample is left out. */
-export function formatMetrics(families: readonly MetricFamily[]): string {
+function formatMetrics(families: readonly MetricFamily[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)
     .map(({ name, help, type, samples }) => {

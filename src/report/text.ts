@@ -36,9 +36,3 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
   ];
   return joinBlocks(blocks);
 }
-
-/** Wraps a line of text as a paragraph of the report. */
-export function wrapText(text: string, options: Pick<TextOptions, 'color' | 'width'>): string {
-  const sheet = createSheet(options);
-  return formatParagraph(sheet, text, 2).join('\n');
-}

@@ -97,11 +97,11 @@ async function runWithMetrics(
   address: NonNullable<Invocation['prometheus']>,
 ): Promise<Result> {
   const { serveMetrics } = await import('../metrics-endpoint.js');
-  const { BUCKETS_MS } = await import('../../report/prometheus.js');
+  const { PROMETHEUS_BUCKETS_MS } = await import('../../report/index.js');
   const endpoint = await serveMetrics(address);
   try {
     printNote(`metrics: ${endpoint.url}`);
-    const run = load({ ...options, buckets: [...BUCKETS_MS] });
+    const run = load({ ...options, buckets: [...PROMETHEUS_BUCKETS_MS] });
     endpoint.follow(run).catch(() => {});
     return await showRun(run, progress);
   } finally {
@@ -131,21 +131,15 @@ async function lowerPriority(run: LoadRun | ComparedLoadRun): Promise<void> {
   }
 }
 
-/** Formats a hint at the limit and the command that explains it; empty if no command started the server. */
+/** Formats a hint at the limit and the command that explains it; empty if there is none. */
 async function describeHint(
   result: LoadResult,
   { demo, args }: Invocation,
 ): Promise<{ text?: string }> {
   if (!result.plan.command) return {};
-  const { quickHint } = await import('../../explain/quick-hint.js');
-  const hint = quickHint(result);
-  if (!hint) return {};
-  const { wrapText } = await import('../../report/text.js');
+  const { formatHint } = await import('../../report/index.js');
   const { explainLine } = await import('../explain-line.js');
-  const sentence = `${hint.sentence.charAt(0).toUpperCase()}${hint.sentence.slice(1)}`;
   const command = demo ? null : explainLine(args);
-  const line = `Why not more? ${sentence}${command === null ? '' : ' To be sure:'}`;
-  // The command is not wrapped, so that it can be copied.
-  const lines = [wrapText(line, textOptions()), ...(command === null ? [] : [`  ${command}`])];
-  return { text: lines.join('\n') };
+  const text = formatHint(result, { ...textOptions(), ...(command !== null && { command }) });
+  return text === '' ? {} : { text };
 }

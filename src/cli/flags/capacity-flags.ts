@@ -1,5 +1,4 @@
-import { CAPACITY_DEFAULTS } from '../../capacity/defaults.js';
-import { MIN_BUDGET_MS } from '../../capacity/options.js';
+import { CAPACITY_DEFAULTS, MIN_BUDGET_MS } from '../../capacity/defaults.js';
 import type { CapacityOptions } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
 import type { CommandFlags } from './command-flags.js';

@@ -1,5 +1,4 @@
-import { EXPLAIN_DEFAULTS } from '../../explain/defaults.js';
-import { MIN_BUDGET_MS } from '../../explain/options.js';
+import { EXPLAIN_DEFAULTS, MIN_BUDGET_MS } from '../../explain/defaults.js';
 import type { ExplainOptions } from '../../index.js';
 import { parseFlagDuration } from '../../units.js';
 import type { CommandFlags } from './command-flags.js';

@@ -1,5 +1,6 @@
 import { count } from '../../format/units.js';
 import type { LoadOptions } from '../../load/options.js';
+import { listHeaders } from '../../validation/headers.js';
 import type { ExperimentMetric, ExperimentName } from '../experiment-names.js';
 import { computeInjectedMs } from '../hypotheses/event-loop/loop-capacity.js';
 import { proposePoolSize } from '../hypotheses/machine/pool-size.js';
@@ -341,10 +342,7 @@ function setHeader(
   headers: LoadOptions['headers'],
   name: string,
   value: string,
-): Record<string, string | string[]> {
-  const pairs = Array.isArray(headers) ? headers : Object.entries(headers ?? {});
-  const kept = pairs.filter(([key]) => key.toLowerCase() !== name);
-  const merged: Record<string, string[]> = {};
-  for (const [key, text] of kept) merged[key] = [...(merged[key] ?? []), ...[text].flat()];
-  return { ...merged, [name]: value };
+): [name: string, value: string][] {
+  const kept = listHeaders(headers ?? []).filter(([key]) => key.toLowerCase() !== name);
+  return [...kept, [name, value]];
 }

@@ -1,6 +1,7 @@
 import { usageError } from '../../errors.js';
 import type { NativeHeader } from '../../native.js';
-import { describeValue, isIterable, mustBe } from '../../validation/shape.js';
+import { listHeaders } from '../../validation/headers.js';
+import { describeValue, mustBe } from '../../validation/shape.js';
 import { packageVersion } from '../../version.js';
 import { readText, splitLines } from '../input/text.js';
 import type { LoadOptions } from '../options.js';
@@ -18,10 +19,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Reads the headers of an option, in their order. */
 export function readHeaders(headers: LoadOptions['headers'], where: string): NativeHeader[] {
   if (headers === undefined) return [];
-  const entries = isIterable(headers) ? [...headers] : Object.entries(headers);
-  return (entries as [string, string | string[]][]).flatMap(([name, values]) =>
-    [values].flat().map((value) => readHeader(name, value, where)),
-  );
+  return listHeaders(headers).map(([name, value]) => readHeader(name, value, where));
 }
 
 /** Splits `Name: value` at the colon. */

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
@@ -98,6 +101,27 @@ describe('each example', { concurrency: 3 }, () => {
     const { code, stdout } = await example('ci-gate.mjs', '0.000001', '500ms');
     assert.equal(code, 1);
     assert.match(stdout, /^FAILED: p99 is [\d.]+ ms, allowed is less than 0.000001 ms$/m);
+  });
+
+  test('report.mjs writes reports, the second time with a comparison', limits, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-reports-'));
+    const read = (name) => readFileSync(join(folder, name), 'utf8');
+    try {
+      const first = await example('report.mjs', folder, '500ms');
+      assert.equal(first.code, 0, first.stderr);
+      assert.deepEqual(readdirSync(folder).sort(), ['first.json', 'report.html', 'report.md']);
+      assert.doesNotMatch(read('report.md'), /this run/);
+      const second = await example('report.mjs', folder, '500ms');
+      assert.equal(second.code, 0, second.stderr);
+      assert.match(second.stdout, /^runs +1 of A and 1 of B, from stored results$/m);
+      assert.match(read('report.md'), /this run/);
+      const { code, stdout } = await run(['bin/millrace.js', 'report', join(folder, 'first.json')]);
+      assert.equal(code, 0);
+      // The width of a pipe is the same for both.
+      assert.equal(first.stdout, stdout);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('targets.txt requests users that server.js has', limits, async () => {

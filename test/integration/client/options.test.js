@@ -77,7 +77,7 @@ const ofCall = {
   method: [null, 1, '', 'GET /'].map((value) => [value, 'a method, such as GET']),
   headers: [null, 'a: b', ['a', 'b']].map((value) => [
     value,
-    'an object, Headers, or pairs of name and value',
+    'an object, a Headers, or pairs of name and value',
   ]),
   body: [1, true, {}, ['a'], new Map(), () => {}, new Error('a\nb')].map((value) => [
     value,

@@ -1,11 +1,14 @@
 // `millrace/report`: what a program gets is what the command line writes, of each kind of result in each format.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { startTestServer } from 'millrace';
 import * as report from 'millrace/report';
 import * as capacity from '../../fixtures/capacity/results.js';
 import { nagle } from '../../fixtures/explain/explanations.js';
@@ -29,7 +32,6 @@ const RESULTS = {
   lab: studied(),
 };
 const FORMATS = {
-  '': report.formatText,
   '--html': report.formatHtml,
   '--markdown': report.formatMarkdown,
   '--csv': report.formatCsv,
@@ -38,35 +40,97 @@ const FORMATS = {
   '--hdr': report.formatHgrm,
 };
 
-for (const [kind, result] of Object.entries(RESULTS)) {
-  const file = join(folder, `${kind}.json`);
-  writeFileSync(file, JSON.stringify(result));
+/** The formats that each kind of result has, besides text. */
+const WRITTEN = {
+  load: Object.keys(FORMATS),
+  compare: ['--html', '--markdown', '--csv', '--junit'],
+  capacity: ['--html', '--markdown', '--csv'],
+  explain: ['--html', '--markdown'],
+  lab: ['--html', '--markdown'],
+};
 
-  test(`a result of ${kind} is found, in memory and in a file`, () => {
-    assert.equal(report.identifyResult(result), kind);
-    assert.deepEqual(report.readResult(file), JSON.parse(report.formatJson(result)));
-    assert.equal([...report.formatJsonParts(result)].join(''), report.formatJson(result));
-  });
+/** Runs the command line; resolves with its exit code and what it prints. */
+async function millrace(...args) {
+  const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await ended;
+  return [code, stdout, stderr];
+}
 
-  for (const [flag, format] of Object.entries(FORMATS)) {
-    test(`${format.name} of ${kind} is what millrace report ${flag} writes`, () => {
-      const output = join(folder, 'output');
-      const args = [bin, 'report', file, ...(flag === '' ? [] : [flag, output])];
-      const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-      let text;
-      try {
-        text = format(report.readResult(file));
-      } catch (error) {
-        assert.equal(error.code, 'ERR_MILLRACE_USAGE');
-        assert.deepEqual([status, stdout, stderr], [2, '', `millrace: ${error.message}\n`]);
-        return;
-      }
-      assert.deepEqual([status, stderr], [0, '']);
-      if (flag === '') assert.equal(stdout, `${text}\n`);
-      else assert.equal(readFileSync(output, 'utf8'), text);
-    });
+/** Checks that the command line writes what the functions return, into all files of a result at once. */
+async function checkWritten(kind, file, formats) {
+  const fileOf = (flag) => join(folder, `${kind}${flag}`);
+  const flags = formats.flatMap(([flag]) => [flag, fileOf(flag)]);
+  assert.deepEqual(await millrace('report', file, ...flags), [0, '', '']);
+  for (const [flag, format] of formats) {
+    assert.equal(readFileSync(fileOf(flag), 'utf8'), format(report.readResult(file)), flag);
   }
 }
+
+/** Checks that the command line refuses a format that a kind of result does not have, in the function's words. */
+async function checkRefused(file, [flag, format]) {
+  const { code, message } = catchError(() => format(report.readResult(file)));
+  assert.equal(code, 'ERR_MILLRACE_USAGE');
+  const printed = await millrace('report', file, flag, join(folder, 'refused'));
+  assert.deepEqual(printed, [2, '', `millrace: ${message}\n`]);
+}
+
+function catchError(call) {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('nothing is refused');
+}
+
+describe('what a program gets is what millrace report writes', { concurrency: 3 }, () => {
+  for (const [kind, result] of Object.entries(RESULTS)) {
+    const file = join(folder, `${kind}.json`);
+    writeFileSync(file, JSON.stringify(result));
+    const [written, refused] = [true, false].map((has) =>
+      Object.entries(FORMATS).filter(([flag]) => WRITTEN[kind].includes(flag) === has),
+    );
+
+    test(`a result of ${kind} is found, in memory and in a file`, () => {
+      assert.equal(report.identifyResult(result), kind);
+      assert.deepEqual(report.readResult(file), JSON.parse(report.formatJson(result)));
+      assert.equal([...report.formatJsonParts(result)].join(''), report.formatJson(result));
+    });
+
+    test(`the text of ${kind}`, async () => {
+      const expected = `${report.formatText(report.readResult(file))}\n`;
+      assert.deepEqual(await millrace('report', file), [0, expected, '']);
+    });
+
+    test(`the formats of ${kind}`, () => checkWritten(kind, file, written));
+
+    for (const one of refused) {
+      test(`${one[0]} of ${kind} is refused`, () => checkRefused(file, one));
+    }
+  }
+});
+
+test('what a program gets of a run is what the run has written', async () => {
+  const { url, close } = await startTestServer({ processes: 1 });
+  try {
+    const fileOf = (name) => join(folder, `run.${name}`);
+    const flags = ['json', 'html', 'csv', 'junit'].flatMap((name) => [
+      name === 'json' ? '-o' : `--${name}`,
+      fileOf(name),
+    ]);
+    const ended = await millrace('-n', '20', '--fail-on', 'errors<1', ...flags, url);
+    const result = report.readResult(fileOf('json'));
+    assert.deepEqual(ended, [0, `${report.formatText(result)}\n`, '']);
+    const { formatJson: json, formatHtml: html, formatCsv: csv, formatJunit: junit } = report;
+    for (const [name, format] of Object.entries({ json, html, csv, junit })) {
+      assert.equal(readFileSync(fileOf(name), 'utf8'), format(result), name);
+    }
+  } finally {
+    await close();
+  }
+});
 
 test('a text has its color and width, and the notes of a load', () => {
   const colored = report.formatText(RESULTS.load, { color: true, width: 120, notes: ['a note'] });
@@ -74,6 +138,22 @@ test('a text has its color and width, and the notes of a load', () => {
   assert.ok(colored.includes('\x1b[') && !plain.includes('\x1b['));
   assert.match(colored, /note: a note/);
   assert.ok(Math.max(...plain.split('\n').map((line) => line.length)) <= 80);
+});
+
+test('the hint of a load has its command on a line of its own, and is empty where there is none', () => {
+  const started = fixture('server');
+  const command = 'npx millrace explain -R 500 -c 10 -- node server.js --port 3000';
+  const lines = report.formatHint(started, { command, width: 60 }).split('\n');
+  assert.match(lines[0], /^Why not more\? It keeps up: /);
+  assert.match(lines.at(-2), / To be sure:$/);
+  assert.equal(lines.at(-1), `  ${command}`);
+  assert.ok(lines.slice(0, -1).every((line) => line.length <= 60));
+  assert.doesNotMatch(report.formatHint(started), /To be sure/);
+  assert.equal(report.formatHint(RESULTS.load), '');
+  assert.throws(() => report.formatHint(RESULTS.lab), {
+    code: 'ERR_MILLRACE_USAGE',
+    message: 'the given value is a result of lab, which has no hint; it is for: load',
+  });
 });
 
 test('several results are one table, one suite each, or one after the other', () => {

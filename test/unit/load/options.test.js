@@ -151,7 +151,7 @@ test('URLs and header fields may be objects of the platform', async () => {
     ['Set-Cookie', 'a=1'],
     ['Set-Cookie', 'b=2'],
   ]);
-  for (const headers of [fields, new Map(fields), [...fields], fields.entries()]) {
+  for (const headers of [fields, new Map(fields), [...fields]]) {
     const { native } = await buildPlan({ url: new URL('/a?b=c', url), headers });
     const [{ target, headers: sent }] = native.requests;
     assert.equal(target, '/a?b=c');
@@ -168,6 +168,8 @@ test('URLs and header fields may be objects of the platform', async () => {
     summary.targets.map((target) => target.url),
     [`${url}x`, `${url}y`],
   );
+  const absent = await buildPlan({ url, headers: { 'x-one': undefined, 'x-two': '2' } });
+  assert.deepEqual(Object.keys(headersOf(absent)).slice(3), ['x-two']);
   const two = await buildPlan({ url: [new URL(url), `${url}z`] });
   assert.equal(two.native.requests.length, 2);
 });
@@ -646,6 +648,15 @@ const WRONG_SHAPES = [
   [{ url, headers: ['ab'] }, /^headers must be an object, .* \(got \[ 'ab' \]\)/],
   [{ url, headers: new Set(['a']) }, /^headers must be an object, .* \(got Set\(1\) .*\)/],
   [{ url, headers: { a: 5 } }, /^headers: a must be text \(got 5\)$/],
+  // An iterator is empty when it has been read once.
+  [
+    { url, headers: new Map([['a', 'b']]).entries() },
+    /^headers must be an object, .*, which can be read again: \[\.\.\.iterator\] \(got .*Map.*\)$/,
+  ],
+  [
+    { url, targets: [{ url, headers: [['a', 'b']].values() }] },
+    /^targets\[0\]\.headers must be .* \[\.\.\.iterator\]/,
+  ],
   [
     { url, headers: [[Symbol('a'), 'b']] },
     /^headers: the name of a header must .* \(got Symbol\(a\)\)/,

@@ -1,9 +1,10 @@
 // The running figures in Prometheus' text format.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BUCKETS_MS, formatMetrics, toMetrics } from '../../../dist/report/prometheus.js';
+import { formatPrometheus, PROMETHEUS_BUCKETS_MS } from 'millrace/report';
+import { packageVersion } from '../../../dist/version.js';
 
-const buckets = BUCKETS_MS.map((_, index) => index * 10);
+const buckets = PROMETHEUS_BUCKETS_MS.map((_, index) => index * 10);
 
 function snapshot(name = 'GET /') {
   const counts = { sent: 200, ok: 180, statusErrors: 5, transportErrors: 3, timeouts: 2 };
@@ -31,14 +32,15 @@ function snapshot(name = 'GET /') {
   };
 }
 
-const format = (state) => formatMetrics(toMetrics(state, '1.2.3')).split('\n');
+const format = (state) => formatPrometheus(state).split('\n');
+const info = `millrace_build_info{version="${packageVersion()}"} 1`;
 
 describe('metrics of a run', () => {
   test('are counters by name and outcome, and a histogram in seconds', () => {
     const lines = format(snapshot());
     for (const line of [
       '# TYPE millrace_requests_total counter',
-      'millrace_build_info{version="1.2.3"} 1',
+      info,
       'millrace_requests_sent_total{name="GET /"} 200',
       'millrace_requests_total{name="GET /",outcome="ok"} 180',
       'millrace_requests_total{name="GET /",outcome="timeout"} 2',
@@ -61,12 +63,27 @@ describe('metrics of a run', () => {
       format(null)
         .filter((line) => !line.startsWith('#'))
         .join(''),
-      'millrace_build_info{version="1.2.3"} 1',
+      info,
     );
   });
 
   test('a name with quotes, backslashes and line breaks is escaped', () => {
     const lines = format(snapshot('a "b" \\ c\nd'));
     assert.ok(lines.includes('millrace_requests_sent_total{name="a \\"b\\" \\\\ c\\nd"} 200'));
+  });
+
+  test('a snapshot without them, or with other buckets, is refused', () => {
+    const { byName, ...without } = snapshot();
+    const other = { ...without, byName: [{ ...byName[0], buckets: [1, 2] }] };
+    const buckets =
+      'Prometheus takes snapshots of a load with the option buckets: [...PROMETHEUS_BUCKETS_MS]';
+    for (const [value, message] of [
+      [without, buckets],
+      [other, buckets],
+      [undefined, 'the given value is not a snapshot of a load'],
+      [{ byName }, 'the given value is not a snapshot of a load'],
+    ]) {
+      assert.throws(() => formatPrometheus(value), { code: 'ERR_MILLRACE_USAGE', message });
+    }
   });
 });

@@ -16,6 +16,28 @@ test('an import that the table does not name is refused, as is one of a layer th
   assert.match(problemsOf([['load/load', 'new/thing']]), /must not import/);
 });
 
+test('the command line may import the public API, and files of a list by their names', () => {
+  const all = problemsOf([['cli/main', 'cli/help']]).matchAll(/does not import (\S+): remove it/g);
+  const listed = [...all].map(([, file]) => ['cli/main', file]);
+  assert.ok(listed.length > 0);
+  assert.equal(problemsOf([...listed, ['cli/main', 'index'], ['cli/main', 'report/index']]), '');
+  for (const file of [
+    'load/load',
+    'load/plan/plan',
+    'report/text',
+    'validation/pem',
+    'client/index',
+  ]) {
+    const problem = `src/cli/main must not import src/${file}: see the order in scripts/layers.js`;
+    assert.equal(problemsOf([...listed, ['cli/main', file]]), problem);
+  }
+  const [first, ...others] = listed;
+  assert.equal(
+    problemsOf(others),
+    `scripts/layers.js: src/cli does not import ${first[1]}: remove it`,
+  );
+});
+
 test('a room of the stack may import those below it alone', () => {
   assert.equal(problemsOf([['http/server/closing', 'http/reactor/native']]), '');
   assert.match(problemsOf([['http/reactor/native', 'http/server/closing']]), /must not import/);
