@@ -1,47 +1,32 @@
 // Stored results with damage of every kind: one line of usage, never the stack of an error.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
-import { readStoredResult, renderStored } from '../../../dist/cli/stored-result.js';
+import { describe, test } from 'node:test';
+import * as report from 'millrace/report';
 import * as capacity from '../../fixtures/capacity/results.js';
 import { nagle } from '../../fixtures/explain/explanations.js';
 import { studied } from '../../fixtures/lab/results.js';
 import { faster } from '../../fixtures/report/comparisons.js';
 import { fixture } from '../../fixtures/report/results.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'millrace-damaged-'));
-const file = join(folder, 'result.json');
-after(() => rmSync(folder, { recursive: true }));
+const FORMATS = [
+  report.formatText,
+  report.formatMarkdown,
+  report.formatCsv,
+  report.formatJunit,
+  report.formatHgrm,
+];
 
-const TEXT = { color: false, width: 80, notes: [] };
-
-/** Renders a result in each format that its kind has; gives the errors that are no lines of usage. */
-async function findFaults(result, { withPage = true } = {}) {
-  writeFileSync(file, JSON.stringify(result));
-  const faults = [];
-  const note = (error) => error.code !== 'ERR_MILLRACE_USAGE' && faults.push(error);
-  let stored;
-  try {
-    stored = readStoredResult(file);
-  } catch (error) {
-    note(error);
-    return faults;
-  }
-  const { formats } = stored;
-  const renderers = [
-    (one) => formats.text().then((render) => render(one, TEXT)),
-    (one) => withPage && formats.page().then((render) => render(one)),
-    (one) => formats.markdown?.().then((render) => render(one)),
-    (one) => formats.csv?.().then((render) => render([one])),
-    (one) => formats.junit?.().then((render) => render([one])),
-    (one) => formats.hdr?.().then((render) => render(one)),
-  ];
-  for (const render of renderers) {
-    await renderStored(stored, async () => render(stored.result)).catch(note);
-  }
-  return faults;
+/** Formats a result in each way; gives the errors that are no lines of usage. */
+function findFaults(result, { withPage = true } = {}) {
+  const stored = JSON.parse(JSON.stringify(result));
+  return [...FORMATS, ...(withPage ? [report.formatHtml] : [])].flatMap((format) => {
+    try {
+      format(stored);
+      return [];
+    } catch (error) {
+      return error.code === 'ERR_MILLRACE_USAGE' ? [] : [error];
+    }
+  });
 }
 
 /** The paths of the fields of a value, two levels deep; of a list the first item stands for all. */
@@ -70,19 +55,19 @@ for (const [kind, result] of Object.entries({
   lab: studied(),
 })) {
   describe(`of ${kind}`, () => {
-    test('a field that is missing or of another type', async () => {
+    test('a field that is missing or of another type', () => {
       const values = [undefined, null, 'x', 7, [], {}];
       for (const [index, path] of listPaths(result).entries()) {
         const damaged = damage(result, path, values[index % values.length]);
         // Pages take the most time.
-        const [fault] = await findFaults(damaged, { withPage: index % 5 === 0 });
+        const [fault] = findFaults(damaged, { withPage: index % 5 === 0 });
         assert.equal(fault, undefined, `${path.join('.')} = ${values[index % values.length]}`);
       }
     });
   });
 }
 
-test('a histogram that is cut, changed, or no histogram', async () => {
+test('a histogram that is cut, changed, or no histogram', () => {
   const result = fixture('closed');
   const whole = Buffer.from(result.histograms.latency, 'base64');
   const changed = Array.from({ length: 24 }, (_, index) => {
@@ -93,7 +78,7 @@ test('a histogram that is cut, changed, or no histogram', async () => {
   const cut = [0, 1, 7, 8, 9, 40].map((length) => whole.subarray(0, length).toString('base64'));
   for (const latency of [...changed, ...cut, 'ä', '%%%', 7, null]) {
     const histograms = { ...result.histograms, latency };
-    const [fault] = await findFaults({ ...result, histograms }, { withPage: false });
+    const [fault] = findFaults({ ...result, histograms }, { withPage: false });
     assert.equal(fault, undefined, String(latency));
   }
 });

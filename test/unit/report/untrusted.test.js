@@ -1,7 +1,7 @@
 // Text from elsewhere in every output: whatever it is, it commands no terminal, CI runner, page, table or parser.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { COMPARISON_FORMATS, LOAD_FORMATS } from '../../../dist/cli/formats.js';
+import * as report from 'millrace/report';
 import { encodeTerminal } from '../../../dist/report/encoding.js';
 import { formatJson } from '../../../dist/report/json.js';
 import { Noise } from '../../fixtures/noise.js';
@@ -144,34 +144,37 @@ const CHECKS = {
   },
 };
 
+const FORMATS = {
+  page: report.formatHtml,
+  markdown: report.formatMarkdown,
+  csv: report.formatCsv,
+  junit: report.formatJunit,
+};
+
 describe('text from elsewhere', () => {
   const noise = new Noise(7);
   const pick = () => PIECES[Math.floor(noise.uniform() * PIECES.length)];
   const hostile = () => Array.from({ length: 1 + Math.floor(noise.uniform() * 6) }, pick).join('');
 
-  for (const [kind, build, formats] of [
-    ['a load', buildLoad, LOAD_FORMATS],
-    ['a comparison', buildComparison, COMPARISON_FORMATS],
+  for (const [kind, build] of [
+    ['a load', buildLoad],
+    ['a comparison', buildComparison],
   ]) {
     for (const color of [false, true]) {
-      test(`of ${kind} on a terminal ${color ? 'with' : 'without'} colors`, async () => {
-        const render = await formats.text();
+      test(`of ${kind} on a terminal ${color ? 'with' : 'without'} colors`, () => {
         for (let round = 0; round < 150; round++) {
-          const report = render(build(hostile), { color, width: 80, notes: [hostile()] });
-          const printed = encodeTerminal(report, color);
+          const text = report.formatText(build(hostile), { color, notes: [hostile()] });
+          const printed = encodeTerminal(text, color);
           assertHarmless(color ? printed.replace(PAINT, '') : printed);
         }
       });
     }
 
     for (const [format, check] of Object.entries(CHECKS)) {
-      test(`of ${kind} as ${format}`, async () => {
-        const render = await formats[format]();
-        const isList = format === 'csv' || format === 'junit';
-        const renderOne = (result) => render(isList ? [result] : result);
-        const plain = renderOne(build(() => 'x'));
+      test(`of ${kind} as ${format}`, () => {
+        const plain = FORMATS[format](build(() => 'x'));
         for (let round = 0; round < (format === 'page' ? 12 : 150); round++) {
-          const text = renderOne(build(hostile));
+          const text = FORMATS[format](build(hostile));
           assertHarmless(text);
           check(text, plain);
         }
