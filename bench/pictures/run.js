@@ -3,7 +3,7 @@
 //
 //   npm run bench -- pictures
 //
-// docs/images/explain.svg is what a terminal shows, docs/images/report.png the top of the page.
+// docs/images/explain.svg is what a terminal shows, docs/images/report.jpg the top of the page.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -79,9 +79,11 @@ async function photograph(page) {
     args: ['--no-sandbox'],
   });
   try {
-    const tab = await browser.newPage({ viewport: { width: 960, height: 720 } });
+    const tab = await browser.newPage({ viewport: { width: 900, height: 640 } });
     await tab.goto(pathToFileURL(page).href);
-    await tab.screenshot({ path: fileURLToPath(new URL('report.png', images)) });
+    await tab.screenshot({
+      ...{ path: fileURLToPath(new URL('report.jpg', images)), type: 'jpeg', quality: 75 },
+    });
   } finally {
     await browser.close();
   }
