@@ -1,7 +1,7 @@
 import { MillraceError } from '../../errors.js';
 import type { LoadOptions } from '../../load/options.js';
 import { buildPlan, FUTURE_SERVER } from '../../load/plan/plan.js';
-import type { LoadResult } from '../../load/result.js';
+import type { LoadResult, PlanSummary } from '../../load/result.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
 import type { CompareSide } from '../options.js';
 import { checkLoadResult, readStoredResults } from './stored.js';
@@ -20,7 +20,8 @@ export async function readBaseline(
     : [checkLoadResult({ ...baseline }, 'the baseline')];
   const plan = await buildPlan(options, options.command ? FUTURE_SERVER : undefined);
   for (const result of results) {
-    const difference = findPlanDifference(result.plan, plan.summary);
+    const expected = options.command ? withSchemeOf(result.plan, plan.summary) : plan.summary;
+    const difference = findPlanDifference(result.plan, expected);
     if (difference === null) continue;
     const [that, where] = isFile ? [`'${baseline}'`, 'the file'] : ['the baseline', 'the baseline'];
     throw new MillraceError(
@@ -29,4 +30,12 @@ export async function readBaseline(
     );
   }
   return isFile ? { files: [baseline] } : { results, label: 'the baseline' };
+}
+
+/** A plan with the scheme of the earlier one, if that is http: what a command's server speaks is not known yet. */
+function withSchemeOf(
+  { handshake }: Partial<PlanSummary>,
+  plan: Partial<PlanSummary>,
+): Partial<PlanSummary> {
+  return handshake === null ? { ...plan, handshake, verifyCertificate: null } : plan;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { compare, load } from 'millrace';
+import { selfSignedCertificate } from '../../../dist/native.js';
 import { assertFits, millrace, server } from '../../fixtures/compare/command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-stored-test-'));
@@ -264,6 +265,22 @@ describe('a baseline of the API', () => {
       });
     }
     assert.equal(snapshots, 0);
+  });
+
+  test('may be of https, which a command speaks is known once its server runs', async () => {
+    const { cert, key } = await selfSignedCertificate(['localhost']);
+    const created = `createServer(${JSON.stringify({ cert, key })}, (q, r) => r.end())`;
+    const script = `require('https').${created}.listen(0, '127.0.0.1')`;
+    const secure = { ...options, command: [process.execPath, '-e', script], insecure: true };
+    const baseline = await load(secure);
+    const { comparison } = await load({ ...secure, baseline });
+    assert.equal(comparison.sides.a.label, 'the baseline');
+    const plan = { ...stored.plan, handshake: 'full', verifyCertificate: true };
+    const http = load({ ...options, baseline: { ...baseline, plan } });
+    await assert.rejects(http, {
+      code: 'ERR_MILLRACE_DIFFERENT',
+      message: /handshake is 'full' in A, null in B/,
+    });
   });
 
   test('that is undefined is none', async () => {
