@@ -34,7 +34,7 @@ export function summarizeLevels(measured: BlocksByLevel): CapacityLevel[] {
     blocks,
     throughput: computeInterval(blocks, pooled),
     latencyMs: summarizeLatency(results),
-    errorShare: mean(results.map(computeErrorShare)),
+    errorShare: computeErrorShare(results),
     clientBound,
     serverCpu: computeMeanCpu(results),
   }));
@@ -59,9 +59,14 @@ export function computeThroughput({ requests, durationMs }: LoadResult): number 
 }
 
 /** Computes the share of requests that failed, had an error status, or had no connection. */
-export function computeErrorShare({ requests }: LoadResult): number {
-  const { ok, statusErrors, transportErrors, timeouts, notSent } = requests;
-  const failed = statusErrors + transportErrors + timeouts + notSent.connectFailed;
+export function computeErrorShare(results: readonly LoadResult[]): number {
+  const [ok, failed] = results.reduce(
+    ([good, bad], { requests: { ok, statusErrors, transportErrors, timeouts, notSent } }) => [
+      good + ok,
+      bad + statusErrors + transportErrors + timeouts + notSent.connectFailed,
+    ],
+    [0, 0],
+  );
   return ok + failed === 0 ? 0 : failed / (ok + failed);
 }
 

@@ -270,7 +270,7 @@ function findFailures(result: LoadResult, conditions: readonly Condition[]): str
     const measured = condition.failure(result);
     return measured === null ? [] : [`${condition.text}: ${measured}`];
   });
-  const errors = computeErrorShare(result);
+  const errors = computeErrorShare([result]);
   const mayFail = conditions.some(({ metric }) => metric === 'errors' || metric === 'timeouts');
   if (!mayFail && errors > MAX_ERROR_SHARE) failures.push(`${share(errors)} failed`);
   const rateNotReached = result.warnings.find(({ id }) => id === 'rate-not-reached');

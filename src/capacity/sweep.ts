@@ -88,7 +88,7 @@ class SweepRun {
       const result = await this.#runBlock(connections);
       const again = result?.generator.clientBound ? await this.#runBlock(connections) : result;
       if (result === null || again === null) return 'budget';
-      if (computeErrorShare(again) > MAX_ERROR_SHARE) return 'errors';
+      if (computeErrorShare([again]) > MAX_ERROR_SHARE) return 'errors';
       if (again.generator.clientBound) return 'client-bound';
       if (countPastKnee(this.#measured) >= LEVELS_PAST_KNEE) return 'past-knee';
     }

@@ -1,4 +1,4 @@
-import { type CapacityResult, capacity } from '../../index.js';
+import { type CapacityLevel, type CapacityResult, capacity } from '../../index.js';
 import { EXIT } from '../exit.js';
 import type { CapacityInvocation } from '../flags/capacity-flags.js';
 import { printNotes } from '../output.js';
@@ -28,8 +28,12 @@ function exitCode({ sweep, search, warnings }: CapacityResult): number {
   if (warnings.some(({ id }) => id === 'target-not-reached')) return EXIT.unreachable;
   const ended = sweep?.ended ?? search?.ended;
   if (ended === 'server-ended') return EXIT.unreachable;
-  if (sweep)
-    return sweep.levels.some(({ errorShare }) => errorShare < 1) ? EXIT.ok : EXIT.unreachable;
+  if (sweep) return sweep.levels.some(isAnswered) ? EXIT.ok : EXIT.unreachable;
   if (search?.rate) return EXIT.ok;
   return ended === 'never-holds' ? EXIT.failOn : EXIT.notMeasured;
+}
+
+/** Whether a request of a level was answered with success. */
+function isAnswered({ errorShare, throughput }: CapacityLevel): boolean {
+  return errorShare < 1 && throughput.mean > 0;
 }

@@ -47,7 +47,7 @@ const env = {
 };
 let servers;
 /** The time of a load. */
-const TIME = isFull ? '300ms' : '100ms';
+const TIME = '300ms';
 
 test('a command that installs, deletes or reads from elsewhere is never run unmarked', () => {
   const commands = [

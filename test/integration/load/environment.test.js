@@ -144,6 +144,15 @@ describe('few descriptors', { ...TIMEOUT, skip: process.platform !== 'linux' }, 
     );
   });
 
+  test('with as many as that line asks for every report is written', async (t) => {
+    const { port } = await listen(t, { port: 0, host: '127.0.0.1' });
+    const via = limited(128);
+    const args = ['-c', '500', '-d', '200ms', '--html', '/dev/null', `http://127.0.0.1:${port}/`];
+    const { code, stdout, stderr } = await millrace(args, { via });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /throughput/);
+  });
+
   test('with fewer than connections the generator was the limit, and the need is named', async (t) => {
     const { port } = await listen(
       t,
@@ -153,14 +162,14 @@ describe('few descriptors', { ...TIMEOUT, skip: process.platform !== 'linux' }, 
       },
     );
     const args = ['--strict', '-c', '200', '-d', '1s', `http://127.0.0.1:${port}/`];
-    const { code, result } = await millraceJson(args, { via: limited(100) });
+    const { code, result } = await millraceJson(args, { via: limited(128) });
     assert.equal(code, 4);
     const { generator, connections, warnings } = result;
     assert.ok(connections.opened < 200);
     assert.match(generator.reasons[0], /^the limit of open files was reached: \d+ connections/);
     const { message } = warnings.find(({ id }) => id === 'errors-fd-limit');
     const [, needed, limit] = /this run needs (\d+), and (\d+) are allowed/.exec(message) ?? [];
-    assert.equal(limit, '100');
+    assert.equal(limit, '128');
     assert.ok(Number(needed) > 200, message);
   });
 });

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const COPIED = [
-  ...['scripts/test.js', 'scripts/tests', 'scripts/step.js', 'scripts/cargo-profile.js'],
+  ...['scripts/test.js', 'scripts/tests', 'scripts/step.js', 'scripts/progress-line.js'],
+  'scripts/cargo-profile.js',
   'test/fixtures/retry.js',
 ];
 const good = "import { test } from 'node:test'; test('holds', () => {});";
