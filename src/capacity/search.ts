@@ -175,13 +175,14 @@ class SearchRun {
    */
   #estimateThreshold(): CapacityEstimate | null {
     if (!this.#trials.some(({ held }) => held)) return null;
-    const { value, low, high } = estimateThreshold(this.#trials);
-    const highestHeld = Math.max(
-      ...this.#trials.filter(({ held }) => held).map(({ rate }) => rate),
-    );
-    if (this.#trials.every(({ held }) => held))
+    // Where the block that should confirm the rate fails, the rate is lower.
+    const failed = this.#confirmed?.held === false ? [this.#confirmed] : [];
+    const trials = [...this.#trials, ...failed];
+    const { value, low, high } = estimateThreshold(trials);
+    const highestHeld = Math.max(...trials.filter(({ held }) => held).map(({ rate }) => rate));
+    if (trials.every(({ held }) => held))
       return { value: highestHeld, low: highestHeld, high: Infinity };
-    const highestTried = Math.max(...this.#trials.map(({ rate }) => rate));
+    const highestTried = Math.max(...trials.map(({ rate }) => rate));
     // The upper end is unknown beyond the rates tried, and if the generator was the limit.
     if (!this.#isClientBound() && high <= highestTried) return { value, low, high };
     const atLeast = Math.min(low, highestHeld);

@@ -167,7 +167,10 @@ function suggestCondition(text: string): string | null {
   const isTime = POINTS.some((point) => point === metric.replace('.', '_'));
   const unit = isTime && /^[\d.]+$/.test(bound) ? 'ms' : '';
   const comparison = metric === 'throughput' ? toMinimumSign(sign) : toMaximumSign(sign);
-  const suggestion = `${distribution}${metric}${comparison}${bound}${unit}`;
+  // A share in k6, where it is a count here.
+  const isShare = metricName === 'http_req_failed' && Number(bound) <= 1;
+  const limit = isShare ? `${Number((Number(bound) * 100).toPrecision(6))}%` : bound;
+  const suggestion = `${distribution}${metric}${comparison}${limit}${unit}`;
   const [, ...parts] = SYNTAX.exec(suggestion) ?? [];
   try {
     return readMeasure(parts[1] ?? '', parts[0], parts[3] ?? '', '') && suggestion;

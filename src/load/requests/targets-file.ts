@@ -26,24 +26,26 @@ function isBlankOrComment(line: string): boolean {
   return /^\s*(#|$)/.test(line);
 }
 
-/** Names the request that follows. */
-const NAME_LINE = /^#\s*@name:\s*(.*)$/i;
+/** Names the request that follows, or gives its weight. Other comments of this form are of other tools. */
+const ANNOTATION = /^#\s*@(name|weight):\s*(.*)$/i;
+
+/** What the lines before a request say about it, and where. */
+type Annotations = Partial<Record<'name' | 'weight', { value: string; where: string }>>;
 
 const REQUEST_LINE = /^([A-Z]+)\s+(\S.*)$/;
 
 function readTextTargets(lines: string[], path: string): LocatedTarget[] {
   const targets: LocatedTarget[] = [];
   let headers: [string, string][] | null = null;
-  let name: { name: string; where: string } | null = null;
+  let annotations: Annotations = {};
   for (const [index, raw] of lines.entries()) {
     const line = raw.trim();
     const where = `${path}:${index + 1}`;
     const current = targets.at(-1);
     const [, method, url] = REQUEST_LINE.exec(line) ?? [];
-    const [, named] = NAME_LINE.exec(line) ?? [];
-    if (named !== undefined) {
-      if (name) throw usageError(`${where}: no request follows the name in ${name.where}`);
-      name = { name: named, where };
+    const [, kind, value] = ANNOTATION.exec(line) ?? [];
+    if (kind !== undefined && value !== undefined) {
+      annotations = annotate(annotations, kind.toLowerCase() as keyof Annotations, value, where);
       headers = null;
       continue;
     }
@@ -52,8 +54,8 @@ function readTextTargets(lines: string[], path: string): LocatedTarget[] {
       headers = null;
     } else if (method && url) {
       headers = [];
-      targets.push({ where, method, url, headers, ...(name && { name: name.name }) });
-      name = null;
+      targets.push({ where, method, url, headers, ...readAnnotations(annotations) });
+      annotations = {};
     } else if (!headers || !current) {
       throw usageError(`${where} must be METHOD URL (got '${line}')`);
     } else if (current.body !== undefined) {
@@ -64,8 +66,30 @@ function readTextTargets(lines: string[], path: string): LocatedTarget[] {
       headers.push(splitHeader(line, where));
     }
   }
-  if (name) throw usageError(`${name.where}: no request follows this name`);
+  for (const [kind, { where }] of Object.entries(annotations)) {
+    throw usageError(`${where}: no request follows this ${kind}`);
+  }
   return targets;
+}
+
+/** Adds what a line says; a second one of its kind is refused, as no request follows the first. */
+function annotate(
+  annotations: Annotations,
+  kind: keyof Annotations,
+  value: string,
+  where: string,
+): Annotations {
+  const earlier = annotations[kind];
+  if (earlier) throw usageError(`${where}: no request follows the ${kind} in ${earlier.where}`);
+  return { ...annotations, [kind]: { value, where } };
+}
+
+function readAnnotations({ name, weight }: Annotations): Pick<LocatedTarget, 'name' | 'weight'> {
+  const number = weight?.value.trim() ? Number(weight.value) : Number.NaN;
+  if (weight && Number.isNaN(number)) {
+    throw usageError(`${weight.where}: weight must be a number (got '${weight.value}')`);
+  }
+  return { ...(name && { name: name.value }), ...(weight && { weight: number }) };
 }
 
 function readJsonTargets(lines: string[], path: string): LocatedTarget[] {

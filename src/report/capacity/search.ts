@@ -6,7 +6,8 @@ import { describeOutcome, extractMetric, formatMeasured } from './measured.js';
 import { answerSearch } from './search-answer.js';
 
 const BAR_WIDTH = 16;
-const COLUMN_WIDTH = 10;
+/** Least and greatest width of a column; a longer name is cut. */
+const [COLUMN_WIDTH, MAX_COLUMN_WIDTH] = [10, 24];
 
 /** Formats the answer, the block that confirms it, and the trials by rate. */
 export function formatSearch(search: CapacitySearch, sheet: Sheet): string[][] {
@@ -28,19 +29,27 @@ function formatTable({ trials, objective }: CapacitySearch, sheet: Sheet): strin
   const first = (trial: CapacityTrial) => trial.measured[0] ?? 0;
   // The values of overloaded blocks are cut off, as they would make all others invisible.
   const highest = 2 * Math.max(0, ...sorted.filter(({ held }) => held).map(first));
-  const names = objective.map((text) => extractMetric(text).padStart(COLUMN_WIDTH)).join('');
+  const columns = objective.map((text) => {
+    const name = extractMetric(text);
+    const width = Math.min(MAX_COLUMN_WIDTH, Math.max(COLUMN_WIDTH, name.length + 2));
+    return { width, title: cut(name, width - 2).padStart(width) };
+  });
+  const taken = columns.reduce((sum, { width }) => sum + width, 0);
   const rows = sorted.map((trial) => {
     const { rate: at, held, measured } = trial;
     const values = measured.map((value, index) =>
-      formatMeasured(value, objective[index]).padStart(COLUMN_WIDTH),
+      formatMeasured(value, objective[index]).padStart(columns[index]?.width ?? COLUMN_WIDTH),
     );
     const drawn = drawBar(highest > 0 ? Math.min(1, first(trial) / highest) : 0, BAR_WIDTH).padEnd(
       BAR_WIDTH,
     );
-    const why = describeOutcome(trial);
-    const room = sheet.width - 13 - measured.length * COLUMN_WIDTH - BAR_WIDTH;
-    const verdict = why.length > room ? `${why.slice(0, room - 1)}…` : why;
+    const verdict = cut(describeOutcome(trial), sheet.width - 13 - taken - BAR_WIDTH);
     return `${rate(at).padStart(9)}${values.join('')}  ${sheet.paint(held ? 'bar' : 'bad', drawn)}  ${sheet.paint(held ? 'good' : 'bad', verdict)}`;
   });
-  return [sheet.paint('dim', `${'req/s'.padStart(9)}${names}`), ...rows];
+  const titles = columns.map(({ title }) => title).join('');
+  return [sheet.paint('dim', `${'req/s'.padStart(9)}${titles}`), ...rows];
+}
+
+function cut(text: string, width: number): string {
+  return text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text;
 }

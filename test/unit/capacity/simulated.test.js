@@ -164,6 +164,23 @@ describe('search with a simulated server', () => {
     assert.ok(confirmed.held && trials.length >= 8);
   });
 
+  test('a rate that the confirming block does not hold is not the answer', async () => {
+    const held = (rate) => rate !== undefined && rate <= 1000;
+    let trials = 0;
+    const target = new Simulated(({ rate, durationMs }) => {
+      trials += rate === undefined ? 0 : 1;
+      // The last block, the longest: it shows what shorter ones did not.
+      const isLong = durationMs >= 5000;
+      return result(rate ?? 2000, { p99: held(rate) && !isLong ? 10 : 500 });
+    });
+    const { search: found } = await searchRate(target, { conditions, budget: budget() }, 64);
+    assert.equal(found.confirmed?.held, false, `${trials} blocks`);
+    assert.ok(
+      found.rate.low < found.confirmed.rate,
+      `${found.rate.low} of ${found.confirmed.rate}`,
+    );
+  });
+
   test('blocks are long enough for their percentile', async () => {
     const { target } = await search(server(300));
     for (const { rate, durationMs } of target.blocks.filter(({ rate }) => rate)) {

@@ -34,6 +34,7 @@ for (const [text, advice] of [
   // Other tools write them like this.
   ['p95<200', /^fail-on must be a condition \(got 'p95<200'\): write 'p95<200ms'$/],
   ['p(95)<200', /write 'p95<200ms'$/],
+  ['http_req_failed<0.01', /write 'errors<1%'$/],
   ['avg > 1s', /write 'mean<=1s'$/],
   ['errors=0', /write 'errors<=0'$/],
   ['errors == 0', /write 'errors<=0'$/],

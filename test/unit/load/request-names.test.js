@@ -58,6 +58,23 @@ test('a text file names a request by a comment before it, a JSON file by a field
   assert.deepEqual(await namesOf({ targetsFile: json }), ['list users']);
 });
 
+test('a text file gives a weight by a comment before a request', async () => {
+  const targetsFile = join(folder, 'weighted.txt');
+  writeFileSync(
+    targetsFile,
+    `# @weight: 9\n# @name: list\nGET ${server}/a\n\n# @other: x\nGET ${server}/b\n`,
+  );
+  const { summary } = await buildPlan({ targetsFile });
+  assert.equal(summary.order, 'weighted');
+  assert.deepEqual(
+    summary.targets.map(({ name, weight }) => [name, weight]),
+    [
+      ['list', 9],
+      ['GET /b', 1],
+    ],
+  );
+});
+
 for (const [content, message] of [
   [
     `# @name: a\n# @name: b\nGET ${server}/\n`,
@@ -69,6 +86,13 @@ for (const [content, message] of [
     /targets-2.txt:2: a name must have 1 to 200 characters on one line \(got ''\)$/,
   ],
   [`{"method":"GET","url":"${server}/","name":1}\n`, /targets-3.txt:1: name must be text/],
+  [
+    `# @weight: 1\n# @weight: 2\nGET ${server}/\n`,
+    /targets-4.txt:2: no request follows the weight in .*targets-4.txt:1$/,
+  ],
+  [`# @weight: many\nGET ${server}/\n`, /targets-5.txt:1: weight must be a number \(got 'many'\)$/],
+  [`# @weight:\nGET ${server}/\n`, /targets-6.txt:1: weight must be a number \(got ''\)$/],
+  [`# @weight: 0\nGET ${server}/\n`, /targets-7.txt:2: weight must be a number above 0 \(got 0\)$/],
 ]) {
   test(`a file of targets is refused: ${message}`, async () => {
     const [, number] = /targets-(\d)/.exec(message.source);
