@@ -6,7 +6,7 @@ import { isStandardInput, readStandardInput } from './standard-input.js';
 import { isObject } from './validation/shape.js';
 
 /** The schema version that this version of millrace reads. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 /** A result of any kind, as far as it is known: its fields are not checked. */
 export type UncheckedResult = Record<string, unknown>;
@@ -18,12 +18,17 @@ export function readResultFile(file: string): UncheckedResult {
   if (schemaVersion === undefined || !isObject(tool)) {
     throw usageError(`'${file}' is not a result of millrace, as -o FILE or --json writes it`);
   }
-  if (schemaVersion !== SCHEMA_VERSION) {
-    throw usageError(
-      `'${file}' has schemaVersion ${JSON.stringify(schemaVersion)}: this version of millrace reads ${SCHEMA_VERSION}`,
-    );
-  }
+  checkVersion(value as UncheckedResult, `'${file}'`);
   return value as UncheckedResult;
+}
+
+/** Refuses a result of another version of the schema; the message begins with its name. */
+export function checkVersion(result: object, name: string): void {
+  const { schemaVersion } = result as UncheckedResult;
+  if (schemaVersion === undefined || schemaVersion === SCHEMA_VERSION) return;
+  throw usageError(
+    `${name} has schemaVersion ${JSON.stringify(schemaVersion)}: this version of millrace reads ${SCHEMA_VERSION}`,
+  );
 }
 
 function readText(file: string): string {

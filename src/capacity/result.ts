@@ -92,9 +92,9 @@ export interface CapacitySearch {
   reason: string;
 }
 
-/** The result of `capacity()`; JSON of schemaVersion 1. Times are in milliseconds, throughput in responses per second. */
+/** The result of `capacity()`; JSON of schemaVersion 2. Times are in milliseconds, throughput in responses per second. */
 export interface CapacityResult {
-  schemaVersion: 1;
+  schemaVersion: 2;
   tool: { name: 'millrace'; version: string };
   startedAt: string;
   durationMs: number;

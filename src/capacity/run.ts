@@ -42,7 +42,7 @@ export async function run(
           )
         : await sweepConnections(target, budget, maxConnections);
     return {
-      schemaVersion: 1,
+      schemaVersion: 2,
       tool: { name: 'millrace', version: packageVersion() },
       startedAt: startedAt.toISOString(),
       durationMs: budget.elapsedMs,

@@ -37,7 +37,7 @@ export function conclude(measured: Measured): ComparisonResult {
     doubt: describeUnusedStack(stack),
   });
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     kind: 'comparison',
     tool: { name: 'millrace', version: packageVersion() },
     startedAt: startedAt.toISOString(),

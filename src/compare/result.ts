@@ -136,9 +136,9 @@ export interface CompareProgress {
   budgetMs: number;
 }
 
-/** Two versions compared; JSON of schemaVersion 1. Ratios are those of B to A. */
+/** Two versions compared; JSON of schemaVersion 2. Ratios are those of B to A. */
 export interface ComparisonResult {
-  schemaVersion: 1;
+  schemaVersion: 2;
   kind: 'comparison';
   tool: { name: 'millrace'; version: string };
   /** ISO 8601. */

@@ -125,10 +125,10 @@ export interface CapacityPoint {
 }
 
 /**
- * The result of `explain()`; JSON of schemaVersion 1. Times are in milliseconds, throughput in responses per second.
+ * The result of `explain()`; JSON of schemaVersion 2. Times are in milliseconds, throughput in responses per second.
  */
 export interface Explanation {
-  schemaVersion: 1;
+  schemaVersion: 2;
   tool: { name: 'millrace'; version: string };
   startedAt: string;
   /** Duration of the investigation. */

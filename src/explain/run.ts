@@ -117,7 +117,7 @@ export async function runExplain(
       onStep,
     });
     return {
-      schemaVersion: 1,
+      schemaVersion: 2,
       tool: { name: 'millrace', version: packageVersion() },
       startedAt: startedAt.toISOString(),
       durationMs: performance.now() - startedMs,

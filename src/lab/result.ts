@@ -137,9 +137,9 @@ export interface LabMachine {
   node: string;
 }
 
-/** The result of `lab()`; JSON of schemaVersion 1. */
+/** The result of `lab()`; JSON of schemaVersion 2. */
 export interface LabResult {
-  schemaVersion: 1;
+  schemaVersion: 2;
   tool: { name: 'millrace'; version: string };
   startedAt: string;
   durationMs: number;

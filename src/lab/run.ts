@@ -32,7 +32,7 @@ export async function run(
     }
   }
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     tool: { name: 'millrace', version: packageVersion() },
     startedAt,
     durationMs: performance.now() - begun,

@@ -1,3 +1,4 @@
+import { usageError } from '../errors.js';
 import { lastingHeadersShape as headers } from '../validation/headers.js';
 import { certificateShape, pathShape } from '../validation/pem.js';
 import {
@@ -45,12 +46,12 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   command(value, name) {
     if (typeof value !== 'string') words(value, name);
   },
-  env: shape(
-    'an object of text',
-    (value) =>
-      isObject(value) &&
-      Object.values(value).every((it) => it === undefined || typeof it === 'string'),
-  ),
+  env(value, name) {
+    shape('an object of text', isObject)(value, name);
+    for (const [variable, it] of Object.entries(value as object)) {
+      if (it !== undefined) text(it, `${name}.${variable}`);
+    }
+  },
   cwd: text,
   resolve: listOf('a list of text', text),
   connectTo: listOf('a list of text', text),
@@ -84,7 +85,10 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   ),
   maxPending: count,
   duration,
-  requests: count,
+  requests(value, name) {
+    if (Array.isArray(value)) throw usageError(`${name} is a number; a list of them is 'targets'`);
+    count(value, name);
+  },
   warmup: duration,
   connection: oneOf('keep-alive', 'close'),
   handshake: oneOf('full', 'resume'),
@@ -115,5 +119,9 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
 /** Other names of options, and the options that they stand for. */
 export const OTHER_LOAD_NAMES: OtherNames<LoadOptions> = {
   conditions: 'failOn',
-  tls: 'handshake',
+  tls: "it is handshake: 'full' or 'resume', with connection: 'close' for a connection per request",
+  // autocannon, k6 and others.
+  ...{ amount: 'requests', iterations: 'requests', workers: 'threads', vus: 'connections' },
+  ...{ overallRate: 'rate', maxOverallRequests: 'requests', servername: 'sni', bailout: 'failOn' },
+  ...{ requestsFile: 'targetsFile', thresholds: 'failOn', setupRequest: 'targets' },
 };

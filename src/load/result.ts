@@ -243,9 +243,9 @@ export interface ConditionResult {
   holds: boolean;
 }
 
-/** The result of a run; JSON of schemaVersion 1. Times are in milliseconds. */
+/** The result of a run; JSON of schemaVersion 2. Times are in milliseconds. */
 export interface LoadResult {
-  schemaVersion: 1;
+  schemaVersion: 2;
   tool: { name: 'millrace'; version: string };
   plan: PlanSummary;
   /** When the measurement started (after set-up and warm-up), ISO 8601. */

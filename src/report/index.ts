@@ -1,7 +1,7 @@
 // The reports of results, for programs: `millrace/report`. What is returned is what the command line writes.
 import { usageError } from '../errors.js';
 import type { LoadResult } from '../load/result.js';
-import { readResultFile } from '../result-file.js';
+import { checkVersion, readResultFile } from '../result-file.js';
 import { isObject } from '../validation/shape.js';
 import { formatJson as listJsonParts } from './json.js';
 import { type AnyResult, type Formats, KINDS, type Kind, type ResultKind } from './kinds.js';
@@ -123,11 +123,13 @@ export function formatHgrm(result: AnyResult): string {
  * escaped. Throws a `RangeError` beyond the longest string, some 500 MB; `formatJsonParts()` knows no such bound.
  */
 export function formatJson(result: AnyResult): string {
+  findKind(result);
   return [...listJsonParts(result)].join('');
 }
 
 /** Yields the parts of `formatJson()`, some 64 KiB each. */
 export function formatJsonParts(result: AnyResult): Iterable<string> {
+  findKind(result);
   return listJsonParts(result);
 }
 
@@ -141,6 +143,7 @@ function isEmpty(list: unknown): boolean {
 
 /** Finds the kind of a value; throws a usage error if it is no complete result. */
 function findKind(value: unknown): Kind<never> {
+  if (isObject(value)) checkVersion(value, nameResult(value));
   const kind = KINDS.find(
     ({ fields }) => isObject(value) && fields.every((field) => field in value),
   );

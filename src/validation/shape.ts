@@ -10,8 +10,8 @@ export type Shape = (value: unknown, name: string) => void;
 /** A shape for each field of `Options`: a field without one is a misspelt option. */
 export type Shapes<Options> = Record<keyof Options, Shape>;
 
-/** Names that options do not have, and the options that are meant by them. */
-export type OtherNames<Options> = Record<string, keyof Options & string>;
+/** Names that options do not have, and the options that are meant by them, or what to give in a few words. */
+export type OtherNames<Options> = Record<string, (keyof Options & string) | `it is ${string}`>;
 
 export const text = shape('text', (value) => typeof value === 'string');
 export const flag = shape('true or false', (value) => typeof value === 'boolean');
@@ -119,7 +119,9 @@ function checkFields<Fields>(
     const check = Object.hasOwn(known, field) ? known[field] : undefined;
     if (check === undefined) {
       if (Object.hasOwn(otherNames, field)) {
-        throw usageError(`${unknown} '${field}'; it is called '${otherNames[field]}'`);
+        const other = otherNames[field] ?? '';
+        const advice = Object.hasOwn(known, other) ? `it is called '${other}'` : other;
+        throw usageError(`${unknown} '${field}'; ${advice}`);
       }
       const near = findNearest(field, Object.keys(known));
       throw usageError(`${unknown} '${field}'${near ? `; did you mean '${near}'?` : ''}`);

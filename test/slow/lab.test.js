@@ -82,7 +82,7 @@ describe('pipelining, by the command line', () => {
 
   test('--json is the result, --html a page with its figures, without a script', () => {
     const { schemaVersion, studies, quick, machine } = found.result;
-    assert.deepEqual([schemaVersion, quick, machine.node], [1, true, process.version]);
+    assert.deepEqual([schemaVersion, quick, machine.node], [2, true, process.version]);
     const html = readFileSync(page, 'utf8');
     assert.doesNotMatch(html, /<script(?! type="application\/json")/);
     for (const { title } of studies[0].figures) assert.ok(html.includes(`<h3>${title}</h3>`));

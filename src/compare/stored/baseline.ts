@@ -29,7 +29,7 @@ export async function readBaseline(
       `this load is not that of ${that}: ${difference} (A: ${where}, B: this load)`,
     );
   }
-  return isFile ? { files: [baseline] } : { results, label: 'the baseline' };
+  return { results, label: isFile ? baseline : 'the baseline' };
 }
 
 /** A plan with the scheme of the earlier one, if that is http: what a command's server speaks is not known yet. */

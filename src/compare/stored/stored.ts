@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { usageError } from '../../errors.js';
 import type { LoadResult } from '../../load/result.js';
-import { readResultFile, type UncheckedResult } from '../../result-file.js';
+import { checkVersion, readResultFile, type UncheckedResult } from '../../result-file.js';
 import { estimateLatencies } from '../../statistics/durations.js';
 import { isObject } from '../../validation/shape.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
@@ -19,6 +19,7 @@ function readStoredResult(file: string): LoadResult {
 
 /** Returns a value that is the whole result of a load; throws a usage error that begins with its name if it is none. */
 export function checkLoadResult(value: UncheckedResult, name: string): LoadResult {
+  checkVersion(value, name);
   const fault = findFault(value);
   if (fault !== null) throw usageError(`${name} ${fault}`);
   const result = value as unknown as LoadResult;

@@ -61,7 +61,7 @@ export function buildResult(run: RunData): LoadResult {
   const measured = convertOutcome(outcome);
   const reasons = findClientBoundReasons(measured, plan.summary);
   const result: LoadResult = {
-    schemaVersion: 1,
+    schemaVersion: 2,
     tool: { name: 'millrace', version: packageVersion() },
     plan: { ...plan.summary, addresses: outcome.addresses },
     startedAt: new Date(phases.startedAtMs).toISOString(),

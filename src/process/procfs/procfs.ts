@@ -1,7 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** Whether this system has Linux's `/proc`. */
-export const hasProcfs = process.platform === 'linux' && existsSync('/proc/self/task');
+/** Whether this system has Linux's `/proc`, and this process may read it (Node's permission model). */
+export const hasProcfs = process.platform === 'linux' && canRead('/proc/self/task');
+
+function canRead(path: string): boolean {
+  try {
+    return existsSync(path);
+  } catch {
+    return false;
+  }
+}
 
 /** Reads a file under `/proc`; `null` if it does not exist (processes end at any time) or cannot be read. */
 export function readText(path: string): string | null {

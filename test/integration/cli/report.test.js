@@ -268,13 +268,13 @@ describe('millrace report', { concurrency: 2 }, () => {
     ],
     ['list.json', '[1]', "'list.json' is not a result of millrace, as -o FILE or --json writes it"],
     [
-      'newer.json',
-      { ...fixture('closed'), schemaVersion: 2 },
-      "'newer.json' has schemaVersion 2: this version of millrace reads 1",
+      'older.json',
+      { ...fixture('closed'), schemaVersion: 1 },
+      "'older.json' has schemaVersion 1: this version of millrace reads 2",
     ],
     [
       'other.json',
-      { schemaVersion: 1, tool: { name: 'millrace' } },
+      { schemaVersion: 2, tool: { name: 'millrace' } },
       "'other.json' is not a complete result of millrace",
     ],
     [

@@ -21,7 +21,7 @@ before(async () => {
   faster.throughput.mean *= 2;
   for (const name of ['old', 'main-1', 'main-2', 'main-10']) write(name, stored);
   for (const name of ['new', 'branch-1', 'branch-2', 'branch-3']) write(name, faster);
-  write('later', { ...stored, schemaVersion: 2 });
+  write('later', { ...stored, schemaVersion: 3 });
   write('other', { ...stored, plan: { ...stored.plan, connections: 50 } });
   const whole = readFileSync(join(folder, 'old.json'), 'utf8');
   writeFileSync(join(folder, 'cut.json'), whole.slice(0, whole.indexOf('}') + 1));
@@ -103,7 +103,7 @@ describe('one line refuses', () => {
     [['old.json', 'none.json'], "result 'none.json' cannot be read: no such file or directory"],
     [
       ['later.json', 'old.json'],
-      "'later.json' has schemaVersion 2: this version of millrace reads 1",
+      "'later.json' has schemaVersion 3: this version of millrace reads 2",
     ],
     [['old.json', 'cut.json'], "'cut.json' is cut off: a result is what -o FILE or --json writes"],
     [
@@ -201,7 +201,7 @@ describe('a baseline', () => {
   test('leaves the JSON as it is, and its comparison goes to stderr', async () => {
     const args = [...LOAD, '--json', '--baseline', 'old.json', '--', ...server];
     const { stdout, stderr } = await millrace(args, inFolder).ended;
-    assert.equal(JSON.parse(stdout).schemaVersion, 1);
+    assert.equal(JSON.parse(stdout).schemaVersion, 2);
     assert.match(stderr, /Cannot tell/);
   });
 
