@@ -15,6 +15,10 @@ type RunLength = Pick<
   PlanSummary,
   'model' | 'requests' | 'durationMs' | 'rate' | 'stages' | 'arrivals'
 >;
+type RequestMix = Pick<PlanSummary, 'targets' | 'order' | 'threads'>;
+
+/** Standard deviations beyond which nothing random lies. */
+const SURE = 6;
 
 /** Maximum speed of the rest of a closed run, relative to its fastest second. */
 const MAX_SPEED_UP = 2;
@@ -36,12 +40,16 @@ type NamedNumbers = Pick<
 /** Watches a run for conditions that can no longer hold. */
 export class AbortWatch {
   readonly #conditions: readonly Condition[];
-  readonly #plan: RunLength;
+  readonly #plan: RunLength & RequestMix;
   readonly #names: readonly string[];
   #fastest = 0;
 
   /** `names` are those of the plan's requests. */
-  constructor(conditions: readonly Condition[], plan: RunLength, names: readonly string[]) {
+  constructor(
+    conditions: readonly Condition[],
+    plan: RunLength & RequestMix,
+    names: readonly string[],
+  ) {
     this.#conditions = conditions;
     this.#plan = plan;
     this.#names = names;
@@ -55,12 +63,29 @@ export class AbortWatch {
     const shortestMs = this.#findShortestLength(snapshot);
     const violated = this.#conditions.find(({ name, isViolated }, index) => {
       const numbers = name === null ? snapshot : this.#selectNumbers(snapshot, name);
-      return isViolated({ ...numbers, above: numbers.above[index] ?? 0, rest, shortestMs });
+      const own = name === null ? rest : this.#limitToName(rest, name);
+      return isViolated({ ...numbers, above: numbers.above[index] ?? 0, rest: own, shortestMs });
     });
     return violated?.text ?? null;
   }
 
-  /** Selects the numbers of the requests with one name: any of those to come may have it. */
+  /** Estimates how many of the requests to come may have a name, at most. */
+  #limitToName(rest: number, name: string): number {
+    const { targets, order, threads } = this.#plan;
+    // Connections to several servers each take the targets of theirs, as fast as these answer.
+    if (new Set(targets.map(({ url }) => readOrigin(url))).size > 1) return rest;
+    const weigh = (list: readonly { weight: number | null }[]) =>
+      list.reduce((sum, { weight }) => sum + (weight ?? 1), 0);
+    const part = weigh(targets.filter((target) => target.name === name)) / weigh(targets);
+    const mean = rest * part;
+    // Each thread has a turn of its own, and one that is begun.
+    const spread =
+      order === 'in-turn' ? threads * targets.length : 1 + SURE * Math.sqrt(mean * (1 - part));
+    // Without an end the mean is infinite, or no number.
+    return Number.isFinite(rest) ? Math.min(rest, mean + spread) : rest;
+  }
+
+  /** Selects the numbers of the requests with one name. */
   #selectNumbers({ names }: NativeSnapshot, name: string): NamedNumbers {
     const counts = names[this.#names.indexOf(name)];
     if (!counts) return { sent: 0, connectFailed: 0, errors: 0, timeouts: 0, above: [] };
@@ -111,6 +136,11 @@ export class AbortWatch {
   /** Computes the maximum number of arrivals within a time; for a random schedule the mean plus six standard deviations. */
   #countArrivals(durationMs: number): number {
     const mean = countArrivals(this.#plan, durationMs);
-    return mean + 1 + (this.#plan.arrivals === 'poisson' ? 6 * Math.sqrt(mean) : 0);
+    return mean + 1 + (this.#plan.arrivals === 'poisson' ? SURE * Math.sqrt(mean) : 0);
   }
+}
+
+/** The part of a URL before the path; the URL itself where it has none. */
+function readOrigin(url: string): string {
+  return /^(?:[a-z]+:\/\/[^/?#]*|unix:[^:]*)/i.exec(url)?.[0] ?? url;
 }

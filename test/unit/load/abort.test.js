@@ -11,7 +11,13 @@ const CLOSED = {
   rate: null,
   stages: [],
   arrivals: null,
+  targets: ['a', 'b'].map((name) => ({ name, url: `http://h/${name}`, weight: null })),
+  order: 'in-turn',
+  threads: 1,
 };
+const MANY = Array.from({ length: 10 }, (_, index) => ({
+  ...{ name: index === 0 ? 'b' : 'a', url: 'http://h/', weight: null },
+}));
 const OPEN = { ...CLOSED, model: 'open', rate: 100, arrivals: 'constant' };
 const START = {
   ...{ phase: 'measure', elapsedMs: 100, sent: 50, connectFailed: 0, errors: 0, timeouts: 0 },
@@ -65,6 +71,27 @@ const rows = [
     'a: max<1s',
     CLOSED,
     { above: [1], names: [CALM, { ...CALM, above: [1] }] },
+    false,
+  ],
+  [
+    'of requests in turn a name gets its part',
+    'b: errors<1%',
+    { ...OPEN_BY_NUMBER, targets: MANY },
+    { names: [CALM, { ...CALM, sent: 1, statusErrors: 3 }] },
+    true,
+  ],
+  [
+    'of requests at random a name gets its part, and more by chance',
+    'b: errors<1%',
+    { ...OPEN_BY_NUMBER, targets: MANY, order: 'weighted' },
+    { names: [CALM, { ...CALM, sent: 1, statusErrors: 1 }] },
+    false,
+  ],
+  [
+    'a name of one of several servers may get all requests',
+    'b: errors<1%',
+    { ...OPEN_BY_NUMBER, targets: [...MANY.slice(0, 9), { ...MANY[9], url: 'http://i/' }] },
+    { names: [CALM, { ...CALM, sent: 1, statusErrors: 3 }] },
     false,
   ],
   [
