@@ -38,7 +38,7 @@ function explainEnd({ ended, rate: found, reason }: CapacitySearch): string[] {
   switch (ended) {
     case 'client-bound':
       return [
-        'CLIENT-BOUND: at higher rates the load generator was the limit. Use more threads (-t) or run it on another machine.',
+        'CLIENT-BOUND: at higher rates the load generator was the limit. Use more threads (-t) where cores are free, or another machine.',
       ];
     case 'server-ended':
       return [reason === '' ? 'The server ended or could no longer be reached.' : `${reason}.`];

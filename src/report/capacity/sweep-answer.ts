@@ -68,7 +68,7 @@ function explainEnd({ ended, levels, best }: CapacitySweep): string[] {
       ];
     case 'client-bound':
       return [
-        `CLIENT-BOUND: with ${plural(last, 'connection')} the load generator was the limit. Use more threads (-t) or run it on another machine.`,
+        `CLIENT-BOUND: with ${plural(last, 'connection')} the load generator was the limit. Use more threads (-t) where cores are free, or another machine.`,
       ];
     case 'server-ended':
       return [

@@ -166,5 +166,5 @@ function describeImprecise({ rows }: ComparisonResult): string | null {
 export function describeClientBound({ runs }: ComparisonResult): string | null {
   const bound = runs.filter(({ clientBound }) => clientBound).length;
   if (bound === 0) return null;
-  return `CLIENT-BOUND: in ${count(bound)} of ${plural(runs.length, 'run')} the load generator was the limit, not the server. Use more threads (-t), a lower load, or another machine.`;
+  return `CLIENT-BOUND: in ${count(bound)} of ${plural(runs.length, 'run')} the load generator was the limit, not the server. Use a lower load, a quieter or another machine, or more threads (-t) where cores are free.`;
 }

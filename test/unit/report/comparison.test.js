@@ -167,7 +167,7 @@ describe('text of a comparison', () => {
     result.runs[3].clientBound = true;
     assert.match(
       flat(result),
-      /CLIENT-BOUND: in 1 of 12 runs the load generator was the limit, not the server\. Use more threads \(-t\), a lower load, or another machine\.$/m,
+      /CLIENT-BOUND: in 1 of 12 runs the load generator was the limit, not the server\. Use a lower load, a quieter or another machine, or more threads \(-t\) where cores are free\.$/m,
     );
   });
 
