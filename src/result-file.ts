@@ -33,12 +33,18 @@ export function checkVersion(result: object, name: string): void {
 
 function readText(file: string): string {
   try {
-    if (isStandardInput(file)) return readStandardInput(`result '${file}'`).toString('utf8');
-    return readFileSync(file, 'utf8');
+    if (isStandardInput(file)) return decode(readStandardInput(`result '${file}'`));
+    return decode(readFileSync(file));
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw usageError(`result '${file}' cannot be read: ${fileErrorReason(error)}`);
   }
+}
+
+/** Decodes UTF-8 or, by its mark, UTF-16, as a shell of Windows writes what a command prints. */
+function decode(bytes: Buffer): string {
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8').decode(bytes);
 }
 
 function parse(file: string, text: string): unknown {

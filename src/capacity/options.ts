@@ -17,7 +17,7 @@ type Chosen =
 /** Options of `capacity()`: those of `load()` without the ones that it chooses itself. */
 export interface CapacityOptions extends Omit<LoadOptions, Chosen> {
   /** The objective, such as `'p99<50ms'`; of several all must hold. Without it throughput over connections is measured. */
-  slo?: string | string[];
+  slo?: string | readonly string[];
   /** Time for the whole run, including the start of the server; at least 5 s. Default 60 s. */
   budget?: Duration;
   /** Maximum number of connections. Default 1000 with `slo`, otherwise 1024. */

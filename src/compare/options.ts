@@ -17,7 +17,7 @@ export interface CompareSide {
   /** `true`: its command, which must be Node.js, runs on Millrace's HTTP stack; `false`: without it, even if it loads it itself. */
   stack?: boolean;
   /** JSON files of earlier results, or patterns with `*` and `?`: these are compared, and nothing is run. */
-  files?: string[];
+  files?: readonly string[];
   /** Earlier results, in addition to those of `files`. */
   results?: LoadResult[];
 }
@@ -41,5 +41,5 @@ export interface CompareOptions extends Omit<LoadOptions, 'failOn' | 'abortOnFai
   /** Compares servers that answer differently, and results of different plans; the result lists the differences. Default `false`. */
   allowDifference?: boolean;
   /** Conditions on ratios of B to A, such as `'throughput ratio>=0.97'` or `'GET /users/:id: p99 ratio<=1.1'`. */
-  failOn?: string | string[];
+  failOn?: string | readonly string[];
 }

@@ -43,19 +43,19 @@ export interface LoadOptions {
   /** A file of targets in vegeta's text or JSON format. */
   targetsFile?: string;
   /** Addresses of a host: `'HOST:PORT:ADDRESS'`, several separated by commas; `*` is every host. */
-  resolve?: string[];
+  resolve?: readonly string[];
   /** Other hosts to connect to: `'HOST1:PORT1:HOST2:PORT2'`. An empty HOST1 or PORT1 matches all, an empty HOST2 or PORT2 keeps the value. */
-  connectTo?: string[];
+  connectTo?: readonly string[];
   /** Connects to this Unix socket instead of the URLs' hosts. */
   socketPath?: string;
   /** IP address of this host that connections come from; of several each is used in turn. Default: the system chooses. */
-  localAddress?: string | string[];
+  localAddress?: string | readonly string[];
   /**
    * A server to start before the run and to stop after it: a program and its arguments, or text that the shell runs.
    * Without `url`, or with one that begins with `/`, its port is found (Linux), debuggers apart; if it listens on several
    * ports, a warning lists the others.
    */
-  command?: string | string[];
+  command?: string | readonly string[];
   /** Environment variables of the command, in addition to those of this process; `undefined` removes one. */
   env?: Record<string, string | undefined>;
   /** Folder that the command runs in. Default: that of this process. */
@@ -143,7 +143,7 @@ export interface LoadOptions {
   expect?: string | number | (string | number)[];
 
   /** Conditions that the result is judged by, such as `'p99<50ms'` or `'list users: errors<1%'`: `conditions` of the result says which hold. */
-  failOn?: string | string[];
+  failOn?: string | readonly string[];
   /** Ends the run as soon as a condition of `failOn` can no longer hold; `abortedBy` of the result names it. Default `false`. */
   abortOnFail?: boolean;
 

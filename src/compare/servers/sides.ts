@@ -76,7 +76,7 @@ export function describeSide(name: ComparisonSideName, options: CompareOptions):
     env: Object.fromEntries(Object.entries(env).map(maskVariable)),
     cwd,
     stack: stack ?? null,
-    files,
+    files: [...files],
   };
 }
 

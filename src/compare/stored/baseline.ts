@@ -17,7 +17,8 @@ export async function readBaseline(
   const isFile = typeof baseline === 'string';
   const results = isFile
     ? readStoredResults([baseline])
-    : [checkLoadResult({ ...baseline }, 'the baseline')];
+    : // A copy, which the caller does not change meanwhile.
+      [checkLoadResult(JSON.parse(JSON.stringify(baseline)), 'the baseline')];
   const plan = await buildPlan(options, options.command ? FUTURE_SERVER : undefined);
   for (const result of results) {
     const expected = options.command ? withSchemeOf(result.plan, plan.summary) : plan.summary;

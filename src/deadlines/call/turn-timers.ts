@@ -13,6 +13,8 @@ const ENDING = /abort|cancel|destroy|reject|(?<!set|clear)time[-_ ]?out|timed ou
 interface Timer {
   ms: number;
   callback: unknown;
+  /** What Node returned; `_destroyed` once it has fired or was cleared. */
+  timeout: { _destroyed?: boolean };
 }
 
 /** The timers started in this turn that nobody has asked for. */
@@ -27,8 +29,8 @@ const endOfTurn = Promise.resolve();
  * 0: none that counts.
  */
 export function getTimerOfTurn(): number {
-  for (const { ms, callback } of unread) {
-    if (ms > longestMs && mayEndCall(callback)) longestMs = ms;
+  for (const { ms, callback, timeout } of unread) {
+    if (ms > longestMs && timeout._destroyed !== true && mayEndCall(callback)) longestMs = ms;
   }
   unread = [];
   return longestMs;
@@ -49,13 +51,14 @@ export function patchTimers(onTimer: (ms: number, callback: unknown) => void): v
     return function setTimeout(this: unknown, ...args: unknown[]) {
       const [callback, delay] = args;
       const ms = Number(delay);
+      const timeout = Reflect.apply(original, this, args);
       if (ms > MIN_TIMER_MS) {
         if (!isInTurn) endOfTurn.then(reset);
         isInTurn = true;
-        unread.push({ ms, callback });
+        unread.push({ ms, callback, timeout });
         onTimer(ms, callback);
       }
-      return Reflect.apply(original, this, args);
+      return timeout;
     } as typeof original;
   });
   patchMethod(timers, 'setTimeout', () => globalThis.setTimeout);

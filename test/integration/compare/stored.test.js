@@ -276,14 +276,43 @@ describe('a baseline of the API', () => {
     const { comparison } = await load({ ...secure, baseline });
     assert.equal(comparison.sides.a.label, 'the baseline');
     const plan = { ...stored.plan, handshake: 'full', verifyCertificate: true };
-    const http = load({ ...options, baseline: { ...baseline, plan } });
-    await assert.rejects(http, {
-      code: 'ERR_MILLRACE_DIFFERENT',
-      message: /handshake is 'full' in A, null in B/,
-    });
+    // Refused, the load would be lost.
+    const http = await load({ ...options, baseline: { ...baseline, plan } });
+    assert.match(http.comparison.differences[0], /^plans: handshake is 'full' in A, null in B/);
+  });
+
+  test('that the caller or somebody else changes meanwhile is compared as it was', async () => {
+    const file = join(folder, 'kept.json');
+    const object = structuredClone(stored);
+    writeFileSync(file, JSON.stringify(stored));
+    for (const [baseline, spoil] of [
+      [file, () => rmSync(file)],
+      [object, () => Object.assign(object.plan, { connections: 7 })],
+    ]) {
+      const run = load({ ...options, baseline });
+      let isSpoiled = false;
+      for await (const _ of run) {
+        if (!isSpoiled) spoil();
+        isSpoiled = true;
+      }
+      assert.deepEqual((await run).comparison.differences, []);
+    }
   });
 
   test('that is undefined is none', async () => {
     assert.ok(!('comparison' in (await load({ ...options, baseline: undefined }))));
   });
+});
+
+test('a result that a shell of Windows wrote is read: UTF-16, or with a mark', async () => {
+  const text = JSON.stringify(stored);
+  const files = {
+    'utf16.json': Buffer.from(`\ufeff${text}`, 'utf16le'),
+    'mark.json': `\ufeff${text}`,
+  };
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(folder, name), content);
+    const { code, stderr } = await millrace(['report', name], inFolder).ended;
+    assert.equal(code, 0, stderr);
+  }
 });

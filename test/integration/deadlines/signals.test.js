@@ -111,6 +111,11 @@ const OTHERS = {
   "a body that stops, with the timeout of Node's agents": `new Promise((resolve, reject) => {
     http.get(url + 'half', (response) => response.resume().on('error', reject)).on('error', reject);
   })`,
+  'a timer that was cleared before the call': `(() => {
+    const controller = new AbortController();
+    clearTimeout(setTimeout(() => controller.abort(), 9000));
+    return text(fetch(url, { signal: controller.signal }));
+  })()`,
   'a timer in another turn': `(async () => {
     setTimeout(never, 9000).unref();
     await sleep(1);
