@@ -57,7 +57,7 @@ function drawStack(figures) {
   const major = listMajors(cases)[0];
   const dates = [...new Set(cases.map(({ date }) => date))].toSorted();
   const cpus = [...new Set(cases.map(({ cpu }) => cpu))];
-  const title = `Requests/s on the stack ÷ on node:http, Node ${major}: median of 5 rounds, and its interval`;
+  const title = `Requests/s on the stack ÷ on node:http, Node ${major}: median of 3 to 5 rounds, and its interval`;
   const origin = `Measured ${dates.join(', ')} on ${cpus.join(', ')}: a virtual machine with two cores, server on one, client on the other.`;
   writeFileSync(GAINS, drawGains(listGains(suites, major), { title, origin }));
 }

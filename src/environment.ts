@@ -14,3 +14,27 @@ export function fromEnvironment<T>(read: () => T): T {
     process.exit(2);
   }
 }
+
+/**
+ * Sets the variables of a worker of PM2's cluster mode. PM2 starts it with them as JSON, in `pm2_env`, and sets them when its
+ * own script runs: behind what `--import` loads, which would miss them.
+ */
+function setVariablesOfPm2(): void {
+  const { pm2_env: json } = process.env;
+  if (json === undefined) return;
+  for (const [name, value] of Object.entries(parseObject(json))) {
+    const isValue = typeof value === 'string' || typeof value === 'number';
+    if (name.startsWith('MILLRACE_') && isValue) process.env[name] = String(value);
+  }
+}
+
+function parseObject(json: string): object {
+  try {
+    return Object(JSON.parse(json));
+  } catch {
+    // Somebody else's variable.
+    return {};
+  }
+}
+
+setVariablesOfPm2();

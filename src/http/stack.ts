@@ -1,3 +1,5 @@
+// First: it completes the environment, which others read as they are loaded.
+import '../environment.js';
 import { install } from './install/install.js';
 import { isOff } from './reactor/disabled.js';
 import { writeStatsAtExit } from './server/stats-file.js';

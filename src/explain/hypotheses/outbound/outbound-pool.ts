@@ -42,7 +42,9 @@ export const detectOutboundPool: Detector = (metrics) => {
   const known = base.inside?.outbound.some(
     ({ origin, rate }) => !origin.startsWith(TCP_PREFIX) && rate > 0.2 * throughput,
   );
-  if (!fixed || busy || !hasQueue(metrics) || known) {
+  // Requests may keep such connections during their other calls.
+  if (fixed && !busy && hasQueue(metrics) && known) return null;
+  if (!fixed || busy || !hasQueue(metrics)) {
     return {
       limit,
       why: call

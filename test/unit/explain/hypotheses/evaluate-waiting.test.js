@@ -74,6 +74,17 @@ describe('outbound-pool of an unknown client', () => {
     assert.ok(low < 25 / 145 && high > 1, `${low} to ${high}`);
   });
 
+  test('is not ruled out if requests queue, have a fixed number of connections and make other calls', () => {
+    const { hypothesis, why } = evaluate('outbound-pool', (metrics) => {
+      const [http] = metrics.base.inside.outbound;
+      pool(metrics, 1);
+      metrics.base.inside.outbound.push({ ...http, origin: 'http://payments:80', rate: 200 });
+      // Fewer at a time than connections, as on a busy machine.
+      Object.assign(metrics, { throughput: 200, unloadedLatencyMs: 17 });
+    });
+    assert.deepEqual([hypothesis, why], [undefined, undefined]);
+  });
+
   test('is ruled out if its connections are idle', () => {
     const { why } = evaluate('outbound-pool', (metrics) => {
       pool(metrics, 5);
