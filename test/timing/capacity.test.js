@@ -30,7 +30,7 @@ test('throughput over connections is found for a delay of 20 ms and 4 ms one aft
   });
   assertFits(report);
   assert.equal(readFileSync(page, 'utf8'), renderCapacityPage(report));
-  assert.equal(report.schemaVersion, 1);
+  assert.equal(report.schemaVersion, 2);
   assert.equal(report.search, null);
   assert.match(formatCapacityText(report, { color: false, width: 80, notes: [] }), /req\/s/);
 });
