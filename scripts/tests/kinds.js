@@ -6,6 +6,12 @@ import { root } from '../step.js';
 
 const MINUTE_MS = 60_000;
 
+/** Files of `test/integration` that take too long for every change, for what they show: only slow tests have them. */
+const ONLY_SLOW = [
+  ...['moves', 'users', 'https'].map((name) => `stack/sharing/${name}`),
+  'lab/engines',
+].map((name) => integrationTest(name));
+
 /**
  * The kinds in the order in which they run: each is a folder below `test/`, of whose files so many run at once, each for so
  * long at most. What is timed runs alone; what takes long only where it is asked for.
@@ -38,7 +44,9 @@ export const KINDS = {
       'stack/sweeps/time',
       'stack/sweeps/replaced-methods',
       'stack/sweeps/process-ends',
-    ].map((name) => integrationTest(name)),
+    ]
+      .map((name) => integrationTest(name))
+      .concat(ONLY_SLOW),
   },
 };
 
@@ -105,8 +113,12 @@ function findFiles(name, all) {
 }
 
 function listBelow(name, all) {
-  const path = name in KINDS ? join(tests, name) : resolve(name);
-  return all.filter((file) => file === path || file.startsWith(path + sep));
+  const isKind = name in KINDS;
+  const path = isKind ? join(tests, name) : resolve(name);
+  return all.filter(
+    (file) =>
+      (file === path || file.startsWith(path + sep)) && !(isKind && ONLY_SLOW.includes(file)),
+  );
 }
 
 function listTestFiles(folder) {
