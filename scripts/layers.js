@@ -105,6 +105,12 @@ const OF_CLI = {
   'process/discovery/free-port': 'the demo: a server of its own',
   'http/cache/server-cache': 'cache: talks to a running server',
   'http/cache/control-protocol': 'cache: talks to a running server',
+  ...Object.fromEntries(
+    ['text', 'html', 'explain/html'].map((name) => [
+      `report/${name}`,
+      'a part of the reports, loaded before the whole where descriptors are few',
+    ]),
+  ),
   'report/json': 'cache --json: counters, which are no result',
 };
 

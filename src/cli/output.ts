@@ -70,18 +70,27 @@ export async function writeResult(
   options: OutputOptions & { notes?: string[] },
   additions: Additions = {},
 ): Promise<void> {
-  const report = await import('../report/index.js');
-  if (options.json) await writeTo('-', report.formatJsonParts(result));
+  const { formatJson } = await import('../report/json.js');
+  if (options.json) await writeTo('-', formatJson(result));
   else if (printsReport(options)) {
-    const text = report.formatText(result, textOptions(options.notes));
+    const { formatText } = await importReport();
+    const text = formatText(result, textOptions(options.notes));
     printText(additions.text === undefined ? text : `${text}\n\n${additions.text}`);
   }
-  if (options.output !== undefined) await writeTo(options.output, report.formatJsonParts(result));
+  if (options.output !== undefined) await writeTo(options.output, formatJson(result));
   for (const { document, path } of listWanted(options)) {
     const isExtended = document.field === 'markdown' && additions.markdown !== undefined;
     const others = isExtended ? [additions.markdown as AnyResult] : [];
-    await writeDocument(path, document.format(report, [result, ...others]));
+    await writeDocument(path, document.format(await importReport(), [result, ...others]));
   }
+}
+
+/** Imports the reports in parts: the modules of all of them would be open at once, more than 64 descriptors allow. */
+async function importReport() {
+  await import('../report/text.js');
+  await import('../report/html.js');
+  await import('../report/explain/html.js');
+  return import('../report/index.js');
 }
 
 /** Writes a file of a flag. GitHub's summary is appended to, as other steps write into it. */

@@ -24,7 +24,7 @@ test('the command line may import the public API, and files of a list by their n
   for (const file of [
     'load/load',
     'load/plan/plan',
-    'report/text',
+    'report/markdown',
     'validation/pem',
     'client/index',
   ]) {
