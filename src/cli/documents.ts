@@ -3,7 +3,7 @@ import type { AnyResult } from '../report/index.js';
 import type { OutputOptions } from './flags/output-flags.js';
 
 /** What writes results, `millrace/report`; imported when a result is there. */
-type Report = typeof import('../report/index.js');
+export type Report = typeof import('../report/index.js');
 
 /** A kind of file. */
 export interface Document {

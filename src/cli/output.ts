@@ -17,6 +17,7 @@ import { maskText } from '../masking/text.js';
 import type { AnyResult, TextReportOptions } from '../report/index.js';
 import { listWanted, printsReport } from './documents.js';
 import type { OutputOptions } from './flags/output-flags.js';
+import { importReport } from './import-report.js';
 import { hasColor, printNote, printText } from './terminal/print.js';
 
 /** Returns the options for a report on this stdout. */
@@ -83,14 +84,6 @@ export async function writeResult(
     const others = isExtended ? [additions.markdown as AnyResult] : [];
     await writeDocument(path, document.format(await importReport(), [result, ...others]));
   }
-}
-
-/** Imports the reports in parts: the modules of all of them would be open at once, more than 64 descriptors allow. */
-async function importReport() {
-  await import('../report/text.js');
-  await import('../report/html.js');
-  await import('../report/explain/html.js');
-  return import('../report/index.js');
 }
 
 /** Writes a file of a flag. GitHub's summary is appended to, as other steps write into it. */

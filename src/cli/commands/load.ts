@@ -11,6 +11,7 @@ import {
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
 import type { Invocation } from '../flags/load/invocation.js';
+import { importReport } from '../import-report.js';
 import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 import { runInterruptible } from '../terminal/interrupt.js';
@@ -54,7 +55,7 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       ...(comparison && { markdown: comparison }),
     });
     if (comparison) {
-      const { formatText } = await import('../../report/index.js');
+      const { formatText } = await importReport();
       printBeside(`\n${formatText(comparison, textOptions())}`, invocation);
     }
     const failures = failOn.flatMap(({ text, failure }) => {
@@ -96,8 +97,8 @@ async function runWithMetrics(
   progress: boolean,
   address: NonNullable<Invocation['prometheus']>,
 ): Promise<Result> {
+  const { PROMETHEUS_BUCKETS_MS } = await importReport();
   const { serveMetrics } = await import('../metrics-endpoint.js');
-  const { PROMETHEUS_BUCKETS_MS } = await import('../../report/index.js');
   const endpoint = await serveMetrics(address);
   try {
     printNote(`metrics: ${endpoint.url}`);
@@ -134,12 +135,12 @@ async function lowerPriority(run: LoadRun | ComparedLoadRun): Promise<void> {
 /** Formats a hint at the limit and the command that explains it; empty if there is none. */
 async function describeHint(
   result: LoadResult,
-  { demo, args }: Invocation,
+  invocation: Invocation,
 ): Promise<{ text?: string }> {
-  if (!result.plan.command) return {};
-  const { formatHint } = await import('../../report/index.js');
+  if (!result.plan.command || !printsReport(invocation)) return {};
+  const { formatHint } = await importReport();
   const { explainLine } = await import('../explain-line.js');
-  const command = demo ? null : explainLine(args);
+  const command = invocation.demo ? null : explainLine(invocation.args);
   const text = formatHint(result, { ...textOptions(), ...(command !== null && { command }) });
   return text === '' ? {} : { text };
 }

@@ -1,10 +1,10 @@
 import { usageError } from '../../errors.js';
-import * as report from '../../report/index.js';
-import { type AnyResult, formatText, readResult } from '../../report/index.js';
+import type { AnyResult } from '../../report/index.js';
 import { refuseSecondInput } from '../../standard-input.js';
-import { type Document, listWanted } from '../documents.js';
+import { type Document, listWanted, type Report } from '../documents.js';
 import { EXIT } from '../exit.js';
 import type { ReportInvocation } from '../flags/report-flags.js';
+import { importReport } from '../import-report.js';
 import { checkInputsKept, checkOutputs, textOptions, writeDocument } from '../output.js';
 import { printText } from '../terminal/print.js';
 
@@ -14,20 +14,28 @@ export async function reportCommand(invocation: ReportInvocation): Promise<numbe
   checkOutputs(invocation);
   checkInputsKept(invocation, files);
   refuseSecondInput(files);
-  const results = files.map(readResult) as [AnyResult, ...AnyResult[]];
+  const report = await importReport();
+  const results = files.map(report.readResult) as [AnyResult, ...AnyResult[]];
   const wanted = listWanted(invocation);
   if (wanted.length === 0) {
-    printText(formatTexts(results, files));
+    printText(formatTexts(report, results, files));
     return EXIT.ok;
   }
   // All of them are formatted before the first is written: bad input leaves no file behind.
-  const texts = wanted.map(({ document, path }) => ({ path, text: formatAll(document, results) }));
+  const texts = wanted.map(({ document, path }) => ({
+    path,
+    text: formatAll(report, document, results),
+  }));
   for (const { path, text } of texts) await writeDocument(path, text);
   return EXIT.ok;
 }
 
 /** Formats reports one after the other, with the names of their files if there are several. */
-function formatTexts(results: readonly AnyResult[], files: readonly string[]): string {
+function formatTexts(
+  { formatText }: Report,
+  results: readonly AnyResult[],
+  files: readonly string[],
+): string {
   const reports = results.map((result, index) => {
     const text = formatText(result, textOptions());
     return results.length > 1 ? `== ${files[index]}\n\n${text}` : text;
@@ -35,7 +43,11 @@ function formatTexts(results: readonly AnyResult[], files: readonly string[]): s
   return reports.join('\n\n');
 }
 
-function formatAll(document: Document, results: [AnyResult, ...AnyResult[]]): string {
+function formatAll(
+  report: Report,
+  document: Document,
+  results: [AnyResult, ...AnyResult[]],
+): string {
   const { flag, isSingle } = document;
   if (isSingle && results.length > 1) {
     throw usageError(`${flag} takes one result (got ${results.length} files)`);

@@ -146,11 +146,23 @@ describe('few descriptors', { ...TIMEOUT, skip: process.platform !== 'linux' }, 
 
   test('with as many as that line asks for every report is written', async (t) => {
     const { port } = await listen(t, { port: 0, host: '127.0.0.1' });
-    const via = limited(128);
-    const args = ['-c', '500', '-d', '200ms', '--html', '/dev/null', `http://127.0.0.1:${port}/`];
-    const { code, stdout, stderr } = await millrace(args, { via });
-    assert.equal(code, 0, stderr);
-    assert.match(stdout, /throughput/);
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-few-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const [url, file] = [`http://127.0.0.1:${port}/`, join(folder, 'result.json')];
+    const load = ['-d', '200ms', '-c'];
+    const serve = ["require('http').createServer((_, r) => r.end()).listen(0)"];
+    for (const args of [
+      [...load, '500', '-o', file, '--html', join(folder, 'page.html'), url],
+      [...load, '5', '--json', url],
+      [...load, '5', '--prometheus', '127.0.0.1:0', url],
+      [...load, '5', '--', process.execPath, '-e', ...serve],
+      ['report', file],
+      ['report', file, '--markdown', '-'],
+    ]) {
+      const { code, stdout, stderr } = await millrace(args, { via: limited(64) });
+      assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+      assert.match(stdout, /throughput/i);
+    }
   });
 
   test('with fewer than connections the generator was the limit, and the need is named', async (t) => {
