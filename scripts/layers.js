@@ -105,13 +105,10 @@ const OF_CLI = {
   'process/discovery/free-port': 'the demo: a server of its own',
   'http/cache/server-cache': 'cache: talks to a running server',
   'http/cache/control-protocol': 'cache: talks to a running server',
-  ...Object.fromEntries(
-    ['text', 'html', 'explain/html'].map((name) => [
-      `report/${name}`,
-      'a part of the reports, loaded before the whole where descriptors are few',
-    ]),
-  ),
-  'report/json': 'cache --json: counters, which are no result',
+  'report/text': 'a part of the reports, see src/cli/import-report.ts',
+  'report/html': 'a part of the reports',
+  'report/explain/html': 'a part of the reports',
+  'report/json': 'results of --json and -o without the reports, and counters of cache --json',
 };
 
 /** The rooms of `src/http`, from the ground up: each may import those before it. */

@@ -14,14 +14,14 @@ import { renderComparisonCsv } from './compare/csv.js';
 import { renderComparisonPage } from './compare/html.js';
 import { renderComparisonMarkdown } from './compare/markdown.js';
 import { formatComparisonText } from './compare/text.js';
-import { listLoadConditions } from './conditions.js';
+import { type JudgedCondition, listLoadConditions } from './conditions.js';
 import { renderLoadCsv } from './csv.js';
 import { renderExplanationPage } from './explain/html.js';
 import { renderExplanationMarkdown } from './explain/markdown.js';
 import { formatExplanationText } from './explain/text.js';
 import { formatLoadHint, type HintOptions } from './hint.js';
 import { renderLoadPage } from './html.js';
-import { type ConditionSuite, renderJunit } from './junit.js';
+import { renderJunit } from './junit.js';
 import { renderLabPage } from './lab/html.js';
 import { renderLabMarkdown } from './lab/markdown.js';
 import { formatLabText } from './lab/text.js';
@@ -66,7 +66,7 @@ const comparison: Kind<ComparisonResult> = {
     html: renderComparisonPage,
     markdown: renderComparisonMarkdown,
     csv: renderComparisonCsv,
-    junit: (results) => renderJunit(results.map(toComparisonSuite)),
+    junit: toJunit('compare', listComparisonConditions),
   },
 };
 
@@ -106,7 +106,7 @@ const load: Kind<LoadResult> = {
     markdown: renderLoadMarkdown,
     csv: renderLoadCsv,
     series: renderSeriesCsv,
-    junit: (results) => renderJunit(results.map(toLoadSuite)),
+    junit: toJunit('load', listLoadConditions),
     hgrm: ({ histograms }) => formatPercentileOutput(estimateLatencies([histograms])),
     hint: formatLoadHint,
   },
@@ -115,12 +115,16 @@ const load: Kind<LoadResult> = {
 /** In the order in which they are tried: an explanation holds a load. */
 export const KINDS: readonly Kind<never>[] = [comparison, explanation, capacity, lab, load];
 
-function toLoadSuite(result: LoadResult): ConditionSuite {
-  const { startedAt, durationMs } = result;
-  return { name: 'load', startedAt, durationMs, conditions: listLoadConditions(result) };
-}
-
-function toComparisonSuite(result: ComparisonResult): ConditionSuite {
-  const { startedAt, durationMs } = result;
-  return { name: 'compare', startedAt, durationMs, conditions: listComparisonConditions(result) };
+/** Renders results with conditions as JUnit's XML; each is a suite of this name. */
+function toJunit<Result extends { startedAt: string; durationMs: number }>(
+  name: string,
+  listConditions: (result: Result) => JudgedCondition[],
+): (results: readonly Result[]) => string {
+  return (results) =>
+    renderJunit(
+      results.map((result) => {
+        const { startedAt, durationMs } = result;
+        return { name, startedAt, durationMs, conditions: listConditions(result) };
+      }),
+    );
 }
