@@ -1,7 +1,6 @@
 // Refuses imports in `src` against the layers below, of types as well as of code, and circles.
 //
 //   node scripts/layers.js
-import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { API } from 'typescript/unstable/sync';
@@ -128,12 +127,9 @@ const HTTP_ROOMS = [
   ],
 ];
 
-/** Imports that close a circle of rooms or of files; to be mended, never added to. */
-const KNOWN_CIRCLES = JSON.parse(readFileSync(join(root, 'scripts', 'known-circles.json'), 'utf8'));
-
 /** Throws an Error with a line for each import that is not allowed. */
 export function checkLayers() {
-  const found = findProblems(readImports(), KNOWN_CIRCLES);
+  const found = findProblems(readImports());
   if (found.length > 0) throw new Error(found.join('\n'));
 }
 
@@ -161,24 +157,14 @@ function toName(path) {
   return name.replace(/\.(c?)js$/, '.$1ts').replace(/\.ts$/, '');
 }
 
-/** Lines about what is not allowed. `known`: pairs that may close a circle. */
-export function findProblems(imports, known) {
-  const open = imports.filter((pair) => !known.some((one) => isSame(one, pair)));
+/** Lines about what is not allowed. */
+export function findProblems(imports) {
   return [
     ...checkTable(),
     ...imports.filter(([from, to]) => !mayImport(from, to)).map(toLine),
     ...listUnused(imports),
-    ...[toRooms(open), open].map(findCircle).filter(Boolean),
-    ...known
-      .filter((pair) => !closesCircle(imports, pair))
-      .map(
-        ([from, to]) => `scripts/known-circles.json: ${from} -> ${to} closes no circle: remove it`,
-      ),
+    ...[toRooms(imports), imports].map(findCircle).filter(Boolean),
   ];
-}
-
-function isSame([from, to], [otherFrom, otherTo]) {
-  return from === otherFrom && to === otherTo;
 }
 
 function toLine([from, to]) {
@@ -230,13 +216,6 @@ function toRooms(imports) {
   return imports
     .map(([from, to]) => [roomOf(from), roomOf(to)])
     .filter(([from, to]) => from !== to);
-}
-
-function closesCircle(imports, pair) {
-  if (!imports.some((one) => isSame(one, pair))) return false;
-  const [rooms] = toRooms([pair]);
-  const [from, to] = rooms ?? pair;
-  return findWay(toGraph(rooms ? toRooms(imports) : imports), to, from) !== null;
 }
 
 /** A line about the first circle. */

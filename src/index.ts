@@ -39,7 +39,7 @@ export type {
 } from './compare/result.js';
 export { type ErrorCode, MillraceError } from './errors.js';
 export { type ExplainRun, explain } from './explain/explain.js';
-export type { LimitId } from './explain/limits/ids.js';
+export type { LimitId } from './explain/limit-ids.js';
 export type { ExplainOptions } from './explain/options.js';
 export type {
   CapacityPoint,

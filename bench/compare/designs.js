@@ -1,6 +1,6 @@
 // Comparisons drawn from recorded runs: how often they find a difference of a server and itself, and how often a true one.
-import { estimateFigure } from '../../dist/compare/estimate.js';
-import { judgeInterval } from '../../dist/compare/words.js';
+import { estimateFigure } from '../../dist/compare/rows/estimate.js';
+import { judgeInterval } from '../../dist/compare/rows/words.js';
 import { mean, standardDeviation } from '../../dist/statistics/moments.js';
 import { studentQuantile } from '../../dist/statistics/student.js';
 import { Noise } from '../../test/fixtures/noise.js';

@@ -1,11 +1,11 @@
 import type { LoadWarning, PlanSummary } from '../load/result.js';
 import { packageVersion } from '../version.js';
-import { describeFailures } from './doubt.js';
 import { readRun } from './figures.js';
 import { evaluateRatioCondition } from './ratio-condition.js';
 import type { ComparisonMetric, ComparisonResult } from './result.js';
-import { compareRuns, DEFAULT_CONFIDENCE } from './rows.js';
-import type { CompareSettings } from './servers/settings.js';
+import { describeFailures } from './rows/doubt.js';
+import { compareRuns, DEFAULT_CONFIDENCE } from './rows/rows.js';
+import type { CompareSettings } from './settings.js';
 import { listInterrupted, type SideResult, summarizeWarnings } from './warnings.js';
 
 /** What a comparison has measured. */

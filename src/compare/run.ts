@@ -5,8 +5,8 @@ import { COMPARE_OPTIONS } from './option-schema.js';
 import type { CompareOptions } from './options.js';
 import type { CompareProgress, ComparisonResult } from './result.js';
 import { compareServers } from './servers/servers.js';
-import { readSettings } from './servers/settings.js';
 import { isStored } from './servers/sides.js';
+import { readSettings } from './settings.js';
 import { compareStored } from './stored/stored-comparison.js';
 
 /** Checks the options, and compares what the two sides are. */

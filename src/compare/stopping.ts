@@ -1,6 +1,6 @@
-import { estimateFigure, type FigureEstimate } from './estimate.js';
 import type { ComparedRun, ComparisonMetric, ComparisonRatio } from './result.js';
-import { DEFAULT_CONFIDENCE } from './rows.js';
+import { estimateFigure, type FigureEstimate } from './rows/estimate.js';
+import { DEFAULT_CONFIDENCE } from './rows/rows.js';
 
 /** Minimum number of pairs before the width of an interval is looked at, see `wantsMoreRuns`. */
 export const MIN_PAIRS = 6;

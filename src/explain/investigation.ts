@@ -1,7 +1,8 @@
 import { MillraceError } from '../errors.js';
-import type { Findings, InvestigationOptions } from './investigation-types.js';
+import type { Findings } from './findings.js';
 import { measureBaseline } from './phases/baseline.js';
 import { ExperimentRunner } from './phases/experiment-runner.js';
+import type { InvestigationOptions } from './phases/options.js';
 import type { ServerUnderTest } from './target/server-under-test.js';
 
 /**

@@ -2,7 +2,7 @@ import { count, rate, share, time } from '../format/units.js';
 import type { LoadResult } from '../load/result.js';
 import { isDelayedAck } from './hypotheses/connections/delayed-ack.js';
 import { SATURATED } from './hypotheses/event-loop/loop-capacity.js';
-import type { LimitId } from './limits/ids.js';
+import type { LimitId } from './limit-ids.js';
 
 /** A guess at the limit from a load alone, without experiments. */
 export interface Hint {

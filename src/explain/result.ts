@@ -1,7 +1,7 @@
 import type { LoadResult } from '../load/result.js';
 import type { Interval, MeasuredRatio } from '../statistics/types.js';
 import type { ExperimentMetric, ExperimentName } from './experiment-names.js';
-import type { LimitId } from './limits/ids.js';
+import type { LimitId } from './limit-ids.js';
 
 /** Confidence of a verdict; `conclusion/verdict.ts` defines what each word requires. */
 export type ExplainStatus = 'confirmed' | 'likely' | 'cannot-tell' | 'no-limit';

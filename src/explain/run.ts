@@ -15,11 +15,11 @@ import { investigate } from './investigation.js';
 import { findCapabilities } from './observe/capabilities.js';
 import { attachProbes } from './observe/probe/attach.js';
 import { openProbeHub, type ProbeHub } from './observe/probe/hub.js';
-import { explainProbeAbsence } from './observe/probe-absence.js';
 import { EXPLAIN_OPTIONS } from './option-schema.js';
 import type { ExplainOptions } from './options.js';
+import { compareWithReference } from './phases/reference-server.js';
 import type { ExplainProgress, Explanation } from './result.js';
-import { compareWithReference } from './target/reference-server.js';
+import { explainProbeAbsence } from './target/probe-absence.js';
 import { findTlsUrl, takeRequestSample } from './target/sample-request.js';
 import { ServerUnderTest } from './target/server-under-test.js';
 

@@ -1,4 +1,4 @@
-import type { LimitId } from '../explain/limits/ids.js';
+import type { LimitId } from '../explain/limit-ids.js';
 import type { ExplainStatus, Remedy } from '../explain/result.js';
 
 /** The names of the studies, in the order in which their questions build on each other. */

@@ -12,12 +12,12 @@ import { readRun } from '../figures.js';
 import type { CompareOptions } from '../options.js';
 import { checkConditionNames } from '../ratio-condition.js';
 import type { CompareProgress, ComparisonResult } from '../result.js';
+import { type CompareSettings, readSharedLoad } from '../settings.js';
 import { measureVerdictRatio, wantsMoreRuns } from '../stopping.js';
 import type { SideResult } from '../warnings.js';
 import { MAX_ASKED } from './answers.js';
 import { checkAnswers } from './check-answers.js';
 import { ComparisonProgress } from './progress.js';
-import { type CompareSettings, readSharedLoad } from './settings.js';
 import { type LiveSide, readLiveSide, runOnSide } from './sides.js';
 import { readStackShare } from './stack.js';
 

@@ -4,8 +4,8 @@ import { findPlanDifference } from '../differences/plan-difference.js';
 import type { CompareOptions, CompareSide } from '../options.js';
 import { checkConditionNames } from '../ratio-condition.js';
 import type { ComparisonResult, ComparisonSideName } from '../result.js';
-import type { CompareSettings } from '../servers/settings.js';
 import { describeSide } from '../servers/sides.js';
+import type { CompareSettings } from '../settings.js';
 import type { SideResult } from '../warnings.js';
 import { readStoredResults } from './stored.js';
 

@@ -1,5 +1,5 @@
 import { now } from '../../outbound/clock.js';
-import { patchMethod } from '../http/patch-method.js';
+import { patchMethod } from '../patch-method.js';
 import { getTimerOfTurn, mayEndCall, patchTimers } from './turn-timers.js';
 
 /** The timeout of a signal that aborts after an unknown time. */

@@ -1,5 +1,5 @@
 import timers from 'node:timers';
-import { patchMethod } from '../http/patch-method.js';
+import { patchMethod } from '../patch-method.js';
 
 /**
  * Minimum delay of a timer that counts, in milliseconds. A shorter one fires before any limit, and undici's own clock

@@ -1,7 +1,7 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
+import { patchMethod } from '../patch-method.js';
 import { nodeHttp } from './node-http.js';
-import { patchMethod } from './patch-method.js';
 
 /**
  * Connections that were begun for a request, by the request. It does not know them until they can carry it: behind a

@@ -17,6 +17,7 @@ import { cancelQueuedRequest } from '../call/cancel-queued.js';
 import { findStreamingHint, RecordDetector, type StreamingHint } from '../call/streaming-bodies.js';
 import { findUrlHost } from '../host-name.js';
 import type { Host, Hosts } from '../hosts.js';
+import { patchMethod } from '../patch-method.js';
 import {
   collectConnections,
   destroyConnections,
@@ -25,7 +26,6 @@ import {
 } from './agent-connections.js';
 import { findApplicationTimeout } from './application-timeout.js';
 import { ClientRequest, nodeHttp } from './node-http.js';
-import { patchMethod } from './patch-method.js';
 
 /** Fields of a request that Node does not declare. */
 interface RequestInternals {

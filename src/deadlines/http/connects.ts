@@ -9,10 +9,10 @@ import { cancelTimeout, scheduleTimeout, TimerEntry } from '../../outbound/timer
 import { readInternal } from '../../outbound/undici-internals.js';
 import { type LimitReached, limitHitChannel } from '../channels.js';
 import type { Host, Hosts } from '../hosts.js';
+import { patchMethod } from '../patch-method.js';
 import { addConnection } from './agent-connections.js';
 import { findApplicationTimeout } from './application-timeout.js';
 import { ClientRequest } from './node-http.js';
-import { patchMethod } from './patch-method.js';
 import { setSocketPath } from './socket-paths.js';
 import { isThreadPoolBusy, probeThreadPool } from './thread-pool.js';
 

@@ -1,6 +1,6 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { readInternal } from '../../outbound/undici-internals.js';
-import { patchMethod } from '../http/patch-method.js';
+import { patchMethod } from '../patch-method.js';
 
 /** The handler of a request, with what that copy of undici stores in it. */
 export interface Handler {

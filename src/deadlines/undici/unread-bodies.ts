@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { patchMethod } from '../http/patch-method.js';
+import { patchMethod } from '../patch-method.js';
 
 /** Errors that end the body of a response. */
 const bodyErrors = new WeakSet<Error>();

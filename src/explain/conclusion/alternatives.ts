@@ -1,6 +1,6 @@
 import type { Interval } from '../../statistics/types.js';
+import type { Findings } from '../findings.js';
 import { type Hypothesis, scale } from '../hypotheses/hypothesis.js';
-import type { Findings } from '../investigation-types.js';
 import type { ExperimentResult, RemedyAlternative } from '../result.js';
 import { hasSlowLevel } from './compression-level.js';
 import { coverVariation } from './prediction-range.js';

@@ -1,8 +1,8 @@
 import type { Interval } from '../../statistics/types.js';
+import type { Findings } from '../findings.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import { readPoolSize } from '../hypotheses/machine/pool-size.js';
-import type { Findings } from '../investigation-types.js';
-import type { LimitId } from '../limits/ids.js';
+import type { LimitId } from '../limit-ids.js';
 import { findWorkingProcesses } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 

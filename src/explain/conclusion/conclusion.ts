@@ -3,6 +3,8 @@ import { count, rate, share, time } from '../../format/units.js';
 import { findChangePoints } from '../../statistics/change-points.js';
 import { limitTolerance } from '../../statistics/noise.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
+import { contradicts, isLargerEffect, listOwnPredictions } from '../experiments/agreement.js';
+import type { Finding, Findings, RepeatedRemedy } from '../findings.js';
 import {
   buildLoopEvidence,
   deriveLoopLimit,
@@ -12,16 +14,13 @@ import {
 import { describeBusyThread, describeTakenCores } from '../hypotheses/event-loop/queue.js';
 import { describeStarvedGenerator } from '../hypotheses/machine/generator.js';
 import { isStealHypothesis } from '../hypotheses/machine/machine.js';
-import type { Findings, RepeatedRemedy } from '../investigation-types.js';
-import type { LimitId } from '../limits/ids.js';
+import type { LimitId } from '../limit-ids.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { ExperimentResult, ExplainEvidence, Explanation } from '../result.js';
-import { contradicts, isLargerEffect, listOwnPredictions } from './agreement.js';
 import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 import { deriveRequestShares, describeHeaviestRequest } from './request-shares.js';
 import { findTellingExperiments } from './rivals.js';
-import type { Finding } from './verdict.js';
 
 type Conclusion = Omit<
   Explanation,

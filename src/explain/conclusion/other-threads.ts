@@ -1,6 +1,6 @@
 import type { Interval } from '../../statistics/types.js';
+import type { Findings } from '../findings.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import type { Findings } from '../investigation-types.js';
 import {
   findHotFunction,
   isHotFunctionRemedy,

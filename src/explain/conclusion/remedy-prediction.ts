@@ -1,5 +1,6 @@
 import type { Interval } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiment-names.js';
+import type { Findings } from '../findings.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
 import {
   computeDominantGain,
@@ -8,8 +9,7 @@ import {
   scale,
   widen,
 } from '../hypotheses/hypothesis.js';
-import type { Findings } from '../investigation-types.js';
-import type { LimitId } from '../limits/ids.js';
+import type { LimitId } from '../limit-ids.js';
 import { findWorkingProcesses } from '../metrics/derive.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { ExperimentResult, HotFunction } from '../result.js';

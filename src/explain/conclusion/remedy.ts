@@ -1,6 +1,6 @@
 import { rate, share } from '../../format/units.js';
+import type { Finding, Findings } from '../findings.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import type { Findings } from '../investigation-types.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { Explanation, HotFunction, RemedyAlternative } from '../result.js';
 import { predictAlternatives } from './alternatives.js';
@@ -13,7 +13,6 @@ import {
   predictMoreProcesses,
   predictRemediedThroughput,
 } from './remedy-prediction.js';
-import type { Finding } from './verdict.js';
 
 /** Builds the remedy of the chosen limit, with what it is predicted to yield. */
 export function buildRemedy(

@@ -1,14 +1,14 @@
 import type { Interval } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiment-names.js';
-import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import type { ExperimentResult } from '../result.js';
 import {
   findPrediction,
   hasOverlap,
   isSupportedBy,
   listOwnPredictions,
   PARTIAL_EXPERIMENTS,
-} from './agreement.js';
+} from '../experiments/agreement.js';
+import type { Hypothesis } from '../hypotheses/hypothesis.js';
+import type { ExperimentResult } from '../result.js';
 
 /** Minimum weight and share of the loop's time at which an untested cause may be what a busy loop is busy with. */
 const [MIN_OPEN_WEIGHT, MIN_OPEN_SHARE] = [0.6, 0.25];

@@ -1,10 +1,5 @@
+import type { Variation } from '../findings.js';
 import type { ExperimentResult } from '../result.js';
-
-/** Throughput of the blocks with the unchanged load, in responses per second. */
-export interface Variation {
-  lowest: number;
-  highest: number;
-}
 
 /** Minimum number of blocks that show a variation. */
 const MIN_BLOCKS = 3;

@@ -1,34 +1,20 @@
 import type { Interval } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiment-names.js';
-import type { Hypothesis, RuledOut } from '../hypotheses/hypothesis.js';
-import type { LimitId } from '../limits/ids.js';
-import { sustainsRate } from '../metrics/derive.js';
-import type { Metrics } from '../metrics/types.js';
-import type { ExperimentResult, ExplainStatus } from '../result.js';
 import {
   describeContradiction,
   isContradicted,
   isPredictedBy,
   isSupportedBy,
   listOwnPredictions,
-} from './agreement.js';
+} from '../experiments/agreement.js';
+import type { Finding } from '../findings.js';
+import type { Hypothesis } from '../hypotheses/hypothesis.js';
+import type { LimitId } from '../limit-ids.js';
+import { sustainsRate } from '../metrics/derive.js';
+import type { Metrics } from '../metrics/types.js';
+import type { ExperimentResult } from '../result.js';
 import { findRivals, isSymptomOf } from './rivals.js';
-import { hidesEffects, measureVariation, type Variation } from './variation.js';
-
-/** The verdict before it is put into words. */
-export interface Finding {
-  status: ExplainStatus;
-  /** The limit; `null` if nothing limits the load, or the limit is unknown. */
-  chosen: Hypothesis | null;
-  /** Further hypotheses that nothing contradicts. */
-  also: Hypothesis[];
-  /** Those of `also` that explain the experiments as well as the chosen one. */
-  rivals: Hypothesis[];
-  /** Limits that an experiment contradicts. */
-  excluded: RuledOut[];
-  /** The variation of the unchanged load, where it hides the effects of the experiments. */
-  hiddenBy: Variation | null;
-}
+import { hidesEffects, measureVariation } from './variation.js';
 
 /** Minimum weight of a hypothesis that can be the verdict. */
 const MIN_VERDICT_WEIGHT = 0.45;

@@ -13,8 +13,9 @@ import {
 } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
+import type { Change } from '../target/change.js';
 import { buildAsideEnvironment, hasAsideFiles } from '../target/files-aside.js';
-import type { Change, ExperimentSetting } from './types.js';
+import type { ExperimentSetting } from './setting.js';
 
 /** One controlled change. */
 export interface Experiment {

@@ -1,5 +1,4 @@
 import type { MeasuredRatio } from '../../statistics/types.js';
-import { findPrediction } from '../conclusion/agreement.js';
 import {
   EXPERIMENT_LABELS,
   type ExperimentMetric,
@@ -10,6 +9,7 @@ import { findMainDependency } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import type { ExperimentResult } from '../result.js';
+import { findPrediction } from './agreement.js';
 import { EXPERIMENTS } from './definitions.js';
 import { type MeasuredBlocks, measureRatio } from './interleaved-rounds.js';
 

@@ -2,7 +2,7 @@ import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { Metrics } from '../metrics/types.js';
 import { EXPERIMENTS, type Experiment } from './definitions.js';
-import type { ExperimentSetting } from './types.js';
+import type { ExperimentSetting } from './setting.js';
 
 /** Minimum weight of a hypothesis at which it deserves an experiment of its own. */
 export const MIN_WEIGHT = 0.45;

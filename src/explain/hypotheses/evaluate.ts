@@ -1,23 +1,19 @@
 import type { Metrics } from '../metrics/types.js';
-import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import * as nagle from './connections/delayed-ack.js';
 import * as failures from './connections/failures.js';
 import * as inFlight from './connections/in-flight.js';
 import * as opening from './connections/opening.js';
 import * as refused from './connections/refused.js';
 import * as blocked from './event-loop/blocked.js';
-import {
-  type CostOverTime,
-  createDegradesOverTimeDetector,
-  type SecondProcess,
-} from './event-loop/cost-over-time.js';
+import { createDegradesOverTimeDetector } from './event-loop/cost-over-time.js';
 import * as loop from './event-loop/loop.js';
 import * as output from './event-loop/output.js';
 import { detectSerialized } from './event-loop/serialized.js';
 import { detectSynchronousWrites } from './event-loop/synchronous-writes.js';
 import * as workers from './event-loop/workers.js';
 import { detectManyWrites } from './event-loop/writes.js';
-import { type Detector, type Hypothesis, isHypothesis, type RuledOut } from './hypothesis.js';
+import type { History } from './history.js';
+import { type Detector, type Evaluation, isHypothesis } from './hypothesis.js';
 import * as disk from './machine/disk.js';
 import { detectGeneratorSaturated } from './machine/generator.js';
 import * as machine from './machine/machine.js';
@@ -28,25 +24,6 @@ import { detectThreadpool } from './machine/threadpool.js';
 import { detectOutboundPool } from './outbound/outbound-pool.js';
 import { detectSaturatedDependency } from './outbound/saturated-dependency.js';
 import { detectSlowDependency } from './outbound/slow-dependency.js';
-
-/** Evaluation of the metrics for every limit. */
-export interface Evaluation {
-  /** Strongest first. */
-  hypotheses: Hypothesis[];
-  ruledOut: RuledOut[];
-}
-
-/** Observations over several blocks. */
-export interface History {
-  retained: memory.Retained | null;
-  /** Processes that ended because their heap was full. */
-  exhausted: HeapExhaustion[];
-  costOverTime: CostOverTime[];
-  /** Throughput with a second process; `null` if it was not tried. */
-  secondProcess: SecondProcess | null;
-  /** Cost per request after a restart; `null` if it was not tried. */
-  afterRestart: CostOverTime | null;
-}
 
 /** Evaluates the metrics for every limit that has a detector. */
 export function evaluateHypotheses(

@@ -1,6 +1,6 @@
 import type { Interval } from '../../statistics/types.js';
 import type { ExperimentName } from '../experiment-names.js';
-import type { LimitId } from '../limits/ids.js';
+import type { LimitId } from '../limit-ids.js';
 import type { Metrics } from '../metrics/types.js';
 import type { ExplainEvidence, Remedy } from '../result.js';
 
@@ -29,6 +29,13 @@ export interface Hypothesis {
 export interface RuledOut {
   limit: LimitId;
   why: string;
+}
+
+/** Evaluation of the metrics for every limit. */
+export interface Evaluation {
+  /** Strongest first. */
+  hypotheses: Hypothesis[];
+  ruledOut: RuledOut[];
 }
 
 /** Evaluates the metrics for one limit; `null` if the measurements that it needs are missing. */

@@ -1,6 +1,5 @@
 import type { PoolJobs } from '../observe/probe/pool-jobs.js';
-import type { Observation, OutsideView, SocketStats } from '../observe/types.js';
-import type { SampleResponse } from '../target/sample-request.js';
+import type { Observation, OutsideView, SampleResponse, SocketStats } from '../observe/types.js';
 
 /** Measurements that are taken before the experiments. */
 export type Observations = Pick<

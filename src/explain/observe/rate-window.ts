@@ -1,6 +1,6 @@
-import type { Counter } from '../../process/sampling/counter.js';
 import type { ProcessSampler } from '../../process/sampling/process-sampler.js';
 import type { ThreadSampler, WatchedThread } from '../../process/sampling/thread-sampler.js';
+import type { Counter } from '../../statistics/counter.js';
 import type { ProcessUse, ThreadUse } from './types.js';
 
 /** A range of time; converts growth of counters into rates. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { LoadResult } from '../../load/result.js';
 
 /** Activity of a thread in a block, as shares of the time: running on a core, and ready without a core. */
@@ -226,4 +227,13 @@ export interface Observation {
   outside: OutsideView | null;
   inside: InsideView | null;
   sockets: SocketStats | null;
+}
+
+/** A complete response, taken before the load. */
+export interface SampleResponse {
+  status: number;
+  headers: IncomingHttpHeaders;
+  bodyBytes: number;
+  /** Size of the RSA key of the server's certificate in bits; `null` without TLS, and for keys of another kind. */
+  rsaBits: number | null;
 }

@@ -1,6 +1,5 @@
 import { EXPLAIN_DEFAULTS } from '../defaults.js';
-import type { Retained } from '../hypotheses/machine/memory.js';
-import type { InvestigationOptions } from '../investigation-types.js';
+import type { Retained } from '../hypotheses/history.js';
 import {
   computeForeignCores,
   deriveMetrics,
@@ -9,11 +8,12 @@ import {
   sustainsRate,
 } from '../metrics/derive.js';
 import type { Metrics, Observations } from '../metrics/types.js';
-import { measureHeapBytes } from '../observe/probe/heap-growth.js';
 import type { Observation, OutsideView } from '../observe/types.js';
 import type { BlockLength } from '../target/block-length.js';
 import type { RequestSample } from '../target/sample-request.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
+import { measureHeapBytes } from './heap-growth.js';
+import type { InvestigationOptions } from './options.js';
 
 /** Measurements before any change. */
 export interface Baseline {

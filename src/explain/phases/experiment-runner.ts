@@ -5,7 +5,7 @@ import { estimateNoiseFloor, limitTolerance } from '../../statistics/noise.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
 import { buildCapacityCurve } from '../conclusion/capacity-curve.js';
 import { exceedsReference, findRemedyToRepeat } from '../conclusion/remedy-prediction.js';
-import { decideVerdict, type Finding, isKeepingUp } from '../conclusion/verdict.js';
+import { decideVerdict, isKeepingUp } from '../conclusion/verdict.js';
 import {
   EXPERIMENT_LABELS,
   type ExperimentMetric,
@@ -23,27 +23,27 @@ import {
   rankExperiments,
   selectWithinTime,
 } from '../experiments/selection.js';
-import type { ExperimentSetting } from '../experiments/types.js';
-import { type Evaluation, evaluateHypotheses } from '../hypotheses/evaluate.js';
-import type { CostOverTime } from '../hypotheses/event-loop/cost-over-time.js';
-import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import type { Retained } from '../hypotheses/machine/memory.js';
-import type { Findings, InvestigationOptions, RepeatedRemedy } from '../investigation-types.js';
-import type { LimitId } from '../limits/ids.js';
+import type { ExperimentSetting } from '../experiments/setting.js';
+import type { Finding, Findings, RepeatedRemedy } from '../findings.js';
+import { evaluateHypotheses } from '../hypotheses/evaluate.js';
+import type { CostOverTime, Retained } from '../hypotheses/history.js';
+import type { Evaluation, Hypothesis } from '../hypotheses/hypothesis.js';
+import type { LimitId } from '../limit-ids.js';
 import { computeCpuMs, computeErrorShare, refineMetrics } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
-import { HeapGrowth } from '../observe/probe/heap-growth.js';
-import { countPoolJobs } from '../observe/probe/pool-jobs.js';
 import type { Observation } from '../observe/types.js';
 import { PROFILE_MS, takeProfiles } from '../profile/capture.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
 import { type BlockLength, computeBlockLength } from '../target/block-length.js';
-import { REFERENCE_RUN_MS } from '../target/reference-server.js';
-import { isAfterRestart, runOnNewServers } from '../target/restarts.js';
 import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
 import type { Baseline } from './baseline.js';
 import { rampConnections } from './connection-ramp.js';
 import { computeRepeatLength, measureProbeCost, repeatChange } from './follow-up-runs.js';
+import { HeapGrowth } from './heap-growth.js';
+import type { InvestigationOptions } from './options.js';
+import { countPoolJobs } from './pool-jobs.js';
+import { REFERENCE_RUN_MS } from './reference-server.js';
+import { isAfterRestart, runOnNewServers } from './restarts.js';
 import { TimeBudget } from './time-budget.js';
 
 /** Maximum number of rounds of live experiments. */

@@ -1,9 +1,9 @@
 import type { MeasuredRatio } from '../../statistics/types.js';
 import { measureRatio } from '../experiments/interleaved-rounds.js';
-import type { Change } from '../experiments/types.js';
 import { type ProbeHub, withProbePaused } from '../observe/probe/hub.js';
 import type { Observation } from '../observe/types.js';
 import type { BlockLength } from '../target/block-length.js';
+import type { Change } from '../target/change.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
 import type { TimeBudget } from './time-budget.js';
 

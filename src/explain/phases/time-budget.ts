@@ -2,8 +2,8 @@ import type { Experiment } from '../experiments/definitions.js';
 import { needsServer } from '../experiments/selection.js';
 import type { Metrics } from '../metrics/types.js';
 import type { BlockLength } from '../target/block-length.js';
-import { estimateRestartMs } from '../target/restarts.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
+import { estimateRestartMs } from './restarts.js';
 
 /** Minimum number of rounds of an experiment. */
 const MIN_ROUNDS = 3;

@@ -1,4 +1,4 @@
-import type { LimitId } from '../limits/ids.js';
+import type { LimitId } from '../limit-ids.js';
 import type { LoopTimeBreakdown } from '../metrics/types.js';
 import type { HotFunction } from '../result.js';
 import type { BlockLength } from '../target/block-length.js';

@@ -1,6 +1,6 @@
 import type { LoadOptions } from '../../load/options.js';
 import { listUrls } from '../../load/requests/url.js';
-import type { Change } from '../experiments/types.js';
+import type { Change } from './change.js';
 
 /** Returns the load with a change applied. */
 export function applyChange(options: LoadOptions, { oneAtATime, url, load }: Change): LoadOptions {

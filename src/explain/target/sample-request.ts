@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { type SecureContextOptions, TLSSocket } from 'node:tls';
@@ -7,15 +7,7 @@ import type { LoadOptions } from '../../load/options.js';
 import { buildPlan } from '../../load/plan/plan.js';
 import type { NativeHeader, NativeTls } from '../../native.js';
 import { speaksTls } from '../../process/discovery/trial-request.js';
-
-/** A complete response, taken before the load. */
-export interface SampleResponse {
-  status: number;
-  headers: IncomingHttpHeaders;
-  bodyBytes: number;
-  /** Size of the RSA key of the server's certificate in bits; `null` without TLS, and for keys of another kind. */
-  rsaBits: number | null;
-}
+import type { SampleResponse } from '../observe/types.js';
 
 const NOT_FOUND = 404;
 

@@ -10,13 +10,13 @@ import { findFreePort } from '../../process/discovery/free-port.js';
 import { findListeningSockets } from '../../process/discovery/listening.js';
 import type { TrialRequest } from '../../process/discovery/trial-request.js';
 import type { Endpoint } from '../../process/discovery/types.js';
-import type { Change, ProbeCommand } from '../experiments/types.js';
 import type { ProbeHub } from '../observe/probe/hub.js';
 import { TCP_PREFIX } from '../observe/probe/view.js';
 import { observeProcess, type ProcessObserver } from '../observe/process-observer.js';
 import { type SocketWatch, watchSockets } from '../observe/socket-sampler.js';
 import type { Observation } from '../observe/types.js';
 import type { BlockLength } from './block-length.js';
+import type { Change, ProbeCommand } from './change.js';
 import { removeAsideFiles } from './files-aside.js';
 import { applyChange, limitThreads, toClosedLoad, withOrigin } from './load-variants.js';
 

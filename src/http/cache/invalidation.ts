@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { native } from '../reactor/native.js';
-import type { NativeServer } from '../state/native-server.js';
+import type { NativeServer } from '../state/connection.js';
 
 /*
  * Requests that Node's own code answers, whose responses the reactor does not see: those with an unsafe method make entries

@@ -13,9 +13,8 @@ import { input, native } from '../reactor/native.js';
 import { abortIncoming, dropPending, resetTimeout } from '../request/exchange.js';
 import { flushAll } from '../sending/output-buffer.js';
 import { MISDIRECTED, owns } from '../sharing/ownership.js';
-import type { Connection, HttpSocket } from '../state/connection.js';
+import type { Bytes, Connection, HttpSocket, NativeServer } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
-import type { Bytes, NativeServer } from '../state/native-server.js';
 import { inPackets } from './node-parser.js';
 
 /**

@@ -1,5 +1,4 @@
-import type { Connection } from '../state/connection.js';
-import type { NativeServer } from '../state/native-server.js';
+import type { Connection, NativeServer } from '../state/connection.js';
 
 /** The connections of this thread, by their number in the reactor. */
 export const connections: (Connection | null)[] = [];

@@ -31,8 +31,7 @@ import {
 } from '../reactor/events.js';
 import { reportException } from '../reactor/internal-errors.js';
 import { appendedBytes, reportEnded } from '../sending/output-buffer.js';
-import type { Connection } from '../state/connection.js';
-import type { NativeServer } from '../state/native-server.js';
+import type { Connection, NativeServer } from '../state/connection.js';
 import { NONE } from '../state/none.js';
 import { unpipeFinished } from './fast-pipe.js';
 import { failParsing } from './parser-failure.js';

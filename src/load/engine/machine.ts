@@ -1,6 +1,6 @@
 import { computeDemand, parseMachineCpu } from '../../process/procfs/machine-cpu.js';
 import { ProcFile } from '../../process/procfs/proc-file.js';
-import { Counter } from '../../process/sampling/counter.js';
+import { Counter } from '../../statistics/counter.js';
 import type { MachineResult } from '../result.js';
 
 /** Measures the CPU of this machine from the start to the end of a measurement. */

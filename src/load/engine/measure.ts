@@ -4,6 +4,7 @@ import type { ServerProcess } from '../../process/command/start-command.js';
 import type { LoadOptions } from '../options.js';
 import { adviseOnCertificate } from '../outcome/certificate-advice.js';
 import type { RunData } from '../outcome/outcome.js';
+import { findUnreachedTargets } from '../outcome/unreached-targets.js';
 import { AbortWatch } from '../plan/abort-conditions.js';
 import { checkOpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';
@@ -12,7 +13,6 @@ import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
 import { addTlsHint } from './tls-hint.js';
-import { findUnreachedTargets } from './unreached-targets.js';
 
 /** What one run of the engine needs. */
 export interface RunInput {

@@ -1,7 +1,5 @@
 import type { NativeOutcome } from '../../native.js';
 import { packageVersion } from '../../version.js';
-import type { Phases } from '../engine/run-clock.js';
-import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import type { Condition } from '../plan/condition.js';
 import type { OpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';
@@ -18,8 +16,10 @@ import { findClientBoundReasons } from './client-bound.js';
 import { convertDistribution } from './distribution.js';
 import { buildFailingResponses } from './failing-responses.js';
 import type { Measured } from './measured.js';
+import type { Phases } from './phases.js';
 import { findRedirections } from './redirections.js';
 import { convertUnfinished } from './unfinished.js';
+import type { UnreachedTargets } from './unreached-targets.js';
 import { findWarnings } from './warnings.js';
 
 /** The parts of a run's result. */

@@ -1,7 +1,6 @@
 import { cpus } from 'node:os';
 import { bytes, count, plural, rate, share, time } from '../../format/units.js';
 import { countUnfinished, hasResponse as hasAnyResponse, isAnswered } from '../answered.js';
-import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import { isDefaultExpect, isExpected } from '../plan/expect.js';
 import type { OpenFiles } from '../plan/open-files.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
@@ -11,6 +10,7 @@ import { findNotedLateness, sumStalled } from './client-bound.js';
 import { adviseOnClientBound, clientBound } from './client-bound-words.js';
 import { countPlanned, countTried, isBelowRate } from './planned-rate.js';
 import type { Redirection } from './redirections.js';
+import type { UnreachedTargets } from './unreached-targets.js';
 
 /** Facts about a run that are not part of its result. */
 export interface Circumstances {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
-import { Counter } from '../sampling/counter.js';
+import { Counter } from '../../statistics/counter.js';
 import { ProcFile } from './proc-file.js';
 import { readText } from './procfs.js';
 

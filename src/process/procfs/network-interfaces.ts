@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { Counter } from '../sampling/counter.js';
+import { Counter } from '../../statistics/counter.js';
 import { ProcFile } from './proc-file.js';
 import { readText } from './procfs.js';
 

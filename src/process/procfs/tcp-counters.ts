@@ -1,4 +1,4 @@
-import { Counter } from '../sampling/counter.js';
+import { Counter } from '../../statistics/counter.js';
 import { ProcFile } from './proc-file.js';
 
 const COLUMNS = {

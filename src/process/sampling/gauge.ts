@@ -1,4 +1,4 @@
-import { findFirstAfter } from './counter.js';
+import { findFirstAfter } from '../../statistics/counter.js';
 
 /** A quantity that may rise and fall, with readings at times on the clock of `performance.now()`. */
 export class Gauge {

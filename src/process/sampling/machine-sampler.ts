@@ -1,8 +1,8 @@
+import { Counter } from '../../statistics/counter.js';
 import { computeDemand, parseCores, parseMachineCpu } from '../procfs/machine-cpu.js';
 import { NetworkInterfaces } from '../procfs/network-interfaces.js';
 import { parsePressure } from '../procfs/pressure.js';
 import { ProcFile } from '../procfs/proc-file.js';
-import { Counter } from './counter.js';
 
 /** Counters of the machine over time. */
 export class MachineSampler {

@@ -1,7 +1,7 @@
+import { Counter } from '../../statistics/counter.js';
 import { countDescriptors, readDescriptorLimit } from '../procfs/descriptors.js';
 import { ProcFile } from '../procfs/proc-file.js';
 import { pageSize, parseStat, ticksPerSecond } from '../procfs/procfs.js';
-import { Counter } from './counter.js';
 import { Gauge } from './gauge.js';
 import { ThreadSampler } from './thread-sampler.js';
 

@@ -1,7 +1,7 @@
+import { Counter } from '../../statistics/counter.js';
 import { ProcFile } from '../procfs/proc-file.js';
 import { readIds, readText } from '../procfs/procfs.js';
 import { parseThreadTimes, threadTimesFile } from '../procfs/thread-times.js';
-import { Counter } from './counter.js';
 
 /** Counters of one thread over time. */
 export class WatchedThread {

@@ -1,11 +1,11 @@
 import { usageError } from '../../errors.js';
+import { LIMIT_IDS, type LimitId } from '../../explain/limit-ids.js';
 import {
   type CatalogueEntry,
   LIMIT_GROUPS,
   type LimitGroup,
 } from '../../explain/limits/catalogue/entry.js';
 import { CATALOGUE } from '../../explain/limits/catalogue.js';
-import { LIMIT_IDS, type LimitId } from '../../explain/limits/ids.js';
 import { findNearest } from '../../validation/nearest.js';
 import { createPainter } from '../text/paint.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';

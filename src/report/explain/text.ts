@@ -1,5 +1,5 @@
 import { labelMetric } from '../../explain/experiment-names.js';
-import type { LimitId } from '../../explain/limits/ids.js';
+import type { LimitId } from '../../explain/limit-ids.js';
 import type { Explanation } from '../../explain/result.js';
 import { amount, factor, measuredRatio, throughputRange, timeRange } from '../../format/ratios.js';
 import { plural, rate, share } from '../../format/units.js';

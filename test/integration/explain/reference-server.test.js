@@ -5,7 +5,7 @@ import { exceedsReference } from '../../../dist/explain/conclusion/remedy-predic
 import {
   compareWithReference,
   measureReferenceThroughput,
-} from '../../../dist/explain/target/reference-server.js';
+} from '../../../dist/explain/phases/reference-server.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 describe('the reference server, which does nothing', () => {

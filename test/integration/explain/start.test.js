@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
-import { explainProbeAbsence } from '../../../dist/explain/observe/probe-absence.js';
+import { explainProbeAbsence } from '../../../dist/explain/target/probe-absence.js';
 import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';

@@ -4,7 +4,7 @@ import {
   evaluateRatioCondition,
   parseRatioCondition,
 } from '../../../dist/compare/ratio-condition.js';
-import { compareRuns } from '../../../dist/compare/rows.js';
+import { compareRuns } from '../../../dist/compare/rows/rows.js';
 import { buildRun, countRequests } from './runs.js';
 
 const FIGURES = { throughput: 100, p50Ms: 5, p99Ms: 9, cpuPerRequestUs: 50, memoryMb: 60 };

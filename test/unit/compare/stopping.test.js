@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareRuns } from '../../../dist/compare/rows.js';
+import { compareRuns } from '../../../dist/compare/rows/rows.js';
 import { MIN_PAIRS, wantsMoreRuns } from '../../../dist/compare/stopping.js';
 import { Noise } from '../../fixtures/noise.js';
 import { buildPairs } from './runs.js';

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { EXPERIMENT_LABELS } from '../../../dist/explain/experiment-names.js';
 import { evaluateHypotheses } from '../../../dist/explain/hypotheses/evaluate.js';
+import { LIMIT_IDS } from '../../../dist/explain/limit-ids.js';
 import { LIMIT_GROUPS } from '../../../dist/explain/limits/catalogue/entry.js';
 import { CATALOGUE } from '../../../dist/explain/limits/catalogue.js';
-import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
 import { formatCatalogue, formatEntry } from '../../../dist/report/explain/catalogue.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 

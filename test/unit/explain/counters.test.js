@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { parseCoreList } from '../../../dist/process/procfs/affinity.js';
 import { parseCores, parseMachineCpu } from '../../../dist/process/procfs/machine-cpu.js';
 import { parseColumn } from '../../../dist/process/procfs/tcp-counters.js';
-import { Counter } from '../../../dist/process/sampling/counter.js';
+import { Counter } from '../../../dist/statistics/counter.js';
 
 /** Numbers in [0, 1), always the same. */
 function generator(seed) {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { MillraceError } from '../../../dist/errors.js';
 import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
 import { ExperimentRunner } from '../../../dist/explain/phases/experiment-runner.js';
-import { runOnNewServers } from '../../../dist/explain/target/restarts.js';
+import { runOnNewServers } from '../../../dist/explain/phases/restarts.js';
 import { ProbeFailure } from '../../../dist/explain/target/server-under-test.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { EXPERIMENT_LABELS, METRIC_LABELS } from '../../../dist/explain/experiment-names.js';
-import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
+import { LIMIT_IDS } from '../../../dist/explain/limit-ids.js';
 import { STUDY_NAMES } from '../../../dist/lab/result.js';
 import { renderLabPage } from '../../../dist/report/lab/html.js';
 import * as results from '../../fixtures/capacity/results.js';

@@ -1,6 +1,6 @@
 import { count, rate, share, time } from '../../../format/units.js';
 import type { Interval } from '../../../statistics/types.js';
-import type { LimitId } from '../../limits/ids.js';
+import type { LimitId } from '../../limit-ids.js';
 import { computeOpeningShare } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';

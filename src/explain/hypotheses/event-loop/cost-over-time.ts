@@ -1,20 +1,10 @@
 import { rate, time } from '../../../format/units.js';
 import { median } from '../../../statistics/median.js';
-import type { Interval, MeasuredRatio } from '../../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
+import type { CostOverTime, SecondProcess } from '../history.js';
 import { type Detector, scale } from '../hypothesis.js';
 import { predictBusyLoop } from './loop.js';
 import { SATURATED } from './loop-capacity.js';
-
-/** Cost of a response in one block of the same load. */
-export interface CostOverTime {
-  /** Requests that the server had answered by then since its start. */
-  requests: number;
-  /** CPU time per response in ms. */
-  cpuMs: number;
-}
-
-/** Throughput with a second process as a ratio to that without, and the lower end of its interval. */
-export type SecondProcess = Pick<MeasuredRatio, 'ratio' | 'low'>;
 
 /** Minimum ratio of the cost per request in the last blocks to that in the first. */
 const MIN_COST_GROWTH = 1.3;

@@ -5,6 +5,7 @@ import type { Loop, Metrics } from '../../metrics/types.js';
 import type { HeapExhaustion } from '../../observe/probe/heap-exhaustion.js';
 import { predictBusyLoop } from '../event-loop/loop.js';
 import { SATURATED } from '../event-loop/loop-capacity.js';
+import type { Retained } from '../history.js';
 import { computeGain, type Detector, type Hypothesis, scale } from '../hypothesis.js';
 
 /** Minimum share of the loop's busy time at which garbage collection is a limit. */
@@ -129,13 +130,6 @@ function computeWaitForOwnThreads({ base, loop }: Metrics): number {
 
 function describeIdleLoop({ busy }: Loop): string {
   return `the event loop is only ${share(busy)} busy`;
-}
-
-/** Heap after a full collection, before and after some requests. */
-export interface Retained {
-  requests: number;
-  beforeBytes: number;
-  afterBytes: number;
 }
 
 /** Minimum growth that differs from caches that fill: bytes in total, and per request. */

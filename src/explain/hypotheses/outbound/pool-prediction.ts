@@ -1,5 +1,5 @@
 import type { Interval } from '../../../statistics/types.js';
-import type { LimitId } from '../../limits/ids.js';
+import type { LimitId } from '../../limit-ids.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
 import { deriveLoopLimit } from '../event-loop/loop-capacity.js';

@@ -1,4 +1,4 @@
-import type { LimitId } from '../ids.js';
+import type { LimitId } from '../../limit-ids.js';
 
 /** Groups of the catalogue, in order. */
 export const LIMIT_GROUPS = [

@@ -1,5 +1,5 @@
 import type { ComparisonResult, ComparisonRow } from '../../../compare/result.js';
-import { toEqualRange } from '../../../compare/words.js';
+import { toEqualRange } from '../../../compare/rows/words.js';
 import { drawDot } from '../../html/charts/markers.js';
 import { drawRange } from '../../html/charts/ranges.js';
 import { createLinearScaleBetween, listMultiples, type Scale } from '../../html/charts/scale.js';

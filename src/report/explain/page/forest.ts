@@ -1,5 +1,5 @@
 import { labelMetric } from '../../../explain/experiment-names.js';
-import type { LimitId } from '../../../explain/limits/ids.js';
+import type { LimitId } from '../../../explain/limit-ids.js';
 import type { ExperimentResult, Explanation } from '../../../explain/result.js';
 import { factor, measuredRatio } from '../../../format/ratios.js';
 import { plural } from '../../../format/units.js';

@@ -1,4 +1,4 @@
-import type { LimitId } from '../../../explain/limits/ids.js';
+import type { LimitId } from '../../../explain/limit-ids.js';
 import type { Explanation } from '../../../explain/result.js';
 import { roundTime, share, time } from '../../../format/units.js';
 import { estimateLatencies } from '../../../statistics/durations.js';

@@ -3,10 +3,11 @@ import { runLoad } from '../../load/engine/run.js';
 import type { LoadOptions } from '../../load/options.js';
 import { startCommand } from '../../process/command/start-command.js';
 import { exceedsReference } from '../conclusion/remedy-prediction.js';
-import type { Findings, InvestigationOptions } from '../investigation-types.js';
-import type { BlockLength } from './block-length.js';
-import { withSingleUrl } from './load-variants.js';
-import type { ServerUnderTest } from './server-under-test.js';
+import type { Findings } from '../findings.js';
+import type { BlockLength } from '../target/block-length.js';
+import { withSingleUrl } from '../target/load-variants.js';
+import type { ServerUnderTest } from '../target/server-under-test.js';
+import type { InvestigationOptions } from './options.js';
 
 /** A server that answers each request with a fixed number of bytes, and does nothing else. */
 const SERVER = `

@@ -1,11 +1,11 @@
-import { plural, share } from '../format/units.js';
-import type { FigureEstimate } from './estimate.js';
+import { plural, share } from '../../format/units.js';
 import type {
   AnsweredRequests,
   ComparedRun,
   ComparisonMetric,
   ComparisonSideName,
-} from './result.js';
+} from '../result.js';
+import type { FigureEstimate } from './estimate.js';
 
 /**
  * Maximum share of a side's runs in which the load generator was the limit, that do not have a figure, or have it of too

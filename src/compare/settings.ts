@@ -1,8 +1,8 @@
-import type { LoadOptions } from '../../load/options.js';
-import { parseDuration, parseShare } from '../../units.js';
-import { COMPARE_DEFAULTS, COMPARE_LIMITS } from '../defaults.js';
-import type { CompareOptions } from '../options.js';
-import { parseRatioCondition, type RatioCondition } from '../ratio-condition.js';
+import type { LoadOptions } from '../load/options.js';
+import { parseDuration, parseShare } from '../units.js';
+import { COMPARE_DEFAULTS, COMPARE_LIMITS } from './defaults.js';
+import type { CompareOptions } from './options.js';
+import { parseRatioCondition, type RatioCondition } from './ratio-condition.js';
 
 /** How is compared, apart from the load. */
 export interface CompareSettings {

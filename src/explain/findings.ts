@@ -1,25 +1,8 @@
 import type { MeasuredRatio } from '../statistics/types.js';
-import type { Finding } from './conclusion/verdict.js';
 import type { ExperimentName } from './experiment-names.js';
-import type { ExperimentSetting } from './experiments/types.js';
-import type { Evaluation } from './hypotheses/evaluate.js';
+import type { Evaluation, Hypothesis, RuledOut } from './hypotheses/hypothesis.js';
 import type { Metrics } from './metrics/types.js';
-import type { CapacityPoint, ExperimentResult, HotFunction } from './result.js';
-import type { RequestSample } from './target/sample-request.js';
-
-export interface InvestigationOptions {
-  /** Returns what is possible with the server. Called after the server has answered requests. */
-  setting: () => ExperimentSetting;
-  requestSample: RequestSample;
-  /** Deadline, on the clock of `performance.now()`. */
-  untilMs: number;
-  /** Minimum warm-up before the load is measured. */
-  warmupMs: number;
-  /** Ends the investigation early. */
-  signal: AbortSignal;
-  /** Receives each step as it begins. */
-  onStep(what: string): void;
-}
+import type { CapacityPoint, ExperimentResult, ExplainStatus, HotFunction } from './result.js';
 
 /** All that the investigation found. */
 export interface Findings extends Evaluation {
@@ -43,6 +26,27 @@ export interface Findings extends Evaluation {
   skippedExperiments: string[];
   /** Whether the caller ended the investigation early. */
   interrupted: boolean;
+}
+
+/** The verdict before it is put into words. */
+export interface Finding {
+  status: ExplainStatus;
+  /** The limit; `null` if nothing limits the load, or the limit is unknown. */
+  chosen: Hypothesis | null;
+  /** Further hypotheses that nothing contradicts. */
+  also: Hypothesis[];
+  /** Those of `also` that explain the experiments as well as the chosen one. */
+  rivals: Hypothesis[];
+  /** Limits that an experiment contradicts. */
+  excluded: RuledOut[];
+  /** The variation of the unchanged load, where it hides the effects of the experiments. */
+  hiddenBy: Variation | null;
+}
+
+/** Throughput of the blocks with the unchanged load, in responses per second. */
+export interface Variation {
+  lowest: number;
+  highest: number;
 }
 
 /** The experiment that is the remedy, repeated for longer and without the probe. Throughput in responses per second. */

@@ -1,5 +1,5 @@
-import type { Interval } from '../statistics/types.js';
-import type { ComparisonMetric, ComparisonVerdict } from './result.js';
+import type { Interval } from '../../statistics/types.js';
+import type { ComparisonMetric, ComparisonVerdict } from '../result.js';
 
 /** Metrics of which more is better; of all others less is. */
 const MORE_IS_BETTER: ReadonlySet<ComparisonMetric> = new Set(['throughput']);

@@ -2,8 +2,8 @@ import { basename, dirname, join } from 'node:path';
 import { isNode } from '../../process/discovery/node-process.js';
 import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { readText } from '../../process/procfs/procfs.js';
-import type { ServerUnderTest } from '../target/server-under-test.js';
-import { PRELOAD } from './probe/hub.js';
+import { PRELOAD } from '../observe/probe/hub.js';
+import type { ServerUnderTest } from './server-under-test.js';
 
 /** Explains why the server has no probe inside, and how to get one; empty if `probe` says that it has one. */
 export function explainProbeAbsence(

@@ -1,7 +1,4 @@
-import { plural } from '../format/units.js';
-import { describeDoubt, type GeneralDoubts, isOfTooFew } from './doubt.js';
-import { estimateFigure, type FigureEstimate, type ReadFigure } from './estimate.js';
-import { correctConfidences } from './holm.js';
+import { plural } from '../../format/units.js';
 import type {
   ComparedRun,
   ComparisonMetric,
@@ -10,7 +7,10 @@ import type {
   ComparisonRow,
   ComparisonSideName,
   ComparisonVerdict,
-} from './result.js';
+} from '../result.js';
+import { describeDoubt, type GeneralDoubts, isOfTooFew } from './doubt.js';
+import { estimateFigure, type FigureEstimate, type ReadFigure } from './estimate.js';
+import { correctConfidences } from './holm.js';
 import { judgeInterval, toEqualRange } from './words.js';
 
 /** Confidence of the verdict's interval, unless asked otherwise. */

@@ -1,8 +1,8 @@
-import { median } from '../statistics/median.js';
-import { estimateRatio } from '../statistics/ratio.js';
-import type { Interval } from '../statistics/types.js';
-import { estimateUnpairedRatio } from '../statistics/unpaired-ratio.js';
-import type { ComparedRun, ComparisonRatio, ComparisonSideName } from './result.js';
+import { median } from '../../statistics/median.js';
+import { estimateRatio } from '../../statistics/ratio.js';
+import type { Interval } from '../../statistics/types.js';
+import { estimateUnpairedRatio } from '../../statistics/unpaired-ratio.js';
+import type { ComparedRun, ComparisonRatio, ComparisonSideName } from '../result.js';
 
 /**
  * Share of the error for which the interval of pairs is computed: one of 95 % as if it were of 97 %. Pairs end when the

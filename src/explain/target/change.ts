@@ -1,20 +1,6 @@
 import type { LoadOptions } from '../../load/options.js';
 import type { CommandName, Commands } from '../../probe/protocol.cjs';
 
-/** Conditions that decide which experiments are possible. */
-export interface ExperimentSetting {
-  /** Whether the server has a probe. */
-  hasProbe: boolean;
-  /** Whether the server runs on millrace's native HTTP stack. */
-  isNativeStack: boolean;
-  /** Whether millrace started the server, and can restart it. */
-  canRestart: boolean;
-  /** Whether more load than the user asked for is allowed. */
-  canAddLoad: boolean;
-  /** Path of the Unix socket on which the server listens, which a second process would take over. */
-  socketPath: string | null;
-}
-
 /** The change of one block. */
 export interface Change {
   load?: LoadOptions;

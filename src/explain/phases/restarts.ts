@@ -1,10 +1,10 @@
 import { MillraceError } from '../../errors.js';
 import type { Experiment } from '../experiments/definitions.js';
-import type { Change } from '../experiments/types.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
-import type { BlockLength } from './block-length.js';
-import type { ServerUnderTest } from './server-under-test.js';
+import type { BlockLength } from '../target/block-length.js';
+import type { Change } from '../target/change.js';
+import type { ServerUnderTest } from '../target/server-under-test.js';
 
 /** Warm-up of a new server, until its code is compiled. */
 const WARMUP_MS = 1200;

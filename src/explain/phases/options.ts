@@ -1,0 +1,17 @@
+import type { ExperimentSetting } from '../experiments/setting.js';
+import type { RequestSample } from '../target/sample-request.js';
+
+/** What the phases of an investigation are given. */
+export interface InvestigationOptions {
+  /** Returns what is possible with the server. Called after the server has answered requests. */
+  setting: () => ExperimentSetting;
+  requestSample: RequestSample;
+  /** Deadline, on the clock of `performance.now()`. */
+  untilMs: number;
+  /** Minimum warm-up before the load is measured. */
+  warmupMs: number;
+  /** Ends the investigation early. */
+  signal: AbortSignal;
+  /** Receives each step as it begins. */
+  onStep(what: string): void;
+}
