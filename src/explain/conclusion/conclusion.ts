@@ -2,7 +2,7 @@ import { factor } from '../../format/ratios.js';
 import { count, rate, share, time } from '../../format/units.js';
 import { findChangePoints } from '../../statistics/change-points.js';
 import { limitTolerance } from '../../statistics/noise.js';
-import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
+import { EXPERIMENT_LABELS } from '../experiment-names.js';
 import { contradicts, isLargerEffect, listOwnPredictions } from '../experiments/agreement.js';
 import type { Finding, Findings, RepeatedRemedy } from '../findings.js';
 import {
@@ -12,9 +12,9 @@ import {
   SATURATED,
 } from '../hypotheses/event-loop/loop-capacity.js';
 import { describeBusyThread, describeTakenCores } from '../hypotheses/event-loop/queue.js';
-import { describeStarvedGenerator } from '../hypotheses/machine/generator.js';
-import { isStealHypothesis } from '../hypotheses/machine/machine.js';
-import type { LimitId } from '../limit-ids.js';
+import { LIMITS } from '../limits/limits.js';
+import { describeStarvedGenerator } from '../limits/load/generator-saturated.js';
+import { isStealHypothesis } from '../limits/machine/noisy-machine.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { ExperimentResult, ExplainEvidence, Explanation } from '../result.js';
 import { buildRemedy } from './remedy.js';
@@ -216,26 +216,19 @@ function describeSteps({ metrics, noise }: Findings): string[] {
   );
 }
 
-/** Experiments on connections: they tell the cost of a handshake from that of a request. */
-const CONNECTION_EXPERIMENTS: Partial<Record<LimitId, ExperimentName[]>> = {
-  'tls-handshake': ['tls-keep-alive', 'tls-resumption'],
-  'connection-churn': ['keep-alive'],
-};
-
 /** Describes that opening connections was not told from the requests, if no experiment on connections was made. */
 function describeUntestedHandshakes(
   { chosen, also }: Finding,
   experiments: ExperimentResult[],
 ): string[] {
   return [chosen, ...also].flatMap((hypothesis) => {
-    const wanted = hypothesis && CONNECTION_EXPERIMENTS[hypothesis.limit];
+    const cost = hypothesis && LIMITS[hypothesis.limit].connectionCost;
     // A profile tells what outbound connections take.
     const isProfiled = hypothesis?.loopShare !== undefined;
-    if (!wanted || isProfiled || experiments.some(({ name }) => wanted.some((one) => one === name)))
+    if (!cost || isProfiled || experiments.some(({ name }) => cost.experiments.includes(name)))
       return [];
-    const what = hypothesis.limit === 'tls-handshake' ? 'their handshakes' : 'opening them';
     return [
-      `how much of the time connections (${what}) take, and how much the requests on them: no experiment on connections was made (${wanted.join(', ')})`,
+      `how much of the time connections (${cost.words}) take, and how much the requests on them: no experiment on connections was made (${cost.experiments.join(', ')})`,
     ];
   });
 }

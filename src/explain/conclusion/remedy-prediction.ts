@@ -10,6 +10,8 @@ import {
   widen,
 } from '../hypotheses/hypothesis.js';
 import type { LimitId } from '../limit-ids.js';
+import type { RemedyExperiment } from '../limits/limit.js';
+import { LIMITS } from '../limits/limits.js';
 import { findWorkingProcesses } from '../metrics/derive.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { ExperimentResult, HotFunction } from '../result.js';
@@ -17,62 +19,6 @@ import { hasSlowLevel, predictLowerLevel } from './compression-level.js';
 import { coverVariation, limitInterval } from './prediction-range.js';
 import { isKeepingUp } from './verdict.js';
 
-/** An experiment that applies the remedy of a limit. */
-interface RemedyExperiment {
-  experiment: ExperimentName;
-  /** Set if it applies a part of the remedy, which yields at least as much. */
-  isPartial?: true;
-  /** Set if it has the same effect in another way, which may cost less. */
-  isSubstitute?: true;
-}
-
-/** Experiments that apply the remedy for a while: their result is the best prediction. */
-const REMEDY_EXPERIMENTS: Partial<Record<LimitId, RemedyExperiment | RemedyExperiment[]>> = {
-  'generator-saturated': { experiment: 'generator-threads-x2' },
-  'event-loop-cpu': { experiment: 'second-process' },
-  'single-core': { experiment: 'second-process' },
-  'gc-young': { experiment: 'young-generation-x4' },
-  'gc-old': { experiment: 'heap-x2', isPartial: true },
-  compression: { experiment: 'identity-encoding' },
-  threadpool: { experiment: 'thread-pool-x4' },
-  'slow-dependency': { experiment: 'client-timeout' },
-  'head-of-line': { experiment: 'no-pipelining' },
-  // Nagle's algorithm still holds back data until the acknowledgement.
-  'nagle-delayed-ack': [
-    { experiment: 'early-ack', isSubstitute: true },
-    { experiment: 'outbound-nodelay' },
-  ],
-  // The stream combines the parts, after the work above it for each of them.
-  'many-writes': { experiment: 'writes-corked', isPartial: true },
-  // The lines are still formatted.
-  logging: { experiment: 'output-discarded', isPartial: true },
-  // The calls remain, and the memory that they write to is no disk.
-  'synchronous-writes': { experiment: 'file-writes-in-memory', isPartial: true },
-  'connection-churn': { experiment: 'keep-alive' },
-  'tls-handshake': { experiment: 'tls-keep-alive' },
-};
-
-/** Limits whose remedy is more processes or cores: the throughput of one idle server does not bound it. */
-const MORE_CAPACITY_LIMITS = new Set<LimitId>([
-  'event-loop-cpu',
-  'single-core',
-  'worker-imbalance',
-  'shared-cores',
-  'generator-saturated',
-  'cpu-quota',
-]);
-/** Limits whose remedy is less loop time per request: the time that requests wait for something else stays. */
-const LOOP_TIME_LIMITS = new Set<LimitId>([
-  'event-loop-cpu',
-  'event-loop-blocked',
-  'event-loop-sync-wait',
-  'gc-young',
-  'gc-old',
-  'logging',
-  'synchronous-writes',
-  'degrades-over-time',
-  'idle-work',
-]);
 /** Minimum wait of a single request, ms: a shorter one is for wake-ups, which a busy loop does not need. */
 const MIN_WAIT_MS = 1;
 /** Lower end near the bound of the load, as a share of it: some requests still queue for the loop. */
@@ -163,13 +109,13 @@ function findRemedyExperiment(
   if (hasSlowLevel(limit, metrics)) return undefined;
   const readGain = ({ experiment }: RemedyExperiment) =>
     experiments.find(({ name }) => name === experiment)?.measured.ratio ?? null;
-  const made = [REMEDY_EXPERIMENTS[limit] ?? []].flat().filter((trial) => readGain(trial) !== null);
+  const made = (LIMITS[limit].remedyExperiments ?? []).filter((trial) => readGain(trial) !== null);
   return made.sort((a, b) => (readGain(b) ?? 0) - (readGain(a) ?? 0))[0];
 }
 
 /** Whether the experiment applies only a part of the remedy. */
 function isPartialRemedy(limit: LimitId): boolean {
-  return [REMEDY_EXPERIMENTS[limit] ?? []].flat().some(({ isPartial }) => isPartial);
+  return (LIMITS[limit].remedyExperiments ?? []).some(({ isPartial }) => isPartial);
 }
 
 /**
@@ -181,7 +127,7 @@ function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
   const { metrics, baselineThroughput } = found;
   const { single, unloadedLatencyMs, maxConcurrency, model, loop, overload } = metrics;
   const busy = single?.inside?.busyLoops ?? null;
-  const isUnbounded = model === 'open' || overload !== null || !LOOP_TIME_LIMITS.has(chosen.limit);
+  const isUnbounded = model === 'open' || overload !== null || !LIMITS[chosen.limit].savesLoopTime;
   if (isUnbounded || unloadedLatencyMs === null || busy === null || !loop || loop.busy < SATURATED)
     return null;
   if (findTriedRemedy(chosen.limit, found) && !isPartialRemedy(chosen.limit)) return null;
@@ -257,7 +203,7 @@ export function predictMoreProcesses(chosen: Hypothesis, found: Findings): Inter
 export function exceedsReference(chosen: Hypothesis, found: Findings): boolean {
   const range = predictUncapped(chosen, found);
   const { metrics } = found;
-  const isMore = MORE_CAPACITY_LIMITS.has(chosen.limit) && !isHotFunctionRemedy(chosen, found);
+  const isMore = LIMITS[chosen.limit].addsCapacity === true && !isHotFunctionRemedy(chosen, found);
   if (!range || isMore || metrics.model === 'open') return false;
   if (found.repeatedRemedy !== null && !isPartialRemedy(chosen.limit)) return false;
   if (!metrics.loop || metrics.loop.busy < SATURATED) return false;
@@ -296,14 +242,6 @@ function findTriedRemedy(limit: LimitId, found: Findings): ExperimentResult | nu
   return tried && tried.measured.ratio >= MIN_TRIED_GAIN ? tried : null;
 }
 
-/** Limits whose remedy was tried as a whole, so that it yields no more than it did then. */
-const WHOLLY_TRIED_LIMITS = new Set<LimitId>([
-  'slow-dependency',
-  'head-of-line',
-  'connection-churn',
-  'tls-handshake',
-]);
-
 /**
  * Predicts throughput where the experiment that applied the whole remedy yielded nothing: it is not what limits
  * throughput, though it may be what makes the slowest responses slow.
@@ -312,8 +250,8 @@ function predictFromUselessRemedy(
   limit: LimitId,
   { experiments, metrics }: Findings,
 ): Interval | null {
-  if (!WHOLLY_TRIED_LIMITS.has(limit)) return null;
-  const trials = [REMEDY_EXPERIMENTS[limit] ?? []].flat().map(({ experiment }) => experiment);
+  if (!LIMITS[limit].isWhollyTried) return null;
+  const trials = (LIMITS[limit].remedyExperiments ?? []).map(({ experiment }) => experiment);
   const tried = experiments.find(({ name }) => trials.some((one) => one === name));
   if (!tried || tried.measured.ratio >= MIN_TRIED_GAIN) return null;
   const { ratio } = tried.measured;
@@ -376,7 +314,7 @@ function removeProbeCost(
   const typicalShare = (PROBE_MS * baselineThroughput) / (1000 * Math.max(1, loops));
   const probeShare = Math.min(Math.max(typicalShare, 1 - high), 1 - low);
   if (probeShare <= 0) return range;
-  const isMore = MORE_CAPACITY_LIMITS.has(chosen.limit) && !isHotFunctionRemedy(chosen, found);
+  const isMore = LIMITS[chosen.limit].addsCapacity === true && !isHotFunctionRemedy(chosen, found);
   // More loops serve as much as before each; a single loop that serves more would also spend more time in the probe.
   const share = (rate: number) =>
     Math.min(MAX_PROBE_SHARE, isMore ? probeShare : (probeShare * rate) / baselineThroughput);

@@ -9,7 +9,7 @@ import {
 } from '../experiments/agreement.js';
 import type { Finding } from '../findings.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import type { LimitId } from '../limit-ids.js';
+import { LIMITS } from '../limits/limits.js';
 import { sustainsRate } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { ExperimentResult } from '../result.js';
@@ -57,7 +57,7 @@ export function decideVerdict(
     .map(({ hypothesis }) => hypothesis)
     .sort((a, b) => rank(b) - rank(a) || b.weight - a.weight);
   const eligible = isKeepingUp(metrics)
-    ? left.filter(({ limit }) => LIMITS_AT_SUSTAINED_RATE.has(limit))
+    ? left.filter(({ limit }) => LIMITS[limit].mattersAtSustainedRate)
     : left;
   const [first] = eligible;
   const none = { chosen: null, rivals: [], excluded, hiddenBy: null };
@@ -175,16 +175,6 @@ function computeGeometricMean(range: Interval | undefined): number {
   return range ? Math.sqrt(range.low * range.high) : 0;
 }
 
-/** Limits that precede all others: throughput is not comparable until they are fixed. */
-const SEVERE_LIMITS = new Set<LimitId>([
-  'errors',
-  'fd-limit',
-  'listen-backlog',
-  'cpu-quota',
-  'noisy-machine',
-  'shared-cores',
-]);
-
 /** Whether a process ended because of the limit, which errors follow from. */
 function isFatal({ limit, weight }: Hypothesis): boolean {
   return limit === 'memory-growth' && weight >= 1;
@@ -192,21 +182,8 @@ function isFatal({ limit, weight }: Hypothesis): boolean {
 
 /** Whether a severe limit precedes the others. */
 function isSevere({ limit, weight }: Hypothesis): boolean {
-  return SEVERE_LIMITS.has(limit) && weight >= MIN_SEVERE_WEIGHT;
+  return LIMITS[limit].isSevere === true && weight >= MIN_SEVERE_WEIGHT;
 }
-
-/** Limits that matter even if the service sustains the rate. */
-const LIMITS_AT_SUSTAINED_RATE = new Set<LimitId>([
-  'errors',
-  'event-loop-blocked',
-  'nagle-delayed-ack',
-  'memory-growth',
-  'degrades-over-time',
-  'listen-backlog',
-  'fd-limit',
-  'generator-saturated',
-  'slow-dependency',
-]);
 
 /** Whether the service answers an open load at its rate, so that no queue grows. */
 export function isKeepingUp({ model, base }: Metrics): boolean {

@@ -3,6 +3,10 @@ import type { ExperimentName } from '../experiment-names.js';
 import type { LimitId } from '../limit-ids.js';
 import type { Metrics } from '../metrics/types.js';
 import type { ExplainEvidence, Remedy } from '../result.js';
+import type { History } from './history.js';
+
+/** Upper bound of a gain that is unknown: without their work the threads are no limit, and the next one is unknown. */
+export const UNBOUNDED_GAIN = 1000;
 
 /** A limit whose signature was observed. */
 export interface Hypothesis {
@@ -38,8 +42,11 @@ export interface Evaluation {
   ruledOut: RuledOut[];
 }
 
-/** Evaluates the metrics for one limit; `null` if the measurements that it needs are missing. */
-export type Detector = (metrics: Metrics) => Hypothesis | RuledOut | null;
+/** What a detector found; `null` if the measurements that it needs are missing. */
+export type Detected = Hypothesis | RuledOut | null;
+
+/** Evaluates the metrics, and observations over several blocks, for one limit. */
+export type Detector = (metrics: Metrics, history: History) => Detected;
 
 export function isHypothesis(found: Hypothesis | RuledOut): found is Hypothesis {
   return 'weight' in found;
@@ -67,8 +74,10 @@ export function computeGain(share: number, minFreed = 0.5, maxFreed = 1.3): Inte
  * profile counts more time of what it interrupts, and caches and compiled code then serve the rest.
  */
 const MIN_REMAINING_PART = 0.4;
+
 /** Error of a share of the time, which matters where little else is left. */
 const MAX_SHARE_ERROR = 0.02;
+
 /** Minimum rest of the time: below it only what a server can serve that does nothing bounds a prediction. */
 const MIN_REST = 0.001;
 

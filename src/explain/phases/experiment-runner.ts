@@ -25,10 +25,11 @@ import {
 } from '../experiments/selection.js';
 import type { ExperimentSetting } from '../experiments/setting.js';
 import type { Finding, Findings, RepeatedRemedy } from '../findings.js';
-import { evaluateHypotheses } from '../hypotheses/evaluate.js';
 import type { CostOverTime, Retained } from '../hypotheses/history.js';
 import type { Evaluation, Hypothesis } from '../hypotheses/hypothesis.js';
 import type { LimitId } from '../limit-ids.js';
+import { evaluateHypotheses } from '../limits/evaluate.js';
+import { LIMITS } from '../limits/limits.js';
 import { computeCpuMs, computeErrorShare, refineMetrics } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
@@ -456,11 +457,12 @@ export class ExperimentRunner {
   }
 }
 
-/** Limits that are located by samples of what requests wait for, so that few responses are enough. */
-const SAMPLED_LIMITS = new Set<LimitId>(['threadpool']);
-
+/** Selects what few responses are enough for. */
 function selectSampled({ hypotheses }: Evaluation): Evaluation {
-  return { hypotheses: hypotheses.filter(({ limit }) => SAMPLED_LIMITS.has(limit)), ruledOut: [] };
+  return {
+    hypotheses: hypotheses.filter(({ limit }) => LIMITS[limit].needsFewResponses),
+    ruledOut: [],
+  };
 }
 
 /** Experiments that do not change the CPU cost of a request. */

@@ -1,4 +1,5 @@
 import type { LimitId } from '../limit-ids.js';
+import { LIMITS } from '../limits/limits.js';
 import type { LoopTimeBreakdown } from '../metrics/types.js';
 import type { HotFunction } from '../result.js';
 import type { BlockLength } from '../target/block-length.js';
@@ -14,8 +15,6 @@ export const PROFILE_MS = 2000;
 const PROFILE_LENGTH: BlockLength = { settleMs: 0, measureMs: PROFILE_MS };
 /** Minimum length of a long task. The probe's threshold for a stall is 20 ms; a profile sees slightly less of it. */
 const LONG_TASK_MS = 15;
-/** Limits of the loop that a single function may cause. */
-const SINGLE_FUNCTION_LIMITS = new Set<LimitId>(['event-loop-sync-wait', 'degrades-over-time']);
 const MIN_ROOT_CAUSE_SHARE = 0.3;
 
 /** Results of the profiles of the loop. */
@@ -52,12 +51,13 @@ async function findRootCause(
   limit: LimitId,
   underLoad: ProfileView,
 ): Promise<{ rootCause: HotFunction | null; background: number | null }> {
-  if (limit === 'idle-work') {
+  const { causingFunction } = LIMITS[limit];
+  if (causingFunction === 'most expensive at rest') {
     const atRest = await profileWhile(subject, () => subject.waitIdle(PROFILE_MS));
     const [rootCause = null] = atRest?.inclusive ?? [];
     return { rootCause, background: computeBackgroundShare(atRest, underLoad) };
   }
-  if (limit === 'event-loop-blocked') {
+  if (causingFunction === 'longest task') {
     // Under full load there is no idle time between two tasks.
     const alone = await profileWhile(subject, () =>
       subject.runBlock(PROFILE_LENGTH, { oneAtATime: true }),
@@ -68,7 +68,8 @@ async function findRootCause(
       background: null,
     };
   }
-  const top = SINGLE_FUNCTION_LIMITS.has(limit) ? findTopOutsideNode(underLoad.self) : undefined;
+  const isUnderLoad = causingFunction === 'most expensive under load';
+  const top = isUnderLoad ? findTopOutsideNode(underLoad.self) : undefined;
   const blamed = top && top.share >= MIN_ROOT_CAUSE_SHARE;
   return { rootCause: blamed ? top : null, background: null };
 }

@@ -1,11 +1,12 @@
 import { usageError } from '../../errors.js';
 import { LIMIT_IDS, type LimitId } from '../../explain/limit-ids.js';
 import {
-  type CatalogueEntry,
   LIMIT_GROUPS,
+  type Limit,
   type LimitGroup,
-} from '../../explain/limits/catalogue/entry.js';
-import { CATALOGUE } from '../../explain/limits/catalogue.js';
+  type LimitText,
+} from '../../explain/limits/limit.js';
+import { LIMITS } from '../../explain/limits/limits.js';
 import { findNearest } from '../../validation/nearest.js';
 import { createPainter } from '../text/paint.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';
@@ -23,15 +24,15 @@ const sheet: Sheet = { width: 80, paint: createPainter(false) };
 const ID_WIDTH = Math.max(...LIMIT_IDS.map((id) => id.length));
 const FIELD_INDENT = 14;
 
-/** Groups the entries of the catalogue under their headings, in the order of the ids. */
-export function groupCatalogue(): [heading: string, entries: CatalogueEntry[]][] {
-  const all = LIMIT_IDS.map((id: LimitId) => CATALOGUE[id]);
+/** Groups the limits under their headings, in the order of the ids. */
+export function groupCatalogue(): [heading: string, limits: Limit[]][] {
+  const all = LIMIT_IDS.map((id: LimitId) => LIMITS[id]);
   return LIMIT_GROUPS.map((group) => [HEADINGS[group], all.filter((it) => it.group === group)]);
 }
 
 /** Lists the named fields of a limit, except its title and description. */
-export function listFields(entry: CatalogueEntry): [name: string, text: string][] {
-  const { shows, experiment, formula, remedy, detected, note } = entry;
+export function listFields(text: LimitText): [name: string, text: string][] {
+  const { shows, experiment, formula, remedy, detected, note } = text;
   return [
     ['shows', shows],
     ['experiment', experiment],
@@ -44,8 +45,8 @@ export function listFields(entry: CatalogueEntry): [name: string, text: string][
 
 /** Formats all limits by group, a line each, at most 80 columns wide. */
 export function formatCatalogue(): string {
-  const groups = groupCatalogue().map(([heading, entries]) => {
-    const lines = entries.map(({ id, title }) => `  ${id.padEnd(ID_WIDTH)}  ${title}`);
+  const groups = groupCatalogue().map(([heading, limits]) => {
+    const lines = limits.map(({ id, text: { title } }) => `  ${id.padEnd(ID_WIDTH)}  ${title}`);
     return [heading, ...lines].join('\n');
   });
   return [...groups, 'Details of a limit: millrace explain --why LIMIT'].join('\n\n');
@@ -60,13 +61,13 @@ export function formatEntry(limit: string): string {
       `--why: unknown limit '${limit}'${near ? `; did you mean ${near}?` : ';'} --list prints all`,
     );
   }
-  const entry = CATALOGUE[id];
+  const { text } = LIMITS[id];
   return [
-    `${entry.title} (${id})`,
+    `${text.title} (${id})`,
     '',
-    ...indentField('', entry.what, 2),
+    ...indentField('', text.what, 2),
     '',
-    ...listFields(entry).flatMap(([name, text]) => indentField(name, text, FIELD_INDENT)),
+    ...listFields(text).flatMap(([name, words]) => indentField(name, words, FIELD_INDENT)),
   ].join('\n');
 }
 

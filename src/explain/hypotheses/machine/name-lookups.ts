@@ -3,12 +3,13 @@ import { findWorkingProcesses } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { buildLoopEvidence, estimateWarmLimit } from '../event-loop/loop-capacity.js';
 import { describeBusyLoop, predictQueueing } from '../event-loop/queue.js';
-import { type Detector, widen } from '../hypothesis.js';
+import { type Detected, widen } from '../hypothesis.js';
 import { countPendingLookups } from './pool-jobs.js';
 import { proposePoolSize, readPoolSize } from './pool-size.js';
 
 /** Minimum share of the requests in flight in a look-up at which look-ups are where requests wait. */
 const MIN_LOOKUP_SHARE = 0.4;
+
 /** Minimum ratio of the pending look-ups to the threads for them at which they queue. */
 const MIN_QUEUE_RATIO = 1.2;
 
@@ -28,7 +29,7 @@ export function countLookupThreads(poolSize: number): number {
 }
 
 /** Detects look-ups that queue for their half of the thread pool. The other half is free, so other jobs do not wait. */
-export function detectNameLookups(metrics: Metrics): ReturnType<Detector> {
+export function detectNameLookups(metrics: Metrics): Detected {
   const pending = countPendingLookups(metrics);
   if (pending < MIN_LOOKUP_SHARE * metrics.inFlight || describeBusyLoop(metrics)) return null;
   const processes = Math.max(1, findWorkingProcesses(metrics.base).length);

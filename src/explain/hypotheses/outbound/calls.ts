@@ -4,7 +4,9 @@ import type { Hypothesis } from '../hypothesis.js';
 
 /** Minimum delay: timers are accurate to a millisecond or two. */
 const MIN_DELAY_MS = 5;
+
 const MAX_DELAY_MS = 1000;
+
 /**
  * Share of the response time that the delays add: large enough to measure, small enough for another queue to absorb.
  */

@@ -16,8 +16,10 @@ export interface LockingDependency {
 
 /** Maximum of the calls that a dependency serves at a time if it is idle in between. */
 const MAX_OWN_CALLS = 0.6;
+
 /** Minimum and maximum of the requests served at a time if a lock admits one. */
 const [MIN_LOCKED_REQUESTS, MAX_LOCKED_REQUESTS] = [0.7, 1.5];
+
 /** Minimum ratio of the mean response time of calls to that of a single call, where they wait for a lock. */
 const MIN_LOCK_STRETCH = 4;
 

@@ -69,6 +69,7 @@ const UNSEEN =
 
 /** Minimum share of the machine's cores that a program uses if it is what takes them. */
 const MIN_CORES_SHARE = 0.3;
+
 /** Maximum of the idle cores, and minimum of the threads of the program that wait for one, if none is idle. */
 const [MAX_IDLE_CORES, MIN_QUEUED] = [0.3, 0.2];
 
@@ -88,6 +89,7 @@ function describeFullMachine(cores: number, { machine }: Metrics): string | null
 
 /** Minimum time on a core of a thread that is saturated where it also waits for its core. */
 const MIN_THREAD_RUN = 0.6;
+
 /** Minimum share of a program's CPU time in its busiest thread if it does its work there. */
 const MIN_THREAD_PART = 0.8;
 

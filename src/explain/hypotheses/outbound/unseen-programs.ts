@@ -4,6 +4,7 @@ import { hasSameCost } from './cost-per-request.js';
 
 /** Maximum share of their cores that the programs use without load, if they work for the requests. */
 const MAX_IDLE_PART = 0.2;
+
 /** Maximum ratio of all CPU time to that of the server's cores at which these are the cores of the machine. */
 const MAX_MACHINE_RATIO = 1.15;
 

@@ -1,4 +1,5 @@
-import { CATALOGUE } from '../../../explain/limits/catalogue.js';
+import type { LimitId } from '../../../explain/limit-ids.js';
+import { LIMITS } from '../../../explain/limits/limits.js';
 import type { Explanation } from '../../../explain/result.js';
 import { throughputRange, timeRange } from '../../../format/ratios.js';
 import { capitalize, html, type Markup } from '../../html/markup.js';
@@ -35,8 +36,8 @@ ${next ? html`<p>Next limit: ${next}</p>` : null}
 }
 
 /** Renders the title of a limit, with its id for `--why`. */
-export function renderLimitName(id: keyof typeof CATALOGUE): Markup {
-  return html`${CATALOGUE[id].title} <code>${id}</code>`;
+export function renderLimitName(id: LimitId): Markup {
+  return html`${LIMITS[id].text.title} <code>${id}</code>`;
 }
 
 /** Renders lines of text as a list; `null` without a line. */

@@ -5,7 +5,7 @@ import { conclude } from '../../../../dist/explain/conclusion/conclusion.js';
 import { coverVariation } from '../../../../dist/explain/conclusion/prediction-range.js';
 import { EXPERIMENTS } from '../../../../dist/explain/experiments/definitions.js';
 import { selectWithinTime } from '../../../../dist/explain/experiments/selection.js';
-import { detectNoisyMachine } from '../../../../dist/explain/hypotheses/machine/machine.js';
+import { detect } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 /** The range that is printed for a range of the arithmetic. */
@@ -474,9 +474,12 @@ test('steal by the host is reported once', () => {
   const said = (steal, { wanted = 1, named } = {}) => {
     const cpu = { ...metrics.machine.cpu, wanted, steal };
     const machine = { ...metrics.machine, cpu };
-    const evidence = detectNoisyMachine({ ...metrics, machine: { ...machine, ...named } }).evidence;
+    const evidence = detect('noisy-machine', {
+      ...metrics,
+      machine: { ...machine, ...named },
+    }).evidence;
     const { cannotSee } = drawConclusion({
-      limit: 'any',
+      limit: 'noisy-machine',
       evidence,
       metrics: { ...metrics, machine },
     });

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { findRemedyToRepeat } from '../../../../dist/explain/conclusion/remedy-prediction.js';
-import { detectIdleWork } from '../../../../dist/explain/hypotheses/event-loop/loop.js';
 import { withProbePaused } from '../../../../dist/explain/observe/probe/hub.js';
 import { takeProfiles } from '../../../../dist/explain/profile/capture.js';
+import { detect } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 /** A profile of a process in which these stacks of the application were seen, so many milliseconds each. */
@@ -63,7 +63,7 @@ test('background work gives way to more connections, by at most its share', () =
   const of = (idleShare, isFromProbe) => {
     const metrics = structuredClone(buildHealthyMetrics());
     Object.assign(metrics.loop, { busy: 1, isFromProbe });
-    return detectIdleWork({ ...metrics, idleShare }).predictions['connections-x2'];
+    return detect('idle-work', { ...metrics, idleShare }).predictions['connections-x2'];
   };
   assert.deepEqual(of(0.5, true), { low: 0.85, high: 2 });
   assert.deepEqual(of(0.1, false), { low: 0.85, high: 1 / 0.9 });

@@ -1,7 +1,7 @@
 // A cost per request that grows with the requests before.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createDegradesOverTimeDetector } from '../../../../dist/explain/hypotheses/event-loop/cost-over-time.js';
+import { detect } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 describe('degrades-over-time', () => {
@@ -15,7 +15,11 @@ describe('degrades-over-time', () => {
       typeof secondProcess === 'number'
         ? { ratio: secondProcess, low: secondProcess }
         : secondProcess;
-    return createDegradesOverTimeDetector(history, measured, afterRestart)(metrics);
+    return detect('degrades-over-time', metrics, {
+      costOverTime: history,
+      secondProcess: measured,
+      afterRestart,
+    });
   };
 
   test('is a hypothesis if costs grow with every block', () => {
@@ -78,7 +82,7 @@ describe('degrades-over-time', () => {
     metrics.machine.cpu = { ...metrics.machine.cpu, wanted: 1, steal: 0.2 };
     const history = costs.map((cpuMs, index) => ({ requests: 1000 * (index + 1), cpuMs }));
     assert.ok(
-      createDegradesOverTimeDetector(history, null, null)(metrics).predictions['second-process']
+      detect('degrades-over-time', metrics, { costOverTime: history }).predictions['second-process']
         .low < 0.9,
     );
   });

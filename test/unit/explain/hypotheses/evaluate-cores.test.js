@@ -1,20 +1,13 @@
 // Detectors of limits by cores: who uses them, how many a quota allows, and the gain of further ones.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { detectEventLoopSyncWait } from '../../../../dist/explain/hypotheses/event-loop/blocked.js';
-import { detectEventLoopCpu } from '../../../../dist/explain/hypotheses/event-loop/loop.js';
-import {
-  detectSingleCore,
-  detectWorkerImbalance,
-} from '../../../../dist/explain/hypotheses/event-loop/workers.js';
-import { detectNoisyMachine } from '../../../../dist/explain/hypotheses/machine/machine.js';
 import {
   computeBusyMs,
   deriveMachineUse,
   deriveMetrics,
   refineMetrics,
 } from '../../../../dist/explain/metrics/derive.js';
-import { evaluate } from '../../../fixtures/explain/evaluation.js';
+import { detect, evaluate } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 describe('a generator at its limit', () => {
@@ -49,7 +42,7 @@ test('injected work first uses the idle time of a loop, and then costs throughpu
   const injected = (busy) => {
     const metrics = buildHealthyMetrics();
     Object.assign(metrics.loop, { busy, run: busy });
-    return detectEventLoopCpu(metrics).predictions['cpu-injection'];
+    return detect('event-loop-cpu', metrics).predictions['cpu-injection'];
   };
   const [full, nearly] = [injected(1), injected(0.88)];
   assert.ok(Math.abs(nearly.high / full.high - 1 / 0.88) < 0.001, `${nearly.high}, ${full.high}`);
@@ -177,17 +170,17 @@ describe('noisy-machine', () => {
   test('steal from a busy loop is the limit, though another core is idle', () => {
     const metrics = withSteal(0.7);
     assert.ok(metrics.base.outside.cpu.idle > 0.5);
-    const hypothesis = detectNoisyMachine(metrics);
+    const hypothesis = detect('noisy-machine', metrics);
     // Half of the wanted time is stolen: the thread ran for 0.45, half of what it wanted but for the queue.
     assert.match(hypothesis.sentence, /takes 50 % .* lacks its core 45 % of the time/);
     const { low, high } = hypothesis.remedy.predictedThroughput;
     assert.ok(low < 2000 && 2000 < high, `${low} to ${high}`);
     // The host holds it back, not a synchronous call.
     assert.ok(metrics.loop.waiting < 0.05, `${metrics.loop.waiting}`);
-    assert.match(detectEventLoopSyncWait(metrics).why, /without a core/);
+    assert.match(detect('event-loop-sync-wait', metrics).why, /without a core/);
     // The loop is busy nonetheless, and the only one.
-    assert.ok(detectEventLoopCpu(metrics).weight >= 0.7);
-    assert.ok('weight' in detectSingleCore({ ...metrics, base: withIdle(metrics.base, 0.7) }));
+    assert.ok(detect('event-loop-cpu', metrics).weight >= 0.7);
+    assert.ok('weight' in detect('single-core', { ...metrics, base: withIdle(metrics.base, 0.7) }));
   });
 
   const withIdle = (base, idle) => ({
@@ -204,28 +197,28 @@ describe('noisy-machine', () => {
     const unseen = (metrics) => ({ ...metrics, loop: { ...metrics.loop, isFromProbe: false } });
     const taken = withSteal(1, { run: 0.4, wanted: 1.5, utilization: null });
     assert.equal(taken.loop.isFromProbe, false);
-    const hypothesis = detectNoisyMachine(taken);
+    const hypothesis = detect('noisy-machine', taken);
     assert.match(hypothesis.sentence, /takes 67 % .* without the probe it is unknown/);
     assert.ok(hypothesis.weight >= 0.7);
     // If throughput doubled, a core was not what was missing.
     assert.ok(hypothesis.predictions['connections-x2'].high < 1.5);
     // A loop that would not be busy even with the stolen time, and one with less steal.
     assert.equal(
-      detectNoisyMachine(unseen(withSteal(1, { run: 0.1, wanted: 1.5 }))).weight,
+      detect('noisy-machine', unseen(withSteal(1, { run: 0.1, wanted: 1.5 }))).weight,
       undefined,
     );
     assert.equal(
-      detectNoisyMachine(unseen(withSteal(0.4, { run: 0.6, wanted: 1.5 }))).weight,
+      detect('noisy-machine', unseen(withSteal(0.4, { run: 0.6, wanted: 1.5 }))).weight,
       undefined,
     );
   });
 
   test('a little steal is not the limit and does not explain a synchronous wait', () => {
     const metrics = withSteal(0.1, { wanted: 1 });
-    assert.match(detectNoisyMachine(metrics).why, /idle/);
+    assert.match(detect('noisy-machine', metrics).why, /idle/);
     assert.ok(Math.abs(metrics.loop.stolen - 0.05) < 1e-9, `${metrics.loop.stolen}`);
     assert.ok(metrics.loop.waiting > 0.4, `${metrics.loop.waiting}`);
-    assert.ok(detectEventLoopSyncWait(metrics).weight > 0.5);
+    assert.ok(detect('event-loop-sync-wait', metrics).weight > 0.5);
   });
 
   test('a synchronous wait is not named if the host may have taken most of the missing time', () => {
@@ -233,14 +226,14 @@ describe('noisy-machine', () => {
     assert.ok(metrics.loop.waiting > 0.25 * metrics.loop.busy);
     assert.ok(metrics.loop.waiting > 0.2, `${metrics.loop.waiting}`);
     assert.match(
-      detectEventLoopSyncWait(metrics).why,
+      detect('event-loop-sync-wait', metrics).why,
       /without a core .*, of which the host may have taken/,
     );
   });
 
   test('a little steal among many threads does not explain a synchronous wait', () => {
     const metrics = withSteal(0.6, { run: 0.45, wanted: 30 });
-    assert.ok(detectEventLoopSyncWait(metrics).weight > 0.5);
+    assert.ok(detect('event-loop-sync-wait', metrics).weight > 0.5);
   });
 
   test('the time that was missing in one block is averaged over all blocks', () => {
@@ -258,7 +251,8 @@ describe('noisy-machine', () => {
 
   test('a core that the host may withhold does not count for a second process', () => {
     const second = (metrics) =>
-      detectEventLoopCpu({ ...metrics, unloadedLatencyMs: 1 }).predictions['second-process'].low;
+      detect('event-loop-cpu', { ...metrics, unloadedLatencyMs: 1 }).predictions['second-process']
+        .low;
     assert.ok(second(withSteal(0, { run: 0.94 })) > 1);
     assert.ok(second(withSteal(0.3, { run: 0.72, wanted: 1.4 })) < 0.9);
   });
@@ -266,7 +260,7 @@ describe('noisy-machine', () => {
   test('two loops yield no more than the requests in flight ask for', () => {
     const metrics = withSteal(0, { run: 0.94 });
     const least = (unloadedLatencyMs) =>
-      detectEventLoopCpu({ ...metrics, unloadedLatencyMs }).predictions['second-process'].low;
+      detect('event-loop-cpu', { ...metrics, unloadedLatencyMs }).predictions['second-process'].low;
     assert.equal(least(null), 1.05);
     assert.equal(least(1), 1.05);
     // Requests take as long alone as with others.
@@ -276,15 +270,20 @@ describe('noisy-machine', () => {
   test('the use of other threads and the generator does not bound the gain of a second process', () => {
     const metrics = withSteal(0, { run: 0.72 });
     Object.assign(metrics.base.outside.cpu, { server: 1.3, self: 0.4 });
-    const { low, high } = detectEventLoopCpu({ ...metrics, loop: { ...metrics.loop, run: 0.9 } })
-      .predictions['second-process'];
+    const { low, high } = detect('event-loop-cpu', {
+      ...metrics,
+      loop: { ...metrics.loop, run: 0.9 },
+    }).predictions['second-process'];
     assert.ok(low < 1.06 && high > 2, `${low} to ${high}`);
   });
 
   test('the arithmetic of a busy loop states how much of its time the host takes', () => {
-    const [most] = detectEventLoopCpu(withSteal(0.7)).arithmetic;
+    const [most] = detect('event-loop-cpu', withSteal(0.7)).arithmetic;
     assert.match(most, /the machine's host takes its core 45 % of the time \(steal\)$/);
-    assert.doesNotMatch(detectEventLoopCpu(withSteal(0, { run: 0.94 })).arithmetic[0], /host/);
+    assert.doesNotMatch(
+      detect('event-loop-cpu', withSteal(0, { run: 0.94 })).arithmetic[0],
+      /host/,
+    );
   });
 
   /** Two processes with loops `[run, utilization]`, of whose wanted time the host takes `part`. */
@@ -321,7 +320,7 @@ describe('noisy-machine', () => {
       [0.6, 0.88],
       [0.1, 0.15],
     ];
-    const imbalance = detectWorkerImbalance(two(loops, 0.32));
+    const imbalance = detect('worker-imbalance', two(loops, 0.32));
     assert.match(imbalance.sentence, /one is on a core 88 % of the time/);
   });
 
@@ -336,7 +335,7 @@ describe('noisy-machine', () => {
       );
       // Observing takes most of the generator's time, however few requests there are.
       Object.assign(metrics.base.outside.cpu, { self: 0.4, ...cpu });
-      const { remedy, arithmetic } = detectWorkerImbalance(metrics);
+      const { remedy, arithmetic } = detect('worker-imbalance', metrics);
       const { low, high } = remedy.predictedThroughput;
       const gain = [low, high].map((one) => (one / metrics.throughput).toFixed(2));
       return { gain, arithmetic: arithmetic.join(), next: remedy.nextLimit };
@@ -358,20 +357,20 @@ describe('noisy-machine', () => {
       ...metrics,
       machine: { ...metrics.machine, loop: { run: 0.7, queued: 0, stolen: 0.29 } },
     };
-    assert.equal(detectNoisyMachine(busy).weight, undefined);
+    assert.equal(detect('noisy-machine', busy).weight, undefined);
   });
 
   test('a loop that is not busy is not limited by steal', () => {
     const metrics = withSteal(1, { run: 0.3, utilization: 0.7, wanted: 2 });
     assert.ok(metrics.loop.stolen > 0.29, `${metrics.loop.stolen}`);
-    assert.match(detectNoisyMachine(metrics).why, /takes 50 % of the wanted CPU time/);
+    assert.match(detect('noisy-machine', metrics).why, /takes 50 % of the wanted CPU time/);
   });
 
   test('other programs that take more than the host precede it', () => {
     const metrics = withSteal(0.8, { wanted: 2 });
     const loop = { run: 0.3, queued: 0.4, stolen: 0.31 };
     assert.match(
-      detectNoisyMachine({ ...metrics, machine: { ...metrics.machine, loop } }).why,
+      detect('noisy-machine', { ...metrics, machine: { ...metrics.machine, loop } }).why,
       /host takes/,
     );
   });
