@@ -3,16 +3,18 @@ import type { Finding, Findings } from '../findings.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { Explanation, HotFunction, RemedyAlternative } from '../result.js';
-import { predictAlternatives } from './alternatives.js';
-import { predictOtherThreads } from './other-threads.js';
+import { predictAlternatives } from './prediction/alternatives.js';
 import {
   computeWithoutFunction,
   findHotFunction,
   isHotFunctionRemedy,
+} from './prediction/hot-function.js';
+import { predictOtherThreads } from './prediction/other-threads.js';
+import {
   isLimitedByLoad,
   predictMoreProcesses,
   predictRemediedThroughput,
-} from './remedy-prediction.js';
+} from './prediction/remedy-prediction.js';
 
 /** Builds the remedy of the chosen limit, with what it is predicted to yield. */
 export function buildRemedy(

@@ -4,7 +4,8 @@ import { median } from '../../statistics/median.js';
 import { estimateNoiseFloor, limitTolerance } from '../../statistics/noise.js';
 import type { MeasuredRatio } from '../../statistics/types.js';
 import { buildCapacityCurve } from '../conclusion/capacity-curve.js';
-import { exceedsReference, findRemedyToRepeat } from '../conclusion/remedy-prediction.js';
+import { findRemedyToRepeat } from '../conclusion/prediction/remedy-experiment.js';
+import { exceedsReference } from '../conclusion/prediction/remedy-prediction.js';
 import { decideVerdict, isKeepingUp } from '../conclusion/verdict.js';
 import {
   EXPERIMENT_LABELS,

@@ -2,7 +2,7 @@ import { MillraceError } from '../../errors.js';
 import { runLoad } from '../../load/engine/run.js';
 import type { LoadOptions } from '../../load/options.js';
 import { startCommand } from '../../process/command/start-command.js';
-import { exceedsReference } from '../conclusion/remedy-prediction.js';
+import { exceedsReference } from '../conclusion/prediction/remedy-prediction.js';
 import type { Findings } from '../findings.js';
 import type { BlockLength } from '../target/block-length.js';
 import { withSingleUrl } from '../target/load-variants.js';

@@ -1,7 +1,7 @@
 // The server that does nothing, which predictions are held against.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { exceedsReference } from '../../../dist/explain/conclusion/remedy-prediction.js';
+import { exceedsReference } from '../../../dist/explain/conclusion/prediction/remedy-prediction.js';
 import {
   compareWithReference,
   measureReferenceThroughput,

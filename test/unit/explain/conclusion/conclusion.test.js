@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { conclude } from '../../../../dist/explain/conclusion/conclusion.js';
-import { coverVariation } from '../../../../dist/explain/conclusion/prediction-range.js';
+import { coverVariation } from '../../../../dist/explain/conclusion/prediction/prediction-range.js';
 import { EXPERIMENTS } from '../../../../dist/explain/experiments/definitions.js';
 import { selectWithinTime } from '../../../../dist/explain/experiments/selection.js';
 import { detect } from '../../../fixtures/explain/evaluation.js';

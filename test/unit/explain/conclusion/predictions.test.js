@@ -1,7 +1,7 @@
 // Sources of predictions other than experiments: profiles under load and at rest, and repeated remedies.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { findRemedyToRepeat } from '../../../../dist/explain/conclusion/remedy-prediction.js';
+import { findRemedyToRepeat } from '../../../../dist/explain/conclusion/prediction/remedy-experiment.js';
 import { withProbePaused } from '../../../../dist/explain/observe/probe/hub.js';
 import { takeProfiles } from '../../../../dist/explain/profile/capture.js';
 import { detect } from '../../../fixtures/explain/evaluation.js';

@@ -1,7 +1,7 @@
-import type { Interval } from '../../statistics/types.js';
-import type { Findings } from '../findings.js';
-import { type Hypothesis, scale } from '../hypotheses/hypothesis.js';
-import type { ExperimentResult, RemedyAlternative } from '../result.js';
+import type { Interval } from '../../../statistics/types.js';
+import type { Findings } from '../../findings.js';
+import { type Hypothesis, scale } from '../../hypotheses/hypothesis.js';
+import type { ExperimentResult, RemedyAlternative } from '../../result.js';
 import { hasSlowLevel } from './compression-level.js';
 import { coverVariation } from './prediction-range.js';
 import { predictAlternative } from './remedy-prediction.js';

@@ -1,10 +1,10 @@
-import type { Interval } from '../../statistics/types.js';
-import type { Findings } from '../findings.js';
-import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import { readPoolSize } from '../hypotheses/machine/pool-size.js';
-import type { LimitId } from '../limit-ids.js';
-import { findWorkingProcesses } from '../metrics/derive.js';
-import type { Metrics } from '../metrics/types.js';
+import type { Interval } from '../../../statistics/types.js';
+import type { Findings } from '../../findings.js';
+import type { Hypothesis } from '../../hypotheses/hypothesis.js';
+import { readPoolSize } from '../../hypotheses/machine/pool-size.js';
+import type { LimitId } from '../../limit-ids.js';
+import { findWorkingProcesses } from '../../metrics/derive.js';
+import type { Metrics } from '../../metrics/types.js';
 
 /** Maximum speed of Brotli's highest levels (10 and 11) for text, bytes per ms of CPU. */
 const MAX_SLOW_BYTES_PER_MS = 6_000;

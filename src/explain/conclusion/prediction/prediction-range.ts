@@ -1,4 +1,4 @@
-import type { Interval } from '../../statistics/types.js';
+import type { Interval } from '../../../statistics/types.js';
 
 /**
  * Least distance of the ends of a predicted range from its middle, as shares of it. Two starts of the same service

@@ -1,13 +1,9 @@
-import type { Interval } from '../../statistics/types.js';
-import type { Findings } from '../findings.js';
-import type { Hypothesis } from '../hypotheses/hypothesis.js';
-import {
-  findHotFunction,
-  isHotFunctionRemedy,
-  NEAR_BOUND_SHARE,
-  predictAlternative,
-  predictWithoutFunction,
-} from './remedy-prediction.js';
+import type { Interval } from '../../../statistics/types.js';
+import type { Findings } from '../../findings.js';
+import type { Hypothesis } from '../../hypotheses/hypothesis.js';
+import { NEAR_BOUND_SHARE } from './corrections.js';
+import { findHotFunction, isHotFunctionRemedy, predictWithoutFunction } from './hot-function.js';
+import { predictAlternative } from './remedy-prediction.js';
 
 /** Minimum gain by idle cores, and minimum time per request in ms, at which other threads are worth their messages. */
 const [MIN_CORES_GAIN, MIN_THREAD_MS] = [1.4, 0.5];
