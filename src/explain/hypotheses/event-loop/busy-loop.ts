@@ -15,8 +15,10 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
   // Half of the requests may be too few to keep the loop busy: N / 2 / R of a single request.
   const half = unloadedLatencyMs ? (maxConcurrency * 500) / unloadedLatencyMs / throughput : 0.6;
   const injected = computeInjectedMs(metrics);
+  // A thread may be busy though its loop does not turn.
+  const busy = Math.max(1e-6, loop.busy);
   // Background work is not part of a request: it stays as it is, or gives way.
-  const own = Math.max(0.05, 1 - (metrics.idleShare ?? 0) / loop.busy);
+  const own = Math.max(0.05, 1 - (metrics.idleShare ?? 0) / busy);
   const ownBusyMs = own * loop.busyMs;
   // Where the thread waits for a core, added work waits too.
   const stretch = (loop.run + loop.queued + loop.stolen) / Math.max(0.1, loop.run);
@@ -24,7 +26,7 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
     // More requests per turn mean fewer turns, and a timer runs at most once per turn.
     'connections-x2': {
       low: 0.85,
-      high: Math.max(loop.isFromProbe ? MAX_BATCH_GAIN : 1.1, 1.1 / loop.busy, 1 / own),
+      high: Math.max(loop.isFromProbe ? MAX_BATCH_GAIN : 1.1, 1.1 / busy, 1 / own),
     },
     'connections-half': {
       low: Math.min(loop.busy > 0.95 ? 0.75 : 0.5, 0.85 * half),
@@ -35,7 +37,7 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
         (0.92 * ownBusyMs) /
         (ownBusyMs + injected * Math.max(1.3, stretch) + INJECTION_OVERHEAD_MS),
       // Idle time is used first.
-      high: (1.08 * loop.busyMs) / (loop.busyMs + injected * 0.95) / loop.busy,
+      high: (1.08 * loop.busyMs) / (loop.busyMs + injected * 0.95) / busy,
     },
     ...predictSecondProcess(metrics),
     ...predictAbsorbedDelay(metrics),
@@ -59,7 +61,9 @@ function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
   const cpu = base.outside?.cpu;
   const loops = findWorkingProcesses(base);
   if (!cpu || loops.length > 1) return {};
-  const twice = (used: number) => Math.min(2, (cpu.cores - cpu.others) / Math.max(0.01, used));
+  // A server that is bound to some cores may have fewer than the others use.
+  const left = Math.max(0, cpu.cores - cpu.others);
+  const twice = (used: number) => Math.min(2, left / Math.max(0.01, used));
   // Threads other than the loops may need less: generators wake up less often, a parallel collection uses more cores.
   const run = loops.reduce((sum, { main }) => sum + main.run, 0);
   const [gain, maxGain] = [twice(cpu.server + cpu.self), twice(run)];

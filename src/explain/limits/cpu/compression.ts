@@ -73,9 +73,8 @@ function detectCompression(metrics: Metrics): Detected {
   // A coding whose levels differ this much is either the cause, at its highest levels, or irrelevant.
   const isWide = speed.high > MAX_LEVEL_RATIO * speed.low;
   // Compression has to be most of what the pool's threads do, and may be all of it.
-  const gain = busy
-    ? { low: isWide ? Math.max(MIN_DOMINANT_GAIN, minGain) : minGain, high: 1 / (1 - part.high) }
-    : { low: Math.max(MIN_DOMINANT_GAIN, minGain), high: UNBOUNDED_GAIN };
+  const low = isWide || !busy ? Math.max(MIN_DOMINANT_GAIN, minGain) : minGain;
+  const gain = { low, high: busy ? Math.max(low, 1 / (1 - part.high)) : UNBOUNDED_GAIN };
   return {
     limit,
     causeOf: busy ? 'event-loop-cpu' : 'threadpool',

@@ -47,7 +47,8 @@ function detectEventLoopCpu(metrics: Metrics): Detected {
   }
   const taken = loop.queued > loop.run ? describeSaturatedProgram(metrics) : null;
   if (taken) return { limit, why: `the main thread waits for a core, as ${taken}` };
-  const loops = findWorkingProcesses(metrics.base).length;
+  // A loop that had no core at all meanwhile is one nonetheless.
+  const loops = Math.max(1, findWorkingProcesses(metrics.base).length);
   const maxThroughput = deriveLoopLimit(metrics);
   const cores = metrics.base.outside?.cpu;
   const idle = cores ? Math.floor(cores.idle + 0.3) : 0;

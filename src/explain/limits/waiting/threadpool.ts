@@ -151,7 +151,8 @@ const MIN_QUEUE_SHARE = 0.5;
  */
 function predictLongerWait({ base, throughput, maxConcurrency }: Metrics): Interval {
   const queue = Math.max(0.5, (throughput * (base.inside?.poolMs?.mean ?? 0)) / 1000);
-  return { low: 1.5, high: 1.25 * (1 + maxConcurrency / queue) };
+  const high = 1.25 * (1 + maxConcurrency / queue);
+  return { low: Math.min(1.5, high), high };
 }
 
 /**
