@@ -29,7 +29,7 @@ export async function investigate(
     const ended = isServerGone(error) || subject.endReason !== null;
     if (!ended && error !== signal.reason) throw error;
     if (ended)
-      runner.skippedExperiments.push(
+      runner.recordSkipped(
         `further experiments: the server ${subject.endReason ?? 'no longer answers'}`,
       );
   }
