@@ -211,7 +211,7 @@ impl<T: Transport> Connection<T> {
             *connected = Some(now);
             progress = transport.establish()?;
         }
-        let Progress::Ready { resumed } = progress else { return Ok(None) };
+        let Progress::Ready { resumed, protocol: _ } = progress else { return Ok(None) };
         if resumed.is_some() {
             now = clock.now();
         }

@@ -1,4 +1,10 @@
-//! Detection of the protocol of a server that does not answer in HTTP/1.1, by its first bytes.
+//! Protocols by name: those that are offered, and detection of that of a server which does not answer in HTTP/1.1, by its
+//! first bytes.
+
+/// Returns the protocols that connections can speak, in order of preference (ALPN, RFC 7301).
+pub(crate) fn alpn_protocols() -> Vec<Vec<u8>> {
+    vec![b"http/1.1".to_vec()]
+}
 
 /// Names the protocol of these bytes and what to do; `None` if it is unknown.
 pub(crate) fn detect_other(bytes: &[u8]) -> Option<&'static str> {

@@ -41,7 +41,7 @@ fn blocked<R>() -> io::Result<R> {
 
 impl Transport for Script {
     fn establish(&mut self) -> io::Result<Progress> {
-        self.progress.pop_front().unwrap_or(Ok(Progress::Ready { resumed: None }))
+        self.progress.pop_front().unwrap_or(Ok(Progress::Ready { resumed: None, protocol: None }))
     }
 
     fn read(&mut self, _: &mut [u8]) -> io::Result<Read> {
@@ -207,7 +207,7 @@ fn opening_goes_from_connect_to_handshake_to_ready() {
             Ok(Progress::Handshaking),
             Ok(Progress::Handshaking),
             Ok(Progress::Handshaking),
-            Ok(Progress::Ready { resumed: Some(true) }),
+            Ok(Progress::Ready { resumed: Some(true), protocol: None }),
         ]),
         ..Script::default()
     };
@@ -255,7 +255,7 @@ fn a_handshake_that_ends_in_the_turn_of_its_connect_took_time() {
     let script = Script {
         progress: VecDeque::from([
             Ok(Progress::Handshaking),
-            Ok(Progress::Ready { resumed: Some(false) }),
+            Ok(Progress::Ready { resumed: Some(false), protocol: None }),
         ]),
         ..Script::default()
     };

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millrace_http::KnownHead;
-use millrace_net::tls::ClientTlsConfig;
+use millrace_net::tls::{ClientTlsConfig, TlsOptions};
 use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
 use mio::Registry;
 
@@ -34,6 +34,7 @@ use crate::RunError;
 use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::recorder::Recorder;
 use crate::plan::Plan;
+use crate::protocol;
 use crate::rendered::Rendered;
 
 use demand::Demand;
@@ -74,7 +75,8 @@ impl RunContext {
         let render = |request| Rendered::new(request, plan.close, tables, plan.pipelining);
         let mix = plan.requests.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let with_tls = plan.origins.iter().any(|origin| origin.server_name.is_some());
-        let tls = with_tls.then(|| ClientTlsConfig::new(&plan.tls)).transpose();
+        let options = TlsOptions { protocols: protocol::alpn_protocols(), ..plan.tls.clone() };
+        let tls = with_tls.then(|| ClientTlsConfig::new(&options)).transpose();
         let tls = tls.map_err(|error| RunError::Usage(error.to_string()))?;
         let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { plan, mix, resolved, tls })
