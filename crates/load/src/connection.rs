@@ -15,7 +15,7 @@ mod receiving;
 use std::collections::VecDeque;
 use std::io;
 
-use millrace_http::ResponseDecoder;
+use millrace_http::h1::ResponseDecoder;
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::ErrorKind;

@@ -1,7 +1,7 @@
 //! Following of redirections (RFC 9110, section 15.4).
 
 use fluent_uri::{Uri, UriRef};
-use millrace_http::ResponseHead;
+use millrace_http::h1::ResponseHead;
 
 use crate::metrics::kept;
 use crate::template::{is_uri_byte, push_percent_encoded};

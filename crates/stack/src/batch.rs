@@ -1,6 +1,6 @@
 //! Events for the caller, and the bytes they speak of.
 
-use millrace_http::Method;
+use millrace_http::h1::Method;
 use millrace_net::tls::secure_context::CertificateVerdict;
 
 use crate::connection::EVENTS;
@@ -108,7 +108,7 @@ pub(crate) enum Event {
     Fallback {
         bytes: Span,
         reason: FallbackReason,
-        /// Of [`millrace_http::BodyDecoder::prelude`].
+        /// Of [`millrace_http::h1::BodyDecoder::prelude`].
         prelude: usize,
         /// Where begins what was read last.
         packet: usize,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use millrace_http::{Decoded, Error, KnownHead};
+use millrace_http::h1::{Decoded, Error, KnownHead};
 use millrace_net::{Nanos, Transport};
 
 use super::{Connection, End, Partial, State, write_all};

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use millrace_http::KnownHead;
+use millrace_http::h1::KnownHead;
 use millrace_net::{ManualClock, Read};
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use millrace_http::KnownHead;
+use millrace_http::h1::KnownHead;
 use millrace_net::{Clock, Nanos};
 use mio::event::Event;
 

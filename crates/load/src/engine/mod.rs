@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millrace_http::KnownHead;
+use millrace_http::h1::KnownHead;
 use millrace_net::tls::{ClientTlsConfig, TlsOptions};
 use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
 use mio::Registry;

@@ -159,7 +159,7 @@ proptest! {
             let target = text.strip_prefix("GET ").and_then(|it| it.split_once(" HTTP/1.1\r\nHost: one"));
             let (target, _) = target.expect("one request line");
             prop_assert!(target.starts_with('/'), "{target}");
-            prop_assert!(millrace_http::is_target(target.as_bytes()), "{target}");
+            prop_assert!(millrace_http::h1::is_target(target.as_bytes()), "{target}");
         }
     }
 }

@@ -8,7 +8,7 @@
 //!   responses:       in_flight = told - complete, in the order of the requests
 //! ```
 
-use millrace_http::{HeadParser, ReceivedHead};
+use millrace_http::h1::{HeadParser, ReceivedHead};
 use millrace_net::Nanos;
 
 use super::state::Change;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use millrace_http::{BodyDecoder, BodyEvent, Parsed, ReceivedHead, RequestFraming};
+use millrace_http::h1::{BodyDecoder, BodyEvent, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::{Nanos, Read};
 
 use super::state::{Blocked, Change, ReadState};

@@ -35,7 +35,7 @@
 //! ```
 
 use millrace_cache::FillWait;
-use millrace_http::BodyDecoder;
+use millrace_http::h1::BodyDecoder;
 
 /// What the bytes that come next are.
 #[derive(Clone, Copy, Debug)]
