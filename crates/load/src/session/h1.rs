@@ -128,7 +128,7 @@ impl H1Session {
             None => {
                 outgoing.clear();
                 for due in due.iter().take(count) {
-                    let mut values = Values { sequence: sequence.0, random: &mut **random };
+                    let mut values = Values { sequence: sequence.0, random };
                     let request = &mix[due.request as usize];
                     shared.starts.push(outgoing.len());
                     request.render(&mut values, &mut shared.scratch, outgoing);
