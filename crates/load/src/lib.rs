@@ -4,7 +4,7 @@
 //!   Plan ──run──> workers (threads that share nothing)                    Outcome
 //!                  ├ engine: connections, timers, load model                 ^
 //!                  │    └ connection: bytes out, bytes in                    │
-//!                  │         └ session: requests to bytes, bytes to responses│
+//!                  │       └ session: requests to bytes, bytes to responses  │
 //!                  └ recorder: WindowStats per window ──channel──> collector ──┘   Snapshots on the way
 //! ```
 //!
