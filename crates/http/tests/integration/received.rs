@@ -1,6 +1,6 @@
 //! Runs the cases of `received-vectors/*.md`; `received-vectors/README.md` says how they are written.
 
-use millrace_http::{HeadLimits, HeadParser, Method, Parsed};
+use millrace_http::h1::{HeadLimits, HeadParser, Method, Parsed};
 
 use crate::markdown::{self, Case};
 use crate::received_stream;
