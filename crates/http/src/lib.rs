@@ -4,8 +4,8 @@
 //!   bytes from a peer ──> ResponseDecoder ──> More | Complete { status, persistent }
 //!   method, target, fields ──> RequestHead ──> bytes for a peer
 //!
-//!   bytes from a client ──> HeadParser ──> Partial | Complete(ReceivedHead) | Unsure
-//!                           BodyDecoder ──> Data | End | More | Unsure
+//!   bytes from a client ──> HeadParser ──> Partial | Complete(ReceivedHead) | Unsure(UnsureReason)
+//!                           BodyDecoder ──> Data | End | More | Unsure { at, reason }
 //!   bytes for a client ──> ResponseSplitter ──> heads, bodies and ends, for a ResponseSink
 //! ```
 //!
@@ -38,5 +38,6 @@ pub use error::Error;
 pub use h1::{
     BodyDecoder, BodyEvent, Decoded, Framing, HeadLimits, HeadParser, KnownHead, MAX_HEAD, Method,
     Parsed, ReceivedHead, RequestFraming, RequestHead, ResponseDecoder, ResponseHead, ResponseSink,
-    ResponseSplitter, field_lines, is_target, is_value, parse_field_line, parse_status_line,
+    ResponseSplitter, UnsureReason, field_lines, is_target, is_value, parse_field_line,
+    parse_status_line,
 };
