@@ -7,13 +7,14 @@ use millrace_net::{Nanos, Read};
 
 use super::state::{Blocked, Change, ReadState};
 use super::{Connection, Effects, Flow, READ};
-use crate::batch::{Batch, Event, FallbackReason, SHARE, Span, flag};
+use crate::batch::{Batch, Event, SHARE, Span, flag};
 use crate::connection::cache::{Consulted, MAX_QUEUED};
 use crate::response_tracker::CacheAction;
 use crate::router::Router;
 use crate::server::Server;
 use crate::settings::HeadLimits;
 use crate::transport::Transport;
+use crate::unusual::Unusual;
 
 /// Reads of one connection before the others have their turn.
 const READS: usize = 4;
@@ -378,8 +379,8 @@ impl Connection {
         }
         let head = match self.lane.parser.parse(bytes, &cx.limits) {
             Parsed::Partial => return Ok(Step::Wait(at)),
-            Parsed::Unsure => {
-                return Ok(self.fall_back(cx, (at, end), FallbackReason::Head, 0));
+            Parsed::Unsure(reason) => {
+                return Ok(self.fall_back(cx, (at, end), Unusual::Head(reason), 0));
             }
             Parsed::Complete(head) => head,
         };
@@ -390,7 +391,7 @@ impl Connection {
             return Ok(step);
         }
         if head.upgrade && !self.lane.incoming.declines_upgrade {
-            return Ok(self.fall_back(cx, (at, end), FallbackReason::Upgrade, 0));
+            return Ok(self.fall_back(cx, (at, end), Unusual::Upgrade, 0));
         }
         let consulted = match cx.batch.can_tell() {
             true => self.consult(cx, start, &head)?,
@@ -434,9 +435,9 @@ impl Connection {
                 self.complete(cx, Span::new(at + start, at + end));
                 Step::Next(at + consumed)
             }
-            BodyEvent::Unsure { at: offset } => {
+            BodyEvent::Unsure { at: offset, reason } => {
                 let prelude = decoder.prelude().len();
-                self.fall_back(cx, (at + offset, end), FallbackReason::Body, prelude)
+                self.fall_back(cx, (at + offset, end), Unusual::Body(reason), prelude)
             }
         }
     }
@@ -445,7 +446,7 @@ impl Connection {
     fn take_behind_last(&mut self, cx: &mut Receiving<'_, '_>, at: usize, end: usize) -> Step {
         let lines = cx.batch.bytes[at..end].iter().take_while(|byte| is_line_end(**byte)).count();
         match at + lines {
-            next if next < end => self.fall_back(cx, (next, end), FallbackReason::Closed, 0),
+            next if next < end => self.fall_back(cx, (next, end), Unusual::AfterClose, 0),
             next => Step::Next(next),
         }
     }
@@ -544,19 +545,21 @@ impl Connection {
         &mut self,
         cx: &mut Receiving<'_, '_>,
         (at, end): (usize, usize),
-        reason: FallbackReason,
+        unusual: Unusual,
         prelude: usize,
     ) -> Step {
         if !cx.batch.can_tell() {
             return Step::Stop(at, Flow::Report);
         }
+        cx.server.counts.unusual.count(unusual);
         self.open(cx.batch);
-        let bytes = match reason {
-            FallbackReason::Body => self.part_for_caller(cx.batch, at, end),
+        let bytes = match unusual {
+            Unusual::Body(_) => self.part_for_caller(cx.batch, at, end),
             _ => Span::new(at, end),
         };
         // A part may have come before what was read last.
         let packet = if cx.packet > bytes.end() { at } else { cx.packet };
+        let reason = unusual.fallback_reason();
         cx.batch.push(self.id, Event::Fallback { bytes, reason, prelude, packet });
         self.ask(cx.batch, at, bytes)
     }
