@@ -101,10 +101,7 @@ impl FieldLines {
             self.at += 1;
         }
         if !line_ends(input, self.at)? {
-            return Err(Stop::Unsure(match input[self.at] {
-                b'\n' => UnsureReason::BareLf,
-                _ => UnsureReason::FieldValue,
-            }));
+            return Err(Stop::Unsure(value_reason(input[self.at])));
         }
         let value = &input[self.start..self.at];
         self.at += 2;
@@ -133,6 +130,12 @@ impl FieldLines {
         }
         Err(Stop::Partial)
     }
+}
+
+/// Why a value cannot contain `byte`.
+#[cold]
+fn value_reason(byte: u8) -> UnsureReason {
+    if byte == b'\n' { UnsureReason::BareLf } else { UnsureReason::FieldValue }
 }
 
 /// Whether there is a CRLF at `at`; a CR without LF is not allowed in a line.

@@ -185,11 +185,12 @@ impl HeadParser {
     /// Evaluates a field. At most one field may decide about framing, so that no two contradict each other.
     fn add(&mut self, name: KnownField, value: &[u8]) -> Result<(), Stop> {
         let head = &mut self.head;
-        let is_framed = head.framing != RequestFraming::None;
         match name {
             KnownField::Other => {}
             KnownField::Connection => self.connection.add(value)?,
-            KnownField::ContentLength | KnownField::TransferEncoding if is_framed => {
+            KnownField::ContentLength | KnownField::TransferEncoding
+                if head.framing != RequestFraming::None =>
+            {
                 return Err(Stop::Unsure(UnsureReason::MultipleFraming));
             }
             KnownField::ContentLength => {
@@ -246,11 +247,16 @@ fn read_method(line: &[u8]) -> Result<Method, Stop> {
     match Method::at_start_of(line) {
         Some(method) => Ok(method),
         None if Method::may_start_with(line) => Err(Stop::Partial),
-        None => Err(Stop::Unsure(match line {
-            [b'\n', ..] => UnsureReason::BareLf,
-            _ if line.starts_with(b"CONNECT ") => UnsureReason::Connect,
-            _ => UnsureReason::Method,
-        })),
+        None => Err(Stop::Unsure(method_reason(line))),
+    }
+}
+
+#[cold]
+fn method_reason(line: &[u8]) -> UnsureReason {
+    match line {
+        [b'\n', ..] => UnsureReason::BareLf,
+        _ if line.starts_with(b"CONNECT ") => UnsureReason::Connect,
+        _ => UnsureReason::Method,
     }
 }
 
@@ -281,14 +287,19 @@ fn read_version(line: &[u8]) -> Result<u8, Stop> {
     } else if one.starts_with(line) || zero.starts_with(line) {
         Err(Stop::Partial)
     } else {
-        Err(Stop::Unsure(match line {
-            [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'0' | b'1', end, ..] => match end {
-                b'\n' => UnsureReason::BareLf,
-                b'\r' => UnsureReason::BareCr,
-                _ => UnsureReason::Version,
-            },
+        Err(Stop::Unsure(version_reason(line)))
+    }
+}
+
+#[cold]
+fn version_reason(line: &[u8]) -> UnsureReason {
+    match line {
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'0' | b'1', end, ..] => match end {
+            b'\n' => UnsureReason::BareLf,
+            b'\r' => UnsureReason::BareCr,
             _ => UnsureReason::Version,
-        }))
+        },
+        _ => UnsureReason::Version,
     }
 }
 
