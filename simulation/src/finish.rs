@@ -33,7 +33,7 @@ impl World {
             }
         }
         self.come_to_rest(true);
-        if let Some((listener, _)) = self.listener.take() {
+        for (listener, _) in self.doors.iter_mut().filter_map(|door| door.listener.take()) {
             self.reactor.close_listener(listener);
         }
         for client in &mut self.clients {
@@ -99,6 +99,7 @@ impl World {
         goes_on |= self.go_on(at) | self.close_if_written(at);
         let client = &self.clients[at];
         let is_over = client.told.eof
+            || client.told.failed
             || client.told.answered_last
             || client.last_sent
             || ends && client.ended && matches!(client.told.reading, Reading::Asked { .. });
@@ -117,6 +118,12 @@ impl World {
         for (at, client) in self.clients.iter().enumerate() {
             if client.fate != Fate::Open || client.is_silent() || client.told.closed {
                 continue;
+            }
+            if let Some(tls) = &client.tls {
+                assert_eq!(tls.failure(), None, "the failure of client {at} was not told");
+                if tls.says_no_more() {
+                    continue;
+                }
             }
             assert_eq!(client.sent, client.script.bytes.len(), "client {at} cannot send");
             let told = &client.told;
@@ -140,10 +147,13 @@ impl World {
         for (at, client) in self.clients.iter().enumerate() {
             assert!(client.peer.standing().server_gone, "the socket of client {at} is open");
         }
-        let cache = self.reactor.cache(self.servers[0]).expect("there is the server");
-        let statistics = cache.statistics();
-        assert_eq!((statistics.fills, statistics.waiting), (0, 0), "left in the cache");
-        assert!(statistics.bytes <= self.plan.settings.cache.max_bytes, "the cache is too large");
+        for door in &self.doors {
+            let cache = self.reactor.cache(door.server).expect("there is the server");
+            let statistics = cache.statistics();
+            assert_eq!((statistics.fills, statistics.waiting), (0, 0), "left in the cache");
+            let most = self.plan.settings.cache.max_bytes;
+            assert!(statistics.bytes <= most, "the cache is too large");
+        }
         for &server in &self.servers {
             self.reactor.remove_server(server);
         }

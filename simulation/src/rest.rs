@@ -62,6 +62,7 @@ impl World {
             assert!(!connection.has_work, "it waits for a turn, {}", name());
             self.check_writing(client, connection, standing, &name);
             self.check_waits(client, connection, &name);
+            self.check_handshake(client, standing, &name);
             self.check_reading(client, connection, standing, &name);
             // Changed settings hold from the next response on.
             let is_timed = !connection.untimed || self.has_changed;
@@ -125,7 +126,7 @@ impl World {
             Waits::Turn => in_flight > 0,
             Waits::Room => connection.queued > 0,
             Waits::Fill => {
-                let cache = self.reactor.cache(self.servers[0]);
+                let cache = self.reactor.cache(client.server);
                 cache.is_some_and(|it| it.next_deadline().is_some()) && self.armed != Nanos::NEVER
             }
             Waits::Admission | Waits::Report | Waits::Closed => false,
@@ -145,14 +146,18 @@ impl World {
     ) {
         if standing.is_reset {
             // Who was told of the last answer closes the connection.
-            let is_asked =
-                matches!(client.told.reading, Reading::Asked { reason: FallbackReason::Body, .. });
+            // Or finds it with what the caller answers.
+            let is_asked = matches!(
+                client.told.reading,
+                Reading::Asked { reason: FallbackReason::Body, .. } | Reading::Hello { .. }
+            );
             let knows = client.told.eof || client.told.answered_last || client.broken || is_asked;
             assert!(knows, "nobody has heard of the reset, {}", name());
             return;
         }
         let goes_on = match (connection.waits, client.told.reading) {
             (_, Reading::Asked { .. } | Reading::Ended) => false,
+            (_, Reading::Hello { .. } | Reading::Secured) => false,
             (Waits::No, _) => true,
             (Waits::Pipeline, Reading::Heads) => false,
             (Waits::Pipeline, _) => true,
@@ -188,10 +193,35 @@ impl World {
                 (!knows || next.is_none_or(|it| client.sent <= it.head.start), false)
             }
             Reading::Raw(at) | Reading::Through(at) => (at == client.sent, false),
+            Reading::Handshake => {
+                let tls = client.tls.as_ref().expect("it has TLS");
+                let is_asked = client.told.chosen || self.habits.shakes_beside && tls.fits();
+                (is_asked || !tls.has_said_hello(), tls.has_finished())
+            }
             Reading::Asked { .. } | Reading::Ended => (true, false),
+            Reading::Hello { .. } | Reading::Secured => (true, false),
         };
         assert!(all && !has_more, "something was not told, {}", name());
-        assert!(!client.ended && !client.gone, "the end was not told, {}", name());
+        assert!(!client.has_ended(), "the end was not told, {}", name());
+        let failure = client.tls.as_ref().and_then(|tls| tls.failure());
+        assert_eq!(failure, None, "a failure was not told, {}", name());
+    }
+
+    /// A handshake has its limit, and what the server has to say in it was said.
+    fn check_handshake(&self, client: &Client, standing: Standing, name: &dyn Fn() -> String) {
+        let Some(tls) = &client.tls else { return };
+        let told = &client.told;
+        if client.fate != Fate::Open || told.failed || told.eof || standing.is_reset {
+            return;
+        }
+        let due = client.known + self.habits.handshake + Duration::from_millis(2);
+        let is_timed = told.secured || told.shakes_long || self.armed <= due;
+        assert!(is_timed, "a handshake without a limit, {}", name());
+        let speaks = standing.is_writable && !client.is_silent();
+        if speaks && (told.chosen || told.secured) {
+            let is_answered = tls.is_answered(&client.peer, told.secured);
+            assert!(is_answered, "a part of the handshake was not sent, {}", name());
+        }
     }
 
     /// A connection is broken: what was read before has been told, unless something had to happen first.
@@ -206,7 +236,7 @@ impl World {
         if is_answered_here || waits {
             return;
         }
-        let read = client.sent - client.peer.standing().unread;
+        let read = client.read_within(client.peer.standing().unread);
         let (told, messages) = (&client.told, &client.script.messages);
         let all = match told.reading {
             Reading::Heads => messages.get(told.next).is_none_or(|it| read < it.head.end),
@@ -217,6 +247,7 @@ impl World {
                 to == read || client.fate != Fate::Open || told.timed_out.is_some()
             }
             Reading::Closed | Reading::Asked { .. } | Reading::Ended => true,
+            Reading::Handshake | Reading::Hello { .. } | Reading::Secured => true,
         };
         assert!(all, "an end before what was read, client {at}: {}", client.summary());
     }
@@ -244,7 +275,7 @@ impl World {
         }
         let expected = open..=open + unknown;
         assert!(expected.contains(&lingering), "{lingering} linger of {expected:?}");
-        if let Some((_, number)) = self.listener {
+        for (_, number) in self.doors.iter().filter_map(|door| door.listener) {
             let waits = network::has_waiting(number) && self.armed == Nanos::NEVER;
             assert!(!waits, "somebody waits to be accepted");
         }

@@ -67,7 +67,8 @@ impl ClientSession {
     pub fn receive(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
         self.incoming.add(bytes);
         while self.alert.is_none()
-            && let Some((kind, carried)) = self.incoming.next().expect("the server's records are right")
+            && let Some((kind, carried)) =
+                self.incoming.next().expect("the server's records are right")
         {
             assert!(!self.is_closed, "a record behind close_notify");
             match kind {

@@ -64,7 +64,8 @@ impl ClientHello {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (&[kind, a, b, c, d, tls12, tls13, resumes, count], rest) = bytes.split_first_chunk()?;
+        let (&[kind, a, b, c, d, tls12, tls13, resumes, count], rest) =
+            bytes.split_first_chunk()?;
         let (protocols, name) = rest.split_at_checked(usize::from(count))?;
         let name = String::from_utf8(name.to_vec()).ok()?;
         (kind == CLIENT_HELLO).then(|| Self {
@@ -105,8 +106,7 @@ impl ServerHello {
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let &[SERVER_HELLO, tls13, resumed, asks] = bytes else { return None };
-        let version =
-            if tls13 == 1 { ProtocolVersion::TLSv1_3 } else { ProtocolVersion::TLSv1_2 };
+        let version = if tls13 == 1 { ProtocolVersion::TLSv1_3 } else { ProtocolVersion::TLSv1_2 };
         let kind = if resumed == 1 { HandshakeKind::Resumed } else { HandshakeKind::Full };
         Some(Self { version, kind, asks: asks == 1 })
     }

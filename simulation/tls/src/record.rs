@@ -93,7 +93,8 @@ impl Incoming {
     /// The next record, if it has come.
     pub(crate) fn next(&mut self) -> Result<Option<(Kind, Vec<u8>)>, Error> {
         let rest = &self.bytes[self.taken..];
-        let Some((&[kind, high, low, a, b, c, d], rest)) = rest.split_first_chunk::<HEADER>() else {
+        let Some((&[kind, high, low, a, b, c, d], rest)) = rest.split_first_chunk::<HEADER>()
+        else {
             return Ok(None);
         };
         let known = [Kind::Alert, Kind::Handshake, Kind::Text];

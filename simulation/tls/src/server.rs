@@ -80,8 +80,7 @@ impl Accepted {
         };
         let asks = config.asks && kind == HandshakeKind::Full;
         let answer = ServerHello { version, kind, asks };
-        let side =
-            ServerConnectionData { hello, answer, protocol, config, certificates: None };
+        let side = ServerConnectionData { hello, answer, protocol, config, certificates: None };
         Ok(ServerConnection::new(ConnectionCommon::new(side, incoming)))
     }
 }
@@ -217,12 +216,7 @@ impl ServerConnection {
     }
 
     /// Nothing is derived from these keys.
-    pub fn export_keying_material<T>(
-        &self,
-        _: T,
-        _: &[u8],
-        _: Option<&[u8]>,
-    ) -> Result<T, Error> {
+    pub fn export_keying_material<T>(&self, _: T, _: &[u8], _: Option<&[u8]>) -> Result<T, Error> {
         Err(Error::PeerIncompatible)
     }
 }
