@@ -96,10 +96,13 @@ impl World {
             self.answer(at);
             goes_on = true;
         }
+        if self.clients[at].told.failed {
+            self.close(at, false);
+            return true;
+        }
         goes_on |= self.go_on(at) | self.close_if_written(at);
         let client = &self.clients[at];
         let is_over = client.told.eof
-            || client.told.failed
             || client.told.answered_last
             || client.last_sent
             || ends && client.ended && matches!(client.told.reading, Reading::Asked { .. });
@@ -120,12 +123,14 @@ impl World {
                 continue;
             }
             if let Some(tls) = &client.tls {
-                assert_eq!(tls.failure(), None, "the failure of client {at} was not told");
+                let summary = client.summary();
+                assert_eq!(tls.failure(), None, "not told of client {at}: {summary}");
                 if tls.says_no_more() {
                     continue;
                 }
             }
-            assert_eq!(client.sent, client.script.bytes.len(), "client {at} cannot send");
+            let all = client.sent == client.script.bytes.len();
+            assert!(all, "client {at} cannot send: {}", client.summary());
             let told = &client.told;
             if !matches!(told.reading, Reading::Heads) || told.eof {
                 continue;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use millrace_net::peer::Buffers;
+use millrace_net::tls::server::CIPHERTEXT;
 use millrace_simulated_tls::server::ServerConfig;
 use millrace_stack::Settings;
 use millrace_stack::batch::EVENT_LENGTH;
@@ -130,6 +131,7 @@ impl Plan {
             response_limit: *chance.choice(&[None, Some(Duration::from_millis(20))]).unwrap(),
             ..Settings::default()
         };
+        let sealed = if tls.is_some() { CIPHERTEXT } else { 0 };
         // Some runs are without some acts.
         let weights = ACTS.map(|(act, most)| {
             let share = *chance.choice(&[0, 1, 2, 4, 4]).unwrap();
@@ -142,13 +144,16 @@ impl Plan {
             taste,
             plain: tls.is_none() || chance.bool(),
             shakes_beside: chance.bool(),
-            handshake: Duration::from_millis(*chance.choice(&[20, 1_000, 120_000]).unwrap()),
+            handshake: Duration::from_millis(
+                *chance.choice(&[20, 1_000, 120_000, 120_000]).unwrap(),
+            ),
             tls,
             routes,
             max_clients: *chance.choice(&[1, 2, 4, 12]).unwrap(),
             answer: *chance.choice(&[0, 100, 5_000, 100_000]).unwrap(),
             events: *chance.choice(&[12, 16, 24, 64]).unwrap() * EVENT_LENGTH,
-            bytes: *chance.choice(&[200_000, 220_000, 300_000]).unwrap(),
+            // At least what a connection has kept, and one read of it.
+            bytes: *chance.choice(&[200_000, 220_000, 300_000]).unwrap() + sealed,
             room: *chance.choice(&[1, 100, 4_000, 200_000]).unwrap(),
             weights: weights.to_vec(),
         }
@@ -199,7 +204,8 @@ impl Plan {
 }
 
 fn draw_config(chance: &mut Rng) -> ServerConfig {
-    let (tls12, tls13) = *chance.choice(&[(true, true), (false, true), (true, false)]).unwrap();
+    let (tls12, tls13) =
+        *chance.choice(&[(true, true), (true, true), (false, true), (true, false)]).unwrap();
     let asks = chance.u8(..4) == 0;
     ServerConfig {
         tls12,

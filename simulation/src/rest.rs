@@ -129,7 +129,8 @@ impl World {
                 let cache = self.reactor.cache(client.server);
                 cache.is_some_and(|it| it.next_deadline().is_some()) && self.armed != Nanos::NEVER
             }
-            Waits::Admission | Waits::Report | Waits::Closed => false,
+            Waits::Admission | Waits::Report => false,
+            Waits::Closed => client.told.failed,
             Waits::Owner => in_flight > 0 || connection.queued > 0,
             Waits::Relayed => false,
         };
@@ -151,7 +152,15 @@ impl World {
                 client.told.reading,
                 Reading::Asked { reason: FallbackReason::Body, .. } | Reading::Hello { .. }
             );
-            let knows = client.told.eof || client.told.answered_last || client.broken || is_asked;
+            // Behind an end that was announced the socket is not read.
+            let has_closed = client.tls.as_ref().is_some_and(|tls| tls.has_closed());
+            let is_over = client.told.eof || client.told.failed || client.told.answered_last;
+            let is_over = is_over || client.broken;
+            // What announces our own end has met the error; whoever reads on finds the peer's end.
+            let is_judged = matches!(client.told.reading, Reading::Asked { .. });
+            let reads = connection.waits == Waits::No && !client.paused && !is_judged;
+            let has_announced = client.tls.is_some() && client.fate == Fate::Ended && !reads;
+            let knows = is_over || is_asked || has_closed || has_announced;
             assert!(knows, "nobody has heard of the reset, {}", name());
             return;
         }

@@ -7,6 +7,7 @@ use millrace_simulated_tls::server::Suite;
 use millrace_stack::batch::{FallbackReason, Kind, failed, flag, verdict_number};
 
 use crate::script::{Message, Script, Unusual};
+use crate::sights::{Sight, see};
 use crate::tls::{Failure, Tls};
 
 /// An event of one connection.
@@ -108,6 +109,7 @@ pub(crate) struct Told {
     pub(crate) defers: bool,
     /// TLS is agreed on, if there is any; its session has failed; its handshake has taken too long.
     pub(crate) secured: bool,
+    secured_at: Nanos,
     pub(crate) failed: bool,
     pub(crate) shakes_long: bool,
     /// How often the router has sent it away.
@@ -141,6 +143,7 @@ impl Told {
             chosen: false,
             defers: false,
             secured: !has_tls,
+            secured_at: Nanos::NEVER,
             failed: false,
             shakes_long: false,
             leaves: 0,
@@ -226,7 +229,10 @@ impl Told {
         assert_eq!(event.part(), tls.name().as_bytes(), "whom it asks for");
         let expected = [Suite::NUMBER.into(), flags, verdict_number(verdict)];
         assert_eq!(event.details[2..5], expected, "what is agreed on: {tls}");
-        self.secured = true;
+        if !self.chosen {
+            see(Sight::SecuredBeside);
+        }
+        (self.secured, self.secured_at) = (true, known.now);
         self.reading = if self.defers { Reading::Secured } else { Reading::Heads };
     }
 
@@ -240,6 +246,7 @@ impl Told {
             assert!(!self.secured && !self.shakes_long, "its handshake is not what takes long");
             let since = known.now.since(known.came);
             assert!(since >= known.habits.handshake, "a handshake takes too long after {since:?}");
+            see(Sight::HandshakeTooLong);
             self.shakes_long = true;
             return;
         }
@@ -248,6 +255,7 @@ impl Told {
             (how, alert, text, i32::from(in_handshake))
         });
         assert_eq!(Some((how, alert, text, in_handshake)), expected, "it fails: {tls}");
+        see(if self.secured { Sight::SessionFails } else { Sight::HandshakeFails });
         (self.failed, self.reading) = (true, Reading::Ended);
     }
 
@@ -277,6 +285,9 @@ impl Told {
         let head = event.part();
         let number = find_number(head).expect("each head has a number");
         assert!(number >= self.next, "message {number} again, or late");
+        if self.secured_at == now {
+            see(Sight::RequestWithHandshake);
+        }
         self.skip_to(number, known);
         let message = &script.messages[number];
         assert_eq!(head, &script.bytes[message.head.clone()], "the head of message {number}");
@@ -431,6 +442,9 @@ impl Told {
             reading => panic!("the end of the stream, {reading:?}"),
         };
         assert_eq!(within, expected, "whether it ends within a message");
+        if known.tls.is_some_and(|tls| tls.has_closed()) {
+            see(Sight::AnnouncedEnd);
+        }
         self.eof = true;
         self.reading = Reading::Ended;
     }

@@ -18,6 +18,7 @@ use crate::client::{Client, Fate};
 use crate::plan::{Act, Plan};
 use crate::replies::Version;
 use crate::router::SimulatedRouter;
+use crate::sights::{Sight, see};
 use crate::tls::Tls;
 use crate::told::{Habits, Reading};
 
@@ -327,8 +328,10 @@ impl World {
             Fate::Open => {
                 let ends =
                     told.timed_out.is_some() || told.answered_last || client.received.is_last();
+                // What came behind an alert was not looked at.
+                let is_alerted = client.tls.as_ref().is_some_and(|tls| tls.is_alerted());
                 assert!(
-                    ends || told.closed,
+                    ends || told.closed || is_alerted,
                     "an end that nobody wanted, client {at}: {}",
                     client.summary()
                 );
@@ -482,6 +485,7 @@ impl World {
         let (fd, _, rest) = released.expect("it can be given away");
         client.fate = Fate::Released;
         if let Some(tls) = &client.tls {
+            see(Sight::NotOurs);
             assert_eq!(rest, tls.begun(unread), "what is given away of TLS: {tls}");
             return close_descriptor(fd);
         }

@@ -111,8 +111,18 @@ impl Suite {
 
     /// Its number.
     #[must_use]
-    pub fn suite(self) -> u16 {
-        Self::NUMBER
+    pub fn suite(self) -> CipherSuite {
+        CipherSuite(Self::NUMBER)
+    }
+}
+
+/// A suite's number.
+#[derive(Clone, Copy, Debug)]
+pub struct CipherSuite(u16);
+
+impl From<CipherSuite> for u16 {
+    fn from(suite: CipherSuite) -> Self {
+        suite.0
     }
 }
 
