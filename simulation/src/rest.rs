@@ -8,6 +8,7 @@ use millrace_stack::batch::FallbackReason;
 use millrace_stack::reactor::{ObservedConnection, Waits};
 
 use crate::client::{Client, Fate};
+use crate::script::Message;
 use crate::sights::{Sight, see};
 use crate::told::Reading;
 use crate::world::World;
@@ -151,8 +152,9 @@ impl World {
                 client.told.reading,
                 Reading::Asked { reason: FallbackReason::Body, .. } | Reading::Hello { .. }
             );
-            // Behind an end that was announced the socket is not read.
-            let has_closed = client.tls.as_ref().is_some_and(|tls| tls.has_closed());
+            // Behind an end that was announced, or a failure, the socket is not read: these are told when their turn comes.
+            let has_closed =
+                client.tls.as_ref().is_some_and(|tls| tls.has_closed() || tls.failure().is_some());
             let is_over = client.told.eof || client.told.failed || client.told.answered_last;
             let is_over = is_over || client.broken;
             // What announces our own end has met the error; whoever reads on finds the peer's end.
@@ -239,15 +241,21 @@ impl World {
         let observed = self.reactor.observe();
         let connection = observed.connections.iter().find(|it| it.id == id);
         let queued = connection.expect("it is left until the batch is taken").queued;
-        let is_answered_here = habits.caches || habits.refuses || self.router.is_some();
         let waits = client.paused || queued > 0 || client.told.in_flight > habits.max_pipelined / 2;
-        if is_answered_here || waits {
+        let is_answered_here = habits.caches || habits.refuses;
+        let is_head = matches!(client.told.reading, Reading::Heads);
+        if self.router.is_some() || waits || is_answered_here && !is_head {
             return;
         }
+        let may_be_answered_here = |it: &Message| {
+            it.is_simple() && (habits.refuses || habits.caches && it.resource.is_some())
+        };
         let read = client.read_within(client.peer.standing().unread);
         let (told, messages) = (&client.told, &client.script.messages);
         let all = match told.reading {
-            Reading::Heads => messages.get(told.next).is_none_or(|it| read < it.head.end),
+            Reading::Heads => messages
+                .get(told.next)
+                .is_none_or(|it| read < it.head.end || may_be_answered_here(it)),
             Reading::Body(part) => part == messages[told.next - 1].body_within(read),
             Reading::Raw(to) | Reading::Through(to) => to == read,
             // The caller is asked about each part of a body, as long as our side has not ended.

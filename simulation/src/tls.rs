@@ -355,7 +355,7 @@ fn draw_fault(chance: &mut Rng) -> Option<Fault> {
         0 => Some(Fault::Garbage),
         1 => Some(Fault::Silence(chance.usize(..SHORTEST_HANDSHAKE))),
         2 => Some(Fault::Handshake(misdeed)),
-        3 | 4 => Some(Fault::Text(*chance.choice(&[0, 1, 2, 5, 20]).unwrap(), misdeed)),
+        3..6 => Some(Fault::Text(*chance.choice(&[0, 1, 1, 2, 5]).unwrap(), misdeed)),
         _ => None,
     }
 }
