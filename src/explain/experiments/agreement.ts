@@ -3,6 +3,7 @@ import type { Interval } from '../../statistics/types.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { type Hypothesis, UNCHANGED } from '../hypotheses/hypothesis.js';
 import type { ExperimentResult } from '../result.js';
+import { EXPERIMENTS, type Experiment } from './definitions.js';
 
 /** Finds what a hypothesis predicts for an experiment; `null` if nothing. */
 export function findPrediction(
@@ -11,20 +12,16 @@ export function findPrediction(
 ): Interval | null {
   const listed = hypothesis.predictions[experiment];
   if (listed) return listed;
-  if (WITHOUT_DEFAULT_PREDICTION.has(experiment)) return null;
+  if (!OF_THROUGHPUT.has(experiment)) return null;
   return hypothesis.unlisted === 'unchanged' ? UNCHANGED : null;
 }
 
-/** Experiments that change more than one thing or do not compare throughput: hypotheses predict nothing by default. */
-const WITHOUT_DEFAULT_PREDICTION = new Set<ExperimentName>([
-  'dependency-time-connections-x2',
-  'pool-wait-connections-x2',
-  'memory-after-gc',
-  'restart',
-  'not-found-path',
-  'client-timeout',
-  'think-time-half',
-]);
+/** Experiments that compare throughput: of all others hypotheses predict nothing by default. */
+const OF_THROUGHPUT = listExperiments(({ metric }) => metric === undefined);
+
+function listExperiments(has: (experiment: Experiment) => boolean): ReadonlySet<ExperimentName> {
+  return new Set(EXPERIMENTS.filter(has).map(({ name }) => name));
+}
 
 /** Whether an experiment measured something else than the hypothesis predicts. */
 export function isContradicted(
@@ -93,20 +90,14 @@ export function isPredictedBy(
   );
 }
 
-/** Experiments that remove only a part of a cause: their result leaves open how large the rest is. */
-export const PARTIAL_EXPERIMENTS = new Set<ExperimentName>(['tls-resumption']);
+/** Experiments that remove only a part of a cause. */
+export const PARTIAL_EXPERIMENTS = listExperiments(({ isPartial }) => isPartial === true);
 
 /** Minimum change that supports a hypothesis. */
 const MIN_CHANGE = 0.05;
 
-/** Experiments that every cause of a busy loop predicts alike, see `predictBusyLoop`. */
-const BUSY_LOOP_EXPERIMENTS = new Set<ExperimentName>([
-  'connections-x2',
-  'connections-half',
-  'cpu-injection',
-  'second-process',
-  'outbound-delay',
-]);
+/** Experiments that every cause of a busy loop predicts alike. */
+const BUSY_LOOP_EXPERIMENTS = listExperiments(({ isOfBusyLoop }) => isOfBusyLoop === true);
 
 /** Whether the measured interval, widened by the noise, overlaps the predicted one. */
 export function hasOverlap(measured: Interval, predicted: Interval, noise: number): boolean {

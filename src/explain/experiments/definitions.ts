@@ -29,8 +29,14 @@ export interface Experiment {
   tookEffect?(block: Observation, metrics: Metrics): boolean;
   /** The reason if it did not, unless a command set its own environment. */
   noEffectReason?: string;
-  /** Metric that is compared; throughput by default. */
+  /** Metric that is compared; throughput by default. Of another one a hypothesis predicts nothing unless it says so. */
   metric?: { name: ExperimentMetric; read(block: Observation): number | null };
+  /** Set if every cause of a busy loop predicts it alike, see `predictBusyLoop`: it is no evidence of any of them. */
+  isOfBusyLoop?: true;
+  /** Set if it removes only a part of a cause: its result leaves open how large the rest is. */
+  isPartial?: true;
+  /** Set if it does not change the CPU cost of a request. */
+  keepsCost?: true;
 }
 
 const OTHER_MACHINE = 'the server is on another machine (--allow-more-load permits it)';
@@ -61,6 +67,8 @@ export const EXPERIMENTS: Experiment[] = [
       `${count(maxConcurrency)} to ${count(maxConcurrency * 2)} in flight`,
     findObstacle: ({ canAddLoad }) => (canAddLoad ? null : OTHER_MACHINE),
     change: ({ base }) => ({ load: { connections: base.load.plan.connections * 2 } }),
+    isOfBusyLoop: true,
+    keepsCost: true,
   },
   {
     name: 'connections-half',
@@ -69,6 +77,8 @@ export const EXPERIMENTS: Experiment[] = [
     findObstacle: (_, { base }) =>
       base.load.plan.connections < 2 ? 'the load has one connection' : null,
     change: (metrics) => ({ load: { connections: halveConnections(metrics) } }),
+    isOfBusyLoop: true,
+    keepsCost: true,
   },
   {
     name: 'cpu-injection',
@@ -84,6 +94,7 @@ export const EXPERIMENTS: Experiment[] = [
         off: { name: 'spin', options: { microseconds: 0 } },
       },
     }),
+    isOfBusyLoop: true,
   },
   {
     name: 'early-ack',
@@ -135,6 +146,7 @@ export const EXPERIMENTS: Experiment[] = [
     // A server without session tickets does full handshakes whatever the client offers.
     tookEffect: (block) => countPerRequest(block, 'tlsResumed') >= MIN_OPENED,
     noEffectReason: 'the server resumes no TLS sessions',
+    isPartial: true,
   },
   {
     name: 'no-pipelining',
@@ -205,6 +217,7 @@ export const EXPERIMENTS: Experiment[] = [
         off: { name: 'outboundDelay', options: { ms: 0 } },
       },
     }),
+    isOfBusyLoop: true,
   },
   {
     name: 'outbound-nodelay',
@@ -288,6 +301,7 @@ export const EXPERIMENTS: Experiment[] = [
         ? 'the load has too few connections'
         : null),
     change: () => ({ withSecondProcess: true }),
+    isOfBusyLoop: true,
   },
   {
     ...defineRestart(

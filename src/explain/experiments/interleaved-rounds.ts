@@ -42,7 +42,7 @@ export async function runRounds(
     untilMs: number;
     onBlock?: (what: string) => void;
     /** Called after each block; `null` is the unchanged load. */
-    onMeasured?: (name: ExperimentName | null, block: Observation) => void;
+    onMeasured?: (experiment: Experiment | null, block: Observation) => void;
     /** Called for an experiment that failed and is left out. */
     onFailed?: (name: ExperimentName, why: string) => void;
     /** Called and awaited after each round. */
@@ -61,7 +61,7 @@ export async function runRounds(
       const change = experiment?.change(metrics, subject.options);
       try {
         const block = await subject.runBlock(length, change);
-        onMeasured?.(experiment?.name ?? null, block);
+        onMeasured?.(experiment, block);
         seen.set(experiment?.name ?? null, block);
       } catch (error) {
         if (!(error instanceof ProbeFailure) || !experiment) throw error;

@@ -141,8 +141,8 @@ export class ExperimentRunner {
         untilMs,
         onBlock: (what) => this.#onStep(`experiment: ${what}`),
         onFailed: (name, why) => this.#skip(name, `the probe failed: ${why}`),
-        onMeasured: (name, block) => {
-          if (name !== null && !SAME_COST.has(name)) return;
+        onMeasured: (experiment, block) => {
+          if (experiment !== null && !experiment.keepsCost) return;
           this.#apply({ kind: 'cost', cost: this.#computeCost(block) });
         },
         ...(isGrowing && { onRound: growth.measureRound }),
@@ -359,6 +359,3 @@ export class ExperimentRunner {
     this.recordSkipped(`${EXPERIMENT_LABELS[name]}: ${why}`);
   }
 }
-
-/** Experiments that do not change the CPU cost of a request. */
-const SAME_COST = new Set<ExperimentName>(['connections-x2', 'connections-half']);
