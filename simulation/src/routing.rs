@@ -70,6 +70,11 @@ impl World {
         });
     }
 
+    /// Requests of a server that the caller was asked about, by the reactor's counters.
+    pub(crate) fn count_unusual(&self, server: usize) -> u64 {
+        self.reactor.counts(server).unusual.iter().map(|(_, count)| count).sum()
+    }
+
     /// The second server goes, or there is one again.
     fn change_server(&mut self, router: &SimulatedRouter) {
         match self.servers[..] {
@@ -78,6 +83,7 @@ impl World {
                 if !is_used {
                     self.servers.pop();
                     router.state().servers = self.servers.clone();
+                    self.fallbacks -= self.count_unusual(second);
                     self.reactor.remove_server(second);
                 }
             }

@@ -52,7 +52,7 @@ pub(crate) struct World {
     pub(crate) armed: Nanos,
     /// When accepting has failed last: connections that linger are closed then.
     pub(crate) failed_to_accept: Nanos,
-    /// How often the caller was asked about bytes.
+    /// How often the caller was asked about bytes, of the servers that are there.
     pub(crate) fallbacks: u64,
     pub(crate) has_shortage: bool,
     /// The settings have changed.
