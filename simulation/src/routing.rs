@@ -70,11 +70,6 @@ impl World {
         });
     }
 
-    /// Requests of a server that the caller was asked about, by the reactor's counters.
-    pub(crate) fn count_unusual(&self, server: usize) -> u64 {
-        self.reactor.counts(server).unusual.iter().map(|(_, count)| count).sum()
-    }
-
     /// The second server goes, or there is one again.
     fn change_server(&mut self, router: &SimulatedRouter) {
         match self.servers[..] {
@@ -82,8 +77,8 @@ impl World {
                 let is_used = self.clients.iter().any(|it| it.id.is_some() && it.server == second);
                 if !is_used {
                     self.servers.pop();
+                    self.fallbacks -= self.counted_fallbacks(second);
                     router.state().servers = self.servers.clone();
-                    self.fallbacks -= self.count_unusual(second);
                     self.reactor.remove_server(second);
                 }
             }

@@ -1,6 +1,6 @@
 //! What leaves the fast path: requests that the caller's parser reads, or decides about, counted by reason.
 
-use millrace_http::UnsureReason;
+use millrace_http::h1::UnsureReason;
 
 use crate::batch::FallbackReason;
 

@@ -1,6 +1,7 @@
 //! HTTP/1.1 (RFC 9112): one module for each part of a request and of a response.
 
 mod chunked;
+mod error;
 mod field_lines;
 mod method;
 mod request_body;
@@ -12,6 +13,7 @@ mod response_head;
 mod response_splitter;
 mod unsure_reason;
 
+pub use error::Error;
 pub use field_lines::field_lines;
 pub use method::Method;
 pub use request_body::{BodyDecoder, BodyEvent};

@@ -1,10 +1,10 @@
 //! Decoder of the body of a request that a server receives.
 
+use super::Error;
 use super::chunked::{Chunk, ChunkLineRules, ChunkedDecoder, count_leading, take_data};
 use super::field_lines::{FieldLines, KnownField, Stop};
 use super::request_head::{HeadLimits, RequestFraming};
 use super::unsure_reason::UnsureReason;
-use crate::Error;
 use crate::syntax::is_token_byte;
 
 /// The result of [`BodyDecoder::next`]. Offsets count from the start of its input.
@@ -22,7 +22,7 @@ pub enum BodyEvent {
         /// Number of consumed bytes.
         consumed: usize,
         /// Begin and end of the trailer lines, without the empty line; for
-        /// [`field_lines`](crate::field_lines).
+        /// [`field_lines`](super::field_lines).
         trailers: (usize, usize),
     },
     /// The body continues. Pass the bytes behind `consumed` again, with those that follow.

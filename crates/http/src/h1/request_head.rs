@@ -38,7 +38,7 @@ pub struct ReceivedHead {
     /// Begin and end of the request-target.
     pub target: (usize, usize),
     /// Begin and end of the field lines, without the empty line; for
-    /// [`field_lines`](crate::field_lines).
+    /// [`field_lines`](super::field_lines).
     pub lines: (usize, usize),
     /// Number of fields.
     pub fields: usize,

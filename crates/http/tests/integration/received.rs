@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use millrace_http::{HeadLimits, HeadParser, Method, Parsed, UnsureReason};
+use millrace_http::h1::{HeadLimits, HeadParser, Method, Parsed, UnsureReason};
 
 use crate::markdown::{self, Case};
 use crate::received_stream;

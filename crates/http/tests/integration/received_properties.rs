@@ -1,6 +1,6 @@
 //! What holds for every stream of requests, and for every way in which it arrives.
 
-use millrace_http::{HeadLimits, Method, ReceivedHead, RequestFraming};
+use millrace_http::h1::{HeadLimits, Method, ReceivedHead, RequestFraming};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

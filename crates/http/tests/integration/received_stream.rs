@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use millrace_http::{
+use millrace_http::h1::{
     BodyDecoder, BodyEvent, HeadLimits, HeadParser, Parsed, ReceivedHead, RequestFraming,
     UnsureReason, field_lines,
 };

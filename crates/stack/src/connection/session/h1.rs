@@ -10,7 +10,7 @@
 
 use std::io;
 
-use millrace_http::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
+use millrace_http::h1::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 
 use super::Next;
