@@ -6,8 +6,10 @@ use millrace_cache::{Cache, Mode};
 use millrace_net::Nanos;
 use millrace_net::tls::secure_context::SecureContext;
 
+use crate::connection::id::{ConnId, LaneId};
 use crate::settings::Settings;
 use crate::started::Started;
+use crate::unusual::UnusualCounts;
 
 /// A server as its connections meet it.
 #[derive(Debug)]
@@ -24,11 +26,11 @@ pub(crate) struct Server {
     pub(crate) in_flight: u32,
     pub(crate) held: u32,
     /// Those that the caller has not begun to answer, where responses have a limit.
-    pub(crate) unanswered: Started,
+    pub(crate) unanswered: Started<LaneId>,
     /// What handshakes are answered with while the caller is busy.
     pub(crate) context: Option<SecureContext>,
     /// Handshakes that go on, and whether there is a timer for them.
-    pub(crate) handshakes: Started,
+    pub(crate) handshakes: Started<ConnId>,
     pub(crate) has_handshake_timer: bool,
     /// Its connections, and those of them that were accepted since the caller has heard of all that there was to report.
     pub(crate) connections: usize,
@@ -55,6 +57,8 @@ pub struct ServerCounts {
     pub refused: u64,
     /// Responses that were given up, since the caller was busy for too long.
     pub timed_out: u64,
+    /// Requests that the caller's parser has read, or decided about.
+    pub unusual: UnusualCounts,
 }
 
 /// Connections that are accepted while the caller is busy: as many as wait in the system's queue, by Node's default. Those
