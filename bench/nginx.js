@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePorts } from '../dist/process/discovery/free-port.js';
+import { findFreePorts } from '../dist/process/listening/free-port.js';
 import { listDescendants, readCpuNs } from './proc.js';
 import { end, start } from './processes.js';
 

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePort } from '../../dist/process/discovery/free-port.js';
+import { findFreePort } from '../../dist/process/listening/free-port.js';
 import { end, start } from '../processes.js';
 import { allCores } from './surroundings.js';
 

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePorts } from '../../dist/process/discovery/free-port.js';
+import { findFreePorts } from '../../dist/process/listening/free-port.js';
 import { buildProxyConfiguration } from '../nginx.js';
 import { findApp, startServing } from './app.js';
 

@@ -1,4 +1,4 @@
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import type { Experiment } from '../experiments/definitions.js';
 import type { Change } from '../experiments/types.js';
 import type { Metrics } from '../metrics/types.js';

@@ -1,4 +1,4 @@
-import type { NativeOutcome, NativeSnapshot } from '../../native.js';
+import type { NativeOutcome, NativeSnapshot } from '../../native/addon.js';
 
 /** Times of a run's phases on the clock of `performance.now()`. */
 export interface Phases {

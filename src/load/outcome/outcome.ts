@@ -1,5 +1,5 @@
-import type { NativeOutcome } from '../../native.js';
-import { packageVersion } from '../../version.js';
+import { packageVersion } from '../../environment/version.js';
+import type { NativeOutcome } from '../../native/addon.js';
 import type { Phases } from '../engine/run-clock.js';
 import type { UnreachedTargets } from '../engine/unreached-targets.js';
 import type { Condition } from '../plan/condition.js';

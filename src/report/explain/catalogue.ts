@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import {
   type CatalogueEntry,
   LIMIT_GROUPS,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
 import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
-import { findFreePorts } from '../../../dist/process/discovery/free-port.js';
+import { findFreePorts } from '../../../dist/process/listening/free-port.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace behind-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'millrace';
 import { explainLine } from '../../../dist/cli/explain-line.js';
-import { findFreePort } from '../../../dist/process/discovery/free-port.js';
+import { findFreePort } from '../../../dist/process/listening/free-port.js';
 import { assertAddsUp } from '../../fixtures/truth/accounting.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 import { raw, response } from '../../fixtures/truth/responses.js';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { selfSignedCertificate } from '../../../dist/native.js';
+import { selfSignedCertificate } from '../../../dist/native/addon.js';
 import { readCommandLine } from '../../../dist/process/command/command-line.js';
 import { startCommand } from '../../../dist/process/command/start-command.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { cores, time } from '../../../dist/format/units.js';
-import { renderLoadPage } from '../../../dist/report/html.js';
+import { renderLoadPage } from '../../../dist/report/load/html.js';
 import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
 import { fixture, hostile, names, withNamedResults } from '../../fixtures/report/results.js';
 

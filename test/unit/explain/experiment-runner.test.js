@@ -1,7 +1,7 @@
 // The experiment runner, on a simulated server.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MillraceError } from '../../../dist/errors.js';
+import { MillraceError } from '../../../dist/errors/millrace-error.js';
 import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
 import { ExperimentRunner } from '../../../dist/explain/phases/experiment-runner.js';
 import { runOnNewServers } from '../../../dist/explain/target/restarts.js';

@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { analyzeProfile } from '../../../dist/explain/profile/analyze.js';
 import { SourceMaps } from '../../../dist/explain/profile/source-maps.js';
-import { toRouteName } from '../../../dist/route-name.cjs';
+import { toRouteName } from '../../../dist/format/route-name.cjs';
 import {
   computeBucketMiddle,
   computeQuantile,

@@ -16,7 +16,7 @@ import {
   parseDuration,
   parseFlagDuration,
   parseRate,
-} from '../../../dist/units.js';
+} from '../../../dist/validation/units.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-options-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -12,9 +12,9 @@ import {
   time,
 } from '../../../dist/format/units.js';
 import { buildBuckets } from '../../../dist/report/distributions/buckets.js';
-import { renderLoadPage } from '../../../dist/report/html.js';
 import { groupWindows } from '../../../dist/report/intervals.js';
-import { formatLoadText } from '../../../dist/report/text.js';
+import { renderLoadPage } from '../../../dist/report/load/html.js';
+import { formatLoadText } from '../../../dist/report/load/text.js';
 import { clientBound, fixture, hostile, names } from '../../fixtures/report/results.js';
 import { fitsPublished, isResult } from '../../fixtures/schemas.js';
 

@@ -14,7 +14,7 @@ import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import * as own from '../../../../dist/http/index.js';
-import { findFreePort } from '../../../../dist/process/discovery/free-port.js';
+import { findFreePort } from '../../../../dist/process/listening/free-port.js';
 import { REGISTER } from '../../../fixtures/stack/pair.js';
 
 const LIMIT = { timeout: 60_000 };

@@ -1,5 +1,5 @@
-import { connections } from '../reactor/registry.js';
-import type { Connection } from '../state/connection.js';
+import { connections } from '../../reactor/registry.js';
+import type { Connection } from '../../state/connection.js';
 
 /** What Node tells of all that keeps the process alive. */
 const active = process as unknown as {

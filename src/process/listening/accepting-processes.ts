@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findNetworkFolder } from '../discovery/namespace.js';
+import { findProcessTree } from '../discovery/process-tree.js';
 import { readSocketInodes } from '../procfs/descriptors.js';
 import { readText } from '../procfs/procfs.js';
 import { ESTABLISHED, LISTEN, readTcpSockets } from '../procfs/tcp-table.js';
-import { findNetworkFolder } from './namespace.js';
-import { findProcessTree } from './process-tree.js';
 import type { Endpoint } from './types.js';
 
 /** Maximum number of test connections: two for each process. */

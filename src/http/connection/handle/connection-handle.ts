@@ -1,10 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
 import { closeSync } from 'node:fs';
 import timers from 'node:timers';
-import { drainTicks, kConnection } from '../node/node-internals.js';
-import { callBack } from '../reactor/contexts.js';
-import { native } from '../reactor/native.js';
-import type { Connection } from '../state/connection.js';
+import { drainTicks, kConnection } from '../../node/node-internals.js';
+import { callBack } from '../../reactor/contexts.js';
+import { native } from '../../reactor/native.js';
+import type { Connection } from '../../state/connection.js';
 import { endCutOff } from './cut-off-writes.js';
 import { createClosedHandle, getHandleClass, type Handle, type HandleClass } from './handle.js';
 

@@ -1,8 +1,8 @@
 import type { AsyncResource } from 'node:async_hooks';
-import { drainTicks } from '../node/node-internals.js';
-import { callBack } from '../reactor/contexts.js';
-import { reportException } from '../reactor/internal-errors.js';
-import type { Connection } from '../state/connection.js';
+import { drainTicks } from '../../node/node-internals.js';
+import { callBack } from '../../reactor/contexts.js';
+import { reportException } from '../../reactor/internal-errors.js';
+import type { Connection } from '../../state/connection.js';
 import { endCutOff } from './cut-off-writes.js';
 import { closingHandle } from './handle.js';
 

@@ -1,7 +1,7 @@
 // A guess at what limited a load, below its report.
-import { quickHint } from '../explain/quick-hint.js';
-import type { LoadResult } from '../load/result.js';
-import { createSheet, formatParagraph } from './text/sheet.js';
+import { quickHint } from '../../explain/quick-hint.js';
+import type { LoadResult } from '../../load/result.js';
+import { createSheet, formatParagraph } from '../text/sheet.js';
 
 /** How a hint is formatted. */
 export interface HintOptions {

@@ -1,13 +1,13 @@
-import { hasResponse } from '../load/answered.js';
-import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
-import type { LoadResult } from '../load/result.js';
-import { listLoadConditions } from './conditions.js';
-import { explainMarks } from './distributions/distribution.js';
-import { buildNamePlots, renderByName } from './html/by-name.js';
-import { renderConditions } from './html/conditions.js';
-import { LOAD_DEFINITIONS, renderDefinitions } from './html/definitions.js';
-import { renderHeadline } from './html/headline.js';
-import { buildDistributionPlots, buildTimePlots } from './html/load-plots.js';
+import { hasResponse } from '../../load/answered.js';
+import { adviseOnClientBound, clientBound } from '../../load/outcome/client-bound-words.js';
+import type { LoadResult } from '../../load/result.js';
+import { listLoadConditions } from '../conditions.js';
+import { explainMarks } from '../distributions/distribution.js';
+import { buildNamePlots, renderByName } from '../html/by-name.js';
+import { renderConditions } from '../html/conditions.js';
+import { LOAD_DEFINITIONS, renderDefinitions } from '../html/definitions.js';
+import { renderHeadline } from '../html/headline.js';
+import { buildDistributionPlots, buildTimePlots } from '../html/load-plots.js';
 import {
   renderConnectionTable,
   renderDistributionTable,
@@ -18,12 +18,12 @@ import {
   renderRequestTable,
   renderServerTable,
   renderStatusTable,
-} from './html/load-tables.js';
-import { html, type Markup } from './html/markup.js';
-import { formatOrigin, renderPage, renderSection, renderWarnings } from './html/page.js';
-import { renderPlot } from './html/plot.js';
-import { describePlan } from './plan.js';
-import { listWarnings } from './warnings.js';
+} from '../html/load-tables.js';
+import { html, type Markup } from '../html/markup.js';
+import { formatOrigin, renderPage, renderSection, renderWarnings } from '../html/page.js';
+import { renderPlot } from '../html/plot.js';
+import { describePlan } from '../plan.js';
+import { listWarnings } from '../warnings.js';
 
 /** Renders the result of a load as a self-contained HTML page. */
 export function renderLoadPage(result: LoadResult): string {

@@ -1,9 +1,9 @@
 import { networkInterfaces } from 'node:os';
+import { findAncestors, findProcessTree } from '../discovery/process-tree.js';
 import { readSocketInodes } from '../procfs/descriptors.js';
 import { hasProcfs, readIds } from '../procfs/procfs.js';
 import { canonicalizeAddress } from '../procfs/tcp-table.js';
 import { type Listener, readListeners } from './listeners.js';
-import { findAncestors, findProcessTree } from './process-tree.js';
 
 /**
  * Finds the process that answers on a port of this machine. If several processes own the port (a cluster, or

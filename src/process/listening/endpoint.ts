@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { hasProcfs } from '../procfs/procfs.js';
 import { Candidates, SETTLE_MS } from './candidates.js';
 import { isInspector, mayHaveInspector } from './inspector.js';
 import { type Listener, readListeners } from './listeners.js';
-import { findListeningSockets, type OwnListener } from './listening.js';
+import { findListeningSockets, type OwnListener } from './port-owners.js';
 import { acceptsConnections, sendTrialRequest, type TrialRequest } from './trial-request.js';
 import type { Endpoint } from './types.js';
 

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { MillraceError } from './errors.js';
+import { MillraceError } from '../errors/millrace-error.js';
 
 /**
  * What `read` makes of the environment. This runs before the application: what is wrong there is said in one line, with exit

@@ -1,20 +1,20 @@
-import { count, plural, rate, share } from '../format/units.js';
-import { hasResponse } from '../load/answered.js';
-import { adviseOnClientBound, clientBound } from '../load/outcome/client-bound-words.js';
-import type { LoadResult, NamedResult } from '../load/result.js';
-import { listLoadConditions } from './conditions.js';
-import { formatStatistic } from './distributions/distribution.js';
-import { countFailed } from './failed.js';
-import { formatConditions, formatWarnings } from './markdown/conditions.js';
+import { count, plural, rate, share } from '../../format/units.js';
+import { hasResponse } from '../../load/answered.js';
+import { adviseOnClientBound, clientBound } from '../../load/outcome/client-bound-words.js';
+import type { LoadResult, NamedResult } from '../../load/result.js';
+import { listLoadConditions } from '../conditions.js';
+import { formatStatistic } from '../distributions/distribution.js';
+import { countFailed } from '../failed.js';
+import { formatConditions, formatWarnings } from '../markdown/conditions.js';
 import {
   escapeMarkdown,
   formatCodeCell,
   formatItems,
   formatTable,
   joinParts,
-} from './markdown/markup.js';
-import { describePlan } from './plan.js';
-import { listWarnings } from './warnings.js';
+} from '../markdown/markup.js';
+import { describePlan } from '../plan.js';
+import { listWarnings } from '../warnings.js';
 
 /** Maximum number of request names in the table. */
 const MAX_NAMES = 20;

@@ -10,7 +10,7 @@ export function platformName(): string {
 
 /** The platforms that every release has an addon for. */
 export function supportedPlatforms(): string[] {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   const { napi } = JSON.parse(manifest) as { napi: { targets: string[] } };
   return napi.targets.map(nameOfTarget);
 }

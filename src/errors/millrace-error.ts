@@ -1,4 +1,4 @@
-import { maskText } from './masking/text.js';
+import { maskText } from '../masking/text.js';
 
 /** The stable codes of the errors that millrace throws. A failed *request* is a count in a result, never an error. */
 export type ErrorCode =

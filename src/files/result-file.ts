@@ -1,9 +1,9 @@
 // Reads files with results, as `-o FILE` and `--json` write them.
 import { readFileSync } from 'node:fs';
-import { MillraceError, usageError } from './errors.js';
-import { fileErrorReason } from './file-errors.js';
+import { fileErrorReason } from '../errors/file-errors.js';
+import { MillraceError, usageError } from '../errors/millrace-error.js';
+import { isObject } from '../validation/shape.js';
 import { isStandardInput, readStandardInput } from './standard-input.js';
-import { isObject } from './validation/shape.js';
 
 /** The schema version that this version of millrace reads. */
 const SCHEMA_VERSION = 2;

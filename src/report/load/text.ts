@@ -1,12 +1,12 @@
-import type { LoadResult } from '../load/result.js';
-import { describePlan } from './plan.js';
-import { formatByName } from './text/by-name.js';
-import { formatDistributions } from './text/distributions.js';
-import { formatFailingResponses } from './text/failing.js';
-import { formatGenerator, formatWarnings } from './text/generator.js';
-import { formatRequests } from './text/requests.js';
-import { createSheet, formatList, formatParagraph, joinBlocks } from './text/sheet.js';
-import { formatTimeline } from './text/timeline.js';
+import type { LoadResult } from '../../load/result.js';
+import { describePlan } from '../plan.js';
+import { formatByName } from '../text/by-name.js';
+import { formatDistributions } from '../text/distributions.js';
+import { formatFailingResponses } from '../text/failing.js';
+import { formatGenerator, formatWarnings } from '../text/generator.js';
+import { formatRequests } from '../text/requests.js';
+import { createSheet, formatList, formatParagraph, joinBlocks } from '../text/sheet.js';
+import { formatTimeline } from '../text/timeline.js';
 
 /** Options of the text report. */
 export interface TextOptions {

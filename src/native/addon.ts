@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { MillraceError } from './errors.js';
+import { MillraceError } from '../errors/millrace-error.js';
 import { platformName, supportedPlatforms } from './platform.js';
 
 export type {
@@ -22,9 +22,9 @@ export type {
   NativeStage,
   NativeTls,
   NativeUnfinished,
-} from '../native/index.js';
+} from '../../native/index.js';
 
-export type Native = typeof import('../native/index.js');
+export type Native = typeof import('../../native/index.js');
 
 const require = createRequire(import.meta.url);
 
@@ -58,7 +58,7 @@ function load(): Native {
 /** From a checkout, where it is built, or from the package for this platform. */
 function requireAddon(platform: string): Native {
   try {
-    return require(`../native/millrace.${platform}.node`) as Native;
+    return require(`../../native/millrace.${platform}.node`) as Native;
   } catch (error) {
     if (!isMissing(error)) throw error;
     return require(packageFor(platform)) as Native;
@@ -78,7 +78,7 @@ function lack(platform: string, cause: unknown): string {
   if ((cause as NodeJS.ErrnoException).code === 'ERR_DLOPEN_DISABLED') {
     return 'no addon may be loaded here (--no-addons, or the permission model without --allow-addons)';
   }
-  const isCheckout = existsSync(new URL('../crates', import.meta.url));
+  const isCheckout = existsSync(new URL('../../crates', import.meta.url));
   if (!isMissing(cause)) {
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
     const again = isCheckout ? '; npm run build rebuilds it' : '';

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
-import { MAJOR } from '../node/node-version.js';
-import { destroyedError, systemError } from '../node/socket-errors.js';
-import type { Connection } from '../state/connection.js';
+import { MAJOR } from '../../node/node-version.js';
+import { destroyedError, systemError } from '../../node/socket-errors.js';
+import type { Connection } from '../../state/connection.js';
 
 /** As in Node, closing a connection ends the writes that the system has begun to take, and then what waited behind them. */
 export function endCutOff(connection: Connection, error: Error | null): void {

@@ -1,6 +1,6 @@
 // Standard input, which can be read once: who asks for it a second time would get nothing, and not know it.
 import { readFileSync } from 'node:fs';
-import { usageError } from './errors.js';
+import { usageError } from '../errors/millrace-error.js';
 
 /** Reports whether a path stands for standard input. */
 export function isStandardInput(path: string): boolean {

@@ -1,4 +1,4 @@
-import type { OwnListener } from './listening.js';
+import type { OwnListener } from './port-owners.js';
 import type { Answer } from './trial-request.js';
 
 /** A port of a command, and its answer so far. */

@@ -1,5 +1,5 @@
-import type { LoadResult, LoadWindow, ServerSample } from '../load/result.js';
-import { type Column, formatCsv } from './csv/table.js';
+import type { LoadResult, LoadWindow, ServerSample } from '../../load/result.js';
+import { type Column, formatCsv } from '../csv/table.js';
 
 /** A row: one window of a run. */
 interface WindowRow {

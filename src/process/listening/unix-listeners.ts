@@ -1,7 +1,7 @@
+import { findNetworkFolder } from '../discovery/namespace.js';
+import { findProcessTree } from '../discovery/process-tree.js';
 import { readSocketInodes } from '../procfs/descriptors.js';
 import { readText } from '../procfs/procfs.js';
-import { findNetworkFolder } from './namespace.js';
-import { findProcessTree } from './process-tree.js';
 
 /** `__SO_ACCEPTCON` in the flags of `/proc/net/unix`. */
 const LISTENING = 0x10000;

@@ -1,4 +1,4 @@
-import type { Durations } from '../statistics/durations.js';
+import type { Durations } from '../../statistics/durations.js';
 
 /** Lines for each halving of the share of slower requests, as HdrHistogram prints them. */
 const LINES_PER_HALF = 5;

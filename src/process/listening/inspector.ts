@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { findProcessTree } from '../discovery/process-tree.js';
 import { readText } from '../procfs/procfs.js';
-import { findProcessTree } from './process-tree.js';
 import type { Endpoint } from './types.js';
 
 /**

@@ -1,6 +1,6 @@
-import type { Distribution, LoadResult, NamedResult } from '../load/result.js';
-import { type Column, formatCsv } from './csv/table.js';
-import { STATISTICS } from './distributions/distribution.js';
+import type { Distribution, LoadResult, NamedResult } from '../../load/result.js';
+import { type Column, formatCsv } from '../csv/table.js';
+import { STATISTICS } from '../distributions/distribution.js';
 
 /** A row: all requests of a run, whose name is empty, or those with one name. */
 interface LoadRow

@@ -1,5 +1,5 @@
-import { type MillraceError, usageError } from './errors.js';
-import { mustBe } from './validation/shape.js';
+import { type MillraceError, usageError } from '../errors/millrace-error.js';
+import { mustBe } from './shape.js';
 
 // Parses durations, counts, rates and sizes; format/units.ts prints them. `name` is the flag or option that a message names.
 

@@ -1,5 +1,5 @@
-import { guarded } from '../reactor/contexts.js';
-import type { Connection } from '../state/connection.js';
+import { guarded } from '../../reactor/contexts.js';
+import type { Connection } from '../../state/connection.js';
 import type { Handle } from './handle.js';
 
 /**
