@@ -131,7 +131,7 @@ export function checkLayers() {
 }
 
 /** Reads the imports between the files of `src`, and out of it, as pairs of paths without extensions: [importer, imported]. */
-function readImports() {
+export function readImports() {
   const api = new API({ cwd: root });
   try {
     const snapshot = api.updateSnapshot({ openProject: join(root, 'tsconfig.json') });
@@ -230,6 +230,30 @@ function closesCircle(imports, pair) {
   const [rooms] = toRooms([pair]);
   const [from, to] = rooms ?? pair;
   return findWay(toGraph(rooms ? toRooms(imports) : imports), to, from) !== null;
+}
+
+/** Counts the circles of files and those of rooms: groups in which each imports each other one, by way of others or not. */
+export function countCircles(imports) {
+  return [imports, toRooms(imports)].map((pairs) => {
+    const graph = toGraph(pairs);
+    const names = [...graph.keys()];
+    const reached = new Map(names.map((name) => [name, findReached(graph, name)]));
+    const groups = names
+      .filter((name) => reached.get(name).has(name))
+      .map((name) => names.filter((other) => meets(name, other) && meets(other, name)));
+    return new Set(groups.map(String)).size;
+
+    function meets(from, to) {
+      return reached.get(from).has(to);
+    }
+  });
+}
+
+/** Finds all that `start` imports, by way of others or not. */
+function findReached(graph, start) {
+  const reached = new Set(graph.get(start));
+  for (const name of reached) for (const next of graph.get(name) ?? []) reached.add(next);
+  return reached;
 }
 
 /** A line about the first circle. */

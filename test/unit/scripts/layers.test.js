@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findProblems } from '../../../scripts/layers.js';
+import { countCircles, findProblems } from '../../../scripts/layers.js';
 
 const problemsOf = (imports, known = []) => findProblems(imports, known).join('\n');
 
@@ -66,4 +66,19 @@ test('a known circle is let pass until it is open', () => {
   assert.equal(problemsOf([...open, ...known], known), '');
   assert.match(problemsOf(known, known), /closes no circle: remove it/);
   assert.match(problemsOf(open, known), /closes no circle: remove it/);
+});
+
+test('circles of files and of rooms are counted, once each', () => {
+  const chain = [
+    ['load/plan/a', 'load/plan/b'],
+    ['load/plan/b', 'load/engine/c'],
+  ];
+  assert.deepEqual(countCircles(chain), [0, 0]);
+  assert.deepEqual(countCircles([...chain, ['load/engine/c', 'load/plan/a']]), [1, 1]);
+  assert.deepEqual(countCircles([...chain, ['load/engine/d', 'load/plan/a']]), [0, 1]);
+  const others = [
+    ['http/node/a', 'http/node/b'],
+    ['http/node/b', 'http/node/a'],
+  ];
+  assert.deepEqual(countCircles([...chain, ['load/engine/c', 'load/plan/a'], ...others]), [2, 1]);
 });
