@@ -9,7 +9,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { countCircles, readImports } from './layers.js';
-import { report, root } from './step.js';
+import { root } from './step.js';
 
 const MAX_LINES = 600;
 const MAX_FILES = 15;

@@ -7,7 +7,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePort } from '../../dist/process/listening/free-port.js';
-import { end, start } from '../processes.js';
+import { end, start } from '../harness/processes.js';
 import { allCores } from './surroundings.js';
 
 const START_TIMEOUT_MS = 30_000;

@@ -4,7 +4,7 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePorts } from '../../dist/process/listening/free-port.js';
-import { buildProxyConfiguration } from '../nginx.js';
+import { buildProxyConfiguration } from '../servers/nginx.js';
 import { findApp, startServing } from './app.js';
 
 const ANSWER_LIMIT_MS = 5_000;

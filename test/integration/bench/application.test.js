@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import * as application from '../../../bench/apps/application.js';
 import { findRuntimes } from '../../../bench/stack/runtimes.js';
-import { isOnPath } from '../../../bench/tools.js';
+import { isOnPath } from '../../../bench/clients/tools.js';
 
 const bench = {
   name: 'hello',

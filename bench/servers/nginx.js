@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePorts } from '../dist/process/listening/free-port.js';
-import { listDescendants, readCpuNs } from './proc.js';
-import { end, start } from './processes.js';
+import { findFreePorts } from '../../dist/process/listening/free-port.js';
+import { listDescendants, readCpuNs } from '../harness/proc.js';
+import { end, start } from '../harness/processes.js';
 
 /**
  * Starts nginx with one worker that answers `return 200`. `tls` is a certificate's pair of files;

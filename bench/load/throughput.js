@@ -1,10 +1,10 @@
 // Cases of throughput: the clients take turns with one server.
-import { createBody } from './bodies.js';
-import { formatDisturbance } from './quiet.js';
-import { checkBar, describeBars, formatRatio } from './ratios.js';
-import { formatFailures, runRounds, withServer } from './rounds.js';
-import { computeMedian, findSteadyPart } from './statistics.js';
-import { formatCount, formatShare, formatTable, formatThreeDigits } from './table.js';
+import { createBody } from '../clients/bodies.js';
+import { formatCount, formatShare, formatTable, formatThreeDigits } from '../documents/table.js';
+import { formatDisturbance } from '../harness/quiet.js';
+import { checkBar, describeBars, formatRatio } from '../harness/ratios.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
+import { computeMedian, findSteadyPart } from '../harness/statistics.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export async function run(bench, context) {

@@ -1,8 +1,9 @@
 // Cases of starting: from the start of the process to the arrival of its first request.
-import { formatDisturbance } from './quiet.js';
-import { formatFailures, runRounds, withServer } from './rounds.js';
-import { computeMedianInterval } from './statistics.js';
-import { formatTable } from './table.js';
+
+import { formatTable } from '../documents/table.js';
+import { formatDisturbance } from '../harness/quiet.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
+import { computeMedianInterval } from '../harness/statistics.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export function run(bench, context) {

@@ -1,8 +1,8 @@
-import { startBareServer } from './bare.js';
+import { startBareServer } from '../native/bare.js';
+import { startApp } from '../stack/app.js';
+import { startProxied, startShared } from '../stack/one-port.js';
 import { createCertificate } from './certificates.js';
 import { startNginx } from './nginx.js';
-import { startApp } from './stack/app.js';
-import { startProxied, startShared } from './stack/one-port.js';
 import { startVarnish } from './varnish.js';
 
 const starters = {

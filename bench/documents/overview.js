@@ -1,5 +1,5 @@
 // The tables of the documents, from the figures of the newest runs: of each case in order. Pure.
-import { computeMedian } from './statistics.js';
+import { computeMedian } from '../harness/statistics.js';
 import { formatTable } from './table.js';
 
 /** Lists the major versions of Node.js of these cases, the newest first. */

@@ -2,11 +2,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nameMachine } from '../harness/machine.js';
+import { exitWithUsageError } from '../harness/usage.js';
 import { Figures } from './figures.js';
-import { nameMachine } from './machine.js';
 import { formatMeasuredLine } from './sections.js';
 import { SuiteFile } from './suite-file.js';
-import { exitWithUsageError } from './usage.js';
 
 /** Collects the results of a suite's cases, and writes them after each case. */
 export class Results {
@@ -68,7 +68,7 @@ export class Results {
 }
 
 function createDirectory(name) {
-  const base = fileURLToPath(new URL(`results/raw/${name}`, import.meta.url));
+  const base = fileURLToPath(new URL(`../results/raw/${name}`, import.meta.url));
   let directory = base;
   for (let number = 2; existsSync(directory); number++) directory = `${base}-${number}`;
   return directory;

@@ -1,7 +1,8 @@
 // Writes the tables of README.md and BENCHMARKING.md, and the picture of the stack's gains, from the figures of the newest
 // runs.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { suites } from './cases.js';
+import { suites } from '../load/cases.js';
+import { drawGains, listGains } from '../pictures/gains.js';
 import { Figures } from './figures.js';
 import {
   formatApps,
@@ -13,7 +14,6 @@ import {
   replaceBlock,
   selectMeasured,
 } from './overview.js';
-import { drawGains, listGains } from './pictures/gains.js';
 
 /**
  * The blocks of the documents: what is in them, the suite that it comes from, and the cases that they need. A block
@@ -42,13 +42,13 @@ export function writeTables() {
       continue;
     }
     const lines = [...format(cases), ...(needs ? [] : formatMissing(missing))];
-    const path = new URL(`../${document}`, import.meta.url);
+    const path = new URL(`../../${document}`, import.meta.url);
     writeFileSync(path, replaceBlock(readFileSync(path, 'utf8'), name, lines));
     console.log([`${document}, ${name}:`, '', ...lines, ''].join('\n'));
   }
 }
 
-const GAINS = new URL('../docs/images/stack.svg', import.meta.url);
+const GAINS = new URL('../../docs/images/stack.svg', import.meta.url);
 
 /** Draws the gains of the stack on the newest Node.js that was measured. */
 function drawStack(figures) {

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePorts } from '../dist/process/listening/free-port.js';
-import { listDescendants, readCpuNs } from './proc.js';
-import { collect, end, errorLine, start } from './processes.js';
+import { findFreePorts } from '../../dist/process/listening/free-port.js';
+import { listDescendants, readCpuNs } from '../harness/proc.js';
+import { collect, end, errorLine, start } from '../harness/processes.js';
 
 /** Reads the version of Varnish; null if it is not installed. */
 export function readVarnishVersion() {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listDescendants, readCpuNs, readMachineBusySeconds } from './proc.js';
-import { collect, end, errorLine, start } from './processes.js';
+import { listDescendants, readCpuNs, readMachineBusySeconds } from '../harness/proc.js';
+import { collect, end, errorLine, start } from '../harness/processes.js';
 import { buildCommand, tools } from './tools.js';
 
 const SAMPLE_MS = 50;

@@ -1,6 +1,7 @@
 // Ratios between the rows of a case, and the requirements for them.
+
+import { formatInterval } from '../documents/table.js';
 import { computeMedianInterval } from './statistics.js';
-import { formatInterval } from './table.js';
 
 const metrics = {
   requestsPerSecond: 'requests/s',

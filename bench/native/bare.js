@@ -4,10 +4,10 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { readCpuNs } from './proc.js';
-import { end, start } from './processes.js';
+import { readCpuNs } from '../harness/proc.js';
+import { end, start } from '../harness/processes.js';
 
-const crate = fileURLToPath(new URL('native/', import.meta.url));
+const crate = fileURLToPath(new URL('.', import.meta.url));
 
 /** Finds the path of a binary of bench/native. */
 export function findNativeBinary(name) {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { suites } from './cases.js';
+import { suites } from '../load/cases.js';
 import { exitWithUsageError } from './usage.js';
 
 /** The suites that measure servers, which can run on several versions of Node.js. */

@@ -1,8 +1,8 @@
 // Other processes on the machine: waits for them to end, and repeats runs that they disturbed.
 import { setTimeout as delay } from 'node:timers/promises';
+import { formatShare } from '../documents/table.js';
 import { readMachineBusySeconds } from './proc.js';
 import { computeMedian } from './statistics.js';
-import { formatShare } from './table.js';
 
 /** Default share of a core that other processes, including the harness, may use before a run is repeated. */
 const QUIET = 0.1;

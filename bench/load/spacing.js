@@ -1,8 +1,9 @@
 // Cases of an open load: whether requests arrive according to the schedule.
-import { formatDisturbance } from './quiet.js';
-import { formatFailures, runRounds, withServer } from './rounds.js';
-import { computeMedian, computeQuantile } from './statistics.js';
-import { formatCount, formatTable } from './table.js';
+
+import { formatCount, formatTable } from '../documents/table.js';
+import { formatDisturbance } from '../harness/quiet.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
+import { computeMedian, computeQuantile } from '../harness/statistics.js';
 
 /** Runs a case; `{ runs, failures }`. The server has a core of its own and spins. */
 export function run(bench, context) {

@@ -1,7 +1,8 @@
 // Cases of memory: the client's peak at a small and at a large value of one setting.
-import { formatFailures, runRounds, withServer } from './rounds.js';
-import { computeMedian, computeMedianInterval } from './statistics.js';
-import { formatCount, formatTable } from './table.js';
+
+import { formatCount, formatTable } from '../documents/table.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
+import { computeMedian, computeMedianInterval } from '../harness/statistics.js';
 
 /** Runs a case; `{ runs, failures }`. */
 export async function run(bench, context) {

@@ -1,10 +1,10 @@
 // Prepares suites: finds the programs that their cases need, and installs or builds what is not there.
-import { prepareApplications } from './apps/packages.js';
-import { buildNative } from './bare.js';
+import { prepareApplications } from '../apps/packages.js';
+import { isOnPath, readNginxVersion, readVersion, tools } from '../clients/tools.js';
+import { buildNative } from '../native/bare.js';
+import { findRuntimes, readPackageVersions } from '../stack/runtimes.js';
 import { findNodes } from './nodes.js';
 import { toolOf } from './rounds.js';
-import { findRuntimes, readPackageVersions } from './stack/runtimes.js';
-import { isOnPath, readNginxVersion, readVersion, tools } from './tools.js';
 
 /** Finds the installed tools of these cases, and prints the missing ones. */
 function findTools(cases) {

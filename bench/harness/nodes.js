@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { installNode } from '../scripts/tests/node-binary.js';
+import { installNode } from '../../scripts/tests/node-binary.js';
 import { exitWithUsageError } from './usage.js';
 
 /**

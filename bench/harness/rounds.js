@@ -1,7 +1,7 @@
 // The order of the runs of a case.
-import { runClient } from './client.js';
+import { runClient } from '../clients/client.js';
+import { startServer } from '../servers/server.js';
 import { repeatUntilUndisturbed, retry } from './quiet.js';
-import { startServer } from './server.js';
 /** The tool of a row: its name, unless the row's load names another. */
 export const toolOf = (bench, row) => bench.loads?.[row]?.tool ?? row;
 
