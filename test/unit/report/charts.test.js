@@ -11,7 +11,7 @@ import {
 } from '../../../dist/report/html/charts/scale.js';
 import { decodeDurations, estimateLatencies } from '../../../dist/statistics/durations.js';
 import { encodeHistogram } from '../../fixtures/explain/histogram.js';
-import { Random } from '../../fixtures/stack/random.js';
+import { Random } from '../../fixtures/random.js';
 import { decodeHistogram } from '../../fixtures/truth/histogram.js';
 
 /** Numbers from 0 to 1 that a seed determines. */

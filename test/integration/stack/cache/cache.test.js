@@ -15,7 +15,7 @@ import {
   limits,
   responses,
   serve,
-} from '../../../fixtures/stack/caching.js';
+} from '../../../fixtures/stack/cache/servers.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 describe('responses that are stored', () => {
