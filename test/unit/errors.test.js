@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { EXIT_CODES, toExitCode } from '../../dist/cli/exit.js';
-import { MillraceError } from '../../dist/errors/millrace-error.js';
+import { EXIT_CODES, toExitCode } from '#internal/cli/exit.js';
+import { MillraceError } from '#internal/errors/millrace-error.js';
 
 const root = new URL('../../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');

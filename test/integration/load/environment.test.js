@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
-import { selfSignedCertificate } from '../../../dist/native/addon.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 
 const TIMEOUT = { timeout: 60_000 };

@@ -8,12 +8,12 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findCapabilities } from '../../../dist/explain/observe/capabilities.js';
-import { observeProcess } from '../../../dist/explain/observe/process-observer.js';
-import { watchSockets } from '../../../dist/explain/observe/socket-sampler.js';
-import { checkPid } from '../../../dist/process/discovery/check-pid.js';
-import { findQuotas, parseCpuStat } from '../../../dist/process/procfs/cgroup.js';
-import { readText } from '../../../dist/process/procfs/procfs.js';
+import { findCapabilities } from '#internal/explain/observe/capabilities.js';
+import { observeProcess } from '#internal/explain/observe/process-observer.js';
+import { watchSockets } from '#internal/explain/observe/socket-sampler.js';
+import { checkPid } from '#internal/process/discovery/check-pid.js';
+import { findQuotas, parseCpuStat } from '#internal/process/procfs/cgroup.js';
+import { readText } from '#internal/process/procfs/procfs.js';
 import { retried } from '../../fixtures/retry.js';
 
 const skip = process.platform !== 'linux' && 'needs /proc';

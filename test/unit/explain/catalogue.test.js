@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { EXPERIMENT_LABELS } from '../../../dist/explain/experiment-names.js';
-import { evaluateHypotheses } from '../../../dist/explain/hypotheses/evaluate.js';
-import { LIMIT_GROUPS } from '../../../dist/explain/limits/catalogue/entry.js';
-import { CATALOGUE } from '../../../dist/explain/limits/catalogue.js';
-import { LIMIT_IDS } from '../../../dist/explain/limits/ids.js';
-import { formatCatalogue, formatEntry } from '../../../dist/report/explain/catalogue.js';
+import { EXPERIMENT_LABELS } from '#internal/explain/experiment-names.js';
+import { evaluateHypotheses } from '#internal/explain/hypotheses/evaluate.js';
+import { LIMIT_GROUPS } from '#internal/explain/limits/catalogue/entry.js';
+import { CATALOGUE } from '#internal/explain/limits/catalogue.js';
+import { LIMIT_IDS } from '#internal/explain/limits/ids.js';
+import { formatCatalogue, formatEntry } from '#internal/report/explain/catalogue.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const entries = LIMIT_IDS.map((id) => CATALOGUE[id]);

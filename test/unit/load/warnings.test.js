@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
-import { exitCode } from '../../../dist/cli/exit.js';
-import { findClientBoundReasons } from '../../../dist/load/outcome/client-bound.js';
-import { adviseOnClientBound, clientBound } from '../../../dist/load/outcome/client-bound-words.js';
-import { findWarnings } from '../../../dist/load/outcome/warnings.js';
+import { exitCode } from '#internal/cli/exit.js';
+import { findClientBoundReasons } from '#internal/load/outcome/client-bound.js';
+import { adviseOnClientBound, clientBound } from '#internal/load/outcome/client-bound-words.js';
+import { findWarnings } from '#internal/load/outcome/warnings.js';
 
 const calm = {
   refusedAddresses: [],

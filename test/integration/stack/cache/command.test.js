@@ -21,7 +21,7 @@ import {
   controlDirectories,
   controlDirectory,
   meetingDirectory,
-} from '../../../../dist/http/cache/control-protocol.js';
+} from '#internal/http/cache/control-protocol.js';
 import { ask, get, last, limits, serve } from '../../../fixtures/stack/cache/servers.js';
 
 describe('the command millrace cache', () => {

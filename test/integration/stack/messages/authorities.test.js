@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { selfSignedCertificate } from '../../../../dist/native/addon.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 import { both, differences } from '../../../fixtures/stack/comparison/run-both.js';
 
 test('a change of the default authorities counts as with Node', { timeout: 60_000 }, async () => {

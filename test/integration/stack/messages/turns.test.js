@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import http from '../../../../dist/http/index.js';
+import http from '#internal/http/index.js';
 import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 import { answer, busy, SameTurn } from '../../../fixtures/stack/messages/same-turn.js';
 

@@ -1,6 +1,6 @@
 // The stack in processes that do what is seldom done: run the event loop within a handler, load the package twice, close others'
 // descriptors.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,8 +13,8 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import * as own from '../../../../dist/http/index.js';
-import { findFreePort } from '../../../../dist/process/listening/free-port.js';
+import * as own from '#internal/http/index.js';
+import { findFreePort } from '#internal/process/listening/free-port.js';
 import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
 const LIMIT = { timeout: 60_000 };

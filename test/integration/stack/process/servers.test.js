@@ -1,6 +1,6 @@
 // What becomes of servers on the stack: how they are made, listen, time out, close, listen again and are gone.
 // With MILLRACE_STACK=node it is Node's own servers that are tested, but for what Node has not.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';

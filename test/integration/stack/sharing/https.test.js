@@ -14,7 +14,7 @@ import { describe, test } from 'node:test';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'millrace/https';
-import { findFreePort } from '../../../../dist/process/listening/free-port.js';
+import { findFreePort } from '#internal/process/listening/free-port.js';
 import { stopped, within } from '../../../fixtures/stack/sharing/processes.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 

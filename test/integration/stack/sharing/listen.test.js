@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
-import { meetingDirectory } from '../../../../dist/http/cache/control-protocol.js';
+import { meetingDirectory } from '#internal/http/cache/control-protocol.js';
 import { isFull } from '../../../fixtures/size.js';
 import {
   assertOwners,

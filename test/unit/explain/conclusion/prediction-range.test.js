@@ -1,10 +1,7 @@
 // A printed range is at least as wide as throughput varies, and no wider than a prediction of use.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  coverVariation,
-  limitInterval,
-} from '../../../../dist/explain/conclusion/prediction-range.js';
+import { coverVariation, limitInterval } from '#internal/explain/conclusion/prediction-range.js';
 
 const ratio = ({ low, high }) => high / low;
 

@@ -1,10 +1,10 @@
 // Sources of predictions other than experiments: profiles under load and at rest, and repeated remedies.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { findRemedyToRepeat } from '../../../../dist/explain/conclusion/remedy-prediction.js';
-import { detectIdleWork } from '../../../../dist/explain/hypotheses/event-loop/loop.js';
-import { withProbePaused } from '../../../../dist/explain/observe/probe/hub.js';
-import { takeProfiles } from '../../../../dist/explain/profile/capture.js';
+import { findRemedyToRepeat } from '#internal/explain/conclusion/remedy-prediction.js';
+import { detectIdleWork } from '#internal/explain/hypotheses/event-loop/loop.js';
+import { withProbePaused } from '#internal/explain/observe/probe/hub.js';
+import { takeProfiles } from '#internal/explain/profile/capture.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 /** A profile of a process in which these stacks of the application were seen, so many milliseconds each. */

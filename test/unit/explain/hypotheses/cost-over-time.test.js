@@ -1,7 +1,7 @@
 // A cost per request that grows with the requests before.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createDegradesOverTimeDetector } from '../../../../dist/explain/hypotheses/event-loop/cost-over-time.js';
+import { createDegradesOverTimeDetector } from '#internal/explain/hypotheses/event-loop/cost-over-time.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 describe('degrades-over-time', () => {

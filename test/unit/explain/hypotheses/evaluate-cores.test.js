@@ -1,19 +1,19 @@
 // Detectors of limits by cores: who uses them, how many a quota allows, and the gain of further ones.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { detectEventLoopSyncWait } from '../../../../dist/explain/hypotheses/event-loop/blocked.js';
-import { detectEventLoopCpu } from '../../../../dist/explain/hypotheses/event-loop/loop.js';
+import { detectEventLoopSyncWait } from '#internal/explain/hypotheses/event-loop/blocked.js';
+import { detectEventLoopCpu } from '#internal/explain/hypotheses/event-loop/loop.js';
 import {
   detectSingleCore,
   detectWorkerImbalance,
-} from '../../../../dist/explain/hypotheses/event-loop/workers.js';
-import { detectNoisyMachine } from '../../../../dist/explain/hypotheses/machine/machine.js';
+} from '#internal/explain/hypotheses/event-loop/workers.js';
+import { detectNoisyMachine } from '#internal/explain/hypotheses/machine/machine.js';
 import {
   computeBusyMs,
   deriveMachineUse,
   deriveMetrics,
   refineMetrics,
-} from '../../../../dist/explain/metrics/derive.js';
+} from '#internal/explain/metrics/derive.js';
 import { evaluate } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
