@@ -143,6 +143,7 @@ impl World {
             self.notices.push_back((id, Notice::Opened(client)));
             return;
         }
+        self.fallbacks += u64::from(event.is(Kind::Fallback));
         let client = self.by_id.get(id).copied().flatten();
         if event.is(Kind::Closed)
             && details[0] == 0

@@ -144,6 +144,11 @@ impl World {
         let statistics = cache.statistics();
         assert_eq!((statistics.fills, statistics.waiting), (0, 0), "left in the cache");
         assert!(statistics.bytes <= self.plan.settings.cache.max_bytes, "the cache is too large");
+        let count = |server: &usize| -> u64 {
+            self.reactor.counts(*server).unusual.iter().map(|(_, count)| count).sum()
+        };
+        let counted: u64 = self.servers.iter().map(count).sum();
+        assert_eq!(counted, self.fallbacks, "each fallback is counted once");
         for &server in &self.servers {
             self.reactor.remove_server(server);
         }

@@ -52,6 +52,8 @@ pub(crate) struct World {
     pub(crate) armed: Nanos,
     /// When accepting has failed last: connections that linger are closed then.
     pub(crate) failed_to_accept: Nanos,
+    /// How often the caller was asked about bytes.
+    pub(crate) fallbacks: u64,
     pub(crate) has_shortage: bool,
     /// The settings have changed.
     pub(crate) has_changed: bool,
@@ -91,6 +93,7 @@ impl World {
             wakes: Vec::new(),
             armed: Nanos::NEVER,
             failed_to_accept: Nanos::default(),
+            fallbacks: 0,
             has_shortage: false,
             has_changed: false,
         };

@@ -29,7 +29,7 @@ use channel::{Channel, WriteState};
 use id::ConnId;
 use lane::Lane;
 use routing::Routing;
-use session::{Session, Tunnel};
+use session::{H1, Handshake, Session, Tunnel};
 use work::Work;
 
 /// Bytes of one read.
@@ -189,16 +189,26 @@ impl Connection {
         self.channel.readable = true;
     }
 
+    /// The session of HTTP/1.1 for which the caller says how to go on, and what that works on. It may say so as well where requests
+    /// wait for its word, and where the peer's side has ended. `None`: TLS is not agreed on, or another process answers.
+    fn h1(&mut self) -> Option<(&mut H1, &mut Channel, &mut Lane)> {
+        if let Session::Handshake(Handshake::Agreed) | Session::Ended = self.session {
+            self.session = Session::H1(H1::default());
+        }
+        let Session::H1(h1) = &mut self.session else { return None };
+        Some((h1, &mut self.channel, &mut self.lane))
+    }
+
     /// Takes an upgrade for an ordinary request.
     pub(crate) fn proceed(&mut self) {
-        if let Session::H1(h1) = &mut self.session {
-            h1.proceed(&mut self.lane);
+        if let Some((h1, _, lane)) = self.h1() {
+            h1.proceed(lane);
         }
     }
 
     /// Tells everything as it is from now on, what was kept first.
     pub(crate) fn through(&mut self) {
-        if let Session::H1(h1) = &mut self.session {
+        if let Some((h1, ..)) = self.h1() {
             h1.through();
             self.activity.on_upgraded();
         }
@@ -206,15 +216,15 @@ impl Connection {
 
     /// Tells what follows as it is; what was told is not told again.
     pub(crate) fn proceed_raw(&mut self) {
-        if let Session::H1(h1) = &mut self.session {
-            h1.proceed_raw(&mut self.channel);
+        if let Some((h1, channel, _)) = self.h1() {
+            h1.proceed_raw(channel);
         }
     }
 
     /// A body ended behind the first `taken` bytes of what was told.
     pub(crate) fn proceed_behind(&mut self, taken: usize) {
-        if let Session::H1(h1) = &mut self.session {
-            h1.proceed_behind(taken, &mut self.channel, &mut self.lane);
+        if let Some((h1, channel, lane)) = self.h1() {
+            h1.proceed_behind(taken, channel, lane);
         }
     }
 
