@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { findNativeBinary } from '../native/bare.js';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const root = here('..');
+const root = here('../..');
 const millrace = here('../../bin/millrace.js');
-const searchPath = [here('node_modules/.bin'), ...process.env.PATH.split(delimiter)];
+const searchPath = [here('../node_modules/.bin'), ...process.env.PATH.split(delimiter)];
 
 /** Returns `[text]` if the condition holds, otherwise an empty list: for optional arguments. */
 const when = (condition, ...args) => (condition ? args : []);
@@ -180,7 +180,7 @@ export const tools = {
   'loadtest --tcp': { ...createLoadtest('--tcp'), find: () => isOnPath('loadtest') },
   /** Clients of Socket.IO, which no load tester is. */
   polling: {
-    find: () => [process.execPath, here('apps/polling-client.js')],
+    find: () => [process.execPath, here('../apps/polling-client.js')],
     args: ({ url, connections, requests, seconds }) => [
       ...[url, connections],
       ...(requests ? ['requests', requests] : ['seconds', seconds]),

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const file = fileURLToPath(new URL('results/figures.json', import.meta.url));
+const file = fileURLToPath(new URL('../results/figures.json', import.meta.url));
 
 export class Figures {
   #all = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};

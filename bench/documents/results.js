@@ -68,7 +68,7 @@ export class Results {
 }
 
 function createDirectory(name) {
-  const base = fileURLToPath(new URL(`results/raw/${name}`, import.meta.url));
+  const base = fileURLToPath(new URL(`../results/raw/${name}`, import.meta.url));
   let directory = base;
   for (let number = 2; existsSync(directory); number++) directory = `${base}-${number}`;
   return directory;

@@ -11,7 +11,7 @@ export class SuiteFile {
 
   /** `cases` are the names of the cases in the order of their sections; `reading` says how to read them. */
   constructor({ suite, cases, reading }) {
-    this.#file = fileURLToPath(new URL(`results/${suite}.md`, import.meta.url));
+    this.#file = fileURLToPath(new URL(`../results/${suite}.md`, import.meta.url));
     this.#cases = cases;
     this.#introduction = [
       `# Results: ${suite}`,

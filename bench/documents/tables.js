@@ -42,7 +42,7 @@ export function writeTables() {
       continue;
     }
     const lines = [...format(cases), ...(needs ? [] : formatMissing(missing))];
-    const path = new URL(`../${document}`, import.meta.url);
+    const path = new URL(`../../${document}`, import.meta.url);
     writeFileSync(path, replaceBlock(readFileSync(path, 'utf8'), name, lines));
     console.log([`${document}, ${name}:`, '', ...lines, ''].join('\n'));
   }

@@ -10,14 +10,28 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
-/** Starts `argv` on `cores` (a list as taskset takes it), as the head of a process group of its own. */
+/**
+ * A process; `exited` resolves to how it ended.
+ *
+ * @typedef {import('node:child_process').ChildProcess & { exited: Promise<{ code: number | null, signal: string | null }> }} Started
+ */
+
+/**
+ * Starts `argv` on `cores` (a list as taskset takes it), as the head of a process group of its own.
+ *
+ * @param {string[]} argv
+ * @param {string} cores
+ * @param {import('node:child_process').SpawnOptions} [options]
+ */
 export function start(argv, cores, options = {}) {
-  const child = spawn('taskset', ['-c', cores, ...argv], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1' },
-    detached: true,
-    ...options,
-  });
+  const child = /** @type {Started} */ (
+    spawn('taskset', ['-c', cores, ...argv], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NO_COLOR: '1' },
+      detached: true,
+      ...options,
+    })
+  );
   live.add(child);
   child.stdout.setEncoding('utf8');
   child.stderr.setEncoding('utf8');

@@ -1,8 +1,8 @@
 // The cases of the load suite. A case is data:
 //   name, question   its name, and the question that it answers
 //   kind             throughput (default), spacing, memory, start: the module that runs it
-//   server           see server.js
-//   load             see tools.js; `loads` adds to it for a row, and may name the row's tool
+//   server           see ../servers/server.js
+//   load             see ../clients/tools.js; `loads` adds to it for a row, and may name the row's tool
 //   tools            the rows; baseline: the row that ratios refer to
 //   bars             requirements for a row (default millrace)
 //   columns          additional columns, see throughput.js

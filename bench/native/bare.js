@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { readCpuNs } from '../harness/proc.js';
 import { end, start } from '../harness/processes.js';
 
-const crate = fileURLToPath(new URL('native/', import.meta.url));
+const crate = fileURLToPath(new URL('.', import.meta.url));
 
 /** Finds the path of a binary of bench/native. */
 export function findNativeBinary(name) {

@@ -62,7 +62,10 @@ async function draw(folder, env) {
       ...env,
       POOL: size,
     });
-    console.log(`a pool of ${size}: ${readResult(result).throughput.mean.toFixed(0)} req/s`);
+    const { throughput } = /** @type {import('../../dist/load/result.js').LoadResult} */ (
+      readResult(result)
+    );
+    console.log(`a pool of ${size}: ${throughput.mean.toFixed(0)} req/s`);
   }
 }
 

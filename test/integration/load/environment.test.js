@@ -14,7 +14,13 @@ import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 
 const TIMEOUT = { timeout: 60_000 };
 
-/** Listens until the test ends; what the server saw is in `requests`. */
+/**
+ * Listens until the test ends; what the server saw is in `requests`.
+ *
+ * @param {any} t
+ * @param {any} address
+ * @param {{ server?: any, answer?: (count: number, response: any) => void }} [options]
+ */
 async function listen(t, address, { server = createServer(), answer } = {}) {
   const requests = [];
   server.on('request', (request, response) => {

@@ -27,9 +27,15 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Starts a program of Node that is ended after the test; it says over the channel when it is ready. */
+/**
+ * Starts a program of Node that is ended after the test; it says over the channel when it is ready.
+ *
+ * @param {string} program
+ * @param {{ before?: string[], stdio?: any[], env?: NodeJS.ProcessEnv }} [options]
+ */
 async function node(program, { before = [], stdio = ['pipe', 'ignore', 'inherit'], env } = {}) {
   const command = [...before, process.execPath, '-e', program];
+  /** @type {any} */
   const child = spawn(command[0], command.slice(1), {
     stdio: [...stdio, 'ipc'],
     env: { ...process.env, ...env },

@@ -444,7 +444,12 @@ for (const [obstacle, first] of [
   });
 }
 
-/** The reasons of a run of 10,000 requests, of the closed model without a rate. */
+/**
+ * The reasons of a run of 10,000 requests, of the closed model without a rate.
+ *
+ * @param {object} generator
+ * @param {any} [parts]
+ */
 function reasonsOf(generator, { p50 = 5, p99 = p50, samples = 10_000, rate, ...rest } = {}) {
   const result = resultWith(rate === undefined ? () => {} : open);
   Object.assign(result.latencyMs, { count: samples, p50, p99 });

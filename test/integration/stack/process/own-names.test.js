@@ -35,6 +35,7 @@ test('a number that a limit does not accept is ignored, with one warning', async
 });
 
 test('a misspelled setting of the cache is named in a warning', async () => {
+  // @ts-expect-error: there is no such setting
   const found = await warnings(() => createServer({ cache: { duratoin: 10 } }));
   assert.deepEqual(found, [
     'millrace: cache.duratoin is an unknown setting; did you mean duration?; the setting is ignored',

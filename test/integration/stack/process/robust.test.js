@@ -16,7 +16,13 @@ const LIMIT = { timeout: 15_000 };
 const SERVER = fileURLToPath(new URL('../../../fixtures/stack/robust-server.js', import.meta.url));
 const get = (path, fields = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`;
 
-/** A server on the stack for the time of the test `t`. */
+/**
+ * A server on the stack for the time of the test `t`.
+ *
+ * @param {any} t
+ * @param {object} [settings]
+ * @param {{ flags?: string[], limit?: number }} [options]
+ */
 async function start(t, settings = {}, { flags = [], limit } = {}) {
   const execArgv = ['--expose-gc', ...flags, '--import', REGISTER];
   const args = [JSON.stringify(settings)];
