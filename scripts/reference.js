@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { formatDocuments } from './reference/blocks.js';
 import { commandLinePage } from './reference/command-line-page.js';
+import { constantsPage } from './reference/constants-page.js';
 import { limitsPage } from './reference/limits-page.js';
 
 /** Formats all documents that are generated, in whole or in part: `{ path, text }`. */
@@ -12,6 +13,7 @@ export async function formatPages() {
   return [
     { path: 'docs/reference/cli.md', text: await commandLinePage() },
     { path: 'docs/reference/limits.md', text: limitsPage() },
+    { path: 'docs/reference/explain-constants.md', text: constantsPage() },
     ...(await formatDocuments()),
   ];
 }

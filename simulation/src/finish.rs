@@ -142,6 +142,11 @@ impl World {
         }
     }
 
+    /// Fallbacks that a server has counted.
+    pub(crate) fn counted_fallbacks(&self, server: usize) -> u64 {
+        self.reactor.counts(server).unusual.iter().map(|(_, count)| count).sum()
+    }
+
     fn check_empty(&mut self) {
         let observed = self.reactor.observe();
         if let Some(connection) = observed.connections.first() {
@@ -159,10 +164,8 @@ impl World {
             let most = self.plan.settings.cache.max_bytes;
             assert!(statistics.bytes <= most, "the cache is too large");
         }
-        let count = |server: &usize| -> u64 {
-            self.reactor.counts(*server).unusual.iter().map(|(_, count)| count).sum()
-        };
-        let counted: u64 = self.servers.iter().map(count).sum();
+        let counted: u64 =
+            self.servers.iter().map(|&server| self.counted_fallbacks(server)).sum();
         assert_eq!(counted, self.fallbacks, "each fallback is counted once");
         for &server in &self.servers {
             self.reactor.remove_server(server);

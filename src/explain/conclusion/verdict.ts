@@ -23,7 +23,7 @@ const MIN_CAUSE_WEIGHT = 0.6;
 /** The same minimum for a cause that has an experiment of its own which does not support it. */
 const MIN_UNTESTED_CAUSE_WEIGHT = 0.8;
 /** Minimum share of a busy loop's time at which what takes it is its cause. */
-const MIN_DOMINANT_SHARE = 0.4;
+const MIN_DOMINANT_SHARE = 0.4; // Source: judgment, docs/decisions/0006-explain.md
 /** Minimum weight at which a severe limit precedes one that an experiment supports: a few errors do not. */
 const MIN_SEVERE_WEIGHT = 0.7;
 

@@ -5,8 +5,8 @@ import type { Metrics } from '../metrics/types.js';
 import type { ExplainEvidence, Remedy } from '../result.js';
 import type { History } from './history.js';
 
-/** Upper bound of a gain that is unknown: without their work the threads are no limit, and the next one is unknown. */
-export const UNBOUNDED_GAIN = 1000;
+/** Upper bound of a gain that is unknown: the next limit is, too; only a server that does nothing bounds it. */
+export const UNBOUNDED_GAIN = 1000; // Source: stands for infinity
 
 /** A limit whose signature was observed. */
 export interface Hypothesis {
@@ -52,7 +52,7 @@ export function isHypothesis(found: Hypothesis | RuledOut): found is Hypothesis 
   return 'weight' in found;
 }
 
-export const UNCHANGED: Interval = { low: 1, high: 1 };
+export const UNCHANGED: Interval = { low: 1, high: 1 }; // Source: definition
 
 /** Returns the range of a ratio plus and minus a share of it. */
 export function widen(ratio: number, tolerance = 0.08): Interval {
@@ -73,7 +73,7 @@ export function computeGain(share: number, minFreed = 0.5, maxFreed = 1.3): Inte
  * Minimum part of the rest of a request's time that remains without the work that takes most of it: measured 0.3 to 1. A
  * profile counts more time of what it interrupts, and caches and compiled code then serve the rest.
  */
-const MIN_REMAINING_PART = 0.4;
+const MIN_REMAINING_PART = 0.4; // Source: measured: 0.3 to 1, with the services of bench incidents
 
 /** Error of a share of the time, which matters where little else is left. */
 const MAX_SHARE_ERROR = 0.02;

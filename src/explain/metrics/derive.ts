@@ -108,7 +108,7 @@ export function computeStealShare({ wanted, steal }: OutsideView['cpu']): number
 }
 
 /** Minimum share of steal at which the host may withhold further cores as well. */
-const MIN_WITHHELD_SHARE = 0.05;
+const MIN_WITHHELD_SHARE = 0.05; // Source: judgment, docs/decisions/0006-explain.md
 
 /** Whether the machine's host may withhold further cores, so that more processes may gain nothing. */
 export function canHostWithholdCores(machine: MachineUse | null): boolean {

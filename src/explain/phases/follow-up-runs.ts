@@ -10,7 +10,7 @@ import type { TimeBudget } from './time-budget.js';
 /** Maximum number of pairs that measure the probe's cost. */
 const MAX_PAIRS = 5;
 /** Minimum length of a repeated experiment. Code that runs more often than before has to be compiled first. */
-const REPEAT_LENGTH: BlockLength = { settleMs: 2000, measureMs: 2000 };
+const REPEAT_LENGTH: BlockLength = { settleMs: 2000, measureMs: 2000 }; // Source: docs/decisions/0006-explain.md
 
 const WITHOUT_PROBE: Change = {
   probe: {

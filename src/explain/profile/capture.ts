@@ -14,7 +14,7 @@ import {
 export const PROFILE_MS = 2000;
 const PROFILE_LENGTH: BlockLength = { settleMs: 0, measureMs: PROFILE_MS };
 /** Minimum length of a long task. The probe's threshold for a stall is 20 ms; a profile sees slightly less of it. */
-const LONG_TASK_MS = 15;
+const LONG_TASK_MS = 15; // Source: the probe: a stall is 20 ms or more
 const MIN_ROOT_CAUSE_SHARE = 0.3;
 
 /** Results of the profiles of the loop. */

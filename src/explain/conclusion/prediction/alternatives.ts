@@ -1,6 +1,6 @@
 import type { Interval } from '../../../statistics/types.js';
 import type { Findings } from '../../findings.js';
-import { type Hypothesis, scale } from '../../hypotheses/hypothesis.js';
+import { type Hypothesis, scale, UNCHANGED } from '../../hypotheses/hypothesis.js';
 import type { ExperimentResult, RemedyAlternative } from '../../result.js';
 import { hasSlowLevel } from './compression-level.js';
 import { coverVariation } from './prediction-range.js';
@@ -41,7 +41,7 @@ function predictCachedCompression(chosen: Hypothesis, found: Findings): RemedyAl
  * Throughput with a small key relative to that with resumed sessions in short blocks, which begin with full handshakes:
  * these need no signature, but tickets.
  */
-const SMALL_KEY_RATIO: Interval = { low: 0.8, high: 1.7 };
+const SMALL_KEY_RATIO: Interval = { low: 0.8, high: 1.7 }; // Source: bench partner-tls, whose remedy is a key on P-256
 
 /** Predicts a key whose signatures cost little, from what sessions yielded that were resumed without one. */
 function predictSmallKey(chosen: Hypothesis, found: Findings): RemedyAlternative[] {
@@ -51,7 +51,6 @@ function predictSmallKey(chosen: Hypothesis, found: Findings): RemedyAlternative
   return fromExperiment(change, 'tls-resumption', SMALL_KEY_RATIO, found);
 }
 
-const UNCHANGED: Interval = { low: 1, high: 1 };
 /** Minimum gain of an experiment that is a prediction. */
 const MIN_GAIN = 1.1;
 

@@ -56,7 +56,7 @@ function scaleToLevel(
 /** Maximum share of throughput that is attributed to the probe. */
 const MAX_PROBE_SHARE = 0.2;
 /** Typical cost of the probe per request, ms: 2 to 5 µs were measured on a Xeon of 2023. */
-const PROBE_MS = 0.003;
+const PROBE_MS = 0.003; // Source: measured: 2 to 5 µs on a Xeon of 2023
 
 /**
  * Removes the cost of the probe, whose time a busy loop has for requests again. The cost is the typical one, bounded by

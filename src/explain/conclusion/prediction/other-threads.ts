@@ -1,6 +1,7 @@
 import type { Interval } from '../../../statistics/types.js';
 import type { Findings } from '../../findings.js';
 import type { Hypothesis } from '../../hypotheses/hypothesis.js';
+import { DEFAULT_POOL_SIZE } from '../../hypotheses/machine/pool-size.js';
 import { NEAR_BOUND_SHARE } from './corrections.js';
 import { findHotFunction, isHotFunctionRemedy, predictWithoutFunction } from './hot-function.js';
 import { predictAlternative } from './remedy-prediction.js';
@@ -9,8 +10,6 @@ import { predictAlternative } from './remedy-prediction.js';
 const [MIN_CORES_GAIN, MIN_THREAD_MS] = [1.4, 0.5];
 /** Range of the part of the cores' time that other threads use. */
 const USED_CORES: Interval = { low: 0.7, high: 1.05 };
-/** Default number of threads of libuv's pool, which runs the asynchronous forms of calls. */
-const POOL_THREADS = 4;
 
 /**
  * Predicts throughput where the same work is done in other threads: the loop has less to do, and the cores that the
@@ -31,7 +30,8 @@ export function predictOtherThreads(chosen: Hypothesis, found: Findings): Interv
       : Number.POSITIVE_INFINITY;
   if (Math.min(byCores, byLoad / throughput) < MIN_CORES_GAIN) return null;
   const byLoop = predictWithoutFunction(hot, found);
-  const byPool = USED_CORES.low * Math.min(byCores, POOL_THREADS) * throughput;
+  // libuv's pool runs the asynchronous forms of calls.
+  const byPool = USED_CORES.low * Math.min(byCores, DEFAULT_POOL_SIZE) * throughput;
   const low = Math.min(byPool, byLoop.low);
   const { high } = predictAlternative(
     { low, high: Math.min(USED_CORES.high * byCores * throughput, byLoop.high) },

@@ -2,7 +2,7 @@
 const DELAYED_ACK_MS = [
   [36, 48],
   [190, 216],
-] as const;
+] as const; // Source: Linux: TCP_DELACK_MIN is 40 ms, TCP_DELACK_MAX 200 ms; the tolerance is judgment
 
 export const LONG_ACK_MS = DELAYED_ACK_MS[1][0];
 

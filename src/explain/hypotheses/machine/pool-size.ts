@@ -25,10 +25,10 @@ export function listPoolThreads(metrics: Metrics): ThreadUse[] {
 }
 
 /** Default size of libuv's thread pool. */
-const DEFAULT_POOL_SIZE = 4;
+export const DEFAULT_POOL_SIZE = 4; // Source: libuv: UV_THREADPOOL_SIZE
 
 /** Maximum size of libuv's thread pool. */
-const MAX_POOL_SIZE = 1024;
+const MAX_POOL_SIZE = 1024; // Source: libuv: UV_THREADPOOL_SIZE
 
 /** Reads the size of each process's pool. libuv parses its variable with `atoi` and accepts 1 to 1024. */
 export function readPoolSize({ base }: Metrics): number {

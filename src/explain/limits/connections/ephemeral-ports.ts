@@ -64,4 +64,4 @@ function detectEphemeralPorts({ sockets, base, errorShare, throughput }: Metrics
 }
 
 /** Seconds for which Linux keeps the port of a closed connection. */
-const TIME_WAIT_S = 60;
+const TIME_WAIT_S = 60; // Source: Linux: TCP_TIMEWAIT_LEN

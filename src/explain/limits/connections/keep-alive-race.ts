@@ -25,7 +25,7 @@ export const KEEP_ALIVE_RACE = {
 const CLOSE_ERRORS = new Set(['reset', 'closed-early']);
 
 /** Maximum time for which a server keeps an idle connection beyond the announced timeout. Node.js adds one second. */
-const GRACE_MS = 1500;
+const GRACE_MS = 1500; // Source: Node.js: keepAliveTimeoutBuffer is 1 s; the rest is judgment
 
 function detectKeepAliveRace(metrics: Metrics): Detected {
   const limit = 'keep-alive-race';

@@ -28,7 +28,7 @@ export const MANY_WRITES = {
 } satisfies Limit;
 
 /** Time of the loop for a write to a socket in Node.js, ms (5 to 6 µs on current machines, more with TLS). */
-const WRITE_MS = 0.006;
+const WRITE_MS = 0.006; // Source: measured: 5 to 6 µs
 
 function detectManyWrites(metrics: Metrics): Detected {
   const limit = 'many-writes';

@@ -33,7 +33,7 @@ const BYTES_PER_MS: Record<string, Interval> = {
   zstd: { low: 2_000, high: 500_000 },
 };
 
-const UNKNOWN_CODING: Interval = { low: 400, high: 500_000 };
+const UNKNOWN_CODING: Interval = { low: 400, high: 500_000 }; // Source: the extremes of BYTES_PER_MS
 
 /** Maximum ratio of a coding's fast to slow speed at which its range is a usable prediction. */
 const MAX_LEVEL_RATIO = 50;

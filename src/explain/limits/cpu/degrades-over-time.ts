@@ -28,13 +28,13 @@ export const DEGRADES_OVER_TIME = {
 } satisfies Limit;
 
 /** Minimum ratio of the cost per request in the last blocks to that in the first. */
-const MIN_COST_GROWTH = 1.3;
+const MIN_COST_GROWTH = 1.3; // Source: judgment: a machine drifts by less
 
 /** Minimum Kendall's tau of cost and time, in its standard deviations for random order. */
-const MIN_CONCORDANCE = 2.5;
+const MIN_CONCORDANCE = 2.5; // Source: judgment: about the 1 % level of Kendall's tau
 
 /** Maximum gain of a second process: beyond it the second one is faster because it is younger. */
-const MAX_PARALLEL_GAIN = 2.1;
+const MAX_PARALLEL_GAIN = 2.1; // Source: judgment: two processes, and noise
 
 /** Minimum growth where a second process gained more than that: an old server changes little from block to block. */
 const MIN_RESIDUAL_GROWTH = 1.1;

@@ -6,7 +6,7 @@ import {
   estimateWarmLimit,
   SATURATED,
 } from '../../hypotheses/event-loop/loop-capacity.js';
-import { type Detected, widen } from '../../hypotheses/hypothesis.js';
+import { type Detected, UNBOUNDED_GAIN, widen } from '../../hypotheses/hypothesis.js';
 import { isThrottled } from '../../hypotheses/machine/cores.js';
 import { estimateGeneratorCores } from '../../hypotheses/machine/generator-cores.js';
 import { readPoolSize } from '../../hypotheses/machine/pool-size.js';
@@ -84,11 +84,8 @@ function predictWithoutWaiting(metrics: Metrics, part: number): Interval {
  * calls as well, so that only what a server can serve that does nothing is an upper bound.
  */
 function predictWithoutCall({ throughput }: Metrics, part: number): Interval {
-  return { low: throughput / (1 - Math.min(0.98, part)), high: MAX_CALL_GAIN * throughput };
+  return { low: throughput / (1 - Math.min(0.98, part)), high: UNBOUNDED_GAIN * throughput };
 }
-
-/** Gain that no server reaches: the reference server bounds the prediction. */
-const MAX_CALL_GAIN = 1000;
 
 function detectEventLoopSyncWait(metrics: Metrics): Detected {
   const { loop, throughput } = metrics;

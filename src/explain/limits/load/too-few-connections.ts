@@ -135,7 +135,7 @@ function describeRamp({ isQueueing, throughput, throughputAtKnee }: ConnectionRa
 }
 
 /** Maximum ratio of predicted to tried connections: a pool or another service may be full before the loop is. */
-const MAX_EXTRAPOLATION = 2;
+const MAX_EXTRAPOLATION = 2; // Source: judgment, docs/decisions/0006-explain.md
 
 /** Finds the maximum of connections to predict for; `null` if the knee does not lie beyond it. */
 function findExtrapolationBound(

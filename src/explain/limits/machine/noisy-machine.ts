@@ -82,7 +82,7 @@ function detectNoisyMachine(metrics: Metrics): Detected {
 }
 
 /** Minimum share of the time stolen from a busy loop at which steal is the limit. A lower share is only reported. */
-const MIN_STOLEN_SHARE = 0.3;
+const MIN_STOLEN_SHARE = 0.3; // Source: judgment, docs/decisions/0006-explain.md
 
 /** Whether steal limits a busy loop, more than other programs on the machine do. */
 function isLimitedBySteal({ run, queued, stolen }: MachineUse['loop']): boolean {
@@ -97,7 +97,7 @@ export function isStealHypothesis({ evidence }: Hypothesis): boolean {
 }
 
 /** Minimum share of steal at which nothing else can be concluded about a loop without a probe. */
-const MIN_DOMINANT_STEAL = 0.5;
+const MIN_DOMINANT_STEAL = 0.5; // Source: judgment, docs/decisions/0006-explain.md
 
 /** Whether the loop may want its core all the time, if each thread loses the same part of the time that it wants. */
 function canBeLimitedBySteal({ cpu, loop }: MachineUse): boolean {
