@@ -170,6 +170,10 @@ impl World {
         if event.is(Kind::BodyReadable) {
             return self.receive_body(id, at, now);
         }
+        // A session that fails ends what is read.
+        if event.is(Kind::Closed) || event.is(Kind::Failed) {
+            self.check_told_before_end(id, at);
+        }
         let habits = self.habits;
         let client = &mut self.clients[at];
         assert_eq!(client.id, Some(id), "kind {kind} of a connection that the caller has not");
@@ -177,7 +181,6 @@ impl World {
             !client.paused || !event.is(Kind::Body) && !event.is(Kind::Request),
             "kind {kind} while it is paused"
         );
-        let was_secured = client.told.secured;
         client.take_event(&event, habits, now);
         let notices = [
             (Kind::Hello, Notice::Asked(at)),
@@ -200,9 +203,6 @@ impl World {
         }
         if event.is(Kind::Drained) {
             client.waits = false;
-        }
-        if event.is(Kind::Closed) || event.is(Kind::Failed) && was_secured {
-            self.check_told_before_end(id, at);
         }
         if event.is(Kind::Idle) {
             self.check_idle(at);

@@ -21,7 +21,7 @@ use millrace_net::{Clock, Nanos, Progress, Transport};
 use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::recorder::Recorder;
 use crate::redirect::RedirectRule;
-use crate::session::{Expired, Rendering, RequestBatch, Session, Written};
+use crate::session::{Expired, Rendering, RequestBatch, Session, SharedMemory, Written};
 pub(crate) use reading::{ReadBuffers, ReadResult};
 use write_buffer::WriteBuffer;
 
@@ -56,6 +56,14 @@ impl<T> Connection<T> {
             due: VecDeque::new(),
             write_buffer: WriteBuffer::default(),
         }
+    }
+}
+
+#[cfg(test)]
+impl<T> Connection<T> {
+    /// Replaces the session of an open connection that has no requests.
+    pub(crate) fn set_session(&mut self, session: Session) {
+        self.session = session;
     }
 }
 
@@ -233,9 +241,15 @@ impl<T: Transport> Connection<T> {
         &mut self,
         now: Nanos,
         limit: Duration,
+        memory: &mut SharedMemory,
         recorder: &mut Recorder,
     ) -> Expired {
-        self.session.expire(now, limit, recorder)
+        memory.outgoing.clear();
+        let expired = self.session.expire(now, limit, &mut memory.outgoing, recorder);
+        if !memory.outgoing.is_empty() {
+            self.send_of_session(&memory.outgoing, recorder);
+        }
+        expired
     }
 
     /// Records all requests in flight as lost, the oldest first; `loss` is given their positions. Returns their number.

@@ -10,6 +10,8 @@
 //! A connection keeps its session when it ends, so that the next connection of the slot has its memory.
 
 mod h1;
+#[cfg(test)]
+pub(crate) mod streams;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -54,9 +56,27 @@ pub(crate) fn alpn_protocols() -> Vec<Vec<u8>> {
 
 /// The protocol of a connection, with its requests.
 #[derive(Debug)]
+#[cfg_attr(
+    test,
+    expect(clippy::large_enum_variant, reason = "a box would be another access for each request")
+)]
 pub(crate) enum Session {
     /// HTTP/1.1: responses come in the order of their requests.
     H1(H1Session),
+    /// Not HTTP: shows what the engine does where requests end one by one.
+    #[cfg(test)]
+    Streams(streams::StreamSession),
+}
+
+/// Calls the same method of whichever session it is.
+macro_rules! dispatch {
+    ($self:ident, $session:ident => $call:expr) => {
+        match $self {
+            Self::H1($session) => $call,
+            #[cfg(test)]
+            Self::Streams($session) => $call,
+        }
+    };
 }
 
 /// The memory that the sessions of a worker share.
@@ -173,42 +193,34 @@ impl Session {
     pub(crate) fn begin(&mut self, protocol: Option<usize>) {
         match (self, Protocol::negotiated(protocol)) {
             (Self::H1(session), Protocol::H1) => session.begin(),
+            #[cfg(test)]
+            (Self::Streams(session), Protocol::H1) => session.begin(),
         }
     }
 
     /// Returns how many requests the session carries at once, where the plan has so many on a connection.
     pub(crate) fn capacity(&self, depth: usize) -> usize {
-        match self {
-            Self::H1(_) => depth,
-        }
+        dispatch!(self, session => session.capacity(depth))
     }
 
     /// Returns the number of requests in flight.
     pub(crate) fn in_flight(&self) -> usize {
-        match self {
-            Self::H1(session) => session.in_flight(),
-        }
+        dispatch!(self, session => session.in_flight())
     }
 
     /// Returns the number of buffered requests: no byte of them has been sent.
     pub(crate) fn buffered(&self) -> usize {
-        match self {
-            Self::H1(session) => session.buffered(),
-        }
+        dispatch!(self, session => session.buffered())
     }
 
     /// Returns when the oldest request in flight was sent; without one, when the oldest one was buffered.
     pub(crate) fn oldest(&self) -> Option<Nanos> {
-        match self {
-            Self::H1(session) => session.oldest(),
-        }
+        dispatch!(self, session => session.oldest())
     }
 
     /// Whether a part of a response has arrived.
     pub(crate) fn is_within_response(&self) -> bool {
-        match self {
-            Self::H1(session) => session.is_within_response(),
-        }
+        dispatch!(self, session => session.is_within_response())
     }
 
     /// Renders the first `count` due requests, within the capacity. [`Self::submit`] must follow.
@@ -218,9 +230,7 @@ impl Session {
         count: usize,
         rendering: &'a mut Rendering<'_>,
     ) -> RequestBatch<'a> {
-        match self {
-            Self::H1(session) => session.render(due, count, rendering),
-        }
+        dispatch!(self, session => session.render(due, count, rendering))
     }
 
     /// Takes the requests of a batch, which has been written. A request is in flight when its first byte has been sent; until
@@ -233,36 +243,30 @@ impl Session {
         now: Nanos,
         recorder: &mut Recorder,
     ) {
-        match self {
-            Self::H1(session) => session.submit(due, batch, written, now, recorder),
-        }
+        dispatch!(self, session => session.submit(due, batch, written, now, recorder))
     }
 
     /// Records that all bytes before this position of the stream have been sent.
     pub(crate) fn sent_to(&mut self, position: u64, now: Nanos, recorder: &mut Recorder) {
-        match self {
-            Self::H1(session) => session.sent_to(position, now, recorder),
-        }
+        dispatch!(self, session => session.sent_to(position, now, recorder))
     }
 
     /// Returns what to read next.
     pub(crate) fn next_read(&self, memory: &SharedMemory) -> NextRead {
-        match self {
-            Self::H1(session) => session.next_read(&memory.h1),
-        }
+        dispatch!(self, session => session.next_read(&memory.h1))
     }
 
-    /// Processes received bytes. `is_flushed`: the write buffer is empty.
+    /// Processes received bytes. `is_flushed`: the write buffer is empty. Requests that are due again are put back into
+    /// `due`, before all others.
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
         is_flushed: bool,
         now: Nanos,
+        due: &mut VecDeque<Due>,
         receiving: &mut Receiving<'_>,
     ) -> Received {
-        match self {
-            Self::H1(session) => session.receive(bytes, is_flushed, now, receiving),
-        }
+        dispatch!(self, session => session.receive(bytes, is_flushed, now, due, receiving))
     }
 
     /// Processes so many bytes that were discarded, at most those of [`NextRead::Discard`].
@@ -272,58 +276,46 @@ impl Session {
         now: Nanos,
         recorder: &mut Recorder,
     ) -> Received {
-        match self {
-            Self::H1(session) => session.receive_discarded(count, now, recorder),
-        }
+        dispatch!(self, session => session.receive_discarded(count, now, recorder))
     }
 
     /// The last read took as much as [`NextRead::Bytes`] allows: the rest may have arrived as well.
     pub(crate) fn cut_read(&mut self) {
-        match self {
-            Self::H1(session) => session.cut_read(),
-        }
+        dispatch!(self, session => session.cut_read())
     }
 
     /// Nothing more has arrived: the rest of a partial response is another part.
     pub(crate) fn await_rest(&mut self) {
-        match self {
-            Self::H1(session) => session.await_rest(),
-        }
+        dispatch!(self, session => session.await_rest())
     }
 
     /// Processes the end of the stream, which may complete a response.
     pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Received {
-        match self {
-            Self::H1(session) => session.finish(now, recorder),
-        }
+        dispatch!(self, session => session.finish(now, recorder))
     }
 
     /// Completes requests as the redirections that were followed last, where the server has closed the connection before any
     /// byte of the response to the next request. Returns their number.
     pub(crate) fn complete_redirected(&mut self, now: Nanos, recorder: &mut Recorder) -> usize {
-        match self {
-            Self::H1(session) => usize::from(session.complete_redirected(now, recorder)),
-        }
+        dispatch!(self, session => session.complete_redirected(now, recorder))
     }
 
     /// Returns the bytes that make the system acknowledge the part of a response that has arrived; empty if there is nothing
     /// to acknowledge. The write buffer is empty.
     pub(crate) fn ack_probe(&mut self) -> &'static [u8] {
-        match self {
-            Self::H1(session) => session.ack_probe(),
-        }
+        dispatch!(self, session => session.ack_probe())
     }
 
-    /// Ends the requests that were sent `limit` ago or earlier.
+    /// Ends the requests that were sent `limit` ago or earlier. What is to be sent is added to `outgoing`, unless the
+    /// connection must be closed.
     pub(crate) fn expire(
         &mut self,
         now: Nanos,
         limit: Duration,
+        outgoing: &mut Vec<u8>,
         recorder: &mut Recorder,
     ) -> Expired {
-        match self {
-            Self::H1(session) => session.expire(now, limit, recorder),
-        }
+        dispatch!(self, session => session.expire(now, limit, outgoing, recorder))
     }
 
     /// Records all requests in flight as lost, the oldest first; `loss` is given their positions. Returns their number.
@@ -333,9 +325,7 @@ impl Session {
         recorder: &mut Recorder,
         loss: impl FnMut(usize, &InFlight) -> (Loss, String),
     ) -> usize {
-        match self {
-            Self::H1(session) => session.lose_all(now, recorder, loss),
-        }
+        dispatch!(self, session => session.lose_all(now, recorder, loss))
     }
 
     /// Makes buffered requests due again, before all others, after the connection has ended. Returns their number.
@@ -344,8 +334,6 @@ impl Session {
         due: &mut VecDeque<Due>,
         recorder: &mut Recorder,
     ) -> usize {
-        match self {
-            Self::H1(session) => session.requeue_buffered(due, recorder),
-        }
+        dispatch!(self, session => session.requeue_buffered(due, recorder))
     }
 }

@@ -81,7 +81,7 @@ impl<T: Transport> Connection<T> {
     ) -> Received {
         receiving.memory.outgoing.clear();
         let is_flushed = self.write_buffer.is_empty();
-        let received = self.session.receive(bytes, is_flushed, now, receiving);
+        let received = self.session.receive(bytes, is_flushed, now, &mut self.due, receiving);
         let Receiving { memory, recorder, .. } = receiving;
         if !memory.outgoing.is_empty() {
             self.send_of_session(&memory.outgoing, recorder);

@@ -83,7 +83,8 @@ impl Engine {
 
     fn answer_too_late(&mut self, index: usize, limit: Duration, now: Nanos) {
         let connection = &mut self.slots[index].connection;
-        let Expired { lost, ends_connection } = connection.expire(now, limit, &mut self.recorder);
+        let Expired { lost, ends_connection } =
+            connection.expire(now, limit, &mut self.memory, &mut self.recorder);
         if ends_connection {
             drop(connection.close());
             return self.after_end(index, lost, now);

@@ -95,6 +95,10 @@ impl H1Session {
         self.carried = false;
     }
 
+    pub(super) fn capacity(&self, depth: usize) -> usize {
+        depth
+    }
+
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
@@ -219,6 +223,7 @@ impl H1Session {
         &mut self,
         now: Nanos,
         limit: Duration,
+        _outgoing: &mut Vec<u8>,
         recorder: &mut Recorder,
     ) -> Expired {
         let lost = self.lose_all(now, recorder, |_, request| {

@@ -1,5 +1,7 @@
 //! How responses are received, from their first bytes to their ends.
 
+use std::collections::VecDeque;
+
 use millrace_http::h1::{Decoded, Error, KnownHead};
 use millrace_net::Nanos;
 
@@ -7,7 +9,7 @@ use super::other_protocol::detect_other;
 use super::redirects::{self, RedirectFollower};
 use super::{H1Session, Partial, SharedMemory};
 use crate::ErrorKind;
-use crate::metrics::in_flight::{InFlight, Loss};
+use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::kept::{self, KeepReason};
 use crate::metrics::recorder::Recorder;
 use crate::session::{End, NextRead, Received, Receiving};
@@ -83,6 +85,7 @@ impl H1Session {
         bytes: &[u8],
         is_flushed: bool,
         now: Nanos,
+        _due: &mut VecDeque<Due>,
         receiving: &mut Receiving<'_>,
     ) -> Received {
         receiving.recorder.bytes_received(bytes.len());
@@ -169,10 +172,10 @@ impl H1Session {
 
     pub(in crate::session) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Received {
         let mut received = Received { end: Some(End::Eof), ..Received::default() };
-        if self.complete_redirected(now, recorder) {
-            received.completed = 1;
-        } else if let Ok(Some(Decoded::Complete { status, .. })) =
-            self.decoder.finish(self.read_buf.len())
+        received.completed = self.complete_redirected(now, recorder);
+        if received.completed == 0
+            && let Ok(Some(Decoded::Complete { status, .. })) =
+                self.decoder.finish(self.read_buf.len())
         {
             self.complete(now, status, &[], recorder);
             received.completed = 1;
@@ -180,18 +183,18 @@ impl H1Session {
         received
     }
 
-    /// Completes the request in flight as the redirection that was followed last. `false` if there is no such redirection.
+    /// Completes the request in flight as the redirection that was followed last, if there is one.
     pub(in crate::session) fn complete_redirected(
         &mut self,
         now: Nanos,
         recorder: &mut Recorder,
-    ) -> bool {
+    ) -> usize {
         let redirection = self.following.as_mut().and_then(RedirectFollower::take_unanswered);
-        let Some((status, response)) = redirection else { return false };
+        let Some((status, response)) = redirection else { return 0 };
         self.partial = None;
         self.begun.clear();
         self.complete(now, status, &response, recorder);
-        true
+        1
     }
 
     /// Keeps the first bytes of a partial response: for the report, and for `Location`.
