@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const bundle = join(root, 'dist', 'http', 'stack.cjs');
 
 const MODULE_URL = `'use strict';
-const moduleUrl = require('node:url').pathToFileURL(require('node:path').join(__dirname, '..', 'stack.js')).href;`;
+const moduleUrl = require('node:url').pathToFileURL(require('node:path').join(__dirname, 'stack.js')).href;`;
 
 /** `import net, { Socket } from 'node:net';` */
 const IMPORT = /^import (?!type )(?:(\w+))?(?:, )?(?:\{([^}]*)\})? from '(node:[\w/]+)';$/gm;

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { findFreePort } from '../dist/process/discovery/free-port.js';
+import { findFreePort } from '../dist/process/listening/free-port.js';
 import { root } from './step.js';
 
 const USAGE = 'node scripts/cache-suite.js TREE [--only ID] [--json FILE]';

@@ -1,5 +1,5 @@
-// Quick checks while developing: formatting, lints, layers, types, generated files, places of unsafe code, the packed package,
-// unit tests. `npm test` runs the other tests.
+// Quick checks while developing: formatting, lints, layers, structure, types, of tests as well, generated files, places of
+// unsafe code, the packed package, unit tests. `npm test` runs the other tests.
 //
 //   npm run check
 //   npm run check -- --no-build      uses the existing build
@@ -10,6 +10,8 @@ import { profile } from './cargo-profile.js';
 import { checkLayers } from './layers.js';
 import { checkPackedPackage } from './packed-package.js';
 import { report, root, step, tool } from './step.js';
+import { checkStructure } from './structure.js';
+import { checkTestTypes } from './test-types.js';
 import { checkUnsafeCode } from './unsafe-code.js';
 
 // The documents have generated tables.
@@ -25,8 +27,10 @@ const failed = [];
 await check('Rust formatting', 'cargo', ['fmt', '--all', '--check']);
 await check('Biome', tool('biome'), ['ci', '--error-on-warnings', '--colors=off']);
 if (!(await report('layers', checkLayers))) failed.push('layers');
+if (!(await report('structure', checkStructure))) failed.push('structure');
 await check('types', tool('tsc'), ['--noEmit', '-p', '.']);
 if (!process.argv.includes('--no-build')) await check('build', node, ['scripts/build.js']);
+if (!(await report('types of tests', checkTestTypes))) failed.push('types of tests');
 await check('reference pages', node, ['scripts/reference.js']);
 if (!(await report('generated files unchanged', compareGenerated))) failed.push('generated files');
 if (!(await report('unsafe code', checkUnsafeCode))) failed.push('unsafe code');

@@ -10,56 +10,49 @@ import { report, root } from './step.js';
 const LAYERS = Object.entries({
   masking: [],
   errors: ['masking'],
-  platform: [],
-  native: ['errors', 'platform'],
+  native: ['errors'],
   environment: ['errors'],
-  version: [],
-  'file-errors': [],
-  'listen-errors': [],
-  'route-name': [],
   // Pure: no input or output, no clock.
   validation: ['errors'],
   statistics: [],
   format: ['statistics'],
-  units: ['errors', 'validation'],
-  'standard-input': ['errors'],
-  'result-file': ['errors', 'file-errors', 'standard-input', 'validation'],
+  files: ['errors', 'validation'],
   // What runs in production imports nothing of the load tester.
-  http: ['errors', 'native', 'environment', 'version', 'validation', 'units'],
-  outbound: ['errors', 'environment', 'validation', 'statistics', 'units'],
-  deadlines: ['errors', 'environment', 'validation', 'statistics', 'units', 'outbound'],
-  client: ['errors', 'environment', 'validation', 'statistics', 'units', 'outbound'],
+  http: ['errors', 'native', 'environment', 'validation'],
+  outbound: ['errors', 'environment', 'validation', 'statistics'],
+  deadlines: ['errors', 'environment', 'validation', 'statistics', 'outbound'],
+  client: ['errors', 'environment', 'validation', 'statistics', 'outbound'],
   // Runs inside the measured server: nothing of the tool.
-  probe: ['route-name', 'statistics'],
-  process: ['masking', 'errors', 'file-errors', 'validation', 'statistics', 'format', 'units'],
-  testserver: ['errors', 'native', 'file-errors', 'listen-errors', 'validation', 'units'],
+  probe: ['format', 'statistics'],
+  process: ['masking', 'errors', 'validation', 'statistics', 'format'],
+  testserver: ['errors', 'native', 'validation'],
   load: [
-    ...['masking', 'errors', 'native', 'version', 'file-errors', 'standard-input', 'route-name'],
-    ...['validation', 'statistics', 'format', 'units', 'process'],
+    ...['masking', 'errors', 'native', 'environment', 'files'],
+    ...['validation', 'statistics', 'format', 'process'],
   ],
   explain: [
-    ...['errors', 'native', 'version', 'validation', 'statistics', 'format', 'units'],
+    ...['errors', 'native', 'environment', 'validation', 'statistics', 'format'],
     ...['probe', 'process', 'load'],
   ],
   capacity: [
-    ...['errors', 'version', 'validation', 'statistics', 'format', 'units'],
+    ...['errors', 'environment', 'validation', 'statistics', 'format'],
     ...['process', 'load', 'explain'],
   ],
   compare: [
-    ...['masking', 'errors', 'version', 'validation', 'statistics', 'format', 'units'],
-    ...['result-file', 'process', 'load'],
+    ...['masking', 'errors', 'environment', 'validation', 'statistics', 'format'],
+    ...['files', 'process', 'load'],
   ],
   lab: [
-    ...['errors', 'version', 'validation', 'statistics', 'format', 'units'],
+    ...['errors', 'environment', 'validation', 'statistics', 'format'],
     ...['process', 'testserver', 'load', 'explain'],
   ],
   report: [
-    ...['errors', 'version', 'validation', 'statistics', 'format', 'result-file'],
+    ...['errors', 'environment', 'validation', 'statistics', 'format', 'files'],
     ...['load', 'explain', 'capacity', 'compare', 'lab'],
   ],
   // The public API.
   index: [
-    ...['errors', 'validation', 'statistics', 'units', 'testserver'],
+    ...['errors', 'validation', 'statistics', 'testserver'],
     ...['load', 'explain', 'capacity', 'compare', 'lab'],
   ],
   // Built on the public API, and on OF_CLI.
@@ -72,7 +65,7 @@ const ENTRIES_OF_CLI = ['report/index'];
 /** What the command line imports besides the public API, file by file, with the reason. */
 const OF_CLI = {
   // A flag is checked before anything runs, and its message names the flag, not the option.
-  units: 'numbers, rates and durations of flags',
+  'validation/units': 'numbers, rates and durations of flags',
   'validation/shape': 'messages about a flag in the words of those about an option',
   'validation/nearest': 'the flag or command that was meant',
   'load/plan/condition': '--fail-on',
@@ -81,31 +74,31 @@ const OF_CLI = {
   'load/requests/header': '-H',
   'load/input/certificates': 'whether --key needs a passphrase from the terminal',
   'compare/stored/stored': 'the files of a pattern, which an output must not overwrite',
-  'standard-input': 'standard input that two flags would read',
+  'files/standard-input': 'standard input that two flags would read',
   // The help has the defaults and ranges.
   'load/defaults': 'of load',
   'compare/defaults': 'of compare',
   'explain/defaults': 'of explain',
   'capacity/defaults': 'of capacity',
   // What is printed, beside reports.
-  errors:
+  'errors/millrace-error':
     'throws usage errors of its own; the class is public, the function that makes them is not',
-  'file-errors': 'an output that cannot be written',
-  'listen-errors': 'a port of --prometheus that is taken',
+  'errors/file-errors': 'an output that cannot be written',
+  'errors/listen-errors': 'a port of --prometheus that is taken',
   'load/answered': 'the exit code of a run without a success',
   'masking/text': 'secrets in notes and in commands that are printed',
   'report/encoding': 'every line, so that no text controls the terminal',
   'format/units': 'the line of progress',
-  version: '--version',
+  'environment/version': '--version',
   'process/command/shell-quote': 'commands to copy',
   'report/explain/catalogue': 'explain --list',
   'report/lab/list': 'lab --list',
   // Commands that are not about results.
-  'process/discovery/free-port': 'the demo: a server of its own',
+  'process/listening/free-port': 'the demo: a server of its own',
   'http/cache/server-cache': 'cache: talks to a running server',
   'http/cache/control-protocol': 'cache: talks to a running server',
-  'report/text': 'a part of the reports, see src/cli/import-report.ts',
-  'report/html': 'a part of the reports',
+  'report/load/text': 'a part of the reports, see src/cli/import-report.ts',
+  'report/load/html': 'a part of the reports',
   'report/explain/html': 'a part of the reports',
   'report/json': 'results of --json and -o without the reports, and counters of cache --json',
 };
@@ -134,7 +127,7 @@ export function checkLayers() {
 }
 
 /** Reads the imports between the files of `src`, and out of it, as pairs of paths without extensions: [importer, imported]. */
-function readImports() {
+export function readImports() {
   const api = new API({ cwd: root });
   try {
     const snapshot = api.updateSnapshot({ openProject: join(root, 'tsconfig.json') });
@@ -193,7 +186,7 @@ const isOfCli = (file) => toPlace(file)[0] === 'cli';
 
 function mayImport(from, to) {
   // The addon's own module.
-  if (to.startsWith('..')) return from === 'native';
+  if (to.startsWith('..')) return from === 'native/addon';
   const [layer, room] = toPlace(from);
   const [otherLayer, otherRoom] = toPlace(to);
   if (layer !== otherLayer) {
@@ -216,6 +209,30 @@ function toRooms(imports) {
   return imports
     .map(([from, to]) => [roomOf(from), roomOf(to)])
     .filter(([from, to]) => from !== to);
+}
+
+/** Counts the circles of files and those of rooms: groups in which each imports each other one, by way of others or not. */
+export function countCircles(imports) {
+  return [imports, toRooms(imports)].map((pairs) => {
+    const graph = toGraph(pairs);
+    const names = [...graph.keys()];
+    const reached = new Map(names.map((name) => [name, findReached(graph, name)]));
+    const groups = names
+      .filter((name) => reached.get(name).has(name))
+      .map((name) => names.filter((other) => meets(name, other) && meets(other, name)));
+    return new Set(groups.map(String)).size;
+
+    function meets(from, to) {
+      return reached.get(from).has(to);
+    }
+  });
+}
+
+/** Finds all that `start` imports, by way of others or not. */
+function findReached(graph, start) {
+  const reached = new Set(graph.get(start));
+  for (const name of reached) for (const next of graph.get(name) ?? []) reached.add(next);
+  return reached;
 }
 
 /** A line about the first circle. */

@@ -37,7 +37,7 @@ export type {
   ComparisonVerdict,
   RatioConditionResult,
 } from './compare/result.js';
-export { type ErrorCode, MillraceError } from './errors.js';
+export { type ErrorCode, MillraceError } from './errors/millrace-error.js';
 export { type ExplainRun, explain } from './explain/explain.js';
 export type { LimitId } from './explain/limit-ids.js';
 export type { ExplainOptions } from './explain/options.js';
@@ -81,8 +81,8 @@ export type {
   ServerSample,
 } from './load/result.js';
 export type { Interval, MeasuredRatio } from './statistics/types.js';
-export type { Duration } from './units.js';
 export type { RequestHeaders } from './validation/headers.js';
+export type { Duration } from './validation/units.js';
 export type { TestServer, TestServerOptions };
 
 /**

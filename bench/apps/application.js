@@ -1,12 +1,12 @@
 // Runs cases of applications: memory after a number of requests, then CPU time per request and requests/s.
-import { createBody } from '../bodies.js';
-import { formatDisturbance } from '../quiet.js';
-import { checkBar, computeSavedUs, describeBars, formatRatio } from '../ratios.js';
-import { formatFailures, runRounds, withServer } from '../rounds.js';
+import { createBody } from '../clients/bodies.js';
+import { formatCount, formatInterval, formatRuns } from '../documents/table.js';
+import { formatDisturbance } from '../harness/quiet.js';
+import { checkBar, computeSavedUs, describeBars, formatRatio } from '../harness/ratios.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
+import { computeMedian } from '../harness/statistics.js';
 import { readTreeKb } from '../stack/resident.js';
 import { formatFallbacks, formatNativeShare, refuseFailed } from '../stack/served.js';
-import { computeMedian } from '../statistics.js';
-import { formatCount, formatInterval, formatRuns } from '../table.js';
 
 /** Requests before memory is read; they also warm up what is measured then. */
 const REQUESTS = 20_000;

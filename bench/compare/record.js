@@ -2,8 +2,8 @@
 // The runs have no warm-up: comparisons of several designs are cut out of their windows, see designs.js.
 import { fileURLToPath } from 'node:url';
 import { load } from '../../dist/load/load.js';
-import { readMachineBusySeconds } from '../proc.js';
-import { computeMedian } from '../statistics.js';
+import { readMachineBusySeconds } from '../harness/proc.js';
+import { computeMedian } from '../harness/statistics.js';
 
 const SERVER = fileURLToPath(new URL('server.js', import.meta.url));
 /** The load of every run. */

@@ -1,6 +1,7 @@
 // What recorded runs are, in lines.
-import { computeMedian, computeMedianInterval } from '../statistics.js';
-import { formatInterval } from '../table.js';
+
+import { formatInterval } from '../documents/table.js';
+import { computeMedian, computeMedianInterval } from '../harness/statistics.js';
 import { computeScatter, pairRuns } from './designs.js';
 
 /** Describes recorded runs: how much slower B is, and how much the pairs scatter in a design. */

@@ -9,11 +9,11 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { COMPARE_DEFAULTS } from '../../dist/compare/defaults.js';
 import { MIN_PAIRS } from '../../dist/compare/stopping.js';
-import { describeMachine } from '../machine.js';
-import { formatDisturbance } from '../quiet.js';
-import { Results } from '../results.js';
-import { formatShare, formatTable } from '../table.js';
-import { exitWithUsageError } from '../usage.js';
+import { Results } from '../documents/results.js';
+import { formatShare, formatTable } from '../documents/table.js';
+import { describeMachine } from '../harness/machine.js';
+import { formatDisturbance } from '../harness/quiet.js';
+import { exitWithUsageError } from '../harness/usage.js';
 import { makeComparisons, summarizeComparisons } from './comparisons.js';
 import {
   computeRunSeconds,

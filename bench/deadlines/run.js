@@ -8,11 +8,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { describeMachine } from '../machine.js';
-import { Results } from '../results.js';
-import { computeMedian, computeMedianInterval } from '../statistics.js';
-import { formatInterval, formatTable } from '../table.js';
-import { exitWithUsageError } from '../usage.js';
+import { Results } from '../documents/results.js';
+import { formatInterval, formatTable } from '../documents/table.js';
+import { describeMachine } from '../harness/machine.js';
+import { computeMedian, computeMedianInterval } from '../harness/statistics.js';
+import { exitWithUsageError } from '../harness/usage.js';
 import { makeCopies, UNDICI } from './sides.js';
 
 const CASES = ['http', 'fetch', 'undici', 'controller'];

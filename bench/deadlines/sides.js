@@ -15,7 +15,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { computeMedian } from '../statistics.js';
+import { computeMedian } from '../harness/statistics.js';
 import * as originals from './originals.js';
 
 /** The copy of undici that is measured. */

@@ -6,8 +6,8 @@ import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePort } from '../../dist/process/discovery/free-port.js';
-import { end, start } from '../processes.js';
+import { findFreePort } from '../../dist/process/listening/free-port.js';
+import { end, start } from '../harness/processes.js';
 import { allCores } from './surroundings.js';
 
 const START_TIMEOUT_MS = 30_000;

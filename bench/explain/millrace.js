@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findFreePort } from '../../dist/process/discovery/free-port.js';
-import { findNativeBinary } from '../bare.js';
-import { collect, end, errorLine, start } from '../processes.js';
+import { findFreePort } from '../../dist/process/listening/free-port.js';
+import { collect, end, errorLine, start } from '../harness/processes.js';
+import { findNativeBinary } from '../native/bare.js';
 import { createSurroundings, wrapInShell } from './surroundings.js';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));

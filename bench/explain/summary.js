@@ -1,6 +1,7 @@
 // Formats the trials of explain as text. Pure.
-import { computeMedian } from '../statistics.js';
-import { formatCount, formatShare, formatTable } from '../table.js';
+
+import { formatCount, formatShare, formatTable } from '../documents/table.js';
+import { computeMedian } from '../harness/statistics.js';
 import { isConfident, OUTCOMES } from './judge.js';
 
 const HEAD = [

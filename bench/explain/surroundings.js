@@ -12,7 +12,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { end, start } from '../processes.js';
+import { end, start } from '../harness/processes.js';
 
 export const allCores = `0-${availableParallelism() - 1}`;
 const neighbor = fileURLToPath(new URL('neighbor.js', import.meta.url));

@@ -1,6 +1,6 @@
 // A trial of a case: explain examines the service, its remedy is measured, and doctor's rules are applied. The unchanged
 // service is measured in between, which shows how much faster or slower the machine has become.
-import { measureSteal } from '../proc.js';
+import { measureSteal } from '../harness/proc.js';
 import { fits, watch } from './doctor/watch.js';
 import { evaluateTrial, findPrediction, removedLimits } from './judge.js';
 import { runMillrace } from './millrace.js';

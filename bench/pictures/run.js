@@ -12,12 +12,12 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { formatText, readResult } from '../../dist/report/index.js';
+import { isOnPath } from '../clients/tools.js';
 import { findMissingDatabase, withDatabase } from '../explain/databases.js';
 import { ownCli } from '../explain/millrace.js';
 import { allCores } from '../explain/surroundings.js';
-import { end, start } from '../processes.js';
-import { isOnPath } from '../tools.js';
-import { exitWithUsageError } from '../usage.js';
+import { end, start } from '../harness/processes.js';
+import { exitWithUsageError } from '../harness/usage.js';
 import { drawTerminal } from './terminal.js';
 
 const images = new URL('../../docs/images/', import.meta.url);
@@ -62,7 +62,10 @@ async function draw(folder, env) {
       ...env,
       POOL: size,
     });
-    console.log(`a pool of ${size}: ${readResult(result).throughput.mean.toFixed(0)} req/s`);
+    const { throughput } = /** @type {import('../../dist/load/result.js').LoadResult} */ (
+      readResult(result)
+    );
+    console.log(`a pool of ${size}: ${throughput.mean.toFixed(0)} req/s`);
   }
 }
 

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { listDescendants, readCpuNs } from '../proc.js';
-import { collect, end, errorLine, start } from '../processes.js';
+import { listDescendants, readCpuNs } from '../harness/proc.js';
+import { collect, end, errorLine, start } from '../harness/processes.js';
 
 const START_LIMIT_MS = 10_000;
 const END_LIMIT_MS = 5_000;

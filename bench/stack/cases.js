@@ -1,4 +1,4 @@
-// The cases of the suite `stack`: the same application with and without Millrace. As in ../cases.js, but
+// The cases of the suite `stack`: the same application with and without Millrace. As in ../load/cases.js, but
 //   tools            the rows: names of runtimes.js; `loads` may name the tool of a row and another `app`
 //   load.app         the application: a file of apps/
 //   shareOfCapacity  an open load at this share of the baseline's capacity

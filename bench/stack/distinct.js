@@ -1,8 +1,8 @@
 // Runs cases with different responses: which of them are stored, and how much memory that takes.
 import { fileURLToPath } from 'node:url';
-import { collect, errorLine, start } from '../processes.js';
-import { formatFailures, runRounds, withServer } from '../rounds.js';
-import { formatCount, formatTable } from '../table.js';
+import { formatCount, formatTable } from '../documents/table.js';
+import { collect, errorLine, start } from '../harness/processes.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
 import { memoryKb, mib, resetPeak } from './resident.js';
 
 const client = fileURLToPath(new URL('distinct-client.js', import.meta.url));

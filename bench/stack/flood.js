@@ -1,8 +1,8 @@
 // Runs cases of a flood: one connection writes requests without waiting for responses.
 import { fileURLToPath } from 'node:url';
-import { collect, end, errorLine, start } from '../processes.js';
-import { formatFailures, runRounds, withServer } from '../rounds.js';
-import { formatCount, formatTable } from '../table.js';
+import { formatCount, formatTable } from '../documents/table.js';
+import { collect, end, errorLine, start } from '../harness/processes.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
 import { memoryKb, mib, resetPeak } from './resident.js';
 
 const client = fileURLToPath(new URL('flood-client.js', import.meta.url));

@@ -1,9 +1,9 @@
 // Runs cases of idle connections: the server's memory with few and with many open connections.
 import { connect } from 'node:net';
-import { checkBar, describeBars, formatRatio } from '../ratios.js';
-import { formatFailures, runRounds, withServer } from '../rounds.js';
-import { computeMedian } from '../statistics.js';
-import { formatCount, formatTable } from '../table.js';
+import { formatCount, formatTable } from '../documents/table.js';
+import { checkBar, describeBars, formatRatio } from '../harness/ratios.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
+import { computeMedian } from '../harness/statistics.js';
 
 /** Number of connections that are opened at the same time. */
 const CONCURRENT_OPENS = 100;

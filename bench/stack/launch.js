@@ -1,11 +1,11 @@
 // Runs cases of launching: an application from the start of its process until it listens.
 import { createInterface } from 'node:readline';
-import { readMachineBusySeconds } from '../proc.js';
-import { collect, end, errorLine, start } from '../processes.js';
-import { formatDisturbance } from '../quiet.js';
-import { formatFailures, runRounds } from '../rounds.js';
-import { computeMedian, computeMedianInterval } from '../statistics.js';
-import { formatInterval, formatTable } from '../table.js';
+import { formatInterval, formatTable } from '../documents/table.js';
+import { readMachineBusySeconds } from '../harness/proc.js';
+import { collect, end, errorLine, start } from '../harness/processes.js';
+import { formatDisturbance } from '../harness/quiet.js';
+import { formatFailures, runRounds } from '../harness/rounds.js';
+import { computeMedian, computeMedianInterval } from '../harness/statistics.js';
 import { findApp } from './app.js';
 
 /** A round starts each row twice. */

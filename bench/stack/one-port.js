@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePorts } from '../../dist/process/discovery/free-port.js';
-import { buildProxyConfiguration } from '../nginx.js';
+import { findFreePorts } from '../../dist/process/listening/free-port.js';
+import { buildProxyConfiguration } from '../servers/nginx.js';
 import { findApp, startServing } from './app.js';
 
 const ANSWER_LIMIT_MS = 5_000;

@@ -1,6 +1,6 @@
 // Reads the resident memory of a process from Linux (proc(5)).
 import { readFileSync, writeFileSync } from 'node:fs';
-import { listDescendants } from '../proc.js';
+import { listDescendants } from '../harness/proc.js';
 
 /** Reads a line of /proc/<pid>/status in kB: `VmRSS`, the resident memory, or `VmHWM`, its peak. */
 export function memoryKb(pid, key) {

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isOnPath, readNginxVersion } from '../tools.js';
-import { readVarnishVersion } from '../varnish.js';
+import { isOnPath, readNginxVersion } from '../clients/tools.js';
+import { readVarnishVersion } from '../servers/varnish.js';
 
 /** The module that installs Millrace under `node:http`. */
 const ownRegister = fileURLToPath(new URL('../../dist/http/register.js', import.meta.url));

@@ -1,5 +1,5 @@
 // What came of the requests of runs: how many failed, and who served them. Pure.
-import { formatCount, formatShare } from '../table.js';
+import { formatCount, formatShare } from '../documents/table.js';
 
 /** Maximum share of failed requests in a valid run. */
 const MAX_FAILED = 0.001;

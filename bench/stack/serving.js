@@ -1,10 +1,10 @@
 // Runs cases of serving: the servers in turn under the same load from millrace.
-import { createBody } from '../bodies.js';
-import { formatDisturbance } from '../quiet.js';
-import { checkBar, describeBars, formatRatio } from '../ratios.js';
-import { formatFailures, runRounds, withServer } from '../rounds.js';
-import { computeMedian } from '../statistics.js';
-import { formatCount, formatRuns, formatShare, formatThreeDigits } from '../table.js';
+import { createBody } from '../clients/bodies.js';
+import { formatCount, formatRuns, formatShare, formatThreeDigits } from '../documents/table.js';
+import { formatDisturbance } from '../harness/quiet.js';
+import { checkBar, describeBars, formatRatio } from '../harness/ratios.js';
+import { formatFailures, runRounds, withServer } from '../harness/rounds.js';
+import { computeMedian } from '../harness/statistics.js';
 import { formatFallbacks, formatNativeShare, refuseFailed } from './served.js';
 
 /** Load before each measurement, in which hot code is compiled. */

@@ -1,5 +1,5 @@
 import type { LoadOptions } from '../load/options.js';
-import type { Duration } from '../units.js';
+import type { Duration } from '../validation/units.js';
 
 /** Options of a load that `capacity()` chooses itself. */
 type Chosen =

@@ -1,10 +1,10 @@
-import { usageError } from '../errors.js';
+import { packageVersion } from '../environment/version.js';
+import { usageError } from '../errors/millrace-error.js';
 import { LIMITS } from '../load/defaults.js';
 import { type Condition, parseCondition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
-import { parseCount, parseDuration } from '../units.js';
 import { checkOptions } from '../validation/shape.js';
-import { packageVersion } from '../version.js';
+import { parseCount, parseDuration } from '../validation/units.js';
 import { Budget } from './budget.js';
 import { CAPACITY_DEFAULTS, MIN_BUDGET_MS } from './defaults.js';
 import { CAPACITY_OPTIONS, OTHER_CAPACITY_NAMES } from './option-schema.js';

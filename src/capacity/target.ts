@@ -1,4 +1,4 @@
-import { MillraceError } from '../errors.js';
+import { MillraceError } from '../errors/millrace-error.js';
 import { DEFAULTS } from '../load/defaults.js';
 import { load } from '../load/load.js';
 import type { LoadOptions } from '../load/options.js';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 
 /** Programs that start servers. A host may have such a name, too. */
 const PROGRAMS = new Set(

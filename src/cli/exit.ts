@@ -1,4 +1,4 @@
-import { MillraceError } from '../errors.js';
+import { MillraceError } from '../errors/millrace-error.js';
 import type { LoadResult } from '../index.js';
 import { hasNoSuccess } from '../load/answered.js';
 

@@ -1,4 +1,4 @@
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { findNearest } from '../validation/nearest.js';
 import { COMMANDS, type Command, LOAD, USAGE, type Usage } from './command-table.js';
 import { EXIT_CODES } from './exit.js';

@@ -5,8 +5,8 @@ import type { Report } from './documents.js';
  * 64 descriptors allow.
  */
 export async function importReport(): Promise<Report> {
-  await import('../report/text.js');
-  await import('../report/html.js');
+  await import('../report/load/text.js');
+  await import('../report/load/html.js');
   await import('../report/explain/html.js');
   return import('../report/index.js');
 }

@@ -1,4 +1,4 @@
-import { MillraceError, usageError } from '../errors.js';
+import { MillraceError, usageError } from '../errors/millrace-error.js';
 import { findNearest } from '../validation/nearest.js';
 import { COMMANDS, findCommand, LOAD } from './command-table.js';
 import { EXIT, toExitCode } from './exit.js';
@@ -71,7 +71,7 @@ async function help(topic: string | undefined): Promise<number> {
 }
 
 async function version(): Promise<number> {
-  const { packageVersion } = await import('../version.js');
+  const { packageVersion } = await import('../environment/version.js');
   printText(`millrace ${packageVersion()}`);
   return EXIT.ok;
 }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
-import { usageError } from '../errors.js';
+import { listenErrorReason } from '../errors/listen-errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import type { LoadRun, LoadSnapshot } from '../index.js';
-import { listenErrorReason } from '../listen-errors.js';
 import { formatPrometheus } from '../report/index.js';
 import type { SocketAddress } from './flags/socket-address.js';
 

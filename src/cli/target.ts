@@ -1,4 +1,4 @@
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import type { LoadOptions } from '../index.js';
 import type { Invocation } from './flags/load/invocation.js';
 import type { TypedFlag } from './flags/parse.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { describeValue, type Shape, shape } from '../validation/shape.js';
 
 /** A body that a call can send. */

@@ -1,7 +1,6 @@
 import type { SecureContext } from 'node:tls';
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { completeLimits } from '../outbound/limits.js';
-import { parseCount, parseDuration } from '../units.js';
 import { headersShape, type RequestHeaders } from '../validation/headers.js';
 import { pathShape, pemShape } from '../validation/pem.js';
 import {
@@ -13,6 +12,7 @@ import {
   type Shapes,
   shape,
 } from '../validation/shape.js';
+import { parseCount, parseDuration } from '../validation/units.js';
 import { bodyShape, type RequestBody } from './body.js';
 import { buildSecureContext, type TlsOptions } from './tls-options.js';
 

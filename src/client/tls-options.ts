@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { type Pem, type PemOption, selectPem } from '../validation/pem.js';
 import { describeValue } from '../validation/shape.js';
 

@@ -1,5 +1,5 @@
+import { packageVersion } from '../environment/version.js';
 import type { LoadWarning, PlanSummary } from '../load/result.js';
-import { packageVersion } from '../version.js';
 import { readRun } from './figures.js';
 import { evaluateRatioCondition } from './ratio-condition.js';
 import type { ComparisonMetric, ComparisonResult } from './result.js';

@@ -1,6 +1,6 @@
 import type { LoadOptions } from '../load/options.js';
 import type { LoadResult } from '../load/result.js';
-import type { Duration } from '../units.js';
+import type { Duration } from '../validation/units.js';
 
 /** One of the two that are compared: what is its own; the rest are the options of the load, which both have. */
 export interface CompareSide {

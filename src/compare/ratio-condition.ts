@@ -1,4 +1,4 @@
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import type { ComparisonMetric, ComparisonRow, RatioConditionResult } from './result.js';
 
 /** A condition on a ratio of B to A. */

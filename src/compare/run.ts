@@ -1,4 +1,4 @@
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { OTHER_LOAD_NAMES } from '../load/option-schema.js';
 import { checkOptions } from '../validation/shape.js';
 import { COMPARE_OPTIONS } from './option-schema.js';

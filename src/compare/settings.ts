@@ -1,5 +1,5 @@
 import type { LoadOptions } from '../load/options.js';
-import { parseDuration, parseShare } from '../units.js';
+import { parseDuration, parseShare } from '../validation/units.js';
 import { COMPARE_DEFAULTS, COMPARE_LIMITS } from './defaults.js';
 import type { CompareOptions } from './options.js';
 import { parseRatioCondition, type RatioCondition } from './ratio-condition.js';

@@ -1,8 +1,8 @@
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { MAX_TIMER_MS } from '../outbound/clock.js';
 import { DEADLINE_NAMES, DEADLINES, type DeadlineLimits } from '../outbound/limits.js';
-import { hasDurationUnit, parseDuration } from '../units.js';
 import { findNearest } from '../validation/nearest.js';
+import { hasDurationUnit, parseDuration } from '../validation/units.js';
 import { isHostPattern, normalizeHost } from './host-name.js';
 
 /** The limits that the environment sets. */

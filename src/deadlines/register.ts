@@ -5,7 +5,7 @@
  * @module millrace/deadlines/register
  */
 import { syncBuiltinESMExports } from 'node:module';
-import { fromEnvironment } from '../environment.js';
+import { fromEnvironment } from '../environment/variables.js';
 import { activate } from './active-hosts.js';
 import { patchSignals } from './call/abort-signals.js';
 import { readEnvironment } from './environment.js';

@@ -1,4 +1,4 @@
-import { MillraceError } from '../errors.js';
+import { MillraceError } from '../errors/millrace-error.js';
 import type { Findings } from './findings.js';
 import { measureBaseline } from './phases/baseline.js';
 import { ExperimentRunner } from './phases/experiment-runner.js';

@@ -1,4 +1,4 @@
-import { packageVersion } from '../version.js';
+import { packageVersion } from '../environment/version.js';
 import { createBench } from './bench.js';
 import { LAB_DEFAULTS } from './defaults.js';
 import { describeMachine } from './machine.js';

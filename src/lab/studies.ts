@@ -1,4 +1,4 @@
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { STUDY_NAMES, type StudyName } from './result.js';
 import { connections } from './studies/connections.js';
 import { engines } from './studies/engines.js';

@@ -1,4 +1,4 @@
-import type { Range } from '../units.js';
+import type { Range } from '../validation/units.js';
 
 /** All defaults of a run; times in milliseconds. */
 export const DEFAULTS = {

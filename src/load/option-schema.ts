@@ -1,4 +1,4 @@
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { lastingHeadersShape as headers } from '../validation/headers.js';
 import { certificateShape, pathShape } from '../validation/pem.js';
 import {

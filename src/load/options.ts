@@ -1,6 +1,6 @@
 import type { SecureContextOptions } from 'node:tls';
-import type { Duration } from '../units.js';
 import type { RequestHeaders } from '../validation/headers.js';
+import type { Duration } from '../validation/units.js';
 
 /** A stage of an open run's schedule: the rate changes linearly to `rate` within `duration`. */
 export interface LoadStage {

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { usageError } from '../errors.js';
-import { fileErrorReason } from '../file-errors.js';
+import { fileErrorReason } from '../errors/file-errors.js';
+import { usageError } from '../errors/millrace-error.js';
 
 /**
  * Creates a folder for temporary files that only this user can access, and passes it to `use`. Tries other locations if

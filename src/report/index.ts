@@ -1,7 +1,7 @@
 // The reports of results, for programs: `millrace/report`. What is returned is what the command line writes.
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
+import { checkVersion, readResultFile } from '../files/result-file.js';
 import type { LoadResult } from '../load/result.js';
-import { checkVersion, readResultFile } from '../result-file.js';
 import { isObject } from '../validation/shape.js';
 import { formatJson as listJsonParts } from './json.js';
 import { type AnyResult, type Formats, KINDS, type Kind, type ResultKind } from './kinds.js';

@@ -15,20 +15,20 @@ import { renderComparisonPage } from './compare/html.js';
 import { renderComparisonMarkdown } from './compare/markdown.js';
 import { formatComparisonText } from './compare/text.js';
 import { type JudgedCondition, listLoadConditions } from './conditions.js';
-import { renderLoadCsv } from './csv.js';
 import { renderExplanationPage } from './explain/html.js';
 import { renderExplanationMarkdown } from './explain/markdown.js';
 import { formatExplanationText } from './explain/text.js';
-import { formatLoadHint, type HintOptions } from './hint.js';
-import { renderLoadPage } from './html.js';
 import { renderJunit } from './junit.js';
 import { renderLabPage } from './lab/html.js';
 import { renderLabMarkdown } from './lab/markdown.js';
 import { formatLabText } from './lab/text.js';
-import { renderLoadMarkdown } from './markdown.js';
-import { formatPercentileOutput } from './percentile-output.js';
-import { renderSeriesCsv } from './series-csv.js';
-import { formatLoadText, type TextOptions } from './text.js';
+import { renderLoadCsv } from './load/csv.js';
+import { formatLoadHint, type HintOptions } from './load/hint.js';
+import { renderLoadPage } from './load/html.js';
+import { renderLoadMarkdown } from './load/markdown.js';
+import { formatPercentileOutput } from './load/percentile-output.js';
+import { renderSeriesCsv } from './load/series-csv.js';
+import { formatLoadText, type TextOptions } from './load/text.js';
 
 /** A result of any kind. */
 export type AnyResult = LoadResult | ComparisonResult | Explanation | CapacityResult | LabResult;

@@ -1,8 +1,9 @@
 // The running figures of a load in Prometheus' text format.
-import { usageError } from '../errors.js';
+
+import { packageVersion } from '../environment/version.js';
+import { usageError } from '../errors/millrace-error.js';
 import type { LoadSnapshot, NamedSnapshot } from '../load/result.js';
 import { isObject } from '../validation/shape.js';
-import { packageVersion } from '../version.js';
 
 /**
  * Bounds of the latency buckets in milliseconds, for the option `buckets` of the load: fixed, so that histograms of

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type KeyObject, type SecureContextOptions } from 'node:tls';
-import { usageError } from '../errors.js';
-import { fileErrorReason } from '../file-errors.js';
-import { selfSignedCertificate } from '../native.js';
+import { fileErrorReason } from '../errors/file-errors.js';
+import { usageError } from '../errors/millrace-error.js';
+import { selfSignedCertificate } from '../native/addon.js';
 import { type Pem, pathShape, pemShape, selectPem } from '../validation/pem.js';
 import { objectOf } from '../validation/shape.js';
 

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import { usageError } from '../errors.js';
-import type { Duration } from '../units.js';
-import { parseBytes, parseCount, parseDuration } from '../units.js';
+import { usageError } from '../errors/millrace-error.js';
 import {
   checkOptions,
   count,
@@ -18,6 +16,8 @@ import {
   size,
   text,
 } from '../validation/shape.js';
+import type { Duration } from '../validation/units.js';
+import { parseBytes, parseCount, parseDuration } from '../validation/units.js';
 import { type PlannedTls, planTls, type TestServerTls, tlsShape } from './certificate.js';
 
 /**

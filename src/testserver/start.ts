@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
-import { MillraceError } from '../errors.js';
-import { listenErrorReason } from '../listen-errors.js';
+import { listenErrorReason } from '../errors/listen-errors.js';
+import { MillraceError } from '../errors/millrace-error.js';
 import { planTestServer, type TestServerOptions, type TestServerPlan } from './options.js';
 import { serveInChild } from './remote.js';
 import { type RunningServer, serve } from './serve.js';

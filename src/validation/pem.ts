@@ -1,5 +1,5 @@
 import type { SecureContextOptions } from 'node:tls';
-import { usageError } from '../errors.js';
+import { usageError } from '../errors/millrace-error.js';
 import { type Shape, shape } from './shape.js';
 
 // The options for certificates and keys. `ca`, `cert` and `key` are contents, as in `tls.createSecureContext`; the

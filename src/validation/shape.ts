@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { type MillraceError, usageError } from '../errors.js';
+import { type MillraceError, usageError } from '../errors/millrace-error.js';
 import { findNearest } from './nearest.js';
 
 // Checks the types of the options of the API: a program without types can pass anything.

@@ -13,7 +13,7 @@ import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { startTestServer } from 'millrace';
-import { selfSignedCertificate } from '../../dist/native.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 
 const servers = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { installed } from '../fixtures/packages.js';
-import { FIELDS, SHARED } from '../fixtures/stack/cache-fields.js';
-import { sweep } from '../fixtures/stack/cache-sweep.js';
+import { sweep } from '../fixtures/stack/cache/field-differences.js';
+import { FIELDS, SHARED } from '../fixtures/stack/cache/fields.js';
 
 const PACKAGES = { express: '5.3.0', fastify: '5.12.8', koa: '3.3.0' };
 const TYPES = ['html', 'json'];

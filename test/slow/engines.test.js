@@ -2,11 +2,11 @@
 import assert from 'node:assert';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { createBench } from '../../dist/lab/bench.js';
-import { findProgram } from '../../dist/lab/peers/find-peer.js';
-import { PEERS } from '../../dist/lab/peers/peers.js';
-import { engines } from '../../dist/lab/studies/engines.js';
-import { hasProcfs } from '../../dist/process/procfs/procfs.js';
+import { createBench } from '#internal/lab/bench.js';
+import { findProgram } from '#internal/lab/peers/find-peer.js';
+import { PEERS } from '#internal/lab/peers/peers.js';
+import { engines } from '#internal/lab/studies/engines.js';
+import { hasProcfs } from '#internal/process/procfs/procfs.js';
 
 const { signal } = new AbortController();
 const noNginx = findProgram('nginx') === null;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { installed } from '../fixtures/packages.js';
-import { REGISTER } from '../fixtures/stack/pair.js';
+import { REGISTER } from '../fixtures/stack/comparison/two-processes.js';
 import { Application } from './frameworks/application.js';
 import { APPLICATIONS } from './frameworks/exchanges.js';
 

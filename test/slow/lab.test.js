@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { lab } from '../../dist/index.js';
+import { lab } from '#internal/index.js';
 import { millrace } from '../fixtures/lab/command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-lab-'));

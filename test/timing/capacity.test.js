@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { renderCapacityPage } from '../../dist/report/capacity/html.js';
-import { formatCapacityText } from '../../dist/report/capacity/text.js';
+import { renderCapacityPage } from '#internal/report/capacity/html.js';
+import { formatCapacityText } from '#internal/report/capacity/text.js';
 import { assertFits, millrace, near, started } from '../fixtures/capacity/command.js';
 import { retried } from '../fixtures/retry.js';
 

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { EXIT_CODES, toExitCode } from '../../dist/cli/exit.js';
-import { MillraceError } from '../../dist/errors.js';
+import { EXIT_CODES, toExitCode } from '#internal/cli/exit.js';
+import { MillraceError } from '#internal/errors/millrace-error.js';
 
 const root = new URL('../../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');
 
 /** The table: each member of the union with its comment. */
-const CODES = [...read('src/errors.ts').matchAll(/\/\*\* (.+) \*\/\n {2}\| '(\w+)'/g)].map(
-  ([, when, code]) => [code, when],
-);
+const CODES = [
+  ...read('src/errors/millrace-error.ts').matchAll(/\/\*\* (.+) \*\/\n {2}\| '(\w+)'/g),
+].map(([, when, code]) => [code, when]);
 
 test('the page of the API lists each code, with when it comes', () => {
   const rows = [
@@ -25,7 +25,9 @@ test('the page of the API lists each code, with when it comes', () => {
 
 test('the source has no code that is not in the table, and throws each of them', () => {
   const files = readdirSync(new URL('src/', root), { recursive: true });
-  const sources = files.filter((name) => /\.c?ts$/.test(name) && name !== 'errors.ts');
+  const sources = files.filter(
+    (name) => /\.c?ts$/.test(name) && !name.endsWith('millrace-error.ts'),
+  );
   const used = sources.flatMap((name) => read(`src/${name}`).match(/ERR_MILLRACE_[A-Z]+/g) ?? []);
   // Those of the engine come from Rust.
   const codes = new Set([...used, 'ERR_MILLRACE_ENGINE']);

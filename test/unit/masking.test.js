@@ -1,8 +1,8 @@
 // Masking: no form of a secret is printed, text that is not secret stays, and the time is linear in the length.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Secrets } from '../../dist/masking/secrets.js';
-import { maskArguments, maskText, maskUrl } from '../../dist/masking/text.js';
+import { Secrets } from '#internal/masking/secrets.js';
+import { maskArguments, maskText, maskUrl } from '#internal/masking/text.js';
 
 const json = JSON.stringify;
 /** Values that contain what could be taken for their end. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { findChangePoints } from '../../dist/statistics/change-points.js';
+import { findChangePoints } from '#internal/statistics/change-points.js';
 import {
   computeQuantileMs,
   computeTruncatedMeanMs,
@@ -10,10 +10,10 @@ import {
   isQuantileKnown,
   mergeDurations,
   toDurations,
-} from '../../dist/statistics/durations.js';
-import { estimateNoiseFloor } from '../../dist/statistics/noise.js';
-import { estimateRatio } from '../../dist/statistics/ratio.js';
-import { studentQuantile } from '../../dist/statistics/student.js';
+} from '#internal/statistics/durations.js';
+import { estimateNoiseFloor } from '#internal/statistics/noise.js';
+import { estimateRatio } from '#internal/statistics/ratio.js';
+import { studentQuantile } from '#internal/statistics/student.js';
 import { Noise } from '../fixtures/noise.js';
 
 /** Share of the runs for which it holds. */

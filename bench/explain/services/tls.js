@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCertificate } from '../../certificates.js';
+import { createCertificate } from '../../servers/certificates.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 const files = createCertificate('rsa', directory);

@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { MillraceError, usageError } from '../../errors.js';
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import { bytes, count, plural, share, time } from '../../format/units.js';
 import {
   type ControlAnswer,

@@ -1,6 +1,6 @@
 import { expandPattern } from '../../compare/stored/stored.js';
+import { refuseSecondInput } from '../../files/standard-input.js';
 import { type ComparisonResult, compare } from '../../index.js';
-import { refuseSecondInput } from '../../standard-input.js';
 import { EXIT } from '../exit.js';
 import type { CompareInvocation } from '../flags/compare/invocation.js';
 import { checkInputsKept, printNotes } from '../output.js';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { findFreePort } from '../../process/discovery/free-port.js';
+import { findFreePort } from '../../process/listening/free-port.js';
 import type { Invocation } from '../flags/load/invocation.js';
 
 const MILLRACE = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));

@@ -1,6 +1,6 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
+import { refuseSecondInput } from '../../files/standard-input.js';
 import type { AnyResult } from '../../report/index.js';
-import { refuseSecondInput } from '../../standard-input.js';
 import { type Document, listWanted, type Report } from '../documents.js';
 import { EXIT } from '../exit.js';
 import type { ReportInvocation } from '../flags/report-flags.js';

@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { mustBe } from '../../validation/shape.js';
 import type { CommandFlags } from './command-flags.js';
 import type { Flag } from './flag.js';

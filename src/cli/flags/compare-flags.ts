@@ -1,7 +1,7 @@
 import { COMPARE_DEFAULTS, COMPARE_LIMITS } from '../../compare/defaults.js';
 import { parseRatioCondition } from '../../compare/ratio-condition.js';
 import type { ComparisonSideName } from '../../index.js';
-import { parseShare } from '../../units.js';
+import { parseShare } from '../../validation/units.js';
 import type { CommandFlags } from './command-flags.js';
 import type { CompareInvocation } from './compare/invocation.js';
 import { checkOperand, setSides } from './compare/sides.js';

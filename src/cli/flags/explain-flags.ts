@@ -1,6 +1,6 @@
 import { EXPLAIN_DEFAULTS, MIN_BUDGET_MS } from '../../explain/defaults.js';
 import type { ExplainOptions } from '../../index.js';
-import { parseFlagDuration } from '../../units.js';
+import { parseFlagDuration } from '../../validation/units.js';
 import type { CommandFlags } from './command-flags.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';

@@ -1,5 +1,5 @@
-import { parseCount, parseFlagDuration, parseRate, type Range } from '../../units.js';
 import { listAlternatives, mustBe } from '../../validation/shape.js';
+import { parseCount, parseFlagDuration, parseRate, type Range } from '../../validation/units.js';
 import type { Flag } from './flag.js';
 
 /** The description of a flag: everything but its name and the way it stores its value. */

@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import type { CommandFlags } from './command-flags.js';
 import { storeIn } from './kinds.js';
 import { NO_PROGRESS, newOutputOptions, OUTPUT_FLAGS, type OutputOptions } from './output-flags.js';

@@ -1,5 +1,5 @@
 // The flags of every command that gives a result: how and where it is written.
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { mustBe } from '../../validation/shape.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';

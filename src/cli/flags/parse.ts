@@ -1,4 +1,4 @@
-import { MillraceError, usageError } from '../../errors.js';
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import { findNearest } from '../../validation/nearest.js';
 import { dashed, type Flag, listNames } from './flag.js';
 

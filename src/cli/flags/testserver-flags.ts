@@ -1,7 +1,12 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import type { TestServerOptions } from '../../index.js';
-import { hasDurationUnit, parseBytes, parseCount, parseFlagDuration } from '../../units.js';
 import { mustBe } from '../../validation/shape.js';
+import {
+  hasDurationUnit,
+  parseBytes,
+  parseCount,
+  parseFlagDuration,
+} from '../../validation/units.js';
 import type { CommandFlags } from './command-flags.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';

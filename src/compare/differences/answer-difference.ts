@@ -1,4 +1,4 @@
-import type { Range } from '../../units.js';
+import type { Range } from '../../validation/units.js';
 
 /** What is compared of an answer. */
 export interface ResponseSummary {

@@ -1,4 +1,4 @@
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import { describeAnswerDifference } from '../differences/answer-difference.js';
 import type { ComparisonSideName } from '../result.js';
 import { type RequestAnswers, takeAnswers } from './answers.js';

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import { count } from '../../format/units.js';
 import { isAnswered } from '../../load/answered.js';
 import { runLoad } from '../../load/engine/run.js';

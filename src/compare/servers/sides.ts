@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { MillraceError, usageError } from '../../errors.js';
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import type { LoadOptions } from '../../load/options.js';
 import { listUrls } from '../../load/requests/url.js';
 import { maskArguments, maskText, maskUrl } from '../../masking/text.js';

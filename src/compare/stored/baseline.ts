@@ -1,4 +1,4 @@
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import type { LoadOptions } from '../../load/options.js';
 import { buildPlan, FUTURE_SERVER } from '../../load/plan/plan.js';
 import type { LoadResult, PlanSummary } from '../../load/result.js';

@@ -1,4 +1,4 @@
-import { MillraceError, usageError } from '../../errors.js';
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import { conclude } from '../conclude.js';
 import { findPlanDifference } from '../differences/plan-difference.js';
 import type { CompareOptions, CompareSide } from '../options.js';

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
+import { checkVersion, readResultFile, type UncheckedResult } from '../../files/result-file.js';
 import type { LoadResult } from '../../load/result.js';
-import { checkVersion, readResultFile, type UncheckedResult } from '../../result-file.js';
 import { estimateLatencies } from '../../statistics/durations.js';
 import { isObject } from '../../validation/shape.js';
 import { findPlanDifference } from '../differences/plan-difference.js';

@@ -1,6 +1,6 @@
-import { isThisMachine } from '../../process/discovery/listening.js';
 import { isNode } from '../../process/discovery/node-process.js';
-import type { Endpoint } from '../../process/discovery/types.js';
+import { isThisMachine } from '../../process/listening/port-owners.js';
+import type { Endpoint } from '../../process/listening/types.js';
 import { findVisibilityGaps } from './visibility-gaps.js';
 
 /** What is known about the server before any load. */

@@ -1,6 +1,6 @@
-import { findPortOwner, findPortUser, isThisMachine } from '../../process/discovery/listening.js';
 import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { findUserProcesses } from '../../process/discovery/user-processes.js';
+import { findPortOwner, findPortUser, isThisMachine } from '../../process/listening/port-owners.js';
 import { readExecutableName } from '../../process/procfs/executable-name.js';
 import { readText } from '../../process/procfs/procfs.js';
 import { ObservedProcesses, sumRunShares } from './observed-processes.js';

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readListenBacklog } from '../../process/discovery/listen-backlog.js';
-import { readLocalPorts } from '../../process/discovery/local-ports.js';
 import { findNetworkFolder } from '../../process/discovery/namespace.js';
+import { readListenBacklog } from '../../process/listening/listen-backlog.js';
+import { readLocalPorts } from '../../process/listening/local-ports.js';
 import { hasProcfs } from '../../process/procfs/procfs.js';
 import { countSockets } from '../../process/procfs/socket-counts.js';
 import {

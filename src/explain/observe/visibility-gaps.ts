@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { findNetworkFolder } from '../../process/discovery/namespace.js';
-import type { Endpoint } from '../../process/discovery/types.js';
+import type { Endpoint } from '../../process/listening/types.js';
 import { canSeeCgroups } from '../../process/procfs/cgroup.js';
 import { countDescriptors, readDescriptorTargets } from '../../process/procfs/descriptors.js';
 import { readLinkSpeeds } from '../../process/procfs/network-interfaces.js';

@@ -1,4 +1,4 @@
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import { runLoad } from '../../load/engine/run.js';
 import type { LoadOptions } from '../../load/options.js';
 import { startCommand } from '../../process/command/start-command.js';

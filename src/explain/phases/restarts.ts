@@ -1,4 +1,4 @@
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import type { Experiment } from '../experiments/definitions.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';

@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 import { type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { LoadOptions } from '../../load/options.js';
 import { buildPlan } from '../../load/plan/plan.js';
-import type { NativeHeader, NativeTls } from '../../native.js';
-import { speaksTls } from '../../process/discovery/trial-request.js';
+import type { NativeHeader, NativeTls } from '../../native/addon.js';
+import { speaksTls } from '../../process/listening/trial-request.js';
 import type { SampleResponse } from '../observe/types.js';
 
 const NOT_FOUND = 404;

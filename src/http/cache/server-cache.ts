@@ -1,7 +1,7 @@
 import type http from 'node:http';
-import { fromEnvironment } from '../../environment.js';
-import { type MillraceError, usageError } from '../../errors.js';
-import type { NativeCacheEntry, NativeCacheStatistics } from '../../native.js';
+import { fromEnvironment } from '../../environment/variables.js';
+import { type MillraceError, usageError } from '../../errors/millrace-error.js';
+import type { NativeCacheEntry, NativeCacheStatistics } from '../../native/addon.js';
 import { findNearest } from '../../validation/nearest.js';
 import { describeValue } from '../../validation/shape.js';
 import { warnOfValue } from '../node/added-properties.js';

@@ -30,8 +30,8 @@ import {
   type PeerAddress,
 } from '../state/connection.js';
 import type { Callback } from '../state/send-state.js';
-import { FINISHES_WHEN_CUT_OFF } from './cut-off-writes.js';
-import { closeLater } from './deferred-close.js';
+import { FINISHES_WHEN_CUT_OFF } from './handle/cut-off-writes.js';
+import { closeLater } from './handle/deferred-close.js';
 import { setKeepAlive } from './keep-alive.js';
 import { clearProgressTimer } from './progress.js';
 import { createListeners } from './replaced-listeners.js';

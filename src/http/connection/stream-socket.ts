@@ -4,8 +4,8 @@ import { systemError } from '../node/socket-errors.js';
 import { appendBytes, appendText, flushConnection } from '../sending/output-buffer.js';
 import type { Connection, HttpSocket, ListenerMethod } from '../state/connection.js';
 import type { Callback } from '../state/send-state.js';
-import { createConnectionHandle, openDuplicate } from './connection-handle.js';
-import type { Handle } from './handle.js';
+import { createConnectionHandle, openDuplicate } from './handle/connection-handle.js';
+import type { Handle } from './handle/handle.js';
 import { defineParser } from './lent-parser.js';
 import { isWithinTimeout } from './progress.js';
 

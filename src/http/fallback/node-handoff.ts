@@ -1,8 +1,8 @@
 import type http from 'node:http';
 import net from 'node:net';
 import { watchOutcome } from '../cache/invalidation.js';
-import { openAsNodes } from '../connection/connection-handle.js';
-import { countFrom, type Handle } from '../connection/handle.js';
+import { openAsNodes } from '../connection/handle/connection-handle.js';
+import { countFrom, type Handle } from '../connection/handle/handle.js';
 import { freeParser } from '../connection/lent-parser.js';
 import { restoreListeners, streamEnd } from '../connection/replaced-listeners.js';
 import { becomeStream, getListenerMethod, LISTENER_METHODS } from '../connection/stream-socket.js';

@@ -1,4 +1,4 @@
-import type { Handle } from '../connection/handle.js';
+import type { Handle } from '../connection/handle/handle.js';
 import { hasRemovedDataListener } from '../connection/replaced-listeners.js';
 import { nodeHttp } from '../node/node-http.js';
 import type { HttpServer } from '../node/node-internals.js';

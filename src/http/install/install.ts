@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
-import { packageVersion } from '../../version.js';
+import { packageVersion } from '../../environment/version.js';
 import { nodeHttp } from '../node/node-http.js';
 import { isOff, isTurnedOff } from '../reactor/disabled.js';
 import { followHttps } from './https-use.js';

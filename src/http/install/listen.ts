@@ -1,4 +1,4 @@
-import { createHandle, type ListeningHandle, learnFrom } from '../connection/handle.js';
+import { createHandle, type ListeningHandle, learnFrom } from '../connection/handle/handle.js';
 import { nodeCluster } from '../node/node-cluster.js';
 import type { HttpServer } from '../node/node-internals.js';
 import { startReactor } from '../reactor/dispatch.js';

@@ -1,4 +1,4 @@
-import { createHandle, type ListeningHandle } from '../connection/handle.js';
+import { createHandle, type ListeningHandle } from '../connection/handle/handle.js';
 import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
 import { unshare } from '../server/closing.js';

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
-import { fromEnvironment } from '../../environment.js';
-import { MillraceError, usageError } from '../../errors.js';
-import { loadNative } from '../../native.js';
+import { fromEnvironment } from '../../environment/variables.js';
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
+import { loadNative } from '../../native/addon.js';
 import { nodeCluster } from '../node/node-cluster.js';
 
 /** The process that has said so: in the environment, as threads and a cluster's workers inherit it. */

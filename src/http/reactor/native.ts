@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { loadNative, type Native } from '../../native.js';
+import { loadNative, type Native } from '../../native/addon.js';
 import { isOff } from './disabled.js';
 
 interface Latin1Buffer extends Buffer {

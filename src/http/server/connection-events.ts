@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import timers from 'node:timers';
-import { listConnections } from '../connection/active-handles.js';
+import { listConnections } from '../connection/handle/active-handles.js';
 import { onRaw, onUnparsed } from '../fallback/unparsed-bytes.js';
 import { drainTicks } from '../node/node-internals.js';
 import { beforeProcessEnds } from '../node/process-end.js';

@@ -1,8 +1,8 @@
 import type http from 'node:http';
-import { fromEnvironment } from '../../environment.js';
-import { usageError } from '../../errors.js';
-import { hasDurationUnit, parseDuration } from '../../units.js';
+import { fromEnvironment } from '../../environment/variables.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { describeValue } from '../../validation/shape.js';
+import { hasDurationUnit, parseDuration } from '../../validation/units.js';
 import { addProperty, warnOfValue } from '../node/added-properties.js';
 
 /** Limits in addition to Node's own: properties of a server that can be read and set at any time, and options. */

@@ -1,5 +1,5 @@
 import type { AsyncResource } from 'node:async_hooks';
-import type { Native } from '../../native.js';
+import type { Native } from '../../native/addon.js';
 import type {
   HttpServer,
   Incoming,

@@ -1,6 +1,6 @@
 import net from 'node:net';
-import { createConnectionHandle } from '../connection/connection-handle.js';
-import type { Handle } from '../connection/handle.js';
+import { createConnectionHandle } from '../connection/handle/connection-handle.js';
+import type { Handle } from '../connection/handle/handle.js';
 import { isWithinTimeout } from '../connection/progress.js';
 import { kConnection } from '../node/node-internals.js';
 import type { HttpSocket } from '../state/connection.js';

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { announce, connections as connectionChannel } from '../connection/announce.js';
-import { openAsNodes } from '../connection/connection-handle.js';
-import { readNewConnection } from '../connection/new-connection.js';
+import { openAsNodes } from '../connection/handle/connection-handle.js';
+import { readNewConnection } from '../connection/handle/new-connection.js';
 import { becomeStream } from '../connection/stream-socket.js';
 import {
   abortWithin,

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import { count } from '../../format/units.js';
 import type { CountingServer } from './counting-server.js';
 import type { FoundPeer } from './find-peer.js';

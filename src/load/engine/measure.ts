@@ -1,5 +1,5 @@
-import { type ErrorCode, MillraceError } from '../../errors.js';
-import { loadNative, type NativeOutcome } from '../../native.js';
+import { type ErrorCode, MillraceError } from '../../errors/millrace-error.js';
+import { loadNative, type NativeOutcome } from '../../native/addon.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { LoadOptions } from '../options.js';
 import { adviseOnCertificate } from '../outcome/certificate-advice.js';

@@ -1,4 +1,4 @@
-import type { NativeOutcome, NativeSnapshot } from '../../native.js';
+import type { NativeOutcome, NativeSnapshot } from '../../native/addon.js';
 import type { Phases } from '../outcome/phases.js';
 
 /**

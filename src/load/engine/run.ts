@@ -1,7 +1,7 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
-import type { Endpoint } from '../../process/discovery/types.js';
+import type { Endpoint } from '../../process/listening/types.js';
 import { checkOptions } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
 import { LOAD_OPTIONS, OTHER_LOAD_NAMES } from '../option-schema.js';

@@ -1,5 +1,5 @@
-import type { NativeOrigin } from '../../native.js';
-import { findPortOwner } from '../../process/discovery/listening.js';
+import type { NativeOrigin } from '../../native/addon.js';
+import { findPortOwner } from '../../process/listening/port-owners.js';
 import { sampleProcesses } from '../../process/sampling/process-tree-sampler.js';
 import type { LoadOptions } from '../options.js';
 import type { ServerResult } from '../result.js';

@@ -1,4 +1,4 @@
-import type { NativeNameCounts, NativeSnapshot } from '../../native.js';
+import type { NativeNameCounts, NativeSnapshot } from '../../native/addon.js';
 import type { Plan } from '../plan/plan.js';
 import type { LoadSnapshot, NamedSnapshot } from '../result.js';
 import { LatestValue } from './latest-value.js';

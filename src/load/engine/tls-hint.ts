@@ -1,4 +1,4 @@
-import type { NativeOrigin, NativeOutcome } from '../../native.js';
+import type { NativeOrigin, NativeOutcome } from '../../native/addon.js';
 
 /** Kinds of errors when a server waits for a TLS handshake, or closes because it got something else. */
 const SILENT = new Set(['closed-early', 'reset', 'timeout']);
@@ -11,7 +11,7 @@ export async function addTlsHint(outcome: NativeOutcome, origins: NativeOrigin[]
   if (bytes.received > 0 || !isSilent || !origin || others.length > 0) return;
   if (origin.tls || origin.unixPath !== undefined) return;
   // Loaded late, as few runs need it.
-  const { speaksTls } = await import('../../process/discovery/trial-request.js');
+  const { speaksTls } = await import('../../process/listening/trial-request.js');
   if (!(await speaksTls(origin))) return;
   for (const error of errors) error.example = 'the server speaks TLS: use https://';
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { KeyObject as TlsKey } from 'node:tls';
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { type PemOption, type PemOptions, selectPem } from '../../validation/pem.js';
 import { readInput } from './file.js';
 import { isPkcs12, type Pkcs12, readPkcs12 } from './pkcs12.js';

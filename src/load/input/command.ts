@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import type { Command } from '../../process/command/command-line.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
 

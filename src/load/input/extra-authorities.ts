@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { fileErrorReason } from '../../file-errors.js';
+import { fileErrorReason } from '../../errors/file-errors.js';
 import { selectPem } from '../../validation/pem.js';
 import { type CertificateOptions, readPemCertificates } from './certificates.js';
 

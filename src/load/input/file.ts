@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
-import { MillraceError, usageError } from '../../errors.js';
-import { fileErrorReason } from '../../file-errors.js';
-import { isStandardInput, readStandardInput } from '../../standard-input.js';
+import { fileErrorReason } from '../../errors/file-errors.js';
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
+import { isStandardInput, readStandardInput } from '../../files/standard-input.js';
 
 /** The bytes of pipes, which can be read only once: a plan is built a second time when a command's port is known. */
 const pipeContents = new Map<string, Buffer>();

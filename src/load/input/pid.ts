@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { isRunning } from '../../process/discovery/check-pid.js';
 import type { LoadOptions } from '../options.js';
 

@@ -1,6 +1,6 @@
 import { constants, isUtf8 } from 'node:buffer';
 import { statSync } from 'node:fs';
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { readInput } from './file.js';
 
 /** Reads a text file of the user, `-` for standard input; `what` names its purpose in an error message. */

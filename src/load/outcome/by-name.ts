@@ -1,4 +1,4 @@
-import type { NativeNameStats, NativeOutcome } from '../../native.js';
+import type { NativeNameStats, NativeOutcome } from '../../native/addon.js';
 import type { Plan } from '../plan/plan.js';
 import type { ErrorKind, NamedResult } from '../result.js';
 import { convertDistribution } from './distribution.js';

@@ -1,4 +1,4 @@
-import type { NativeDistribution } from '../../native.js';
+import type { NativeDistribution } from '../../native/addon.js';
 import type { Distribution, Statistic } from '../result.js';
 
 /** Converts a distribution of the addon, and derives which of its figures are bounds or imprecise. */

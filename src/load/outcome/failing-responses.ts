@@ -1,6 +1,6 @@
 import { Secrets } from '../../masking/secrets.js';
 import { maskHeader } from '../../masking/text.js';
-import type { NativeKeptResponse, NativePlan } from '../../native.js';
+import type { NativeKeptResponse, NativePlan } from '../../native/addon.js';
 import { isExpected } from '../plan/expect.js';
 import type { Plan } from '../plan/plan.js';
 import type { ErrorKind, FailingResponse } from '../result.js';

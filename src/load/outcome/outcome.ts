@@ -1,5 +1,5 @@
-import type { NativeOutcome } from '../../native.js';
-import { packageVersion } from '../../version.js';
+import { packageVersion } from '../../environment/version.js';
+import type { NativeOutcome } from '../../native/addon.js';
 import type { Condition } from '../plan/condition.js';
 import type { OpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';

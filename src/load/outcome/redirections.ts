@@ -1,4 +1,4 @@
-import type { NativeKeptResponse } from '../../native.js';
+import type { NativeKeptResponse } from '../../native/addon.js';
 import type { Plan } from '../plan/plan.js';
 import { collectSecrets, splitResponse } from './failing-responses.js';
 

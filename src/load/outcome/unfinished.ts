@@ -1,4 +1,4 @@
-import type { NativeUnfinished } from '../../native.js';
+import type { NativeUnfinished } from '../../native/addon.js';
 import type { UnfinishedResponses } from '../result.js';
 
 /** Converts the numbers of responses that had begun and not ended. */

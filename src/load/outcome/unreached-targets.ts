@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, isIPv6 } from 'node:net';
-import type { NativeOrigin, NativeOutcome } from '../../native.js';
+import type { NativeOrigin, NativeOutcome } from '../../native/addon.js';
 import type { Plan } from '../plan/plan.js';
 
 /** Targets of one server that could not be connected to, while others could. */

@@ -1,4 +1,4 @@
-import type { NativeBound, NativeSnapshot } from '../../native.js';
+import type { NativeBound, NativeSnapshot } from '../../native/addon.js';
 import type { PlanSummary } from '../result.js';
 import type { Condition } from './condition.js';
 import { countArrivals } from './schedule.js';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { plural } from '../../format/units.js';
-import { parseCount, parseDuration } from '../../units.js';
+import { parseCount, parseDuration } from '../../validation/units.js';
 import { DEFAULTS, LIMITS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';

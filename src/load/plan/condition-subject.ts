@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { findNearest } from '../../validation/nearest.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
 import type { LoadResult } from '../result.js';

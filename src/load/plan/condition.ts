@@ -1,6 +1,6 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { rate, share, time } from '../../format/units.js';
-import { hasDurationUnit, parseDuration, parseRate } from '../../units.js';
+import { hasDurationUnit, parseDuration, parseRate } from '../../validation/units.js';
 import { isAnswered } from '../answered.js';
 import type { Distribution, LoadResult } from '../result.js';
 import {

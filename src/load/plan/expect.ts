@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { mustBe } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';

@@ -1,6 +1,6 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { plural } from '../../format/units.js';
-import type { NativePlan } from '../../native.js';
+import type { NativePlan } from '../../native/addon.js';
 import { countOpenFiles, readFileLimit } from '../../process/open-files.js';
 
 /** The limit of files that this process may have open, and how many it needs for a run. */

@@ -1,9 +1,9 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { maskArguments } from '../../masking/text.js';
-import type { NativePlan } from '../../native.js';
+import type { NativePlan } from '../../native/addon.js';
 import { listWords } from '../../process/command/command-line.js';
-import type { TrialRequest } from '../../process/discovery/trial-request.js';
-import { parseDuration } from '../../units.js';
+import type { TrialRequest } from '../../process/listening/trial-request.js';
+import { parseDuration } from '../../validation/units.js';
 import { DEFAULTS } from '../defaults.js';
 import { checkCommand } from '../input/command.js';
 import { refuseOtherPid } from '../input/pid.js';

@@ -1,5 +1,5 @@
-import { usageError } from '../../errors.js';
-import { parseCount, parseDuration, parseRate } from '../../units.js';
+import { usageError } from '../../errors/millrace-error.js';
+import { parseCount, parseDuration, parseRate } from '../../validation/units.js';
 import { DEFAULTS, LIMITS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';

@@ -1,5 +1,5 @@
-import { usageError } from '../../errors.js';
-import type { NativeTls } from '../../native.js';
+import { usageError } from '../../errors/millrace-error.js';
+import type { NativeTls } from '../../native/addon.js';
 import { selectPem } from '../../validation/pem.js';
 import { DEFAULTS } from '../defaults.js';
 import { readAuthorities, readIdentity } from '../input/certificates.js';

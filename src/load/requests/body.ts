@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { readInput } from '../input/file.js';
 import type { LoadOptions } from '../options.js';
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { mustBe } from '../../validation/shape.js';
 import type { LoadOptions } from '../options.js';
 

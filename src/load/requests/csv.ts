@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { plural } from '../../format/units.js';
 
 /** A CSV file with a header line. */

@@ -1,8 +1,8 @@
-import { usageError } from '../../errors.js';
-import type { NativeHeader } from '../../native.js';
+import { packageVersion } from '../../environment/version.js';
+import { usageError } from '../../errors/millrace-error.js';
+import type { NativeHeader } from '../../native/addon.js';
 import { listHeaders } from '../../validation/headers.js';
 import { describeValue, mustBe } from '../../validation/shape.js';
-import { packageVersion } from '../../version.js';
 import { readText, splitLines } from '../input/text.js';
 import type { LoadOptions } from '../options.js';
 import type { Location } from './url.js';

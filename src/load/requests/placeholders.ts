@@ -1,5 +1,5 @@
-import { usageError } from '../../errors.js';
-import { loadNative, type NativeCsv, type NativeRequest } from '../../native.js';
+import { usageError } from '../../errors/millrace-error.js';
+import { loadNative, type NativeCsv, type NativeRequest } from '../../native/addon.js';
 import { detectUtf16, readText } from '../input/text.js';
 import { parseCsv } from './csv.js';
 

@@ -1,6 +1,6 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { maskUrl } from '../../masking/text.js';
-import type { NativeHeader, NativeOrigin, NativeRequest } from '../../native.js';
+import type { NativeHeader, NativeOrigin, NativeRequest } from '../../native/addon.js';
 import { DEFAULTS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';

@@ -1,5 +1,5 @@
-import { usageError } from '../../errors.js';
-import { toRouteName } from '../../route-name.cjs';
+import { usageError } from '../../errors/millrace-error.js';
+import { toRouteName } from '../../format/route-name.cjs';
 import { describeValue } from '../../validation/shape.js';
 
 /** Maximum number of names; the requests of all others are one. */

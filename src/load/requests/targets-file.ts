@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { isObject, mustBe } from '../../validation/shape.js';
 import { readInput } from '../input/file.js';
 import { readText, splitLines } from '../input/text.js';

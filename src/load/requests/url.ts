@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import type { LoadOptions } from '../options.js';
 
 /** A URL to load: its server, and the parts that are sent. */

@@ -1,4 +1,4 @@
-import { toRouteName } from '../../route-name.cjs';
+import { toRouteName } from '../../format/route-name.cjs';
 import { Histogram } from '../../statistics/histogram.cjs';
 import type { RouteCounters, RouteSample } from '../protocol.cjs';
 

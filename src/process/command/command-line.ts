@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import { maskArguments } from '../../masking/text.js';
 import { shellQuote } from './shell-quote.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import type { TrialRequest } from '../discovery/trial-request.js';
+import type { TrialRequest } from '../listening/trial-request.js';
 import { type Command, createStartError, readCommandLine } from './command-line.js';
 import { type GroupGuard, guardGroup } from './group-guard.js';
 

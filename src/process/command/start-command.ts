@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MillraceError } from '../../errors.js';
+import { MillraceError } from '../../errors/millrace-error.js';
 import { maskArguments, maskText } from '../../masking/text.js';
+import { findProcessTree } from '../discovery/process-tree.js';
 import {
   createEndpointResolver,
   type EndpointResolver,
   type FoundEndpoint,
   findServedEndpoints,
-} from '../discovery/endpoint.js';
-import { findListeningSockets } from '../discovery/listening.js';
-import { findProcessTree } from '../discovery/process-tree.js';
-import type { Endpoint } from '../discovery/types.js';
+} from '../listening/endpoint.js';
+import { findListeningSockets } from '../listening/port-owners.js';
+import type { Endpoint } from '../listening/types.js';
 import { readSocketInodes } from '../procfs/descriptors.js';
 import { hasProcfs, readStat } from '../procfs/procfs.js';
 import { type Command, listWords } from './command-line.js';

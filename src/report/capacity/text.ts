@@ -1,6 +1,6 @@
 import type { CapacityResult } from '../../capacity/result.js';
+import type { TextOptions } from '../load/text.js';
 import { createSheet, formatList, formatParagraph, joinBlocks } from '../text/sheet.js';
-import type { TextOptions } from '../text.js';
 import { formatSearch } from './search.js';
 import { describeSettings } from './settings.js';
 import { formatSweep } from './sweep.js';

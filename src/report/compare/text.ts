@@ -4,6 +4,7 @@ import type {
   ComparisonSideName,
   ComparisonVerdict,
 } from '../../compare/result.js';
+import type { TextOptions } from '../load/text.js';
 import { describePlan } from '../plan.js';
 import type { Ink } from '../text/paint.js';
 import {
@@ -14,7 +15,6 @@ import {
   joinBlocks,
   type Sheet,
 } from '../text/sheet.js';
-import type { TextOptions } from '../text.js';
 import { formatCells } from './metrics.js';
 import { isShortLabel, listOverallRows, selectNames } from './names.js';
 import { describeClientBound, describeRuns, describeVerdict, listGrounds } from './sentences.js';

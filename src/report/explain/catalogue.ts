@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.js';
+import { usageError } from '../../errors/millrace-error.js';
 import { LIMIT_IDS, type LimitId } from '../../explain/limit-ids.js';
 import {
   LIMIT_GROUPS,

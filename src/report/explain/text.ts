@@ -4,10 +4,10 @@ import type { Explanation } from '../../explain/result.js';
 import { amount, factor, measuredRatio, throughputRange, timeRange } from '../../format/ratios.js';
 import { plural, rate, share } from '../../format/units.js';
 import { formatStatistic } from '../distributions/distribution.js';
+import type { TextOptions } from '../load/text.js';
 import { describePlan } from '../plan.js';
 import { drawBar } from '../text/bars.js';
 import { createSheet, formatList, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
-import type { TextOptions } from '../text.js';
 import { describeShare, MAX_NAMES } from './requests.js';
 import { STATUS } from './status.js';
 

@@ -1,6 +1,6 @@
 import type { StudySummary } from '../../lab/result.js';
+import type { TextOptions } from '../load/text.js';
 import { createSheet, formatParagraph, type Sheet } from '../text/sheet.js';
-import type { TextOptions } from '../text.js';
 
 /** Formats the list of studies that `millrace lab` prints. */
 export function formatLabList(

@@ -1,8 +1,8 @@
 import { duration, rate } from '../../format/units.js';
 import type { LabCause, LabClaim, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
+import type { TextOptions } from '../load/text.js';
 import { createSheet, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
-import type { TextOptions } from '../text.js';
 import { formatValue } from './format-value.js';
 
 /** Formats repeated studies as text, without a trailing line break. */

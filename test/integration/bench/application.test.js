@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as application from '../../../bench/apps/application.js';
+import { isOnPath } from '../../../bench/clients/tools.js';
 import { findRuntimes } from '../../../bench/stack/runtimes.js';
-import { isOnPath } from '../../../bench/tools.js';
 
 const bench = {
   name: 'hello',

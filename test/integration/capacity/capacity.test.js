@@ -130,6 +130,7 @@ describe('invalid arguments', { concurrency: 4 }, () => {
 });
 
 test('invalid options of the API are refused', async () => {
+  // @ts-expect-error: there is no such option
   await assert.rejects(capacity({ url: 'http://h', rate: 5 }), /unknown option 'rate'/);
   await assert.rejects(
     capacity({ url: 'http://h', slo: 5 }),

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
-import { findFreePort } from '../../../dist/process/discovery/free-port.js';
-import { findPortOwner } from '../../../dist/process/discovery/listening.js';
+import { findFreePort } from '#internal/process/listening/free-port.js';
+import { findPortOwner } from '#internal/process/listening/port-owners.js';
 import { retried } from '../../fixtures/retry.js';
 import { isResult } from '../../fixtures/schemas.js';
 

@@ -275,6 +275,7 @@ describe('bodies of the client', () => {
     const calls = {
       'a closed client': (body) => closed.request('/', { method: 'PUT', body }),
       'a destroyed client': (body) => destroyed.request('/', { method: 'PUT', body }),
+      // @ts-expect-error: there is no such option
       'an unknown option': (body) => client.request('/', { metod: 'PUT', body }),
       'a method that is none': (body) => client.request('/', { method: 'a b', body }),
       'a limit that is none': (body) => client.request('/', { timeouts: { total: 'soon' }, body }),

@@ -564,6 +564,7 @@ describe('the client', { concurrency: 4 }, () => {
       made.request('http://b.test/'),
       usage("url must be at http://a.test, the client's origin (got 'http://b.test/')"),
     );
+    // @ts-expect-error: there is no such option
     await assert.rejects(made.request('/', { metod: 'GET' }), usage(/^unknown option 'metod'/));
   });
 });

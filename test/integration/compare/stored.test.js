@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { compare, load } from 'millrace';
-import { selfSignedCertificate } from '../../../dist/native.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 import { assertFits, millrace, server } from '../../fixtures/compare/command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-stored-test-'));

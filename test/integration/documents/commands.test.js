@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { load } from 'millrace';
-import { COMMANDS } from '../../../dist/cli/command-table.js';
-import { acceptedFlags } from '../../../dist/cli/flags/command-flags.js';
-import { listNames } from '../../../dist/cli/flags/flag.js';
+import { COMMANDS } from '#internal/cli/command-table.js';
+import { acceptedFlags } from '#internal/cli/flags/command-flags.js';
+import { listNames } from '#internal/cli/flags/flag.js';
 import { isRunnable, listCommands } from '../../fixtures/documents/commands.js';
 import { DOCUMENTS, listBlocks, root } from '../../fixtures/documents/documents.js';
 import {

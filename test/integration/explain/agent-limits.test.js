@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 
 const require = createRequire(import.meta.url);
-const { Calls } = require('../../../dist/probe/outbound/calls.cjs');
-const { ClientRequests } = require('../../../dist/probe/outbound/client-requests.cjs');
+const { Calls } = require('#internal/probe/outbound/calls.cjs');
+const { ClientRequests } = require('#internal/probe/outbound/client-requests.cjs');
 
 /** A server that answers at once, or upgrades, and the probe's view of the calls that this process makes. */
 async function observed(use) {

@@ -5,9 +5,9 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
-import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
-import { findFreePorts } from '../../../dist/process/discovery/free-port.js';
+import { openProbeHub } from '#internal/explain/observe/probe/hub.js';
+import { ServerUnderTest } from '#internal/explain/target/server-under-test.js';
+import { findFreePorts } from '#internal/process/listening/free-port.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace behind-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

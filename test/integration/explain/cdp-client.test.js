@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, test } from 'node:test';
-import { CdpClient } from '../../../dist/explain/observe/probe/cdp-client.js';
+import { CdpClient } from '#internal/explain/observe/probe/cdp-client.js';
 
 const cleanups = [];
 afterEach(async () => {

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { explain } from 'millrace';
-import { selfSignedCertificate } from '../../../dist/native.js';
-import { readText } from '../../../dist/process/procfs/procfs.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
+import { readText } from '#internal/process/procfs/procfs.js';
 import { cli, folder, limits, millrace, service } from '../../fixtures/explain/explained.js';
 
 /** Polls `look` until it returns something. */

@@ -7,10 +7,10 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { openProbeHub, PRELOAD } from '../../../dist/explain/observe/probe/hub.js';
-import { runLoad } from '../../../dist/load/engine/run.js';
-import { findFreePorts } from '../../../dist/process/discovery/free-port.js';
-import { findListeningPaths } from '../../../dist/process/discovery/unix-listeners.js';
+import { openProbeHub, PRELOAD } from '#internal/explain/observe/probe/hub.js';
+import { runLoad } from '#internal/load/engine/run.js';
+import { findFreePorts } from '#internal/process/listening/free-port.js';
+import { findListeningPaths } from '#internal/process/listening/unix-listeners.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace moved-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

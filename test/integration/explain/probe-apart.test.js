@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
+import { openProbeHub } from '#internal/explain/observe/probe/hub.js';
 import { request, served } from '../../fixtures/explain/probed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace test of the probe-'));

@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
-import { attachProbe, attachProbes } from '../../../dist/explain/observe/probe/attach.js';
-import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
-import { findFreePort } from '../../../dist/process/discovery/free-port.js';
-import { findListeningSockets } from '../../../dist/process/discovery/listening.js';
+import { attachProbe, attachProbes } from '#internal/explain/observe/probe/attach.js';
+import { openProbeHub } from '#internal/explain/observe/probe/hub.js';
+import { findFreePort } from '#internal/process/listening/free-port.js';
+import { findListeningSockets } from '#internal/process/listening/port-owners.js';
 import { near, notLinux, patience, request, served } from '../../fixtures/explain/probed.js';
 
 describe('a running process', () => {

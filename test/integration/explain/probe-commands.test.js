@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
-import { analyzeProfile } from '../../../dist/explain/profile/analyze.js';
+import { analyzeProfile } from '#internal/explain/profile/analyze.js';
 import { near, PATIENCE_MS, served, withDependency } from '../../fixtures/explain/probed.js';
 import { retried } from '../../fixtures/retry.js';
 

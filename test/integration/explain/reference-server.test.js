@@ -1,11 +1,11 @@
 // The server that does nothing, which predictions are held against.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { exceedsReference } from '../../../dist/explain/conclusion/prediction/remedy-prediction.js';
+import { exceedsReference } from '#internal/explain/conclusion/prediction/remedy-prediction.js';
 import {
   compareWithReference,
   measureReferenceThroughput,
-} from '../../../dist/explain/phases/reference-server.js';
+} from '#internal/explain/phases/reference-server.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 describe('the reference server, which does nothing', () => {

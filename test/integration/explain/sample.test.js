@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { takeRequestSample } from '../../../dist/explain/target/sample-request.js';
-import { selfSignedCertificate } from '../../../dist/native.js';
+import { takeRequestSample } from '#internal/explain/target/sample-request.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 
 /** Runs a server for the time of `use`. */
 async function serving(answer, use) {

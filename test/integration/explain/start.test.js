@@ -5,9 +5,9 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
-import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
-import { explainProbeAbsence } from '../../../dist/explain/target/probe-absence.js';
-import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
+import { openProbeHub } from '#internal/explain/observe/probe/hub.js';
+import { explainProbeAbsence } from '#internal/explain/target/probe-absence.js';
+import { ServerUnderTest } from '#internal/explain/target/server-under-test.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-start-')));

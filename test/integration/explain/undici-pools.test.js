@@ -7,9 +7,9 @@ import { connect, createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
 
 const require = createRequire(import.meta.url);
-const { Calls } = require('../../../dist/probe/outbound/calls.cjs');
-const { TcpExchanges } = require('../../../dist/probe/outbound/tcp-exchanges.cjs');
-const { UndiciPools } = require('../../../dist/probe/outbound/undici-pools.cjs');
+const { Calls } = require('#internal/probe/outbound/calls.cjs');
+const { TcpExchanges } = require('#internal/probe/outbound/tcp-exchanges.cjs');
+const { UndiciPools } = require('#internal/probe/outbound/undici-pools.cjs');
 
 /** A server that answers nothing, and knows how many requests it has. */
 async function withSilent(use) {

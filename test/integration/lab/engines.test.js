@@ -11,15 +11,15 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
-import { createBench } from '../../../dist/lab/bench.js';
-import { startNginx, startOwnServer } from '../../../dist/lab/peers/counting-server.js';
-import { findPeers, findProgram, listSearchPath } from '../../../dist/lab/peers/find-peer.js';
-import { startHeadFirstServer } from '../../../dist/lab/peers/head-first.js';
-import { measurePeer } from '../../../dist/lab/peers/peer-measure.js';
-import { runPeer } from '../../../dist/lab/peers/peer-run.js';
-import { PEERS } from '../../../dist/lab/peers/peers.js';
-import { engines } from '../../../dist/lab/studies/engines.js';
-import { hasProcfs, readIds, readStat } from '../../../dist/process/procfs/procfs.js';
+import { createBench } from '#internal/lab/bench.js';
+import { startNginx, startOwnServer } from '#internal/lab/peers/counting-server.js';
+import { findPeers, findProgram, listSearchPath } from '#internal/lab/peers/find-peer.js';
+import { startHeadFirstServer } from '#internal/lab/peers/head-first.js';
+import { measurePeer } from '#internal/lab/peers/peer-measure.js';
+import { runPeer } from '#internal/lab/peers/peer-run.js';
+import { PEERS } from '#internal/lab/peers/peers.js';
+import { engines } from '#internal/lab/studies/engines.js';
+import { hasProcfs, readIds, readStat } from '#internal/process/procfs/procfs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-engines-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { labStudies } from '../../../dist/index.js';
-import { run } from '../../../dist/lab/run.js';
-import { formatCommandLine } from '../../../dist/lab/service.js';
-import { renderLabPage } from '../../../dist/report/lab/html.js';
-import { formatLabText } from '../../../dist/report/lab/text.js';
+import { labStudies } from '#internal/index.js';
+import { run } from '#internal/lab/run.js';
+import { formatCommandLine } from '#internal/lab/service.js';
+import { renderLabPage } from '#internal/report/lab/html.js';
+import { formatLabText } from '#internal/report/lab/text.js';
 import { millrace } from '../../fixtures/lab/command.js';
 
 test('a printed command can be run where it was printed', () => {

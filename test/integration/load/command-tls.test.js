@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'millrace';
-import { selfSignedCertificate } from '../../../dist/native.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 
 const limits = { timeout: 30_000 };
 const answer = '(q, r) => r.end()';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { load } from 'millrace';
-import { selfSignedCertificate } from '../../../dist/native.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 import { assertAllReceived, assertSeenByServer } from '../../fixtures/truth/accounting.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 import { forkedTruthServer } from '../../fixtures/truth/fork.js';

@@ -9,12 +9,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
-import { selfSignedCertificate } from '../../../dist/native.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
 
 const TIMEOUT = { timeout: 60_000 };
 
-/** Listens until the test ends; what the server saw is in `requests`. */
+/**
+ * Listens until the test ends; what the server saw is in `requests`.
+ *
+ * @param {any} t
+ * @param {any} address
+ * @param {{ server?: any, answer?: (count: number, response: any) => void }} [options]
+ */
 async function listen(t, address, { server = createServer(), answer } = {}) {
   const requests = [];
   server.on('request', (request, response) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
-import { selfSignedCertificate } from '../../../dist/native.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 import { assertAllReceived, assertSeenByServer, sum } from '../../fixtures/truth/accounting.js';
 import { FRAMINGS, LARGE_FRAMINGS, raw, response } from '../../fixtures/truth/responses.js';
 import { truthServer } from '../../fixtures/truth/server.js';

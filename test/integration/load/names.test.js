@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { load } from 'millrace';
-import { decodeDurations } from '../../../dist/statistics/durations.js';
+import { decodeDurations } from '#internal/statistics/durations.js';
 import { millrace } from '../../fixtures/truth/cli.js';
 
 const DELAY_MS = 30;

@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Parts of `src` that a service in production may load; the other ones are the workbench. */
-const SHARED = ['environment', 'errors', 'masking', 'statistics', 'units', 'validation'];
-const STACK = ['http', 'native', 'platform', 'version', ...SHARED];
+const SHARED = ['environment', 'errors', 'masking', 'statistics', 'validation'];
+const STACK = ['http', 'native', ...SHARED];
 const DEADLINES = ['deadlines', 'outbound', ...SHARED];
 const CLIENT = ['client', 'outbound', ...SHARED];
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { capacity, compare, explain, load } from 'millrace';
-import { CapacityTarget } from '../../../dist/capacity/target.js';
-import { openProbeHub } from '../../../dist/explain/observe/probe/hub.js';
-import { ServerUnderTest } from '../../../dist/explain/target/server-under-test.js';
+import { CapacityTarget } from '#internal/capacity/target.js';
+import { openProbeHub } from '#internal/explain/observe/probe/hub.js';
+import { ServerUnderTest } from '#internal/explain/target/server-under-test.js';
 import { millraceJson } from '../../fixtures/truth/cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-command-'));

@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { selfSignedCertificate } from '../../../dist/native.js';
-import { readCommandLine } from '../../../dist/process/command/command-line.js';
-import { startCommand } from '../../../dist/process/command/start-command.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
+import { readCommandLine } from '#internal/process/command/command-line.js';
+import { startCommand } from '#internal/process/command/start-command.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';
 const node = process.execPath;

@@ -9,12 +9,12 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from 'millrace';
-import { startCommand } from '../../../dist/process/command/start-command.js';
-import { findFreePort, findFreePorts } from '../../../dist/process/discovery/free-port.js';
-import { findListeningSockets, findPortOwner } from '../../../dist/process/discovery/listening.js';
-import { findAncestors, findProcessTree } from '../../../dist/process/discovery/process-tree.js';
-import { readStat } from '../../../dist/process/procfs/procfs.js';
-import { sampleProcesses } from '../../../dist/process/sampling/process-tree-sampler.js';
+import { startCommand } from '#internal/process/command/start-command.js';
+import { findAncestors, findProcessTree } from '#internal/process/discovery/process-tree.js';
+import { findFreePort, findFreePorts } from '#internal/process/listening/free-port.js';
+import { findListeningSockets, findPortOwner } from '#internal/process/listening/port-owners.js';
+import { readStat } from '#internal/process/procfs/procfs.js';
+import { sampleProcesses } from '#internal/process/sampling/process-tree-sampler.js';
 import { retried } from '../../fixtures/retry.js';
 
 const noProcfs = process.platform !== 'linux' && 'needs /proc';

@@ -1,8 +1,8 @@
 // The page of a load in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { cores, time } from '../../../dist/format/units.js';
-import { renderLoadPage } from '../../../dist/report/html.js';
+import { cores, time } from '#internal/format/units.js';
+import { renderLoadPage } from '#internal/report/load/html.js';
 import { cutOff, skip, startBrowser } from '../../fixtures/report/browser.js';
 import { fixture, hostile, names, withNamedResults } from '../../fixtures/report/results.js';
 

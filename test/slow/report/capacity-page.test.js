@@ -1,7 +1,7 @@
 // The page of a capacity run in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { renderCapacityPage } from '../../../dist/report/capacity/html.js';
+import { renderCapacityPage } from '#internal/report/capacity/html.js';
 import * as results from '../../fixtures/capacity/results.js';
 import { skip, startBrowser } from '../../fixtures/report/browser.js';
 import { testFits } from '../../fixtures/report/fits.js';

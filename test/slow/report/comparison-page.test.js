@@ -1,7 +1,7 @@
 // The page of a comparison in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { renderComparisonPage } from '../../../dist/report/compare/html.js';
+import { renderComparisonPage } from '#internal/report/compare/html.js';
 import { skip, startBrowser } from '../../fixtures/report/browser.js';
 import { faster, hostile, single, withNames } from '../../fixtures/report/comparisons.js';
 import { testFits } from '../../fixtures/report/fits.js';

@@ -1,7 +1,7 @@
 // The page of an explanation in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { renderExplanationPage } from '../../../dist/report/explain/html.js';
+import { renderExplanationPage } from '#internal/report/explain/html.js';
 import {
   cannotTell,
   hostile,

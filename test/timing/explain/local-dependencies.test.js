@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { observeProcess } from '../../../dist/explain/observe/process-observer.js';
-import { watchSockets } from '../../../dist/explain/observe/socket-sampler.js';
+import { observeProcess } from '#internal/explain/observe/process-observer.js';
+import { watchSockets } from '#internal/explain/observe/socket-sampler.js';
 
 const skip = process.platform !== 'linux' && 'needs /proc';
 const NOBODY = 65534;

@@ -8,12 +8,12 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findCapabilities } from '../../../dist/explain/observe/capabilities.js';
-import { observeProcess } from '../../../dist/explain/observe/process-observer.js';
-import { watchSockets } from '../../../dist/explain/observe/socket-sampler.js';
-import { checkPid } from '../../../dist/process/discovery/check-pid.js';
-import { findQuotas, parseCpuStat } from '../../../dist/process/procfs/cgroup.js';
-import { readText } from '../../../dist/process/procfs/procfs.js';
+import { findCapabilities } from '#internal/explain/observe/capabilities.js';
+import { observeProcess } from '#internal/explain/observe/process-observer.js';
+import { watchSockets } from '#internal/explain/observe/socket-sampler.js';
+import { checkPid } from '#internal/process/discovery/check-pid.js';
+import { findQuotas, parseCpuStat } from '#internal/process/procfs/cgroup.js';
+import { readText } from '#internal/process/procfs/procfs.js';
 import { retried } from '../../fixtures/retry.js';
 
 const skip = process.platform !== 'linux' && 'needs /proc';
@@ -27,9 +27,15 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Starts a program of Node that is ended after the test; it says over the channel when it is ready. */
+/**
+ * Starts a program of Node that is ended after the test; it says over the channel when it is ready.
+ *
+ * @param {string} program
+ * @param {{ before?: string[], stdio?: any[], env?: NodeJS.ProcessEnv }} [options]
+ */
 async function node(program, { before = [], stdio = ['pipe', 'ignore', 'inherit'], env } = {}) {
   const command = [...before, process.execPath, '-e', program];
+  /** @type {any} */
   const child = spawn(command[0], command.slice(1), {
     stdio: [...stdio, 'ipc'],
     env: { ...process.env, ...env },

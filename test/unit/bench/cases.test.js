@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildForm } from '../../../bench/bodies.js';
-import { suites } from '../../../bench/cases.js';
-import { adaptCase } from '../../../bench/nodes.js';
+import { buildForm } from '../../../bench/clients/bodies.js';
+import { buildCommand, tools } from '../../../bench/clients/tools.js';
+import { adaptCase } from '../../../bench/harness/nodes.js';
+import { suites } from '../../../bench/load/cases.js';
 import { computeMore } from '../../../bench/stack/launch.js';
-import { buildCommand, tools } from '../../../bench/tools.js';
 
 test('names of cases are unique in a suite, and sections can be told apart by them', () => {
   for (const cases of Object.values(suites)) {

@@ -114,7 +114,7 @@ test('a prediction is compared only if the remedy removes the named limit', () =
 });
 
 test('the cases are complete', async () => {
-  const { LIMIT_IDS } = await import('../../../dist/explain/limit-ids.js');
+  const { LIMIT_IDS } = await import('#internal/explain/limit-ids.js');
   const ids = [...LIMIT_IDS, 'no-limit'];
   const names = cases.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);

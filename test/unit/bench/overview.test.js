@@ -7,7 +7,7 @@ import {
   formatServers,
   replaceBlock,
   selectMeasured,
-} from '../../../bench/overview.js';
+} from '../../../bench/documents/overview.js';
 
 const measured = (commit, on) => ({ date: '2026-11-26', cpu: 'AMD EPYC', commit, on });
 const figures = (node, main, more) => ({ node, main, peers: {}, bars: [], ...more });

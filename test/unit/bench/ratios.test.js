@@ -6,7 +6,7 @@ import {
   describeBars,
   formatRatio,
   judgeBar,
-} from '../../../bench/ratios.js';
+} from '../../../bench/harness/ratios.js';
 
 /** Two runs of a row in each round, around the means that are given for the rounds. */
 const runsOf = (row, metric, means) =>

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatMeasuredLine, parseSections, replaceSection } from '../../../bench/sections.js';
+import {
+  formatMeasuredLine,
+  parseSections,
+  replaceSection,
+} from '../../../bench/documents/sections.js';
 
 const machine = {
   cpu: 'AMD EPYC',

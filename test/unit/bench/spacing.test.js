@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { measureSpacing } from '../../../bench/spacing.js';
+import { measureSpacing } from '../../../bench/load/spacing.js';
 
 const MS = 1e6;
 const everyMs = Array.from({ length: 1000 }, (_, index) => 5 * MS + index * MS);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { listUrls } from '../../../bench/clients/tools.js';
 import { Answers } from '../../../bench/stack/answers.js';
 import { sumServed } from '../../../bench/stack/app.js';
-import { listUrls } from '../../../bench/tools.js';
 
 const answer = (body, status = '200 OK') =>
   `HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\nDate: today\r\n\r\n${body}`;

@@ -5,7 +5,7 @@ import {
   computeMedianInterval,
   computeQuantile,
   findSteadyPart,
-} from '../../../bench/statistics.js';
+} from '../../../bench/harness/statistics.js';
 
 test('the median is the middle value', () => {
   assert.equal(computeMedian([3, 1, 2]), 2);

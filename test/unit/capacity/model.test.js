@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fitModel } from '../../../dist/capacity/model/model.js';
+import { fitModel } from '#internal/capacity/model/model.js';
 import { Noise } from '../../fixtures/noise.js';
 
 const noise = new Noise(7);

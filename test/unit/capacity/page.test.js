@@ -1,8 +1,8 @@
 // The page of a capacity run: what it holds, and how it looks in a real browser.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { renderCapacityPage } from '../../../dist/report/capacity/html.js';
-import { formatCapacityText } from '../../../dist/report/capacity/text.js';
+import { renderCapacityPage } from '#internal/report/capacity/html.js';
+import { formatCapacityText } from '#internal/report/capacity/text.js';
 import * as results from '../../fixtures/capacity/results.js';
 import {
   assertHolds,

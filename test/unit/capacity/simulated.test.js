@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { Budget } from '../../../dist/capacity/budget.js';
-import { searchRate } from '../../../dist/capacity/search.js';
-import { sweepConnections } from '../../../dist/capacity/sweep.js';
-import { parseCondition } from '../../../dist/load/plan/condition.js';
+import { Budget } from '#internal/capacity/budget.js';
+import { searchRate } from '#internal/capacity/search.js';
+import { sweepConnections } from '#internal/capacity/sweep.js';
+import { parseCondition } from '#internal/load/plan/condition.js';
 import { Noise } from '../../fixtures/noise.js';
 import { asJson, isSearch, isSweep } from '../../fixtures/schemas.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { formatCapacityText } from '../../../dist/report/capacity/text.js';
+import { formatCapacityText } from '#internal/report/capacity/text.js';
 
 const sample = JSON.parse(
   readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8'),

@@ -1,7 +1,7 @@
 // Where trials of rates that pass and fail place the threshold.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { chooseNextRate, estimateThreshold } from '../../../dist/capacity/threshold.js';
+import { chooseNextRate, estimateThreshold } from '#internal/capacity/threshold.js';
 import { Noise } from '../../fixtures/noise.js';
 
 const noise = new Noise(11);

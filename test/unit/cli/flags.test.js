@@ -4,17 +4,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { refuseBareCommand, refuseForeignCommand } from '../../../dist/cli/bare-command.js';
-import { COMMANDS } from '../../../dist/cli/command-table.js';
-import { explainLine } from '../../../dist/cli/explain-line.js';
-import { acceptedFlags, parseInvocation } from '../../../dist/cli/flags/command-flags.js';
-import { EXPLAIN } from '../../../dist/cli/flags/explain-flags.js';
-import { dashed, listNames } from '../../../dist/cli/flags/flag.js';
-import { FOREIGN_FLAGS } from '../../../dist/cli/flags/foreign-flags.js';
-import { LOAD, LOAD_FLAGS } from '../../../dist/cli/flags/load/load-flags.js';
-import { UnknownFlag } from '../../../dist/cli/flags/parse.js';
-import { commandHelp } from '../../../dist/cli/help.js';
-import { siblingAdvice } from '../../../dist/cli/sibling-advice.js';
+import { refuseBareCommand, refuseForeignCommand } from '#internal/cli/bare-command.js';
+import { COMMANDS } from '#internal/cli/command-table.js';
+import { explainLine } from '#internal/cli/explain-line.js';
+import { acceptedFlags, parseInvocation } from '#internal/cli/flags/command-flags.js';
+import { EXPLAIN } from '#internal/cli/flags/explain-flags.js';
+import { dashed, listNames } from '#internal/cli/flags/flag.js';
+import { FOREIGN_FLAGS } from '#internal/cli/flags/foreign-flags.js';
+import { LOAD, LOAD_FLAGS } from '#internal/cli/flags/load/load-flags.js';
+import { UnknownFlag } from '#internal/cli/flags/parse.js';
+import { commandHelp } from '#internal/cli/help.js';
+import { siblingAdvice } from '#internal/cli/sibling-advice.js';
 import { PEER_FLAGS } from '../../fixtures/peer-flags.js';
 
 /** What the arguments of `millrace load` stand for. */

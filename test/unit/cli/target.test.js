@@ -1,10 +1,10 @@
 // A command line without a server: which may mean the demo, and what is said of the others.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { findCommand } from '../../../dist/cli/command-table.js';
-import { parseInvocation } from '../../../dist/cli/flags/command-flags.js';
-import { LOAD } from '../../../dist/cli/flags/load/load-flags.js';
-import { refuseDemo } from '../../../dist/cli/target.js';
+import { findCommand } from '#internal/cli/command-table.js';
+import { parseInvocation } from '#internal/cli/flags/command-flags.js';
+import { LOAD } from '#internal/cli/flags/load/load-flags.js';
+import { refuseDemo } from '#internal/cli/target.js';
 
 describe('a load without a target', () => {
   for (const args of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeAnswerDifference } from '../../../dist/compare/differences/answer-difference.js';
+import { describeAnswerDifference } from '#internal/compare/differences/answer-difference.js';
 
 /** An answer of JSON, changed. */
 function answer(text, changes = {}) {

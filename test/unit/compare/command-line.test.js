@@ -1,8 +1,8 @@
 // What the command line of `millrace compare` says about the two sides.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseInvocation } from '../../../dist/cli/flags/command-flags.js';
-import { COMPARE } from '../../../dist/cli/flags/compare-flags.js';
+import { parseInvocation } from '#internal/cli/flags/command-flags.js';
+import { COMPARE } from '#internal/cli/flags/compare-flags.js';
 
 const parse = (...args) => parseInvocation('compare', COMPARE, args);
 

@@ -4,7 +4,7 @@ import {
   checkConditionNames,
   evaluateRatioCondition,
   parseRatioCondition,
-} from '../../../dist/compare/ratio-condition.js';
+} from '#internal/compare/ratio-condition.js';
 
 const parse = (text) => parseRatioCondition(text, '--fail-on');
 

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  evaluateRatioCondition,
-  parseRatioCondition,
-} from '../../../dist/compare/ratio-condition.js';
-import { compareRuns } from '../../../dist/compare/rows/rows.js';
+import { evaluateRatioCondition, parseRatioCondition } from '#internal/compare/ratio-condition.js';
+import { compareRuns } from '#internal/compare/rows/rows.js';
 import { buildRun, countRequests } from './runs.js';
 
 const FIGURES = { throughput: 100, p50Ms: 5, p99Ms: 9, cpuPerRequestUs: 50, memoryMb: 60 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { correctConfidences } from '../../../dist/compare/rows/holm.js';
+import { correctConfidences } from '#internal/compare/rows/holm.js';
 
 /** Rows that tell something at an error of at least `p`. */
 const claimsOf = (...values) => values.map((p) => ({ tells: (confidence) => 1 - confidence >= p }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findPlanDifference } from '../../../dist/compare/differences/plan-difference.js';
+import { findPlanDifference } from '#internal/compare/differences/plan-difference.js';
 import { fixture } from '../../fixtures/report/results.js';
 
 const plan = { expect: ['2xx', '3xx'], ...fixture('closed').plan };

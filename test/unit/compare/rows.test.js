@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { compareRuns } from '../../../dist/compare/rows/rows.js';
-import { studentQuantile } from '../../../dist/statistics/student.js';
+import { compareRuns } from '#internal/compare/rows/rows.js';
+import { studentQuantile } from '#internal/statistics/student.js';
 import { Noise } from '../../fixtures/noise.js';
 import { buildPairs, buildRun, exchangeSides } from './runs.js';
 

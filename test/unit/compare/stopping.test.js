@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareRuns } from '../../../dist/compare/rows/rows.js';
-import { MIN_PAIRS, wantsMoreRuns } from '../../../dist/compare/stopping.js';
+import { compareRuns } from '#internal/compare/rows/rows.js';
+import { MIN_PAIRS, wantsMoreRuns } from '#internal/compare/stopping.js';
 import { Noise } from '../../fixtures/noise.js';
 import { buildPairs } from './runs.js';
 

@@ -1,15 +1,15 @@
 // The defaults that comments of options and the help of flags name, against those of the code.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CAPACITY_DEFAULTS } from '../../../dist/capacity/defaults.js';
-import { COMMANDS } from '../../../dist/cli/command-table.js';
-import { resolveOptions } from '../../../dist/client/options.js';
-import { COMPARE_DEFAULTS } from '../../../dist/compare/defaults.js';
-import { EXPLAIN_DEFAULTS } from '../../../dist/explain/defaults.js';
-import { LAB_DEFAULTS } from '../../../dist/lab/defaults.js';
-import { DEFAULTS } from '../../../dist/load/defaults.js';
-import { planTestServer } from '../../../dist/testserver/options.js';
-import { prepareReply } from '../../../dist/testserver/reply.js';
+import { CAPACITY_DEFAULTS } from '#internal/capacity/defaults.js';
+import { COMMANDS } from '#internal/cli/command-table.js';
+import { resolveOptions } from '#internal/client/options.js';
+import { COMPARE_DEFAULTS } from '#internal/compare/defaults.js';
+import { EXPLAIN_DEFAULTS } from '#internal/explain/defaults.js';
+import { LAB_DEFAULTS } from '#internal/lab/defaults.js';
+import { DEFAULTS } from '#internal/load/defaults.js';
+import { planTestServer } from '#internal/testserver/options.js';
+import { prepareReply } from '#internal/testserver/reply.js';
 import { readFields } from '../../../scripts/reference/declarations.js';
 import { splitDefault } from '../../../scripts/reference/tables.js';
 

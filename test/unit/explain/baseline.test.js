@@ -1,7 +1,7 @@
 // The baseline before any experiment, on a simulated server whose queue outlives its clients.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { measureBaseline } from '../../../dist/explain/phases/baseline.js';
+import { measureBaseline } from '#internal/explain/phases/baseline.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const CAPACITY = 120;

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { EXPERIMENT_LABELS } from '../../../dist/explain/experiment-names.js';
-import { LIMIT_IDS } from '../../../dist/explain/limit-ids.js';
-import { evaluateHypotheses } from '../../../dist/explain/limits/evaluate.js';
-import { LIMIT_GROUPS } from '../../../dist/explain/limits/limit.js';
-import { LIMITS } from '../../../dist/explain/limits/limits.js';
-import { formatCatalogue, formatEntry } from '../../../dist/report/explain/catalogue.js';
+import { EXPERIMENT_LABELS } from '#internal/explain/experiment-names.js';
+import { LIMIT_IDS } from '#internal/explain/limit-ids.js';
+import { evaluateHypotheses } from '#internal/explain/limits/evaluate.js';
+import { LIMIT_GROUPS } from '#internal/explain/limits/limit.js';
+import { LIMITS } from '#internal/explain/limits/limits.js';
+import { formatCatalogue, formatEntry } from '#internal/report/explain/catalogue.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const entries = LIMIT_IDS.map((id) => ({ id, ...LIMITS[id].text }));

@@ -7,9 +7,9 @@ import {
   chooseNextConnections,
   estimateKnee,
   evaluateRampStep,
-} from '../../../dist/explain/experiments/connection-ramp.js';
-import { rampConnections } from '../../../dist/explain/phases/connection-ramp.js';
-import { TimeBudget } from '../../../dist/explain/phases/time-budget.js';
+} from '#internal/explain/experiments/connection-ramp.js';
+import { rampConnections } from '#internal/explain/phases/connection-ramp.js';
+import { TimeBudget } from '#internal/explain/phases/time-budget.js';
 import { evaluate } from '../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 

@@ -1,10 +1,10 @@
 // Counters over time, and the kernel's tables that explain reads.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseCoreList } from '../../../dist/process/procfs/affinity.js';
-import { parseCores, parseMachineCpu } from '../../../dist/process/procfs/machine-cpu.js';
-import { parseColumn } from '../../../dist/process/procfs/tcp-counters.js';
-import { Counter } from '../../../dist/statistics/counter.js';
+import { parseCoreList } from '#internal/process/procfs/affinity.js';
+import { parseCores, parseMachineCpu } from '#internal/process/procfs/machine-cpu.js';
+import { parseColumn } from '#internal/process/procfs/tcp-counters.js';
+import { Counter } from '#internal/statistics/counter.js';
 
 /** Numbers in [0, 1), always the same. */
 function generator(seed) {

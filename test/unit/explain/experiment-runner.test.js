@@ -1,11 +1,11 @@
 // The experiment runner, on a simulated server.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MillraceError } from '../../../dist/errors.js';
-import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
-import { ExperimentRunner } from '../../../dist/explain/phases/experiment-runner.js';
-import { runOnNewServers } from '../../../dist/explain/phases/restarts.js';
-import { ProbeFailure } from '../../../dist/explain/target/server-under-test.js';
+import { MillraceError } from '#internal/errors/millrace-error.js';
+import { EXPERIMENTS } from '#internal/explain/experiments/definitions.js';
+import { ExperimentRunner } from '#internal/explain/phases/experiment-runner.js';
+import { runOnNewServers } from '#internal/explain/phases/restarts.js';
+import { ProbeFailure } from '#internal/explain/target/server-under-test.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 /** Metrics of a server where eight requests share each connection, and each waits for the slowest of them. */

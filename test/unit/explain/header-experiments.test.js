@@ -1,7 +1,7 @@
 // An experiment that changes a header keeps those of the load, in whatever form they were given.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
+import { EXPERIMENTS } from '#internal/explain/experiments/definitions.js';
 
 const fields = { authorization: 'Bearer x', 'accept-encoding': 'br', cookie: ['a=1', 'b=2'] };
 const pairs = [

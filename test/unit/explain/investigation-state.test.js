@@ -1,13 +1,13 @@
 // The state of an investigation: what follows from each event, without a server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EXPERIMENTS } from '../../../dist/explain/experiments/definitions.js';
+import { EXPERIMENTS } from '#internal/explain/experiments/definitions.js';
 import {
   applyEvent,
   beginState,
   decide,
   toFindings,
-} from '../../../dist/explain/phases/investigation-state.js';
+} from '#internal/explain/phases/investigation-state.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 const begin = () => beginState({ metrics: buildHealthyMetrics(), retained: null }, null, []);

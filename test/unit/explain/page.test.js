@@ -1,7 +1,7 @@
 // The page of an explanation: its contents, without a browser.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { renderExplanationPage } from '../../../dist/report/explain/html.js';
+import { renderExplanationPage } from '#internal/report/explain/html.js';
 import {
   cannotTell,
   hostile,

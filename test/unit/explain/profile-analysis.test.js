@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { analyzeProfile } from '../../../dist/explain/profile/analyze.js';
-import { SourceMaps } from '../../../dist/explain/profile/source-maps.js';
-import { toRouteName } from '../../../dist/route-name.cjs';
+import { analyzeProfile } from '#internal/explain/profile/analyze.js';
+import { SourceMaps } from '#internal/explain/profile/source-maps.js';
+import { toRouteName } from '#internal/format/route-name.cjs';
 import {
   computeBucketMiddle,
   computeQuantile,
   findBucket,
   Histogram,
-} from '../../../dist/statistics/histogram.cjs';
+} from '#internal/statistics/histogram.cjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-arithmetic-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { labelFallback } from '../../../dist/report/compare/fallback-labels.js';
+import { labelFallback } from '#internal/report/compare/fallback-labels.js';
 
 const read = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 

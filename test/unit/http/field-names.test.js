@@ -1,7 +1,7 @@
 // Names of fields are the head's own text, whichever of them are constants.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findName } from '../../../dist/http/request/field-names.js';
+import { findName } from '#internal/http/request/field-names.js';
 
 const NAMES = ['Host', 'User-Agent', 'Accept', 'TE', 'X-Request-ID', 'Sec-Fetch-Site', 'Cookie'];
 

@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { PEERS } from '../../../dist/lab/peers/peers.js';
-import { assignCores, pinCommand } from '../../../dist/lab/peers/pinning.js';
-import { findSteadyPart } from '../../../dist/lab/peers/steady.js';
-import { checkClaims } from '../../../dist/lab/studies/engines-claims.js';
-import { buildTable } from '../../../dist/lab/studies/engines-tables.js';
+import { PEERS } from '#internal/lab/peers/peers.js';
+import { assignCores, pinCommand } from '#internal/lab/peers/pinning.js';
+import { findSteadyPart } from '#internal/lab/peers/steady.js';
+import { checkClaims } from '#internal/lab/studies/engines-claims.js';
+import { buildTable } from '#internal/lab/studies/engines-tables.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-engines-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

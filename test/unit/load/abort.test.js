@@ -1,8 +1,8 @@
 // Which conditions of --abort-on-fail end a run, by the progress that the engine reports.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AbortWatch } from '../../../dist/load/plan/abort-conditions.js';
-import { parseCondition } from '../../../dist/load/plan/condition.js';
+import { AbortWatch } from '#internal/load/plan/abort-conditions.js';
+import { parseCondition } from '#internal/load/plan/condition.js';
 
 const CLOSED = {
   model: 'closed',

@@ -1,8 +1,8 @@
 // Where requests go, in the ways in which people write it: hosts, IPv6, Unix sockets, other addresses for a host.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { buildPlan } from '../../../dist/load/plan/plan.js';
-import { parseUrl } from '../../../dist/load/requests/url.js';
+import { buildPlan } from '#internal/load/plan/plan.js';
+import { parseUrl } from '#internal/load/requests/url.js';
 
 describe('URLs', () => {
   for (const [text, expected] of [

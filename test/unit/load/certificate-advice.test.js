@@ -1,7 +1,7 @@
 // The advice on a server's certificate, by the engine's message.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { adviseOnCertificate } from '../../../dist/load/outcome/certificate-advice.js';
+import { adviseOnCertificate } from '#internal/load/outcome/certificate-advice.js';
 
 const AT = 'cannot connect to 127.0.0.1:8443: ';
 const PEER = `${AT}invalid peer certificate: `;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { parseCondition } from '../../../dist/load/plan/condition.js';
+import { parseCondition } from '#internal/load/plan/condition.js';
 
 const file = new URL('../../fixtures/report-tls-errors.json', import.meta.url);
 /** Of its latency p99 is 34.7 ms, and from p99.9 on it is at least 503 ms. */

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { buildPlan } from '../../../dist/load/plan/plan.js';
-import { readHeaderFile } from '../../../dist/load/requests/header.js';
+import { buildPlan } from '#internal/load/plan/plan.js';
+import { readHeaderFile } from '#internal/load/requests/header.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-files-'));
 after(() => rmSync(folder, { recursive: true }));

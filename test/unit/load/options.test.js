@@ -6,17 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { load, MillraceError } from 'millrace';
-import { buildPlan } from '../../../dist/load/plan/plan.js';
-import { countArrivals } from '../../../dist/load/plan/schedule.js';
-import { parseCsv } from '../../../dist/load/requests/csv.js';
-import { parseUrl } from '../../../dist/load/requests/url.js';
+import { buildPlan } from '#internal/load/plan/plan.js';
+import { countArrivals } from '#internal/load/plan/schedule.js';
+import { parseCsv } from '#internal/load/requests/csv.js';
+import { parseUrl } from '#internal/load/requests/url.js';
 import {
   parseBytes,
   parseCount,
   parseDuration,
   parseFlagDuration,
   parseRate,
-} from '../../../dist/units.js';
+} from '#internal/validation/units.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-options-'));
 after(() => rmSync(folder, { recursive: true }));

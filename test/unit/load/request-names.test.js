@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { buildPlan } from '../../../dist/load/plan/plan.js';
-import { deriveRequestName } from '../../../dist/load/requests/request-names.js';
+import { buildPlan } from '#internal/load/plan/plan.js';
+import { deriveRequestName } from '#internal/load/requests/request-names.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-names-'));
 after(() => rmSync(folder, { recursive: true }));

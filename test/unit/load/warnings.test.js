@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
-import { exitCode } from '../../../dist/cli/exit.js';
-import { findClientBoundReasons } from '../../../dist/load/outcome/client-bound.js';
-import { adviseOnClientBound, clientBound } from '../../../dist/load/outcome/client-bound-words.js';
-import { findWarnings } from '../../../dist/load/outcome/warnings.js';
+import { exitCode } from '#internal/cli/exit.js';
+import { findClientBoundReasons } from '#internal/load/outcome/client-bound.js';
+import { adviseOnClientBound, clientBound } from '#internal/load/outcome/client-bound-words.js';
+import { findWarnings } from '#internal/load/outcome/warnings.js';
 
 const calm = {
   refusedAddresses: [],
@@ -444,7 +444,12 @@ for (const [obstacle, first] of [
   });
 }
 
-/** The reasons of a run of 10,000 requests, of the closed model without a rate. */
+/**
+ * The reasons of a run of 10,000 requests, of the closed model without a rate.
+ *
+ * @param {object} generator
+ * @param {any} [parts]
+ */
 function reasonsOf(generator, { p50 = 5, p99 = p50, samples = 10_000, rate, ...rest } = {}) {
   const result = resultWith(rate === undefined ? () => {} : open);
   Object.assign(result.latencyMs, { count: samples, p50, p99 });

@@ -1,8 +1,8 @@
 // The requests of a load by name, as text and on the page.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { renderLoadPage } from '../../../dist/report/html.js';
-import { formatLoadText } from '../../../dist/report/text.js';
+import { renderLoadPage } from '#internal/report/load/html.js';
+import { formatLoadText } from '#internal/report/load/text.js';
 import { withNamedResults } from '../../fixtures/report/results.js';
 
 const print = (result, width = 80) => formatLoadText(result, { color: false, width, notes: [] });

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { buildLogBins } from '../../../dist/report/distributions/histogram.js';
+import { buildLogBins } from '#internal/report/distributions/histogram.js';
 import {
   createLogScale,
   listDecades,
   listMultiples,
   listPowersOfTwo,
-} from '../../../dist/report/html/charts/scale.js';
-import { decodeDurations, estimateLatencies } from '../../../dist/statistics/durations.js';
+} from '#internal/report/html/charts/scale.js';
+import { decodeDurations, estimateLatencies } from '#internal/statistics/durations.js';
 import { encodeHistogram } from '../../fixtures/explain/histogram.js';
-import { Random } from '../../fixtures/stack/random.js';
+import { Random } from '../../fixtures/random.js';
 import { decodeHistogram } from '../../fixtures/truth/histogram.js';
 
 /** Numbers from 0 to 1 that a seed determines. */

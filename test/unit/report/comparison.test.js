@@ -1,8 +1,8 @@
 // Reports of comparisons.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { renderComparisonPage } from '../../../dist/report/compare/html.js';
-import { formatComparisonText } from '../../../dist/report/compare/text.js';
+import { renderComparisonPage } from '#internal/report/compare/html.js';
+import { formatComparisonText } from '#internal/report/compare/text.js';
 import {
   faster,
   hostile,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { formatPrometheus, PROMETHEUS_BUCKETS_MS } from 'millrace/report';
-import { packageVersion } from '../../../dist/version.js';
+import { packageVersion } from '#internal/environment/version.js';
 
 const buckets = PROMETHEUS_BUCKETS_MS.map((_, index) => index * 10);
 

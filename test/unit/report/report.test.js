@@ -2,19 +2,11 @@
 // are held against the same fixtures.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  bytes,
-  duration,
-  plural,
-  rate,
-  roundTime,
-  share,
-  time,
-} from '../../../dist/format/units.js';
-import { buildBuckets } from '../../../dist/report/distributions/buckets.js';
-import { renderLoadPage } from '../../../dist/report/html.js';
-import { groupWindows } from '../../../dist/report/intervals.js';
-import { formatLoadText } from '../../../dist/report/text.js';
+import { bytes, duration, plural, rate, roundTime, share, time } from '#internal/format/units.js';
+import { buildBuckets } from '#internal/report/distributions/buckets.js';
+import { groupWindows } from '#internal/report/intervals.js';
+import { renderLoadPage } from '#internal/report/load/html.js';
+import { formatLoadText } from '#internal/report/load/text.js';
 import { clientBound, fixture, hostile, names } from '../../fixtures/report/results.js';
 import { fitsPublished, isResult } from '../../fixtures/schemas.js';
 

@@ -2,10 +2,10 @@
 // and real results where they are made.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { EXPERIMENT_LABELS, METRIC_LABELS } from '../../../dist/explain/experiment-names.js';
-import { LIMIT_IDS } from '../../../dist/explain/limit-ids.js';
-import { STUDY_NAMES } from '../../../dist/lab/result.js';
-import { renderLabPage } from '../../../dist/report/lab/html.js';
+import { EXPERIMENT_LABELS, METRIC_LABELS } from '#internal/explain/experiment-names.js';
+import { LIMIT_IDS } from '#internal/explain/limit-ids.js';
+import { STUDY_NAMES } from '#internal/lab/result.js';
+import { renderLabPage } from '#internal/report/lab/html.js';
 import * as results from '../../fixtures/capacity/results.js';
 import * as explanations from '../../fixtures/explain/explanations.js';
 import { studied } from '../../fixtures/lab/results.js';

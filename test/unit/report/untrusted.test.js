@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as report from 'millrace/report';
-import { encodeTerminal } from '../../../dist/report/encoding.js';
-import { formatJson } from '../../../dist/report/json.js';
+import { encodeTerminal } from '#internal/report/encoding.js';
+import { formatJson } from '#internal/report/json.js';
 import { Noise } from '../../fixtures/noise.js';
 import { faster, row } from '../../fixtures/report/comparisons.js';
 import { fixture } from '../../fixtures/report/results.js';

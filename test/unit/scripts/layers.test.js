@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findProblems } from '../../../scripts/layers.js';
+import { countCircles, findProblems } from '../../../scripts/layers.js';
 
 const problemsOf = (imports) => findProblems(imports).join('\n');
 
 test('a layer may import the layers that the table names for it', () => {
   assert.equal(problemsOf([['explain/run', 'load/load']]), '');
-  assert.equal(problemsOf([['native', '../native/index']]), '');
+  assert.equal(problemsOf([['native/addon', '../native/index']]), '');
 });
 
 test('an import that the table does not name is refused, as is one of a layer that it does not have', () => {
@@ -24,7 +24,7 @@ test('the command line may import the public API, and files of a list by their n
   for (const file of [
     'load/load',
     'load/plan/plan',
-    'report/markdown',
+    'report/load/markdown',
     'validation/pem',
     'client/index',
   ]) {
@@ -58,4 +58,19 @@ test('a circle of files within a room is refused', () => {
     ['load/plan/b', 'load/plan/a'],
   ];
   assert.match(problemsOf(imports), /^circle of imports: load\/plan\/a -> load\/plan\/b/);
+});
+
+test('circles of files and of rooms are counted, once each', () => {
+  const chain = [
+    ['load/plan/a', 'load/plan/b'],
+    ['load/plan/b', 'load/engine/c'],
+  ];
+  assert.deepEqual(countCircles(chain), [0, 0]);
+  assert.deepEqual(countCircles([...chain, ['load/engine/c', 'load/plan/a']]), [1, 1]);
+  assert.deepEqual(countCircles([...chain, ['load/engine/d', 'load/plan/a']]), [0, 1]);
+  const others = [
+    ['http/node/a', 'http/node/b'],
+    ['http/node/b', 'http/node/a'],
+  ];
+  assert.deepEqual(countCircles([...chain, ['load/engine/c', 'load/plan/a'], ...others]), [2, 1]);
 });

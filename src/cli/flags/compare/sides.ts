@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { usageError } from '../../../errors.js';
+import { usageError } from '../../../errors/millrace-error.js';
 import type { CompareSide, ComparisonSideName } from '../../../index.js';
 import { maskArguments } from '../../../masking/text.js';
 import { shellQuote } from '../../../process/command/shell-quote.js';

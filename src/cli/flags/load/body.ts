@@ -1,4 +1,4 @@
-import { usageError } from '../../../errors.js';
+import { usageError } from '../../../errors/millrace-error.js';
 import type { LoadOptions } from '../../../index.js';
 
 /** Reports whether a value of `-d` is a body, as in other tools, and not a duration. */

@@ -1,6 +1,6 @@
 // Flags for the requests, and for the responses that count as ok.
 import { existsSync } from 'node:fs';
-import { usageError } from '../../../errors.js';
+import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
 import { readExpect } from '../../../load/plan/expect.js';
 import { readHeaderFile, splitHeader } from '../../../load/requests/header.js';

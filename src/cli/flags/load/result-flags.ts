@@ -1,6 +1,6 @@
 // Flags for the output of the result, and for the results that fail the run.
 import { parseCondition } from '../../../load/plan/condition.js';
-import { parseCount, type Range } from '../../../units.js';
+import { parseCount, type Range } from '../../../validation/units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { CSV, JUNIT, NO_PROGRESS, OUTPUT_FLAGS, SERIES } from '../output-flags.js';

@@ -1,5 +1,5 @@
 // Flags for the amount, the timing and the length of the load.
-import { usageError } from '../../../errors.js';
+import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
 import {
   hasDurationUnit,
@@ -7,7 +7,7 @@ import {
   parseCount,
   parseFlagDuration,
   parseRate,
-} from '../../../units.js';
+} from '../../../validation/units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { refuseForm } from './body.js';

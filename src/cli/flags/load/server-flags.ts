@@ -1,5 +1,5 @@
 // Flags for the server that a command starts.
-import { usageError } from '../../../errors.js';
+import { usageError } from '../../../errors/millrace-error.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import type { Invocation } from './invocation.js';

@@ -1,4 +1,4 @@
-import { usageError } from '../../../errors.js';
+import { usageError } from '../../../errors/millrace-error.js';
 import { refuseBareCommand, refuseBody, refuseJsonFile } from '../../bare-command.js';
 import { noteUndecoded } from '../../undecoded.js';
 import type { Operands } from '../parse.js';

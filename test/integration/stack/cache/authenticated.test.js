@@ -14,7 +14,7 @@ import {
   limits,
   responses,
   serve,
-} from '../../../fixtures/stack/caching.js';
+} from '../../../fixtures/stack/cache/servers.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 /** Knows the user by the connection from then on, as middleware for these schemes does. */

@@ -21,8 +21,8 @@ import {
   controlDirectories,
   controlDirectory,
   meetingDirectory,
-} from '../../../../dist/http/cache/control-protocol.js';
-import { ask, get, last, limits, serve } from '../../../fixtures/stack/caching.js';
+} from '#internal/http/cache/control-protocol.js';
+import { ask, get, last, limits, serve } from '../../../fixtures/stack/cache/servers.js';
 
 describe('the command millrace cache', () => {
   const millrace = new URL('../../../../bin/millrace.js', import.meta.url).pathname;

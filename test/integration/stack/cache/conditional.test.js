@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import { describe, test } from 'node:test';
-import { ask, exchange, last, limits, responses, serve } from '../../../fixtures/stack/caching.js';
+import {
+  ask,
+  exchange,
+  last,
+  limits,
+  responses,
+  serve,
+} from '../../../fixtures/stack/cache/servers.js';
 
 const FIELDS = {
   'Access-Control-Allow-Origin': 'https://shop.example',

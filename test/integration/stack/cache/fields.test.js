@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import { describe, test } from 'node:test';
-import { FIELDS, SHARED } from '../../../fixtures/stack/cache-fields.js';
-import { ask, requestBytes, sweep } from '../../../fixtures/stack/cache-sweep.js';
-import { limits, serve } from '../../../fixtures/stack/caching.js';
+import { ask, requestBytes, sweep } from '../../../fixtures/stack/cache/field-differences.js';
+import { FIELDS, SHARED } from '../../../fixtures/stack/cache/fields.js';
+import { limits, serve } from '../../../fixtures/stack/cache/servers.js';
 
 /** Answers with the request's method and the value of the field that the path names. */
 function echo(request, response) {

@@ -11,7 +11,7 @@ import {
   limits,
   responses,
   serve,
-} from '../../../fixtures/stack/caching.js';
+} from '../../../fixtures/stack/cache/servers.js';
 
 /** Only Node's own parser takes a target in absolute form: the connection is handed over. */
 const fallbackRequest = (path, method = 'POST') =>

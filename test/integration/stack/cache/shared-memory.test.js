@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { get, limits, serve } from '../../../fixtures/stack/caching.js';
+import { get, limits, serve } from '../../../fixtures/stack/cache/servers.js';
 
 /** Writes one letter after the other over all of the memory, for as long as it lives. */
 const WRITING = `

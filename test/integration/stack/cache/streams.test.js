@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { get, limits, serve } from '../../../fixtures/stack/caching.js';
+import { get, limits, serve } from '../../../fixtures/stack/cache/servers.js';
 
 /** Longer than a test may take: who waits for so long has waited for ever. */
 const forEver = { duration: 60, maxWait: 60_000 };

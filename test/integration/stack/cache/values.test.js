@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, test } from 'node:test';
-import { get, limits, serve } from '../../../fixtures/stack/caching.js';
+import { get, limits, serve } from '../../../fixtures/stack/cache/servers.js';
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 const NONE = [Number.NaN, -1, Number.NEGATIVE_INFINITY, '5', null, true, {}, 5n];

@@ -5,7 +5,7 @@ import net from 'node:net';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { ask, get, limits, serve } from '../../../fixtures/stack/caching.js';
+import { ask, get, limits, serve } from '../../../fixtures/stack/cache/servers.js';
 
 describe('one call for concurrent requests', () => {
   test('1000 concurrent misses are one call', { timeout: 60_000 }, async (t) => {
@@ -130,7 +130,7 @@ describe('the cache while the loop is busy', () => {
 
   /** What a client in another process says in the end, after the loop was blocked for so long. */
   async function whileBlocked(t, server, what, ms) {
-    const script = new URL('../../../fixtures/stack/cache-client.js', import.meta.url).pathname;
+    const script = new URL('../../../fixtures/stack/cache/client.js', import.meta.url).pathname;
     const child = spawn(process.execPath, [script, server.address().port, what], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

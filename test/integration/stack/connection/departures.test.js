@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { retried } from '../../../fixtures/retry.js';
-import { both, differences } from '../../../fixtures/stack/both.js';
+import { both, differences } from '../../../fixtures/stack/comparison/run-both.js';
 
 const MAJOR = Number.parseInt(process.versions.node, 10);
 /** A connection's own 'finish' comes a turn earlier, and a reset behind the end is heard when it comes; see "What differs". */
@@ -18,7 +18,7 @@ test('servers see the same events as with Node if clients go away', {
 }, async () => {
   // What was sent arrives in a few turns of the event loop, but for a machine that is busy with other things.
   await retried(
-    () => both('departures.js'),
+    () => both('connection/leaving-clients.js'),
     (seen) => assert.equal(differences(seen, KNOWN), ''),
   );
 });

@@ -1,12 +1,12 @@
 // A connection's last response leaves with the end of the connection; nothing waits for an end that does not come.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { after, test } from 'node:test';
-import { load } from '../../../../dist/index.js';
+import { load } from '#internal/index.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 const LAST = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';

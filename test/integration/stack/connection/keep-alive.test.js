@@ -1,6 +1,6 @@
 // TCP's own probes of silent peers, as a server's options and `socket.setKeepAlive` ask for them: read where the system shows
 // the timers of its sockets.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

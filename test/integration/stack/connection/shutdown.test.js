@@ -8,12 +8,12 @@ import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isFull } from '../../../fixtures/size.js';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
 const LIMIT = { timeout: 30_000 };
 const CONNECTIONS = isFull ? 1000 : 100;
 const SERVER = fileURLToPath(
-  new URL('../../../fixtures/stack/shutdown-server.js', import.meta.url),
+  new URL('../../../fixtures/stack/connection/shutdown-server.js', import.meta.url),
 );
 
 /** Sends one request after the other until the connection ends; `answered` has those with an answer. */

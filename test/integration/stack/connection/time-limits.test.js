@@ -5,13 +5,13 @@ import net from 'node:net';
 import { test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { retried } from '../../../fixtures/retry.js';
-import { both, differences } from '../../../fixtures/stack/both.js';
+import { both, differences } from '../../../fixtures/stack/comparison/run-both.js';
 
 const LIMIT = { timeout: 60_000 };
 
 test('connections are ended by the same time limits as with Node', LIMIT, async () => {
   await retried(
-    () => both('time-limits.js'),
+    () => both('connection/time-limits.js'),
     (seen) => assert.equal(differences(seen), ''),
   );
 });

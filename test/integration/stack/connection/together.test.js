@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answer, SameTurn } from '../../../fixtures/stack/same-turn.js';
+import { answer, SameTurn } from '../../../fixtures/stack/messages/same-turn.js';
 
 // Where those who share a port meet.
 process.env.MILLRACE_PORTS = mkdtempSync(join(tmpdir(), 'millrace-together-'));

@@ -1,5 +1,5 @@
 // Connections that Node's own code takes over while earlier requests are unanswered, or that the application listens to.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';

@@ -5,9 +5,11 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
-const TRANSCRIPT = fileURLToPath(new URL('../../../fixtures/stack/transcript.js', import.meta.url));
+const TRANSCRIPT = fileURLToPath(
+  new URL('../../../fixtures/stack/comparison/transcript.js', import.meta.url),
+);
 const BYTES = 256 * 1024 * 1024;
 
 /** Where the stack is meant to differ. */

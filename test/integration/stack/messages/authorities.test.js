@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { selfSignedCertificate } from '../../../../dist/native.js';
-import { both, differences } from '../../../fixtures/stack/both.js';
+import { selfSignedCertificate } from '#internal/native/addon.js';
+import { both, differences } from '../../../fixtures/stack/comparison/run-both.js';
 
 test('a change of the default authorities counts as with Node', { timeout: 60_000 }, async () => {
-  assert.equal(differences(await both('authorities.js')), '');
+  assert.equal(differences(await both('messages/default-authorities.js')), '');
 });
 
 test('authorities of NODE_EXTRA_CA_CERTS are trusted as with Node', {
@@ -22,7 +22,7 @@ test('authorities of NODE_EXTRA_CA_CERTS are trusted as with Node', {
   writeFileSync(extra, client.cert);
   process.env.NODE_EXTRA_CA_CERTS = extra;
   t.after(() => delete process.env.NODE_EXTRA_CA_CERTS);
-  const seen = await both('authorities.js', { args: [identity] });
+  const seen = await both('messages/default-authorities.js', { args: [identity] });
   assert.deepEqual(seen.plain.before, [true, null]);
   assert.equal(differences(seen), '');
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import nodeHttp from 'node:http';
 import { after, test } from 'node:test';
-import http from '../../../../dist/http/index.js';
+import http from '#internal/http/index.js';
 
 /** A listener as Express makes it: a function with the prototypes of what it is given. */
 function application(answer) {

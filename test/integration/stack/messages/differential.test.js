@@ -3,14 +3,14 @@
 //   MILLRACE_FUZZ_SEED=7 MILLRACE_FUZZ_CASES=10000 node --test test/integration/stack/messages/differential.test.js
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { Random } from '../../../fixtures/random.js';
 import { isFull } from '../../../fixtures/size.js';
-import { applications } from '../../../fixtures/stack/applications.js';
-import { differences } from '../../../fixtures/stack/compare.js';
-import { known } from '../../../fixtures/stack/known.js';
-import { mutate } from '../../../fixtures/stack/mutate.js';
-import { Pair } from '../../../fixtures/stack/pair.js';
-import { Random } from '../../../fixtures/stack/random.js';
-import { seeds } from '../../../fixtures/stack/seeds.js';
+import { applications } from '../../../fixtures/stack/comparison/applications.js';
+import { differences } from '../../../fixtures/stack/comparison/compare.js';
+import { known } from '../../../fixtures/stack/comparison/intended-differences.js';
+import { mutate } from '../../../fixtures/stack/comparison/mutated-requests.js';
+import { seeds } from '../../../fixtures/stack/comparison/requests.js';
+import { Pair } from '../../../fixtures/stack/comparison/two-processes.js';
 
 const SEED = Number(process.env.MILLRACE_FUZZ_SEED ?? 1);
 const CASES = Number(process.env.MILLRACE_FUZZ_CASES ?? (isFull ? 10_000 : 500));

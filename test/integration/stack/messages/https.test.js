@@ -1,6 +1,6 @@
 // HTTPS on the native stack, with Node.js's own client, raw sockets and, where it is there, openssl s_client. One file: all of it
 // needs the same certificates and servers.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';

@@ -6,10 +6,12 @@ import { connect } from 'node:net';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
-import { scenarios } from '../../../fixtures/stack/piping.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
+import { scenarios } from '../../../fixtures/stack/messages/piped-requests.js';
 
-const SCRIPT = fileURLToPath(new URL('../../../fixtures/stack/piping.js', import.meta.url));
+const SCRIPT = fileURLToPath(
+  new URL('../../../fixtures/stack/messages/piped-requests.js', import.meta.url),
+);
 const LIMIT = { timeout: 30_000 };
 
 async function outcomes(options) {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { retried } from '../../../fixtures/retry.js';
-import { both, differences } from '../../../fixtures/stack/both.js';
-import { SURFACE } from '../../../fixtures/stack/surface-names.js';
+import { both, differences } from '../../../fixtures/stack/comparison/run-both.js';
+import { SURFACE } from '../../../fixtures/stack/messages/api-names.js';
 
 /** By part of the table; `/^$/` is no name. */
 const PARTS = {
@@ -35,7 +35,7 @@ describe('properties of messages with every kind of value', { timeout: 300_000 }
   for (const [part, known] of Object.entries(PARTS)) {
     test(`${part} accepts and refuses the same values as with Node`, async () => {
       const { plain } = await retried(
-        () => both('surface.js', { args: [part] }),
+        () => both('messages/api-surface.js', { args: [part] }),
         (seen) => assert.equal(differences(seen, known), ''),
       );
       for (const [what, names] of Object.entries(plain.names)) {

@@ -6,11 +6,13 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import http from '../../../../dist/http/index.js';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
-import { answer, busy, SameTurn } from '../../../fixtures/stack/same-turn.js';
+import http from '#internal/http/index.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
+import { answer, busy, SameTurn } from '../../../fixtures/stack/messages/same-turn.js';
 
-const LEAVING = fileURLToPath(new URL('../../../fixtures/stack/leaving.js', import.meta.url));
+const LEAVING = fileURLToPath(
+  new URL('../../../fixtures/stack/messages/exit-while-answering.js', import.meta.url),
+);
 
 for (const [when, later] of Object.entries({
   'answers at once': answer,

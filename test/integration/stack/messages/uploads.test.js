@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
 const LIMIT = { timeout: 30_000 };
 const MIB = 1024 * 1024;

@@ -9,7 +9,9 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isFull } from '../../../fixtures/size.js';
 
-const PROGRAM = fileURLToPath(new URL('../../../fixtures/stack/addon-calls.js', import.meta.url));
+const PROGRAM = fileURLToPath(
+  new URL('../../../fixtures/stack/addon/addon-calls.js', import.meta.url),
+);
 const CALLS = 4000;
 
 for (const seed of Array.from({ length: isFull ? 20 : 2 }, (_, n) => n + 1)) {

@@ -16,7 +16,7 @@ import {
   blockUntil,
   blockUntilNoMoreCome,
   startClient,
-} from '../../../fixtures/stack/busy.js';
+} from '../../../fixtures/stack/blocked/blocked-loop.js';
 import { listen } from '../../../fixtures/stack/listen.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
@@ -215,8 +215,10 @@ describe('more events than one batch contains', () => {
       const folder = mkdtempSync(join(tmpdir(), 'millrace-batch-'));
       t.after(() => rmSync(folder, { recursive: true }));
       const file = join(folder, 'go');
-      const script = new URL('../../../fixtures/stack/full-batch-server.js', import.meta.url)
-        .pathname;
+      const script = new URL(
+        '../../../fixtures/stack/blocked/full-batch-server.js',
+        import.meta.url,
+      ).pathname;
       const child = spawn(process.execPath, [script, file], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 const APPLICATION = fileURLToPath(
-  new URL('../../../fixtures/stack/cluster-app.js', import.meta.url),
+  new URL('../../../fixtures/stack/process/cluster-application.js', import.meta.url),
 );
 /** Connections to each server, one after the other. */
 const CONNECTIONS = 3;

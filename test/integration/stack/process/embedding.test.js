@@ -1,6 +1,6 @@
 // The stack in processes that do what is seldom done: run the event loop within a handler, load the package twice, close others'
 // descriptors.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,9 +13,9 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import * as own from '../../../../dist/http/index.js';
-import { findFreePort } from '../../../../dist/process/discovery/free-port.js';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import * as own from '#internal/http/index.js';
+import { findFreePort } from '#internal/process/listening/free-port.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
 const LIMIT = { timeout: 60_000 };
 const STOPS = { ...LIMIT, skip: process.platform === 'win32' && 'stops a process' };
@@ -42,7 +42,7 @@ const request = (name, path, body = '') =>
 async function built(t) {
   const addon = join(directory(t), 'nested-loop.node');
   const shared = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : [];
-  const flags = ['-shared', '-fPIC', ...shared, '-o', addon, file('nested-loop.c')];
+  const flags = ['-shared', '-fPIC', ...shared, '-o', addon, file('addon/nested-loop.c')];
   await promisify(execFile)('cc', flags);
   return addon;
 }
@@ -75,7 +75,7 @@ test(
   'a handler that runs the event loop loses, mixes up and repeats no event',
   STOPS,
   async (t) => {
-    const child = start(t, 'nested-loop-server.js', [await built(t)]);
+    const child = start(t, 'addon/nested-loop-server.js', [await built(t)]);
     const [port] = await once(child, 'message');
     const [first, second, third, ...others] = await Promise.all(
       Array.from({ length: 23 }, () => connect(port)),
@@ -121,7 +121,7 @@ test(
   'a nested event loop reports connections that came with the request it runs in',
   STOPS,
   async (t) => {
-    const child = start(t, 'nested-loop-server.js', [await built(t)]);
+    const child = start(t, 'addon/nested-loop-server.js', [await built(t)]);
     const [port] = await once(child, 'message');
     // Accepted and read in one turn.
     child.kill('SIGSTOP');
@@ -140,7 +140,7 @@ test(
 );
 
 test('memory that JavaScript detaches stays as long as the stack uses it', LIMIT, async () => {
-  const flags = ['--expose-gc', '--import', REGISTER, file('detached-memory.js')];
+  const flags = ['--expose-gc', '--import', REGISTER, file('addon/detached-memory.js')];
   const { stdout } = await promisify(execFile)(process.execPath, flags, LIMIT);
   assert.equal(stdout, '0 changed');
 });
@@ -202,7 +202,7 @@ test('a closed poll descriptor is reported once, and then nothing is done', {
   ...LIMIT,
   skip,
 }, async (t) => {
-  const child = start(t, 'deaf.js', ['handled']);
+  const child = start(t, 'addon/closed-poll-descriptor.js', ['handled']);
   const [{ errors, busy }] = await once(child, 'message');
   assert.equal(errors.length, 1);
   assert.match(errors[0], /^millrace: the HTTP stack receives nothing any more: .*Bad file/);
@@ -213,7 +213,9 @@ test('a closed poll descriptor ends a process that does not handle its error', {
   ...LIMIT,
   skip,
 }, async (t) => {
-  const child = start(t, 'deaf.js', [], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  const child = start(t, 'addon/closed-poll-descriptor.js', [], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
   const said = text(child.stderr);
   const [code] = await once(child, 'exit');
   assert.equal(code, 1);
@@ -223,7 +225,10 @@ test('a closed poll descriptor ends a process that does not handle its error', {
 test('a server listens when few descriptors are left', { ...LIMIT, skip }, async (t) => {
   const execArgv = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, '--import', REGISTER];
   const told = [0, 1, 2, 3, 4, 5, 6].map(async (left) => {
-    const child = start(t, 'scarce.js', [left], { execPath: '/bin/sh', execArgv });
+    const child = start(t, 'descriptors/listen-without-descriptors.js', [left], {
+      execPath: '/bin/sh',
+      execArgv,
+    });
     const [message] = await once(child, 'message');
     return message;
   });
@@ -244,7 +249,11 @@ test('a prefix that cannot be listened to for want of descriptors leaves none be
   const failures = [];
   for (const left of [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) {
     const args = [left, await findFreePort()];
-    const child = start(t, 'scarce-prefix.js', args, { execPath: '/bin/sh', execArgv, env });
+    const child = start(t, 'descriptors/prefix-without-descriptors.js', args, {
+      execPath: '/bin/sh',
+      execArgv,
+      env,
+    });
     const [{ failed, leaked, body }] = await once(child, 'message');
     assert.equal(body, 'hello', `${left} left, ${failed}`);
     // Fewer than before: Node.js has closed one of its own meanwhile.

@@ -4,10 +4,10 @@ import http from 'node:http';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import '../../../../dist/http/register.js';
-import * as ownHttps from '../../../../dist/http/https.js';
-import * as ownHttp from '../../../../dist/http/index.js';
-import { MillraceError } from '../../../../dist/index.js';
+import '#internal/http/register.js';
+import * as ownHttps from '#internal/http/https.js';
+import * as ownHttp from '#internal/http/index.js';
+import { MillraceError } from '#internal/index.js';
 
 test('millrace/http and millrace/https are of the stack that millrace/register has installed', () => {
   assert.equal(ownHttps.install, ownHttp.install);

@@ -1,7 +1,7 @@
 // Applications that are started with flags of Node's.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ends } from '../../../fixtures/stack/both.js';
+import { ends } from '../../../fixtures/stack/comparison/run-both.js';
 
 const [MAJOR, MINOR] = process.versions.node.split('.').map(Number);
 const limits = { timeout: 60_000 };
@@ -15,7 +15,7 @@ const neutral = ({ code, stdout, stderr }) => ({
 });
 
 async function same(flags, ...args) {
-  const { plain, stack } = await ends('flagged.cjs', { flags, args });
+  const { plain, stack } = await ends('process/node-flags.cjs', { flags, args });
   assert.deepEqual(neutral(stack), neutral(plain));
 }
 
@@ -42,7 +42,7 @@ for (const flags of [
     `with ${flags.join(' ')} the application runs on Node's own code, and one line says so`,
     limits,
     async () => {
-      const { plain, stack } = await ends('flagged.cjs', { flags });
+      const { plain, stack } = await ends('process/node-flags.cjs', { flags });
       assert.deepEqual({ ...neutral(stack), stderr: '' }, { ...neutral(plain), stderr: '' });
       const more = neutral(stack).stderr.replace(neutral(plain).stderr, '');
       assert.match(

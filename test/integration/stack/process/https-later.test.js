@@ -4,9 +4,11 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
-const FILE = fileURLToPath(new URL('../../../fixtures/stack/https-later.js', import.meta.url));
+const FILE = fileURLToPath(
+  new URL('../../../fixtures/stack/process/https-loaded-later.js', import.meta.url),
+);
 const STACK = fileURLToPath(new URL('../../../../dist/http/stack.cjs', import.meta.url));
 const LIMIT = { timeout: 20_000 };
 

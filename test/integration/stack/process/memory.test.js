@@ -17,7 +17,9 @@ const MANY = { ...LIMIT, skip: LIMIT.skip || !isFull };
 /** That connect at once: a Unix socket's queue is as long as Node makes it. */
 const TOGETHER = 100;
 const SETTLING_MS = 5_000;
-const SERVER = fileURLToPath(new URL('../../../fixtures/stack/memory-server.js', import.meta.url));
+const SERVER = fileURLToPath(
+  new URL('../../../fixtures/stack/process/memory-server.js', import.meta.url),
+);
 
 const get = (path, fields = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`;
 const post = (path, fields) => `POST ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n\r\n`;

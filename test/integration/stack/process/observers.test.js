@@ -4,14 +4,14 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
 const file = (name) => fileURLToPath(new URL(`../../../fixtures/stack/${name}`, import.meta.url));
 
 test('observers see the same events as with Node, in the same contexts', {
   timeout: 60_000,
 }, async () => {
-  const [plain, stack] = await onBoth('observer.js');
+  const [plain, stack] = await onBoth('observers/observers.js');
   assert.ok(plain.events.length > 10 && plain.channels.length > 5 && plain.entries.length > 5);
   for (const kind of ['events', 'channels', 'entries', 'kinds', 'addresses']) {
     assert.deepEqual(stack[kind], plain[kind], kind);
@@ -21,7 +21,7 @@ test('observers see the same events as with Node, in the same contexts', {
 test('an exception is reported in the context of its request, and to its domain', {
   timeout: 60_000,
 }, async () => {
-  const [plain, stack] = await onBoth('thrown.js');
+  const [plain, stack] = await onBoth('observers/exceptions.js');
   assert.equal(plain.ofNone.handler, 'handler');
   assert.equal(plain.ofDomain.domain, 'caught');
   assert.deepEqual(stack, { ...plain, isNative: true });
@@ -30,14 +30,14 @@ test('an exception is reported in the context of its request, and to its domain'
 test('a server that listens within a domain that is not left causes no warning', {
   timeout: 60_000,
 }, async () => {
-  const [plain, stack] = await onBoth('entered-domain.js');
+  const [plain, stack] = await onBoth('observers/entered-domain.js');
   assert.deepEqual(stack.heard, plain.heard);
 });
 
 test('a callback of a write is called in the context of the write', {
   timeout: 60_000,
 }, async () => {
-  const [plain, stack] = await onBoth('write-contexts.js');
+  const [plain, stack] = await onBoth('observers/write-contexts.js');
   assert.ok(plain.heard['/large'].length > 1);
   assert.deepEqual(stack.heard, plain.heard);
 });
@@ -45,7 +45,7 @@ test('a callback of a write is called in the context of the write', {
 test('a connection is not read further if a listener of its request has thrown', {
   timeout: 60_000,
 }, async () => {
-  const [plain, stack] = await onBoth('thrown-parsing.js');
+  const [plain, stack] = await onBoth('observers/exceptions-while-parsing.js');
   assert.deepEqual(stack.found, plain.found);
 });
 

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createServer } from 'millrace/http';
-import { both, differences } from '../../../fixtures/stack/both.js';
+import { both, differences } from '../../../fixtures/stack/comparison/run-both.js';
 
 test('properties and options of an application keep their values as with Node', {
   timeout: 60_000,
 }, async () => {
-  assert.equal(differences(await both('own-names.js')), '');
+  assert.equal(differences(await both('process/colliding-names.js')), '');
 });
 
 /** The warnings of one turn. */
@@ -35,6 +35,7 @@ test('a number that a limit does not accept is ignored, with one warning', async
 });
 
 test('a misspelled setting of the cache is named in a warning', async () => {
+  // @ts-expect-error: there is no such setting
   const found = await warnings(() => createServer({ cache: { duratoin: 10 } }));
   assert.deepEqual(found, [
     'millrace: cache.duratoin is an unknown setting; did you mean duration?; the setting is ignored',

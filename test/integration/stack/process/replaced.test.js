@@ -9,16 +9,18 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { both, differences } from '../../../fixtures/stack/both.js';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { both, differences } from '../../../fixtures/stack/comparison/run-both.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
-const REPLACED = fileURLToPath(new URL('../../../fixtures/stack/replaced.js', import.meta.url));
+const REPLACED = fileURLToPath(
+  new URL('../../../fixtures/stack/process/replaced-globals.js', import.meta.url),
+);
 
 for (const when of ['before', 'behind']) {
   test(`globals that are replaced ${when} the first request change nothing`, {
     timeout: 30_000,
   }, async () => {
-    const seen = await both('replaced.js', { args: ['globals', when] });
+    const seen = await both('process/replaced-globals.js', { args: ['globals', when] });
     assert.equal(differences(seen), '');
     assert.match(seen.stack.answers[0], /late$/);
   });

@@ -10,13 +10,19 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isFull } from '../../../fixtures/size.js';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
 const LIMIT = { timeout: 15_000 };
-const SERVER = fileURLToPath(new URL('../../../fixtures/stack/server.js', import.meta.url));
+const SERVER = fileURLToPath(new URL('../../../fixtures/stack/robust-server.js', import.meta.url));
 const get = (path, fields = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`;
 
-/** A server on the stack for the time of the test `t`. */
+/**
+ * A server on the stack for the time of the test `t`.
+ *
+ * @param {any} t
+ * @param {object} [settings]
+ * @param {{ flags?: string[], limit?: number }} [options]
+ */
 async function start(t, settings = {}, { flags = [], limit } = {}) {
   const execArgv = ['--expose-gc', ...flags, '--import', REGISTER];
   const args = [JSON.stringify(settings)];

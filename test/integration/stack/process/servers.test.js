@@ -1,6 +1,6 @@
 // What becomes of servers on the stack: how they are made, listen, time out, close, listen again and are gone.
 // With MILLRACE_STACK=node it is Node's own servers that are tested, but for what Node has not.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inherits, promisify } from 'node:util';
 import { isFull } from '../../../fixtures/size.js';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
 const NATIVE = process.env.MILLRACE_STACK !== 'node';
 const skip = !NATIVE && 'only of the stack';
@@ -56,7 +56,7 @@ describe('a server that is closed', { timeout: 180_000 }, () => {
     timeout: 120_000,
   }, async () => {
     const flags = ['--expose-gc', '--max-semi-space-size=1', '--import', REGISTER];
-    const args = [...flags, file('many-servers.js'), `${first}`, `${last}`];
+    const args = [...flags, file('process/many-servers.js'), `${first}`, `${last}`];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     const { before, after } = JSON.parse(stdout);
     assert.ok(after.heapUsed - before.heapUsed < 1e6 + 100 * (last - first), stdout);
@@ -200,7 +200,7 @@ describe('a server that listens', { timeout: 60_000 }, () => {
     const listening = net.createServer().listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const address = listening.address();
-    const child = fork(file('server.js'), [JSON.stringify({ fd: 3 })], {
+    const child = fork(file('robust-server.js'), [JSON.stringify({ fd: 3 })], {
       execArgv: ['--import', REGISTER],
       stdio: ['ignore', 'inherit', 'inherit', listening._handle, 'ipc'],
     });
@@ -213,7 +213,7 @@ describe('a server that listens', { timeout: 60_000 }, () => {
 
   test('a server does not listen at the path of an existing socket', async (t) => {
     const path = join(tmpdir(), `millrace-stale-${process.pid}.sock`);
-    const child = fork(file('server.js'), [JSON.stringify({ path })]);
+    const child = fork(file('robust-server.js'), [JSON.stringify({ path })]);
     await once(child, 'message');
     child.kill('SIGKILL');
     await once(child, 'exit');

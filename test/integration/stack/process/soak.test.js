@@ -1,7 +1,7 @@
 // Clients of every kind at once, every answer compared, while the collector runs as it hardly ever does, and what is left.
 import { test } from 'node:test';
 import { isFull } from '../../../fixtures/size.js';
-import { soak } from '../../../fixtures/stack/soak.js';
+import { soak } from '../../../fixtures/stack/soak/soak.js';
 
 const LIMIT = { timeout: 120_000, skip: process.platform !== 'linux' };
 

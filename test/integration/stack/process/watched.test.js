@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { both, differences } from '../../../fixtures/stack/both.js';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
+import { both, differences } from '../../../fixtures/stack/comparison/run-both.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 
 test('handles, resources, contexts, events and messages are those of Node', {
   timeout: 60_000,
 }, async () => {
-  assert.equal(differences(await both('watched.js')), '');
+  assert.equal(differences(await both('observers/observed-from-outside.js')), '');
 });
 
 /** What a script prints on the stack. */

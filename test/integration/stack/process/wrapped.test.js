@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { isFull } from '../../../fixtures/size.js';
-import { REGISTER } from '../../../fixtures/stack/pair.js';
-import { measured, PLACES, replaceable } from '../../../fixtures/stack/wrapped.js';
+import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
+import { measured, PLACES, replaceable } from '../../../fixtures/stack/process/wrapped-methods.js';
 
 /** What Node calls for its own bookkeeping alone, or in another order where nobody reads a body. */
 const BOOKKEEPING = new Set([

@@ -1,5 +1,5 @@
 // Memory of bodies is given back before V8 has to mark its whole heap for that.
-import '../../../../dist/http/register.js';
+import '#internal/http/register.js';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

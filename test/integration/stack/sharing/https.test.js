@@ -14,13 +14,13 @@ import { describe, test } from 'node:test';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'millrace/https';
-import { findFreePort } from '../../../../dist/process/discovery/free-port.js';
-import { stopped, within } from '../../../fixtures/stack/sharing.js';
+import { findFreePort } from '#internal/process/listening/free-port.js';
+import { stopped, within } from '../../../fixtures/stack/sharing/processes.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 const limits = { timeout: 60_000 };
 const script = fileURLToPath(
-  new URL('../../../fixtures/stack/sharing-https-app.js', import.meta.url),
+  new URL('../../../fixtures/stack/sharing/https-application.js', import.meta.url),
 );
 const { authority, server: identity, other, client, underStranger } = makeCertificates();
 

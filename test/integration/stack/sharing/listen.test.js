@@ -9,9 +9,14 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createServer } from 'millrace/http';
 import { createServer as createSecureServer } from 'millrace/https';
-import { meetingDirectory } from '../../../../dist/http/cache/control-protocol.js';
+import { meetingDirectory } from '#internal/http/cache/control-protocol.js';
 import { isFull } from '../../../fixtures/size.js';
-import { assertOwners, brief, SharedPort, until } from '../../../fixtures/stack/sharing.js';
+import {
+  assertOwners,
+  brief,
+  SharedPort,
+  until,
+} from '../../../fixtures/stack/sharing/processes.js';
 
 const limits = { timeout: 60_000 };
 /** A program that holds locks of files. */

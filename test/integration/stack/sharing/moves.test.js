@@ -11,7 +11,7 @@ import {
   sumOf,
   until,
   within,
-} from '../../../fixtures/stack/sharing.js';
+} from '../../../fixtures/stack/sharing/processes.js';
 
 const limits = { timeout: 60_000 };
 const isLinux = process.platform === 'linux';

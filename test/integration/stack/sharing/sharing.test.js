@@ -9,7 +9,7 @@ import {
   SharedPort,
   sumOf,
   until,
-} from '../../../fixtures/stack/sharing.js';
+} from '../../../fixtures/stack/sharing/processes.js';
 
 const limits = { timeout: 60_000 };
 const isLinux = process.platform === 'linux';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import { isFull } from '../../../fixtures/size.js';
-import { brief, SharedPort, until, within } from '../../../fixtures/stack/sharing.js';
+import { brief, SharedPort, until, within } from '../../../fixtures/stack/sharing/processes.js';
 
 const limits = { timeout: 60_000 };
 

@@ -10,7 +10,7 @@ import { json } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import { brief, SharedPort, until } from '../../../fixtures/stack/sharing.js';
+import { brief, SharedPort, until } from '../../../fixtures/stack/sharing/processes.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 /** Users that need not exist. They have a group in common. */
@@ -18,10 +18,12 @@ const GROUP = 64_321;
 const [one, other] = [1001, 65_534].map((uid) => ({ uid, gid: GROUP }));
 const alone = { uid: 65_534, gid: 65_534 };
 const READ = "require('node:fs').readdirSync(process.argv[1])";
-const liar = fileURLToPath(new URL('../../../fixtures/stack/sharing-liar.js', import.meta.url));
+const liar = fileURLToPath(
+  new URL('../../../fixtures/stack/sharing/false-claims.js', import.meta.url),
+);
 
 const httpsApp = fileURLToPath(
-  new URL('../../../fixtures/stack/sharing-https-app.js', import.meta.url),
+  new URL('../../../fixtures/stack/sharing/https-application.js', import.meta.url),
 );
 
 const limits = { timeout: 60_000, skip: impediment() };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isFull } from '../../../fixtures/size.js';
-import { both } from '../../../fixtures/stack/both.js';
+import { both } from '../../../fixtures/stack/comparison/run-both.js';
 import { unlisted } from '../../../fixtures/stack/sweeps/differences.js';
 
 /** Of so many combinations one is tried where not all are. */

@@ -1,10 +1,10 @@
 // The conclusion: what an explanation says of the findings.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { conclude } from '../../../../dist/explain/conclusion/conclusion.js';
-import { coverVariation } from '../../../../dist/explain/conclusion/prediction/prediction-range.js';
-import { EXPERIMENTS } from '../../../../dist/explain/experiments/definitions.js';
-import { selectWithinTime } from '../../../../dist/explain/experiments/selection.js';
+import { conclude } from '#internal/explain/conclusion/conclusion.js';
+import { coverVariation } from '#internal/explain/conclusion/prediction/prediction-range.js';
+import { EXPERIMENTS } from '#internal/explain/experiments/definitions.js';
+import { selectWithinTime } from '#internal/explain/experiments/selection.js';
 import { detect } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 

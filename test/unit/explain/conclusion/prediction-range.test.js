@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import {
   coverVariation,
   limitInterval,
-} from '../../../../dist/explain/conclusion/prediction/prediction-range.js';
+} from '#internal/explain/conclusion/prediction/prediction-range.js';
 
 const ratio = ({ low, high }) => high / low;
 

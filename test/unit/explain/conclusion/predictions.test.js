@@ -1,9 +1,9 @@
 // Sources of predictions other than experiments: profiles under load and at rest, and repeated remedies.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { findRemedyToRepeat } from '../../../../dist/explain/conclusion/prediction/remedy-experiment.js';
-import { withProbePaused } from '../../../../dist/explain/observe/probe/hub.js';
-import { takeProfiles } from '../../../../dist/explain/profile/capture.js';
+import { findRemedyToRepeat } from '#internal/explain/conclusion/prediction/remedy-experiment.js';
+import { withProbePaused } from '#internal/explain/observe/probe/hub.js';
+import { takeProfiles } from '#internal/explain/profile/capture.js';
 import { detect } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 

@@ -2,8 +2,8 @@
 // none is negative.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { conclude } from '../../../../dist/explain/conclusion/conclusion.js';
-import { predictRemediedThroughput } from '../../../../dist/explain/conclusion/prediction/remedy-prediction.js';
+import { conclude } from '#internal/explain/conclusion/conclusion.js';
+import { predictRemediedThroughput } from '#internal/explain/conclusion/prediction/remedy-prediction.js';
 import { buildRandomFindings } from '../../../fixtures/explain/random-findings.js';
 
 const SEEDS = Array.from({ length: 400 }, (_, index) => index + 1);

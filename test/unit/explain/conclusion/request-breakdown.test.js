@@ -1,8 +1,8 @@
 // The breakdown of the requests in flight by stage.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { deriveRequestBreakdown } from '../../../../dist/explain/conclusion/request-breakdown.js';
-import { deriveMetrics } from '../../../../dist/explain/metrics/derive.js';
+import { deriveRequestBreakdown } from '#internal/explain/conclusion/request-breakdown.js';
+import { deriveMetrics } from '#internal/explain/metrics/derive.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 /** Derives the requests by stage for a healthy service with a change. */

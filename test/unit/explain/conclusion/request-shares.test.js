@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import {
   deriveRequestShares,
   describeHeaviestRequest,
-} from '../../../../dist/explain/conclusion/request-shares.js';
+} from '#internal/explain/conclusion/request-shares.js';
 
 const target = (name, url, method = 'GET') => ({ name, method, url, weight: null, bodyBytes: 0 });
 const named = (name, sent, timeShare) => ({

@@ -1,8 +1,8 @@
 // A verdict is confirmed only if an experiment came out differently from what each rival predicts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { findTellingExperiments } from '../../../../dist/explain/conclusion/rivals.js';
-import { decideVerdict } from '../../../../dist/explain/conclusion/verdict.js';
+import { findTellingExperiments } from '#internal/explain/conclusion/rivals.js';
+import { decideVerdict } from '#internal/explain/conclusion/verdict.js';
 
 const CLOSED = { model: 'closed' };
 const NOISE = 0.03;

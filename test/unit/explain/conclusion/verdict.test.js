@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideVerdict } from '../../../../dist/explain/conclusion/verdict.js';
-import { rankExperiments } from '../../../../dist/explain/experiments/selection.js';
+import { decideVerdict } from '#internal/explain/conclusion/verdict.js';
+import { rankExperiments } from '#internal/explain/experiments/selection.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
 const CLOSED = { model: 'closed' };

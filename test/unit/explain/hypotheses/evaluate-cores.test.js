@@ -6,7 +6,7 @@ import {
   deriveMachineUse,
   deriveMetrics,
   refineMetrics,
-} from '../../../../dist/explain/metrics/derive.js';
+} from '#internal/explain/metrics/derive.js';
 import { detect, evaluate } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 

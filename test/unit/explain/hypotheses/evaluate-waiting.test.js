@@ -1,7 +1,7 @@
 // Detectors of limits that requests wait for behind an idle loop: pools, dependencies, locks.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readPoolSize } from '../../../../dist/explain/hypotheses/machine/pool-size.js';
+import { readPoolSize } from '#internal/explain/hypotheses/machine/pool-size.js';
 import { evaluate } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 

@@ -1,8 +1,8 @@
 // Detectors of the other limits: metrics of a healthy server with one thing changed.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { evaluateHypotheses } from '../../../../dist/explain/limits/evaluate.js';
-import { deriveMetrics } from '../../../../dist/explain/metrics/derive.js';
+import { evaluateHypotheses } from '#internal/explain/limits/evaluate.js';
+import { deriveMetrics } from '#internal/explain/metrics/derive.js';
 import { evaluate } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 

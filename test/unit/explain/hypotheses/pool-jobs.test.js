@@ -1,7 +1,7 @@
 // The thread pool: what runs in it, and name look-ups, which get only half of its threads.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sumPoolJobs } from '../../../../dist/explain/observe/probe/pool-jobs.js';
+import { sumPoolJobs } from '#internal/explain/observe/probe/pool-jobs.js';
 import { evaluate } from '../../../fixtures/explain/evaluation.js';
 
 describe('name look-ups that fill their half of the thread pool', () => {

@@ -1,7 +1,7 @@
 // What a remedy promises: throughput only where that is limited by it, else the slowest response times.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { predictRemediedThroughput } from '../../../../dist/explain/conclusion/prediction/remedy-prediction.js';
+import { predictRemediedThroughput } from '#internal/explain/conclusion/prediction/remedy-prediction.js';
 import { evaluate } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 

@@ -1,9 +1,9 @@
 // Synchronous writes and flushes are a limit of their own, told from ageing by two restarts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { decideVerdict } from '../../../../dist/explain/conclusion/verdict.js';
-import { EXPERIMENTS } from '../../../../dist/explain/experiments/definitions.js';
-import { buildAsideEnvironment } from '../../../../dist/explain/target/files-aside.js';
+import { decideVerdict } from '#internal/explain/conclusion/verdict.js';
+import { EXPERIMENTS } from '#internal/explain/experiments/definitions.js';
+import { buildAsideEnvironment } from '#internal/explain/target/files-aside.js';
 import { evaluate } from '../../../fixtures/explain/evaluation.js';
 
 /** A busy loop, 400 requests per second. */

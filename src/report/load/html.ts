@@ -1,0 +1,71 @@
+import { hasResponse } from '../../load/answered.js';
+import { adviseOnClientBound, clientBound } from '../../load/outcome/client-bound-words.js';
+import type { LoadResult } from '../../load/result.js';
+import { listLoadConditions } from '../conditions.js';
+import { explainMarks } from '../distributions/distribution.js';
+import { buildNamePlots, renderByName } from '../html/by-name.js';
+import { renderConditions } from '../html/conditions.js';
+import { LOAD_DEFINITIONS, renderDefinitions } from '../html/definitions.js';
+import { renderHeadline } from '../html/headline.js';
+import { buildDistributionPlots, buildTimePlots } from '../html/load-plots.js';
+import {
+  renderConnectionTable,
+  renderDistributionTable,
+  renderErrorTable,
+  renderFailingResponses,
+  renderGeneratorTable,
+  renderPlanTable,
+  renderRequestTable,
+  renderServerTable,
+  renderStatusTable,
+} from '../html/load-tables.js';
+import { html, type Markup } from '../html/markup.js';
+import { formatOrigin, renderPage, renderSection, renderWarnings } from '../html/page.js';
+import { renderPlot } from '../html/plot.js';
+import { describePlan } from '../plan.js';
+import { listWarnings } from '../warnings.js';
+
+/** Renders the result of a load as a self-contained HTML page. */
+export function renderLoadPage(result: LoadResult): string {
+  const failing = renderFailingResponses(result);
+  const overTime = buildTimePlots(result);
+  const distribution = hasResponse(result) ? buildDistributionPlots(result) : [];
+  const names = buildNamePlots(result);
+  const hint = html`<p class="hint">Drag to zoom, double-click to reset. On the keyboard, arrow keys move the cursor and Escape resets the zoom.</p>`;
+  return renderPage({
+    title: 'Load report',
+    summary: describePlan(result.plan),
+    origin: formatOrigin(result.tool, result.startedAt),
+    main: [
+      renderConditions(listLoadConditions(result)),
+      renderAlarm(result),
+      renderHeadline(result),
+      renderWarnings(listWarnings(result)),
+      overTime.length > 0 ? renderSection('Over time', hint, overTime.map(renderPlot)) : null,
+      distribution.length > 0 ? renderSection('Distribution', distribution.map(renderPlot)) : null,
+      renderByName(result, names),
+      renderSection(
+        'Numbers',
+        html`<div class="tables">${[renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
+        explainMarks(hasResponse(result) ? [result.latencyMs, result.serviceTimeMs] : []).map(
+          (mark) => html`<p class="hint">${mark}</p>`,
+        ),
+      ),
+      failing.length > 0 ? renderSection('Failing responses', failing) : null,
+      renderSection('Plan', renderPlanTable(result)),
+      renderSection('What the numbers mean', renderDefinitions(LOAD_DEFINITIONS)),
+    ],
+    plots: [...overTime, ...distribution, ...names],
+    result,
+  });
+}
+
+function renderAlarm({ generator }: LoadResult): Markup | null {
+  if (!generator.clientBound) return null;
+  const { title, meaning } = clientBound;
+  const advice = adviseOnClientBound(generator);
+  return html`<div class="alarm" role="alert">
+<p><strong>${title}</strong> ${meaning}</p>
+<ul>${[...generator.reasons, advice].map((line) => html`<li>${line}</li>`)}</ul>
+</div>`;
+}
