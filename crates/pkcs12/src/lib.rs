@@ -126,6 +126,3 @@ impl Contents {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;
