@@ -19,7 +19,7 @@ const MUTATIONS = [
   },
   {
     name: 'a forgotten unblock: one request at a time, and the next is never read',
-    file: 'connection/state.rs',
+    file: 'connection/blocked.rs',
     text: 'left <= most / 2',
     by: 'left < most.div_ceil(2)',
   },
@@ -31,9 +31,9 @@ const MUTATIONS = [
   },
   {
     name: 'a double event: what was reported later is reported again',
-    file: 'reactor/standby.rs',
-    text: 'std::mem::take(&mut connection.unreported)',
-    by: 'connection.unreported',
+    file: 'connection/reports.rs',
+    text: 'std::mem::take(&mut connection.lane.unreported)',
+    by: 'connection.lane.unreported',
   },
   {
     name: 'a wrong count: requests of a connection that is gone are still with the caller',
@@ -50,7 +50,7 @@ const MUTATIONS = [
   {
     name: 'a forgotten EOF: it has come with what was blocked',
     file: 'connection/receiving.rs',
-    text: '// Told when the caller has taken what came before.\n            self.readable = true;',
+    text: '// Told when the caller has taken what came before.\n            self.channel.readable = true;',
     by: '',
   },
   {
@@ -60,10 +60,22 @@ const MUTATIONS = [
     by: 'self.room() > 0',
   },
   {
+    name: 'a lane that is blocked is read: more requests than may be are with the caller',
+    file: 'connection/blocked.rs',
+    text: '(Self::Pipeline | Self::Room, Next::Head) => true,',
+    by: '(Self::Pipeline | Self::Room, Next::Head) => false,',
+  },
+  {
+    name: 'a session in a wrong state: a request is read behind the last one',
+    file: 'connection/session/h1.rs',
+    text: 'if lane.closes { ReadState::Closed } else',
+    by: 'if false { ReadState::Closed } else',
+  },
+  {
     name: 'beside: a connection that was accepted is not told of later',
     file: 'reactor/accepting.rs',
-    text: 'connection.unreported.opened = true;\n            self.reports.push(connection, Work::REPORT);',
-    by: 'connection.unreported.opened = false;',
+    text: 'connection.lane.unreported.opened = true;\n            self.reports.push(&mut connection.lane);',
+    by: 'connection.lane.unreported.opened = false;',
   },
   {
     name: 'beside: all has left, and nobody hears of it',
@@ -86,8 +98,8 @@ const MUTATIONS = [
   {
     name: 'memory is given to two: bytes that were told are overwritten',
     file: 'connection/receiving.rs',
-    text: 'cx.batch.used = cx.batch.used.max(taken);\n',
-    by: '',
+    text: 'commit(&region, if is_told { told } else { start })',
+    by: 'commit(&region, start)',
   },
   {
     name: 'last bytes stay where they are, though no end comes',
@@ -110,8 +122,8 @@ const MUTATIONS = [
   {
     name: 'an error comes first: what was read before it is forgotten',
     file: 'connection/receiving.rs',
-    text: 'Err(error) => (self.readable, then) = (false, ReadEnd::Failed(error)),',
-    by: 'Err(error) => (self.readable, then, end) = (false, ReadEnd::Failed(error), start),',
+    text: 'Err(error) => (channel.readable, then) = (false, ReadEnd::Failed(error)),',
+    by: 'Err(error) => (channel.readable, then, end) = (false, ReadEnd::Failed(error), start),',
   },
   {
     name: 'a lost timer: commands outside of a wake do not tell of theirs',

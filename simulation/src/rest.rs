@@ -130,7 +130,6 @@ impl World {
             }
             Waits::Admission | Waits::Report | Waits::Closed => false,
             Waits::Owner => in_flight > 0 || connection.queued > 0,
-            Waits::Relayed => false,
         };
         assert!(holds || client.told.timed_out.is_some(), "it waits for nothing, {}", name());
     }

@@ -1,4 +1,4 @@
-//! The server's side of HTTP/1.1: sockets, parsing, ordering and limits, without a word of JavaScript.
+//! The server's side of HTTP: sockets, parsing, ordering and limits, without a word of JavaScript.
 //!
 //! ```text
 //!   Reactor::turn ──> events and the bytes they speak of, in the caller's memory (Batch)
@@ -10,18 +10,18 @@
 //! ```text
 //!   accepted                       reactor/accepting.rs     Event::Open; at a shared address only with the first request for this
 //!      │                                                    server. With `requires_admission` the caller decides first (Admission)
-//!      │   TLS: Handshake, Hello   connection/tls.rs        Hello, Secure, Failed; without them, where the caller is busy and the
-//!      v                                                    server has a context. Secured, if requests wait for the caller's word
-//!   a head arrives                 connection/receiving.rs
+//!      │   TLS                     session/handshake.rs     Hello, Secure, Failed; without them, where the caller is busy and the
+//!      v                                                    server has a context. Requests may wait for the caller's word then
+//!   a head arrives                 session/h1.rs
 //!      ├── answered at once ─────> connection/cache.rs      no event, the next head: a stored response; or a refusal (503) while
 //!      │                                                    the caller is busy. Answered, if it is the connection's last
 //!      ├── another's ────────────> connection/routing.rs    the connection leaves (Closed, if the caller knows it), or its TLS
-//!      │                                                    session stays and is relayed; nobody's is answered here (404, 503)
+//!      │                                                    session stays (session/tunnel.rs); nobody's is answered (404, 503)
 //!      ├── unusual ──────────────> Fallback                 the caller's parser decides, and the connection goes on or is released
 //!      v
 //!   in flight + 1                  connection/lane.rs       Request, Body ..., End. Of a long body the caller receives the parts itself
 //!      │                                                    (BodyReadable, receive_body), so that they are copied once
-//!      │   the next head is read at once, unless something blocks it (connection/state.rs) or the caller has paused it
+//!      │   the next head is read at once, unless something blocks it (connection/blocked.rs) or the caller has paused it
 //!      v
 //!   send(bytes, done)              reactor/sending.rs       Drained, if the system did not take all. While the caller is busy for
 //!      │                                                    too long, the response is given up (reactor/standby.rs)
@@ -44,15 +44,14 @@
 //! # Where things are
 //!
 //! - [`reactor`]: the poll descriptor, all listeners and connections of one thread, its turns
-//! - `connection`: one connection: transport, what was read and is to be written, its states (`state.rs` draws them), its requests
-//!   and responses (`lane.rs`), and what is to be done for it without an event (`work.rs`)
-//! - `transport`: a connection's bytes, as they are or through TLS
+//! - `connection`: one connection, of three parts: its socket and the bytes that come and go (`channel.rs`), the protocol that it
+//!   speaks (`session.rs`), and what the caller has of it (`lane.rs`). `receiving.rs` reads, and lets the session take what came
+//! - `transport`: a channel's bytes, as they are or through TLS
 //! - [`batch`]: events for the caller
 //! - [`settings`]: the limits of one server; `server`: these, and its cache
 //! - `response_tracker`: what the cache learns from the responses that leave
 //! - `keep_alive`: TCP's own probes
-//! - [`router`]: ports that are shared, with whom their requests are divided by something outside of this crate; `relay`: the
-//!   text of TLS sessions whose requests are answered elsewhere
+//! - [`router`]: ports that are shared, with whom their requests are divided by something outside of this crate
 //! - [`standby`]: a second thread, for as long as the first is busy
 //! - [`driver`]: how an event loop drives a reactor
 //!
@@ -66,7 +65,6 @@ mod connection;
 pub mod driver;
 mod keep_alive;
 pub mod reactor;
-mod relay;
 mod response_tracker;
 pub mod router;
 mod server;

@@ -9,7 +9,6 @@ mod limits;
 mod lingering;
 #[cfg(simulated)]
 mod observed;
-mod relaying;
 mod routing;
 mod sending;
 mod source;
@@ -38,8 +37,9 @@ pub(crate) use routing::router_token;
 
 use crate::batch::Batch;
 use crate::connection::Connection;
+use crate::connection::blocked::Change;
 use crate::connection::id::{ConnId, Connections};
-use crate::connection::state::Change;
+use crate::connection::reports::Reports;
 use crate::connection::work::{Queue, Work};
 use crate::router::{Arrival, Router};
 use crate::server::Server;
@@ -71,8 +71,7 @@ pub struct Reactor {
     run_queue: Queue,
     /// All else that goes on without an event. What is in it twice has nothing to do the second time.
     ready_sources: Vec<Source>,
-    /// Connections of which something is to be reported, those that have waited longest first.
-    reports: Queue,
+    reports: Reports,
     /// Connections with work for the end of a turn.
     settling: Queue,
     /// Those with work for when the caller has taken its batch.
@@ -115,7 +114,7 @@ impl Reactor {
             timers: TimerQueue::default(),
             run_queue: Queue::new(Work::READ),
             ready_sources: Vec::new(),
-            reports: Queue::new(Work::REPORT),
+            reports: Reports::default(),
             settling: Queue::new(SETTLING),
             behind_caller: Queue::new(BEHIND_CALLER),
             closed: Queue::new(Work::FREE),
@@ -241,7 +240,7 @@ impl Reactor {
     fn on_event(&mut self, event: &Event, batch: &mut Batch<'_>, now: Nanos) {
         match Source::of(event.token()) {
             Source::Connection(id) => self.on_connection(id, event, batch, now),
-            Source::Relay(id) => self.pump(id, batch, now),
+            Source::Tunnel(id) => self.receive(id, batch, now),
             Source::Lingering(id) => {
                 if let Some(lingering) = self.lingering.get_mut(id) {
                     lingering.peer_ended |= event.is_read_closed();
@@ -317,10 +316,10 @@ impl Reactor {
             };
             if work.intersects(Work::UNCORK) {
                 let server = self.servers.get(connection.server);
-                connection.uncork(server.is_none_or(|server| server.settings.no_delay));
+                connection.channel.uncork(server.is_none_or(|server| server.settings.no_delay));
             }
             if work.intersects(Work::REGISTER)
-                && let Transport::Plain(socket) = &mut connection.transport
+                && let Transport::Plain(socket) = &mut connection.channel.transport
             {
                 // What has arrived in the meantime is told when the socket is registered. Only a lack of
                 // memory makes that fail; the timers see to such a connection.
@@ -340,14 +339,14 @@ impl Reactor {
             };
             // Where bytes are queued, the handshake's end leaves before them, and their end has to be told.
             if work.intersects(Work::FLUSH_HANDSHAKE)
-                && connection.queued() == 0
-                && let Err(error) = connection.flush()
+                && connection.channel.queued() == 0
+                && let Err(error) = connection.channel.flush()
             {
                 connection.fail_behind_input(error);
                 self.run_queue.push(connection, Work::READ);
             }
             if work.intersects(Work::ADMIT) {
-                connection.blocked.end_by(Change::Admitted);
+                connection.lane.blocked.end_by(Change::Admitted);
                 self.run_queue.push(connection, Work::READ);
             }
             let id = connection.id;

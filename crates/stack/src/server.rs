@@ -6,6 +6,7 @@ use millrace_cache::{Cache, Mode};
 use millrace_net::Nanos;
 use millrace_net::tls::secure_context::SecureContext;
 
+use crate::connection::id::{ConnId, LaneId};
 use crate::settings::Settings;
 use crate::started::Started;
 
@@ -24,11 +25,11 @@ pub(crate) struct Server {
     pub(crate) in_flight: u32,
     pub(crate) held: u32,
     /// Those that the caller has not begun to answer, where responses have a limit.
-    pub(crate) unanswered: Started,
+    pub(crate) unanswered: Started<LaneId>,
     /// What handshakes are answered with while the caller is busy.
     pub(crate) context: Option<SecureContext>,
     /// Handshakes that go on, and whether there is a timer for them.
-    pub(crate) handshakes: Started,
+    pub(crate) handshakes: Started<ConnId>,
     pub(crate) has_handshake_timer: bool,
     /// Its connections, and those of them that were accepted since the caller has heard of all that there was to report.
     pub(crate) connections: usize,

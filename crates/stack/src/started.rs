@@ -4,24 +4,28 @@ use std::collections::VecDeque;
 
 use millrace_net::Nanos;
 
-use crate::connection::id::ConnId;
-
 /// Number of connections from which on those whose part is over are removed.
 const FEW: usize = 64;
 
-/// Connections in the order in which something of them started. A connection whose part is over stays until it is the first,
+/// Connections or lanes, by their keys, in the order in which something of them started. One whose part is over stays until it is the first,
 /// or until half of all may be over. So each start costs as good as nothing, and what is late is found without a look at what
 /// is not.
-#[derive(Debug, Default)]
-pub(crate) struct Started {
-    queue: VecDeque<(Nanos, ConnId)>,
+#[derive(Debug)]
+pub(crate) struct Started<K> {
+    queue: VecDeque<(Nanos, K)>,
     /// Number from which on those whose part is over are removed.
     most: usize,
 }
 
-impl Started {
-    /// Something of a connection has started. `lasts`: whether what started then still lasts.
-    pub(crate) fn push(&mut self, at: Nanos, id: ConnId, lasts: impl Fn(Nanos, ConnId) -> bool) {
+impl<K> Default for Started<K> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), most: 0 }
+    }
+}
+
+impl<K: Copy> Started<K> {
+    /// Something has started. `lasts`: whether what started then still lasts.
+    pub(crate) fn push(&mut self, at: Nanos, id: K, lasts: impl Fn(Nanos, K) -> bool) {
         self.first(&lasts);
         if self.queue.len() >= self.most.max(FEW) {
             self.queue.retain(|&(at, id)| lasts(at, id));
@@ -33,10 +37,7 @@ impl Started {
     }
 
     /// What started first of all that lasts.
-    pub(crate) fn first(
-        &mut self,
-        lasts: impl Fn(Nanos, ConnId) -> bool,
-    ) -> Option<(Nanos, ConnId)> {
+    pub(crate) fn first(&mut self, lasts: impl Fn(Nanos, K) -> bool) -> Option<(Nanos, K)> {
         while let Some(&(at, id)) = self.queue.front() {
             if lasts(at, id) {
                 return Some((at, id));
@@ -58,10 +59,6 @@ mod tests {
 
     use super::*;
 
-    fn id(number: u64) -> ConnId {
-        ConnId::from_bits(number)
-    }
-
     #[test]
     fn what_is_late_is_found_without_a_look_at_the_rest() {
         let mut started = Started::default();
@@ -71,10 +68,10 @@ mod tests {
             true
         };
         for number in 0..10_000 {
-            started.push(Nanos(number), id(number), |_, _| true);
+            started.push(Nanos(number), number, |_, _| true);
         }
         for number in 0..10 {
-            assert_eq!(started.first(lasts), Some((Nanos(number), id(number))));
+            assert_eq!(started.first(lasts), Some((Nanos(number), number)));
             started.remove_first();
         }
         assert_eq!(looks.get(), 10);
@@ -86,9 +83,9 @@ mod tests {
         let looks = Cell::new(0);
         for number in 0..100_000 {
             // The first lasts, and the last hundred.
-            started.push(Nanos(number), id(number), |_, other| {
+            started.push(Nanos(number), number, |_, other| {
                 looks.set(looks.get() + 1);
-                other == id(0) || other.to_bits() + 100 > number
+                other == 0 || other + 100 > number
             });
             assert!(started.queue.len() <= 2 * 101 + 1, "{}", started.queue.len());
         }
@@ -99,7 +96,7 @@ mod tests {
     fn one_that_comes_from_elsewhere_has_its_place() {
         let mut started = Started::default();
         for at in [3, 5, 7, 4, 1, 9] {
-            started.push(Nanos(at), id(at), |_, _| true);
+            started.push(Nanos(at), at, |_, _| true);
         }
         let mut order = Vec::new();
         while let Some((at, _)) = started.first(|_, _| true) {

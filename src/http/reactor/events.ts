@@ -1,4 +1,4 @@
-/** Events of the reactor, as `crates/stack/src/batch.rs` numbers them: kind, connection, details. */
+/** Events of the reactor, as `crates/stack/src/batch/event.rs` numbers them: kind, connection, details. */
 export const EVENT_LENGTH = 8;
 
 /** In the place of an event that was taken out of its turn. */

@@ -60,7 +60,7 @@ export type SecureHttpServer = HttpServer & Tls;
 /** Events that only OpenSSL can feed. */
 const OPENSSL_EVENTS = ['keylog', 'newSession', 'resumeSession', 'OCSPRequest'];
 
-/** Verdicts on a client's certificate, as `crates/stack/src/batch.rs` numbers them. */
+/** Verdicts on a client's certificate, as `crates/stack/src/batch/event.rs` numbers them. */
 const NOT_ASKED = 0;
 const VALID = 2;
 const PROTOCOL_SHIFT = 8;

@@ -39,7 +39,7 @@ const ALERTS = new Map([
 const [major = 0, minor = 0] = (process.versions.openssl ?? '').split('.').map(Number);
 const PREFIX = major > 3 || (major === 3 && minor >= 2) ? 'ssl/tls alert' : 'sslv3 alert';
 
-/** Kinds of failure, as `crates/stack/src/batch.rs` numbers them. */
+/** Kinds of failure, as `crates/stack/src/batch/event.rs` numbers them. */
 const ALERT = 1;
 const NO_CERTIFICATE = 2;
 const DECRYPT = 3;

@@ -12,7 +12,6 @@
 use millrace_net::Nanos;
 
 use super::Connection;
-use super::state::ReadState;
 use crate::transport::Transport;
 
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +77,8 @@ impl Activity {
         BecameIdle
     }
 
-    /// What follows is no HTTP.
-    pub(super) fn on_upgraded(&mut self) {
+    /// What follows is no HTTP, or another's to answer.
+    pub(crate) fn on_upgraded(&mut self) {
         self.phase = Phase::Untimed;
     }
 
@@ -106,17 +105,19 @@ impl Connection {
 
     /// Bytes that the system has given and taken: with TLS those of records, so that a handshake and a part of a record count.
     fn traffic(&self) -> u64 {
-        match &self.transport {
+        match &self.channel.transport {
             Transport::Tls(tls) => tls.traffic(),
             Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => {
-                self.bytes_read.wrapping_add(self.given)
+                self.channel.bytes_read.wrapping_add(self.channel.given)
             }
         }
     }
 
     /// What it has to do or waits for is not its peer's next request: it is not idle, whatever was answered.
     pub(crate) fn is_busy(&self) -> bool {
-        let is_asked = matches!(self.read_state, ReadState::Fallback);
-        is_asked || self.goes_on() || self.queued() > 0 || self.blocked.holds_request()
+        self.session.waits_for_caller()
+            || self.goes_on()
+            || self.channel.queued() > 0
+            || self.lane.blocked.holds_request()
     }
 }

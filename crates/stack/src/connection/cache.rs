@@ -7,9 +7,12 @@ use millrace_cache::{Answer, Hit, Lookup, NotStored, Request, authenticates_conn
 use millrace_http::{Method, ReceivedHead};
 use millrace_net::Nanos;
 
-use super::Connection;
-use super::receiving::{Receiving, has_body};
-use super::state::Blocked;
+use super::blocked::Blocked;
+use super::channel::Channel;
+use super::lane::Lane;
+use super::receiving::Receiving;
+use super::session::{SessionContext, has_body};
+use super::{Client, Connection};
 use crate::response_tracker::{ASSUMED, CacheAction};
 use crate::server::Server;
 use crate::transport::Transport;
@@ -41,90 +44,107 @@ pub(crate) fn since_origin(now: Nanos) -> Duration {
     Duration::from_nanos(now.0)
 }
 
-impl Connection {
+impl SessionContext<'_, '_, '_> {
     /// What becomes of a request whose head begins at `start` in the batch's bytes.
-    pub(super) fn consult(
-        &mut self,
-        cx: &mut Receiving<'_, '_>,
-        start: usize,
-        head: &ReceivedHead,
-    ) -> io::Result<Consulted> {
-        let Receiving { server, batch, now, effects, .. } = cx;
-        let incoming = &mut self.lane.incoming;
-        let waits = std::mem::take(&mut incoming.waits);
-        let passes = std::mem::take(&mut incoming.passes) || server.settings.counts_requests;
-        let followed = self.is_followed(server, *now);
-        if !followed && !server.caches() {
+    pub(super) fn consult(&mut self, start: usize, head: &ReceivedHead) -> io::Result<Consulted> {
+        let Self { channel, lane, client, turn, .. } = self;
+        let Receiving { server, batch, now, effects, .. } = &mut **turn;
+        let waits = std::mem::take(&mut lane.incoming.waits);
+        let passes = std::mem::take(&mut lane.incoming.passes) || server.settings.counts_requests;
+        let mut answering = Answering { channel, lane, server, now: *now };
+        let followed = answering.is_followed();
+        if !followed && !answering.server.caches() {
             return Ok(Consulted::Tell(CacheAction::None));
         }
-        let bytes = &batch.bytes[start..start + head.length];
-        let name = self.server_name.take();
-        let request = self.request_for_cache(bytes, head, name.as_deref(), waits);
+        let bytes = batch.memory.get(start..start + head.length);
+        let request = request_for_cache(bytes, head, answering.channel, client, waits);
         let consulted = match head.method {
-            Method::Get | Method::Head if passes || !followed => {
-                Ok(Consulted::Tell(CacheAction::None))
-            }
-            Method::Get | Method::Head => self.look_up(server, &request, head.keep_alive, *now),
+            Method::Get | Method::Head if passes || !followed => Consulted::Tell(CacheAction::None),
+            Method::Get | Method::Head => answering.look_up(&request, head.keep_alive)?,
             _ => {
                 if !followed {
                     // Nobody sees when its response begins: what is stored is out of date from now on, and once more when
                     // that is complete.
-                    server.cache.invalidate(&request, ASSUMED, b"");
+                    answering.server.cache.invalidate(&request, ASSUMED, b"");
                     effects.invalidated = true;
                 }
-                Ok(Consulted::Tell(CacheAction::Invalidate {
+                Consulted::Tell(CacheAction::Invalidate {
                     secure: request.secure,
                     target: request.target.into(),
                     lines: request.lines.into(),
-                }))
+                })
             }
         };
         // Of these requests none is answered from the cache, nor stored.
-        if let Ok(Consulted::Tell(CacheAction::None | CacheAction::Invalidate { .. })) = consulted {
-            self.authenticated |= authenticates_connection(request.lines);
+        if let Consulted::Tell(CacheAction::None | CacheAction::Invalidate { .. }) = consulted {
+            let authenticates = authenticates_connection(request.lines);
+            client.authenticated |= authenticates;
         }
-        self.server_name = name;
-        consulted
+        Ok(consulted)
     }
 
     /// The same where nobody can be told: it has its answer, or is looked at again when somebody can.
     pub(super) fn consult_untold(
         &mut self,
-        cx: &mut Receiving<'_, '_>,
         start: usize,
         head: &ReceivedHead,
     ) -> io::Result<Consulted> {
-        let Receiving { server, batch, now, .. } = cx;
-        let incoming = &self.lane.incoming;
-        let is_free =
-            self.lane.in_flight == 0 && !incoming.passes && !server.settings.counts_requests;
+        let Self { channel, lane, client, turn, .. } = self;
+        let Receiving { server, batch, now, .. } = &mut **turn;
+        let incoming = &lane.incoming;
+        let is_free = lane.in_flight == 0 && !incoming.passes && !server.settings.counts_requests;
         let waits = incoming.waits;
-        let mut answered = false;
-        if is_free && self.is_followed(server, *now) && self.queued() <= MAX_QUEUED {
-            let bytes = &batch.bytes[start..start + head.length];
-            let name = self.server_name.take();
-            let request = self.request_for_cache(bytes, head, name.as_deref(), waits);
-            server.set_lines(head.keep_alive);
-            let Server { cache, answers, lines, settings, .. } = &mut **server;
-            if let Some(hit) = cache.find_stored(since_origin(*now), &request) {
-                self.answer(&hit, settings.tells_hits, since_origin(*now), lines, answers)?;
-                answered = true;
+        let mut answering = Answering { channel, lane, server, now: *now };
+        if is_free && answering.is_followed() && answering.channel.queued() <= MAX_QUEUED {
+            let bytes = batch.memory.get(start..start + head.length);
+            let request = request_for_cache(bytes, head, answering.channel, client, waits);
+            if answering.answer_stored(&request, head.keep_alive)? {
+                return Ok(Consulted::Answered);
             }
-            self.server_name = name;
         }
-        Ok(match answered {
-            true => Consulted::Answered,
+        Ok(match batch.silent {
+            true => answering.hold_or_refuse(head),
             // A caller that is there refuses by itself.
-            false if batch.silent => self.hold_or_refuse(server, head),
             false => Consulted::Report,
         })
     }
+}
 
+fn request_for_cache<'a>(
+    bytes: &'a [u8],
+    head: &ReceivedHead,
+    channel: &Channel,
+    client: &'a Client,
+    waits: u8,
+) -> Request<'a> {
+    Request {
+        secure: !matches!(channel.transport, Transport::Plain(_)),
+        method: head.method,
+        target: &bytes[head.target.0..head.target.1],
+        lines: &bytes[head.lines.0..head.lines.1],
+        body: has_body(head),
+        certificate: client.certified,
+        authenticated: client.authenticated,
+        server_name: client.server_name.as_deref().unwrap_or_default().as_bytes(),
+        waits,
+    }
+}
+
+/// A lane, for whose request the cache is asked.
+struct Answering<'c> {
+    channel: &'c mut Channel,
+    lane: &'c mut Lane,
+    server: &'c mut Server,
+    now: Nanos,
+}
+
+impl Answering<'_> {
     /// A request that the caller has to answer, which is busy.
-    fn hold_or_refuse(&mut self, server: &mut Server, head: &ReceivedHead) -> Consulted {
+    fn hold_or_refuse(&mut self, head: &ReceivedHead) -> Consulted {
         // Once our side has ended, only the caller knows what becomes of a request.
-        let is_over = self.write_state.is_over();
-        if self.lane.in_flight > 0 || has_body(head) || is_over || !server.is_full() {
+        let Self { channel, lane, server, .. } = self;
+        let is_over = channel.write_state.is_over();
+        if lane.in_flight > 0 || has_body(head) || is_over || !server.is_full() {
             server.held = server.held.saturating_add(1);
             return Consulted::Report;
         }
@@ -133,67 +153,53 @@ impl Connection {
         Consulted::Refused
     }
 
-    fn request_for_cache<'a>(
-        &self,
-        bytes: &'a [u8],
-        head: &ReceivedHead,
-        server_name: Option<&'a str>,
-        waits: u8,
-    ) -> Request<'a> {
-        Request {
-            secure: !matches!(self.transport, Transport::Plain(_)),
-            method: head.method,
-            target: &bytes[head.target.0..head.target.1],
-            lines: &bytes[head.lines.0..head.lines.1],
-            body: has_body(head),
-            certificate: self.certified,
-            authenticated: self.authenticated,
-            server_name: server_name.unwrap_or_default().as_bytes(),
-            waits,
-        }
-    }
-
     /// Whether the cache sees what becomes of the requests that are told.
-    fn is_followed(&mut self, server: &mut Server, now: Nanos) -> bool {
-        if self.lane.in_flight == 0 {
-            match &mut self.lane.responses {
+    fn is_followed(&mut self) -> bool {
+        let Self { channel, lane, server, now } = self;
+        if lane.in_flight == 0 {
+            match &mut lane.responses {
                 // Of responses that are under way, nobody would know where they stand.
-                None if server.caches() && !self.write_state.is_over() => {
-                    self.lane.responses = Some(Box::default());
+                None if server.caches() && !channel.write_state.is_over() => {
+                    lane.responses = Some(Box::default());
                 }
                 Some(tracker) if !tracker.is_between_responses() => {
-                    tracker.lose(&mut server.cache, since_origin(now), NotStored::Malformed);
+                    tracker.lose(&mut server.cache, since_origin(*now), NotStored::Malformed);
                 }
                 _ => {}
             }
         }
-        self.lane.responses.as_ref().is_some_and(|tracker| !tracker.is_lost())
+        lane.responses.as_ref().is_some_and(|tracker| !tracker.is_lost())
     }
 
-    fn look_up(
-        &mut self,
-        server: &mut Server,
-        request: &Request<'_>,
-        keep_alive: bool,
-        now: Nanos,
-    ) -> io::Result<Consulted> {
-        if self.queued() > MAX_QUEUED {
+    /// Answers a request with what is stored; `false`: nothing is.
+    fn answer_stored(&mut self, request: &Request<'_>, keep_alive: bool) -> io::Result<bool> {
+        let Self { channel, server, now, .. } = self;
+        server.set_lines(keep_alive);
+        let Server { cache, answers, lines, settings, .. } = &mut **server;
+        let Some(hit) = cache.find_stored(since_origin(*now), request) else { return Ok(false) };
+        answer(channel, &hit, settings.tells_hits, since_origin(*now), (lines, answers))?;
+        Ok(true)
+    }
+
+    fn look_up(&mut self, request: &Request<'_>, keep_alive: bool) -> io::Result<Consulted> {
+        let now = since_origin(self.now);
+        if self.channel.queued() > MAX_QUEUED {
             return Ok(self.wait(Blocked::Room, request));
         }
         if self.lane.in_flight > 0 {
             // What an application sends beyond the end of a response would be taken for the next one: of a response behind
             // another, nothing is stored.
-            return Ok(match server.cache.is_stored(since_origin(now), request) {
+            return Ok(match self.server.cache.is_stored(now, request) {
                 true => self.wait(Blocked::Turn, request),
                 false => Consulted::Tell(CacheAction::None),
             });
         }
-        server.set_lines(keep_alive);
-        let Server { cache, answers, lines, settings, .. } = server;
-        match cache.lookup(since_origin(now), request, self.id.to_bits()) {
+        self.server.set_lines(keep_alive);
+        let Server { cache, answers, lines, settings, .. } = &mut *self.server;
+        match cache.lookup(now, request, self.lane.id.to_bits()) {
             Lookup::Wait(flight) => return Ok(self.wait(Blocked::Fill(flight), request)),
             Lookup::Hit(hit) => {
-                self.answer(&hit, settings.tells_hits, since_origin(now), lines, answers)?;
+                answer(self.channel, &hit, settings.tells_hits, now, (lines, answers))?;
             }
             Lookup::OnlyIfCached => {
                 answers.extend_from_slice(ONLY_IF_CACHED);
@@ -210,43 +216,44 @@ impl Connection {
     }
 
     fn wait(&mut self, blocked: Blocked, request: &Request<'_>) -> Consulted {
-        self.blocked = blocked;
+        self.lane.blocked = blocked;
         self.lane.incoming.waits = request.waits;
         Consulted::Later
     }
+}
 
-    /// Adds an answer to those that leave together, or sends them with it.
-    fn answer(
-        &mut self,
-        hit: &Hit<'_>,
-        tells: bool,
-        now: Duration,
-        lines: &mut Vec<u8>,
-        answers: &mut Vec<u8>,
-    ) -> io::Result<()> {
-        if tells {
-            let fresh = hit.entry.fresh_for(now).as_secs();
-            // RFC 9211. A vector takes all that is written.
-            write!(lines, "Cache-Status: millrace; hit; ttl={fresh}\r\n").ok();
-        }
-        if hit.body().len() < COPY_LIMIT && answers.len() < MAX_ANSWERS {
-            hit.write(lines, answers);
-            return Ok(());
-        }
-        answers.extend_from_slice(hit.head());
-        hit.write_head_end(lines, answers);
-        match hit.answer {
-            Answer::Whole => self.send_stored(answers, hit.entry)?,
-            Answer::Head | Answer::NotModified => drop(self.send(answers, false)?),
-        }
-        answers.clear();
-        Ok(())
+/// Adds an answer to those that leave together, or sends them with it.
+fn answer(
+    channel: &mut Channel,
+    hit: &Hit<'_>,
+    tells: bool,
+    now: Duration,
+    (lines, answers): (&mut Vec<u8>, &mut Vec<u8>),
+) -> io::Result<()> {
+    if tells {
+        let fresh = hit.entry.fresh_for(now).as_secs();
+        // RFC 9211. A vector takes all that is written.
+        write!(lines, "Cache-Status: millrace; hit; ttl={fresh}\r\n").ok();
     }
+    if hit.body().len() < COPY_LIMIT && answers.len() < MAX_ANSWERS {
+        hit.write(lines, answers);
+        return Ok(());
+    }
+    answers.extend_from_slice(hit.head());
+    hit.write_head_end(lines, answers);
+    match hit.answer {
+        Answer::Whole => channel.send_stored(answers, hit.entry)?,
+        Answer::Head | Answer::NotModified => drop(channel.send(answers, false)?),
+    }
+    answers.clear();
+    Ok(())
+}
 
+impl Connection {
     /// Sends the answers to this connection that wait for that. `last`: our side is about to end.
     pub(crate) fn send_answers(&mut self, server: &mut Server, last: bool) -> io::Result<()> {
         if !server.answers.is_empty() {
-            let sent = self.send(&server.answers, last);
+            let sent = self.channel.send(&server.answers, last);
             server.answers.clear();
             sent?;
         }
@@ -255,9 +262,9 @@ impl Connection {
 
     /// It waits no longer for the response to another request.
     pub(crate) fn leave_fill(&mut self, server: &mut Server) {
-        if let Blocked::Fill(fill) = self.blocked {
-            self.blocked = Blocked::No;
-            server.cache.leave(fill, self.id.to_bits());
+        if let Blocked::Fill(fill) = self.lane.blocked {
+            self.lane.blocked = Blocked::No;
+            server.cache.leave(fill, self.lane.id.to_bits());
         }
     }
 

@@ -5,17 +5,43 @@ use super::Connection;
 /// Bits of a generation: so many fit into a token of the poller, beside the index and the kind of source.
 const GENERATION_BITS: u32 = 29;
 
-/// The key of a connection. The index is its place in [`Connections`] and its number for the caller; the generation tells
-/// it from others that had this place. Whoever keeps a connection for later keeps its key.
+/// The key of a connection. The index is its place in [`Connections`]; the generation tells it from others that had this
+/// place. Whoever keeps a connection for later keeps its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ConnId {
     index: u32,
     generation: u32,
 }
 
-impl ConnId {
+/// The key of a lane. The index is the caller's number for it. A connection's own lane has the connection's place; lanes of
+/// streams would have places of their own among them, as the caller's numbers are of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LaneId(ConnId);
+
+impl LaneId {
     /// The caller's number for it.
-    pub(crate) fn index(self) -> usize {
+    pub(crate) fn number(self) -> usize {
+        self.0.index()
+    }
+
+    /// All of it in one number.
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0.to_bits()
+    }
+
+    /// The inverse of [`Self::to_bits`].
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(ConnId::from_bits(bits))
+    }
+}
+
+impl ConnId {
+    /// The connection's own lane.
+    pub(crate) fn lane(self) -> LaneId {
+        LaneId(self)
+    }
+
+    fn index(self) -> usize {
         self.index as usize
     }
 
@@ -68,19 +94,28 @@ impl Connections {
         self.at_mut(id.index()).filter(|connection| connection.id == id)
     }
 
-    /// The connection that the caller means by a number. Its place is not given anew before the caller has taken the
-    /// batch that tells of its end, or has closed it.
-    pub(crate) fn at(&self, index: usize) -> Option<&Connection> {
-        self.places.get(index)?.as_ref()
+    /// The connection of a lane.
+    pub(crate) fn of(&self, lane: LaneId) -> Option<&Connection> {
+        self.get(lane.0)
     }
 
-    pub(crate) fn at_mut(&mut self, index: usize) -> Option<&mut Connection> {
-        self.places.get_mut(index)?.as_mut()
+    pub(crate) fn of_mut(&mut self, lane: LaneId) -> Option<&mut Connection> {
+        self.get_mut(lane.0)
+    }
+
+    /// The connection of the lane that the caller means by a number. The number is not given anew before the caller has taken
+    /// the batch that tells of its end, or has closed it.
+    pub(crate) fn at(&self, number: usize) -> Option<&Connection> {
+        self.places.get(number)?.as_ref()
+    }
+
+    pub(crate) fn at_mut(&mut self, number: usize) -> Option<&mut Connection> {
+        self.places.get_mut(number)?.as_mut()
     }
 
     pub(crate) fn remove(&mut self, id: ConnId) -> Option<Connection> {
         let connection = self.places.get_mut(id.index())?.take_if(|it| it.id == id)?;
-        match connection.unopened {
+        match connection.lane.unopened {
             // The caller does not know it.
             true => self.free.push(id.index),
             false => self.vacated.push(id.index),

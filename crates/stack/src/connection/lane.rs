@@ -1,17 +1,21 @@
 //! A lane: one request after the other, each with its response. It is what the caller knows as a connection.
 //!
-//! With HTTP/1 a connection is one lane. It does not know how bytes come and go: that is the connection's part, so that a
-//! stream of another version of HTTP can be a lane as well.
+//! With HTTP/1 a connection has one lane, its own. A lane does not know how bytes come and go: that is the part of the channel
+//! and the session, so that a stream of another version of HTTP can be a lane as well.
 //!
 //! ```text
 //!   IncomingRequest: idle ──> began ──> head done ──> told, or answered by the cache ──> idle
 //!   responses:       in_flight = told - complete, in the order of the requests
 //! ```
 
-use millrace_http::{HeadParser, ReceivedHead};
+use millrace_http::Method;
 use millrace_net::Nanos;
 
-use super::state::Change;
+use super::blocked::{Blocked, Change};
+use super::id::LaneId;
+use super::reports::Unreported;
+use super::session::Next;
+use crate::batch::{Batch, Event};
 use crate::response_tracker::{CacheAction, ResponseTracker};
 
 /// The request that is being received, or the next one.
@@ -36,8 +40,16 @@ pub(crate) struct IncomingRequest {
 
 #[derive(Debug)]
 pub(crate) struct Lane {
-    pub(super) parser: HeadParser,
+    pub(crate) id: LaneId,
     pub(crate) incoming: IncomingRequest,
+    pub(crate) blocked: Blocked,
+    /// The caller wants no more bytes of bodies for now.
+    pub(crate) paused: bool,
+    /// The caller has not been told of it: its first request may be another's.
+    pub(crate) unopened: bool,
+    pub(crate) unreported: Unreported,
+    /// Where in its last batch the bytes end that were told.
+    pub(crate) delivered_end: usize,
     /// The last request that was told, or answered, is the last one.
     pub(super) closes: bool,
     /// Requests that were told, and those of them whose response is not complete.
@@ -54,9 +66,9 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// One whose first request may have begun at `now`.
-    pub(super) fn new(now: Nanos) -> Self {
+    pub(super) fn new(id: LaneId, now: Nanos) -> Self {
         Self {
-            parser: HeadParser::default(),
+            id,
             incoming: IncomingRequest {
                 began: now,
                 head_done: false,
@@ -66,6 +78,11 @@ impl Lane {
                 waits: 0,
                 passes: false,
             },
+            blocked: Blocked::No,
+            paused: false,
+            unopened: false,
+            unreported: Unreported::default(),
+            delivered_end: 0,
             closes: false,
             requests: 0,
             in_flight: 0,
@@ -73,6 +90,39 @@ impl Lane {
             untouched: false,
             timed_out: false,
             responses: None,
+        }
+    }
+
+    /// It is not read for now, if this comes next.
+    pub(super) fn holds(&self, next: Next) -> bool {
+        self.blocked.holds(next, self.paused)
+    }
+
+    /// The caller wants no more bytes of bodies for now, or wants them again.
+    pub(crate) fn pause(&mut self, paused: bool, now: Nanos) {
+        if self.paused && !paused {
+            self.count_arriving(now);
+        }
+        self.paused = paused;
+    }
+
+    /// No more heads are read while as many requests as may be are with the caller. Another block may have taken the place
+    /// of this one.
+    pub(super) fn limit_pipeline(&mut self, max_pipelined: u32) {
+        if self.blocked == Blocked::No && self.in_flight >= max_pipelined {
+            self.blocked = Blocked::Pipeline;
+        }
+    }
+
+    /// Something has to be reported before it is read on.
+    pub(crate) fn block_for_report(&mut self) {
+        self.blocked.wait_for_report();
+    }
+
+    /// Tells the caller of it, if it does not know it.
+    pub(crate) fn open(&mut self, server: usize, batch: &mut Batch<'_>) {
+        if std::mem::take(&mut self.unopened) {
+            batch.push(self.id, Event::Open { server });
         }
     }
 
@@ -92,7 +142,7 @@ impl Lane {
     }
 
     /// From now on it counts how fast the rest of the request arrives, if it has begun.
-    pub(super) fn count_arriving(&mut self, now: Nanos) {
+    fn count_arriving(&mut self, now: Nanos) {
         let IncomingRequest { arriving_since, arrived, .. } = &mut self.incoming;
         if *arriving_since != Nanos::NEVER {
             (*arriving_since, *arrived) = (now, 0);
@@ -100,16 +150,22 @@ impl Lane {
     }
 
     /// The caller is told of a request. The cache wants so much of the response.
-    pub(super) fn on_told(&mut self, head: &ReceivedHead, action: CacheAction, now: Nanos) {
+    pub(super) fn on_told(
+        &mut self,
+        method: Method,
+        keep_alive: bool,
+        action: CacheAction,
+        now: Nanos,
+    ) {
         if let Some(tracker) = &mut self.responses {
-            tracker.expect(head.method, action);
+            tracker.expect(method, action);
         }
         self.requests = self.requests.wrapping_add(1);
         if self.in_flight == 0 {
             (self.asked_at, self.untouched) = (now, true);
         }
         self.in_flight += 1;
-        self.on_disposed(head.keep_alive);
+        self.on_disposed(keep_alive);
     }
 
     /// It is known what becomes of a request; the connection stays behind it if it is to be kept alive.

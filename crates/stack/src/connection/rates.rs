@@ -7,7 +7,7 @@ use millrace_net::Nanos;
 use millrace_net::socket::Socket;
 
 use super::Connection;
-use super::state::ReadState;
+use super::channel::Channel;
 
 /// Bytes that a socket was given and its peer has not taken; `None`: the system does not say.
 pub type Unacknowledged = fn(BorrowedFd<'_>) -> Option<u64>;
@@ -16,22 +16,16 @@ impl Connection {
     /// A body arrives at less than `rate` bytes per second, on average since its request began or the caller wanted more
     /// of it.
     pub(crate) fn receives_slowly(&self, rate: f64, grace: Duration, now: Nanos) -> bool {
-        let reads = matches!(self.read_state, ReadState::Body(_)) && !self.paused;
+        let reads = self.session.is_in_body() && !self.lane.paused;
         reads
             && self.lane.incoming.arriving_since != Nanos::NEVER
             && is_below(rate, self.lane.incoming.arrived, now.since(self.lane.incoming.arriving_since), grace)
             // What has arrived and was not read yet is not missing.
-            && self.transport.socket().is_none_or(|socket| socket.unread() == 0)
+            && !self.channel.has_unread()
     }
+}
 
-    /// The caller wants no more bytes of bodies for now, or wants them again.
-    pub(crate) fn pause(&mut self, paused: bool, now: Nanos) {
-        if self.paused && !paused {
-            self.lane.count_arriving(now);
-        }
-        self.paused = paused;
-    }
-
+impl Channel {
     /// The peer takes less than `rate` bytes per second of what waits for it. Counted from the first call
     /// that finds bytes waiting. What the system has taken, the peer may not have.
     pub(crate) fn sends_slowly(

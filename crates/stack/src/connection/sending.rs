@@ -1,4 +1,4 @@
-//! What a connection sends, and what of it waits for the peer.
+//! What leaves by a channel, and what of it waits for the peer.
 
 use std::io;
 use std::sync::Arc;
@@ -6,8 +6,7 @@ use std::sync::Arc;
 use millrace_cache::Entry;
 use millrace_net::Nanos;
 
-use super::Connection;
-use super::state::WriteState;
+use super::channel::{Channel, WriteState};
 
 /// What writing on has come to.
 #[must_use]
@@ -21,7 +20,7 @@ pub(crate) enum Flushed {
     Emptied,
 }
 
-impl Connection {
+impl Channel {
     /// Bytes that were sent and have not left.
     pub(crate) fn queued(&self) -> usize {
         self.output.len() + self.transport.unsent()

@@ -12,18 +12,16 @@ pub(crate) struct Work(u8);
 impl Work {
     /// Reads on.
     pub(crate) const READ: Self = Self(1);
-    /// Reports [`super::Unreported`] to the caller, when there is room for that.
-    pub(crate) const REPORT: Self = Self(1 << 1);
     /// Frees its place, as its end was reported.
-    pub(crate) const FREE: Self = Self(1 << 2);
+    pub(crate) const FREE: Self = Self(1 << 1);
     /// Registers its socket with the poller.
-    pub(crate) const REGISTER: Self = Self(1 << 3);
+    pub(crate) const REGISTER: Self = Self(1 << 2);
     /// Sends last bytes, which waited to leave with the end of our side.
-    pub(crate) const UNCORK: Self = Self(1 << 4);
+    pub(crate) const UNCORK: Self = Self(1 << 3);
     /// Sends the end of a handshake, which waited to leave with the first response.
-    pub(crate) const FLUSH_HANDSHAKE: Self = Self(1 << 5);
+    pub(crate) const FLUSH_HANDSHAKE: Self = Self(1 << 4);
     /// Reads on, as the caller has seen the connection and has not closed it.
-    pub(crate) const ADMIT: Self = Self(1 << 6);
+    pub(crate) const ADMIT: Self = Self(1 << 5);
 
     /// These, and those of `other`.
     pub(crate) const fn and(self, other: Self) -> Self {

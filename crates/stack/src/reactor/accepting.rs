@@ -11,9 +11,9 @@ use millrace_net::{Clock as _, Listener, Nanos};
 use super::source::Source;
 use super::{Reactor, Timer};
 use crate::batch::{Batch, Event};
+use crate::connection::blocked::Blocked;
 use crate::connection::id::ConnId;
 use crate::connection::routing::Routing;
-use crate::connection::state::Blocked;
 use crate::connection::work::Work;
 use crate::connection::{Connection, READ};
 use crate::keep_alive;
@@ -79,7 +79,7 @@ impl Reactor {
         let (socket, peer) = Socket::from_fd(fd)?;
         let id = self.add(socket, peer, server, SocketOrigin::Caller, now)?;
         self.wake(id);
-        Ok(id.index())
+        Ok(id.lane().number())
     }
 
     pub(super) fn add(
@@ -121,16 +121,16 @@ impl Reactor {
             (None, Some(_)) => (Transport::tls(socket, bytes), Vec::new()),
         };
         let mut connection = Connection::new(id, channel, server, peer, now);
-        if let Some(session) = connection.transport.forwarded().cloned() {
-            connection.server_name = session.name.map(Into::into);
-            connection.certified = !session.certificates.is_empty();
+        if let Some(session) = connection.channel.transport.forwarded().cloned() {
+            connection.client.server_name = session.name.map(Into::into);
+            connection.client.certified = !session.certificates.is_empty();
         }
-        connection.set_input(input);
+        connection.channel.set_input(input);
         connection.routing = address.map(|address| Box::new(Routing::new(address)));
         // Those of a shared address are told of, and screened, with their first request for this server.
-        connection.unopened = address.is_some();
+        connection.lane.unopened = address.is_some();
         if registers_later && settings.requires_admission && address.is_none() {
-            connection.blocked = Blocked::Admission;
+            connection.lane.blocked = Blocked::Admission;
         }
         if registers_later {
             self.settling.push(&mut connection, Work::REGISTER);
@@ -150,7 +150,7 @@ impl Reactor {
 
     pub(super) fn accept(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) {
         for _ in 0..ACCEPTS {
-            if !batch.can_tell() || batch.bytes.len() < batch.used + READ {
+            if !batch.can_tell() || batch.memory.free() < READ {
                 break;
             }
             if !self.accept_next(id, batch, now) {
@@ -220,14 +220,14 @@ impl Reactor {
         {
             server.accepted_unreported += 1;
         }
-        if connection.unopened {
+        if connection.lane.unopened {
             // Told with the first of its requests that is for this server.
         } else if !batch.can_tell() {
-            connection.unreported.opened = true;
-            self.reports.push(connection, Work::REPORT);
+            connection.lane.unreported.opened = true;
+            self.reports.push(&mut connection.lane);
         } else {
-            batch.push(id, Event::Open { server: connection.server });
-            if connection.blocked == Blocked::Admission {
+            batch.push(connection.lane.id, Event::Open { server: connection.server });
+            if connection.lane.blocked == Blocked::Admission {
                 self.behind_caller.push(connection, Work::ADMIT);
             }
         }

@@ -7,10 +7,9 @@ use millrace_http::Method;
 use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};
-use crate::connection::Connection;
+use crate::connection::blocked::{Blocked, Change};
 use crate::connection::cache::since_origin;
-use crate::connection::id::ConnId;
-use crate::connection::state::{Blocked, Change};
+use crate::connection::id::{ConnId, LaneId};
 use crate::response_tracker::ResponseTracker;
 use crate::server::Server;
 
@@ -88,9 +87,9 @@ impl Reactor {
         self.go_on_woken(server);
     }
 
-    /// These bytes leave on a connection.
-    pub(super) fn follow(&mut self, id: ConnId, parts: [&[u8]; 2], now: Nanos) {
-        self.with_tracker(id, now, |tracker, cache, now, _| {
+    /// These bytes leave for a lane.
+    pub(super) fn follow(&mut self, lane: LaneId, parts: [&[u8]; 2], now: Nanos) {
+        self.with_tracker(lane, now, |tracker, cache, now, _| {
             for bytes in parts {
                 tracker.sent(cache, now, bytes);
             }
@@ -98,23 +97,23 @@ impl Reactor {
     }
 
     /// No more responses are due than are under way.
-    pub(super) fn settle_responses(&mut self, id: ConnId, now: Nanos) {
-        self.with_tracker(id, now, ResponseTracker::settle);
+    pub(super) fn settle_responses(&mut self, lane: LaneId, now: Nanos) {
+        self.with_tracker(lane, now, ResponseTracker::settle);
     }
 
-    /// Our side of a connection has ended.
-    pub(super) fn end_responses(&mut self, id: ConnId, now: Nanos) {
-        self.with_tracker(id, now, |tracker, cache, now, _| tracker.ended(cache, now));
+    /// Nothing more is sent for a lane.
+    pub(super) fn end_responses(&mut self, lane: LaneId, now: Nanos) {
+        self.with_tracker(lane, now, |tracker, cache, now, _| tracker.ended(cache, now));
     }
 
-    /// Tells what a connection has sent to its server's cache: with the time, and how many requests are with the caller.
+    /// Tells what has left for a lane to its server's cache: with the time, and how many requests are with the caller.
     fn with_tracker(
         &mut self,
-        id: ConnId,
+        lane: LaneId,
         now: Nanos,
         action: impl FnOnce(&mut ResponseTracker, &mut Cache, Duration, u32),
     ) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(connection) = self.connections.of_mut(lane) else { return };
         let Some(tracker) = &mut connection.lane.responses else { return };
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         let now = since_origin(now);
@@ -127,15 +126,15 @@ impl Reactor {
     /// A request was answered from the cache.
     pub(super) fn on_answered(&mut self, id: ConnId, now: Nanos) {
         self.rest(id, now);
-        if self.connections.get(id).is_some_and(Connection::is_corked) {
+        if self.connections.get(id).is_some_and(|it| it.channel.is_corked()) {
             self.cork(id, now);
         }
     }
 
-    /// A connection may wait for another's response: not for ever.
-    pub(super) fn watch_flight(&mut self, id: ConnId) {
-        if let Some(connection) = self.connections.get(id)
-            && matches!(connection.blocked, Blocked::Fill(_))
+    /// A lane may wait for another's response: not for ever.
+    pub(super) fn watch_flight(&mut self, lane: LaneId) {
+        if let Some(connection) = self.connections.of(lane)
+            && matches!(connection.lane.blocked, Blocked::Fill(_))
         {
             self.watch_flights(connection.server);
         }
@@ -170,9 +169,9 @@ impl Reactor {
         while let Some(woken) =
             self.servers.get_mut(server).and_then(|server| server.cache.pop_woken())
         {
-            let id = ConnId::from_bits(woken.waiter);
-            let Some(connection) = self.connections.get_mut(id) else { continue };
-            if !connection.blocked.end_by(Change::Filled) {
+            let waiter = LaneId::from_bits(woken.waiter);
+            let Some(connection) = self.connections.of_mut(waiter) else { continue };
+            if !connection.lane.blocked.end_by(Change::Filled) {
                 continue;
             }
             match woken.then {
@@ -182,6 +181,7 @@ impl Reactor {
                 }
                 Then::Go => connection.lane.incoming.passes = true,
             }
+            let id = connection.id;
             self.wake(id);
         }
     }

@@ -9,7 +9,7 @@ use millrace_net::{Clock as _, Nanos};
 use super::Reactor;
 use crate::batch::Batch;
 use crate::connection::Connection;
-use crate::connection::id::ConnId;
+use crate::connection::id::{ConnId, LaneId};
 use crate::keep_alive;
 use crate::settings::KeepAlive;
 
@@ -17,7 +17,7 @@ impl Reactor {
     /// Stops or resumes the reading of a connection.
     pub fn pause(&mut self, id: usize, paused: bool) {
         let Some(connection) = self.connections.at_mut(id) else { return };
-        connection.pause(paused, self.clock.now());
+        connection.lane.pause(paused, self.clock.now());
         if !paused && connection.can_go_on() {
             let id = connection.id;
             self.wake(id);
@@ -74,23 +74,23 @@ impl Reactor {
     pub fn end(&mut self, id: usize) {
         let now = self.clock.now();
         if let Some(connection) = self.connections.at(id) {
-            self.end_when_written(connection.id, now);
+            self.end_when_written(connection.lane.id, now);
         }
     }
 
-    pub(super) fn end_when_written(&mut self, id: ConnId, now: Nanos) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        if connection.write_state.end(connection.queued() == 0) {
-            connection.transport.end();
-            self.end_responses(id, now);
+    pub(super) fn end_when_written(&mut self, lane: LaneId, now: Nanos) {
+        let Some(connection) = self.connections.of_mut(lane) else { return };
+        if connection.channel.write_state.end(connection.channel.queued() == 0) {
+            connection.channel.transport.end();
+            self.end_responses(lane, now);
         }
     }
 
-    pub(super) fn end_output(&mut self, id: ConnId, now: Nanos) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        if connection.write_state.end(true) {
-            connection.transport.end();
-            self.end_responses(id, now);
+    pub(super) fn end_output(&mut self, lane: LaneId, now: Nanos) {
+        let Some(connection) = self.connections.of_mut(lane) else { return };
+        if connection.channel.write_state.end(true) {
+            connection.channel.transport.end();
+            self.end_responses(lane, now);
         }
     }
 
@@ -100,10 +100,10 @@ impl Reactor {
         let now = self.clock.now();
         let id = self.connections.at(id).map(|connection| connection.id);
         let Some(mut connection) = id.and_then(|id| self.remove(id, now)) else { return };
-        connection.uncork(true);
+        connection.channel.uncork(true);
         if reset {
             // Best effort: the connection is closed either way.
-            if let Some(socket) = connection.transport.socket() {
+            if let Some(socket) = connection.channel.transport.socket() {
                 socket.reset_on_close().ok();
             }
         } else {
@@ -118,9 +118,9 @@ impl Reactor {
         let id = self.own(id)?.id;
         let mut connection = self.remove(id, now).ok_or(io::ErrorKind::NotConnected)?;
         let server = self.servers.get(connection.server);
-        connection.uncork(server.is_none_or(|server| server.settings.no_delay));
-        let (unregistered, told) = (connection.is_unregistered(), connection.delivered_end);
-        let (socket, input) = connection.into_parts().ok_or(io::ErrorKind::NotConnected)?;
+        connection.channel.uncork(server.is_none_or(|server| server.settings.no_delay));
+        let (unregistered, told) = (connection.is_unregistered(), connection.lane.delivered_end);
+        let (socket, input) = connection.channel.into_parts().ok_or(io::ErrorKind::NotConnected)?;
         let watched = (!unregistered).then(|| self.poll.registry());
         Ok((socket.release(watched)?, told, input))
     }
@@ -144,10 +144,11 @@ impl Reactor {
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.at(id) else { return (None, None) };
-        if let Some(session) = connection.transport.forwarded() {
+        if let Some(session) = connection.channel.transport.forwarded() {
             return (session.local, session.peer);
         }
         let local = connection
+            .channel
             .transport
             .socket()
             .and_then(|it| it.options().local_addr().ok()?.as_socket());
@@ -164,12 +165,12 @@ impl Reactor {
     /// Bytes that have been read of a connection, told or not.
     #[must_use]
     pub fn bytes_read(&self, id: usize) -> u64 {
-        self.connections.at(id).map_or(0, |connection| connection.bytes_read)
+        self.connections.at(id).map_or(0, |connection| connection.channel.bytes_read)
     }
 
     /// The options of a connection's socket.
     #[must_use]
     pub fn socket(&self, id: usize) -> Option<socket2::SockRef<'_>> {
-        Some(self.connections.at(id)?.transport.socket()?.options())
+        Some(self.connections.at(id)?.channel.transport.socket()?.options())
     }
 }

@@ -7,11 +7,12 @@ use millrace_net::readiness::Event as SocketEvent;
 
 use super::Reactor;
 use crate::batch::{Batch, Event};
+use crate::connection::blocked::{Blocked, Change};
+use crate::connection::channel::WriteState;
 use crate::connection::id::ConnId;
 use crate::connection::sending::Flushed;
-use crate::connection::state::{Blocked, Change, WriteState};
 use crate::connection::work::Work;
-use crate::connection::{Effects, Flow};
+use crate::connection::{Connection, Effects, Flow};
 
 impl Reactor {
     /// Takes an event of a connection's socket, and receives what has arrived.
@@ -43,20 +44,20 @@ impl Reactor {
         }
         let has_arrived = event.is_readable() || event.is_read_closed() || event.is_error();
         if has_arrived && let Some(connection) = self.connections.get_mut(id) {
-            connection.on_readable(event.is_read_closed());
+            connection.channel.on_readable(event.is_read_closed());
         }
         has_arrived
     }
 
     pub(super) fn receive(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if connection.relay().is_some() {
-            return self.pump(id, batch, now);
-        }
-        if batch.can_tell() && (connection.unreported.opened || connection.unreported.secured) {
+        if batch.can_tell()
+            && (connection.lane.unreported.opened || connection.lane.unreported.secured)
+        {
             // It is told of first.
-            return self.queue_report(id);
+            return self.reports.push(&mut connection.lane);
         }
+        let lane = connection.lane.id;
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         batch.begin_share();
         let router = match connection.routing {
@@ -67,19 +68,19 @@ impl Reactor {
         self.note_progress(id, now);
         self.follow_up(id, effects, batch, now);
         match flow {
-            Flow::Idle => self.watch_flight(id),
+            Flow::Idle => self.watch_flight(lane),
             Flow::Again => self.run_again(id),
             Flow::Broken(number) => self.tell_closed(id, number, batch),
-            Flow::Report => self.park(id),
+            Flow::Report => self.park(lane),
             Flow::Leaves(route) => return self.leave(id, route, batch, now),
         }
         if let Some(connection) = self.connections.get_mut(id)
-            && connection.blocked == Blocked::Admission
-            && !connection.unreported.opened
+            && connection.lane.blocked == Blocked::Admission
+            && !connection.lane.unreported.opened
         {
             self.behind_caller.push(connection, Work::ADMIT);
         }
-        self.after_untold(id, now);
+        self.after_untold(lane, now);
     }
 
     pub(super) fn follow_up(
@@ -94,12 +95,12 @@ impl Reactor {
             if connection.lane.in_flight > 0 {
                 self.behind_caller.push(connection, Work::FLUSH_HANDSHAKE);
             } else {
-                let flushed = connection.flush();
+                let flushed = connection.channel.flush();
                 self.after_flush(id, flushed, batch, now);
             }
         }
         if effects.asked {
-            self.watch_response(id);
+            self.watch_response(id.lane());
         }
         let Some(connection) = self.connections.get_mut(id) else { return };
         if effects.invalidated {
@@ -113,14 +114,7 @@ impl Reactor {
 
     pub(super) fn on_writable(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        let flushed = connection.flush();
-        if connection.relay().is_some() {
-            self.note_progress(id, now);
-            return match flushed {
-                Ok(_) => self.pump(id, batch, now),
-                Err(error) => self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch),
-            };
-        }
+        let flushed = connection.channel.flush();
         self.after_flush(id, flushed, batch, now);
     }
 
@@ -136,17 +130,20 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         match flushed {
             Ok(Flushed::Pending | Flushed::WasEmpty) => {}
+            // Whoever answers there waits for that, and not the caller.
+            Ok(Flushed::Emptied) if connection.session.is_tunnel() => self.run_again(id),
             Ok(Flushed::Emptied) => {
-                if connection.unopened {
+                if connection.lane.unopened {
                     // Nobody knows it, so nobody waits for that.
                 } else if batch.can_tell() {
-                    batch.push(id, Event::Drained);
+                    batch.push(connection.lane.id, Event::Drained);
                 } else {
-                    connection.unreported.drained = true;
+                    connection.lane.unreported.drained = true;
                 }
-                let goes_on = connection.blocked.end_by(Change::Drained);
-                if matches!(connection.write_state, WriteState::Ending | WriteState::Ended) {
-                    self.end_output(id, now);
+                let goes_on = connection.lane.blocked.end_by(Change::Drained);
+                if matches!(connection.channel.write_state, WriteState::Ending | WriteState::Ended)
+                {
+                    self.end_output(id.lane(), now);
                 } else if goes_on {
                     self.run_again(id);
                 }
@@ -156,8 +153,10 @@ impl Reactor {
                 self.run_again(id);
             }
         }
-        if self.connections.get(id).is_some_and(|connection| connection.unreported.drained) {
-            self.queue_report(id);
+        if let Some(Connection { lane, .. }) = self.connections.get_mut(id)
+            && lane.unreported.drained
+        {
+            self.reports.push(lane);
         }
     }
 
@@ -169,10 +168,10 @@ impl Reactor {
         }
         if !batch.can_tell() {
             // What it waits for may have come when somebody can be told.
-            connection.on_readable(true);
+            connection.channel.on_readable(true);
             return self.run_again(id);
         }
-        if let Some(socket) = connection.transport.socket()
+        if let Some(socket) = connection.channel.transport.socket()
             && let Ok(Some(error)) = socket.take_error()
         {
             self.tell_closed(id, error.raw_os_error().unwrap_or(0), batch);
@@ -183,11 +182,11 @@ impl Reactor {
         let Some(connection) = self.connections.get_mut(id) else { return };
         // A number that nobody knows to be free is not given anew.
         if !batch.can_tell() {
-            connection.unreported.broken = Some(number);
-            self.reports.push(connection, Work::REPORT);
+            connection.lane.unreported.broken = Some(number);
+            self.reports.push(&mut connection.lane);
         } else if !connection.work.intersects(Work::FREE) {
-            if !connection.unopened {
-                batch.push(id, Event::Closed { error: number });
+            if !connection.lane.unopened {
+                batch.push(connection.lane.id, Event::Closed { error: number });
             }
             self.closed.push(connection, Work::FREE);
         }
@@ -195,7 +194,7 @@ impl Reactor {
         if let Some(server) = self.servers.get_mut(server) {
             connection.leave_fill(server);
         }
-        connection.blocked = Blocked::Closed;
+        connection.lane.blocked = Blocked::Closed;
         self.go_on_woken(server);
     }
 }

@@ -77,7 +77,7 @@ impl Reactor {
     #[must_use]
     pub fn certificates(&self, id: usize) -> Vec<Vec<u8>> {
         let Some(connection) = self.connections.at(id) else { return Vec::new() };
-        match (connection.tls(), connection.transport.forwarded()) {
+        match (connection.channel.tls(), connection.channel.transport.forwarded()) {
             (Some(tls), _) => tls.certificates(),
             (None, Some(session)) => session.certificates.clone(),
             (None, None) => Vec::new(),
@@ -87,6 +87,6 @@ impl Reactor {
     /// The TLS of a connection.
     #[must_use]
     pub fn tls(&self, id: usize) -> Option<&ServerTlsStream> {
-        self.connections.at(id)?.tls()
+        self.connections.at(id)?.channel.tls()
     }
 }

@@ -10,8 +10,8 @@ use millrace_net::{Clock, Nanos};
 
 use super::Reactor;
 use crate::connection::Connection;
+use crate::connection::blocked::Blocked;
 use crate::connection::rates::Unacknowledged;
-use crate::connection::state::Blocked;
 
 /// A rate is judged after this much time.
 const RATE_GRACE: Duration = Duration::from_secs(5);
@@ -32,10 +32,11 @@ impl Reactor {
         let late = |connection: &Connection| {
             // What goes on in the next turn may have waited for another's response until now, and what is to be reported
             // then for the caller.
-            !connection.is_handshaking()
-                && connection.blocked != Blocked::Closed
+            !connection.session.is_handshaking()
+                && !connection.session.is_tunnel()
+                && connection.lane.blocked != Blocked::Closed
                 && !connection.goes_on()
-                && !connection.blocked.holds_request()
+                && !connection.lane.blocked.holds_request()
                 && (!connection.lane.incoming.head_done
                     && over(connection.lane.incoming.began, head)
                     || over(connection.lane.incoming.began, whole))
@@ -43,8 +44,8 @@ impl Reactor {
         let all = self.connections.iter_mut().filter(|it| it.server == server);
         let mut ids = Vec::new();
         for connection in all.filter(|connection| late(connection)) {
-            connection.unopened = false;
-            ids.push(connection.id.index());
+            connection.lane.unopened = false;
+            ids.push(connection.lane.id.number());
         }
         ids
     }
@@ -61,10 +62,10 @@ impl Reactor {
         let (mut receiving, mut sending) = (Vec::new(), Vec::new());
         for connection in self.connections.iter_mut().filter(|it| it.server == server) {
             if connection.receives_slowly(receive, RATE_GRACE, now) {
-                receiving.push(connection.id.index());
+                receiving.push(connection.lane.id.number());
             }
-            if connection.sends_slowly(send, RATE_GRACE, now, unacknowledged) {
-                sending.push(connection.id.index());
+            if connection.channel.sends_slowly(send, RATE_GRACE, now, unacknowledged) {
+                sending.push(connection.lane.id.number());
             }
         }
         (receiving, sending)
@@ -76,6 +77,7 @@ impl Reactor {
     pub fn idle(&self, server: usize, unused: bool) -> impl Iterator<Item = (usize, u32)> {
         let idle = move |it: &Connection| it.has_told_all() || unused && it.is_unused();
         let all = self.connections.iter().filter(move |it| it.server == server);
-        all.filter(move |connection| idle(connection)).map(|it| (it.id.index(), it.lane.requests))
+        all.filter(move |connection| idle(connection))
+            .map(|it| (it.lane.id.number(), it.lane.requests))
     }
 }

@@ -76,7 +76,7 @@ impl Reactor {
         }
         let counted = Arc::clone(&server.lingering);
         let is_watched = !connection.is_unregistered();
-        let Some((mut socket, _)) = connection.into_parts() else { return };
+        let Some((mut socket, _)) = connection.channel.into_parts() else { return };
         let entry = self.lingering.vacant_entry();
         let id = entry.key();
         let (registry, token) = (self.poll.registry(), Source::Lingering(id).token());
@@ -104,7 +104,7 @@ impl Reactor {
     /// Something has come.
     pub(super) fn discard(&mut self, id: usize, batch: &mut Batch<'_>, now: Nanos) {
         let Some(lingering) = self.lingering.get_mut(id) else { return };
-        let scratch = &mut batch.bytes[batch.used..];
+        let scratch = batch.memory.scratch();
         if scratch.len() < ROOM {
             return self.ready_sources.push(Source::Lingering(id));
         }

@@ -3,7 +3,8 @@
 use std::io;
 
 use super::{Reactor, SETTLING};
-use crate::connection::state::{Blocked, WriteState};
+use crate::connection::blocked::Blocked;
+use crate::connection::channel::WriteState;
 use crate::connection::work::Work;
 
 /// What a reactor holds.
@@ -25,7 +26,7 @@ pub struct Observed {
 
 /// What keeps a connection from reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "as in `connection/state.rs`")]
+#[expect(missing_docs, reason = "as in `connection/blocked.rs`")]
 pub enum Waits {
     No,
     Admission,
@@ -34,7 +35,6 @@ pub enum Waits {
     Room,
     Fill,
     Owner,
-    Relayed,
     Report,
     Closed,
 }
@@ -71,9 +71,9 @@ impl Reactor {
     #[must_use]
     pub fn observe(&self) -> Observed {
         let connections = self.connections.iter().map(|it| ObservedConnection {
-            id: it.id.index(),
-            unopened: it.unopened,
-            waits: match it.blocked {
+            id: it.lane.id.number(),
+            unopened: it.lane.unopened,
+            waits: match it.lane.blocked {
                 Blocked::No => Waits::No,
                 Blocked::Admission => Waits::Admission,
                 Blocked::Pipeline => Waits::Pipeline,
@@ -81,17 +81,17 @@ impl Reactor {
                 Blocked::Room => Waits::Room,
                 Blocked::Fill(_) => Waits::Fill,
                 Blocked::Owner => Waits::Owner,
-                Blocked::Relayed => Waits::Relayed,
                 Blocked::Report => Waits::Report,
                 Blocked::Closed => Waits::Closed,
             },
-            kept: it.kept().0,
-            memory: it.kept().1,
-            queued: it.queued(),
+            kept: it.channel.kept().0,
+            memory: it.channel.kept().1,
+            queued: it.channel.queued(),
             in_flight: it.lane.in_flight,
-            corked: it.is_corked(),
-            ending: it.write_state == WriteState::Ending,
-            has_work: it.work.intersects(Work::READ.and(Work::REPORT).and(SETTLING)),
+            corked: it.channel.is_corked(),
+            ending: it.channel.write_state == WriteState::Ending,
+            has_work: it.work.intersects(Work::READ.and(SETTLING))
+                || it.lane.unreported.is_queued(),
             untimed: it.activity.idle_since().is_some()
                 && it.activity.timer == millrace_net::Nanos::NEVER,
         });

@@ -13,6 +13,7 @@ use super::source::Source;
 use super::{Reactor, Timer};
 use crate::batch::Batch;
 use crate::connection::id::ConnId;
+use crate::connection::session::Tunnel;
 use crate::connection::work::Work;
 use crate::router::{Arrival, Detached, Route, Router, RouterContext, SessionInfo};
 use crate::transport::Transport;
@@ -135,7 +136,7 @@ impl Reactor {
     pub(super) fn leave(&mut self, id: ConnId, route: Route, batch: &mut Batch<'_>, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if let Route::Server(server) = route
-            && connection.unopened
+            && connection.lane.unopened
         {
             let before = std::mem::replace(&mut connection.server, server);
             self.count_connections(before, |count| count.saturating_sub(1));
@@ -172,7 +173,7 @@ impl Reactor {
         let (Some(connection), Some(router)) = (self.connections.get(id), &self.router) else {
             return false;
         };
-        let is_free = connection.unopened && connection.queued() == 0;
+        let is_free = connection.lane.unopened && connection.channel.queued() == 0;
         let Some(routing) = connection.routing.as_ref().filter(|_| is_free) else { return false };
         let Some(route) = router.successor(routing.address, connection.server) else {
             return false;
@@ -181,11 +182,33 @@ impl Reactor {
         true
     }
 
+    /// From now on the text of a connection goes to another process and comes from there. Gives what that is to have: the
+    /// other end, and what is to be known of the session.
+    fn relay(&mut self, id: ConnId) -> io::Result<(OwnedFd, Box<SessionInfo>)> {
+        let (local, peer) = self.addresses(id.lane().number());
+        let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
+        let mut session = connection.channel.session_info().ok_or(io::ErrorKind::Unsupported)?;
+        (session.local, session.peer) = (local, peer);
+        let bytes = connection.channel.take_input();
+        let (tunnel, socket) =
+            Tunnel::new(self.poll.registry(), Source::Tunnel(id).token(), bytes)?;
+        connection.begin_tunnel(tunnel);
+        self.run_again(id);
+        Ok((socket, Box::new(session)))
+    }
+
+    /// Whether the text of a connection goes to another process.
+    #[must_use]
+    pub fn is_relayed(&self, id: usize) -> bool {
+        self.connections.at(id).is_some_and(|connection| connection.session.is_tunnel())
+    }
+
     /// Takes the socket out of a connection, and what was read of it and not taken. A TLS session stays, and gives a way to
     /// its text.
     fn detach(&mut self, id: ConnId, batch: &mut Batch<'_>) -> io::Result<Parts> {
         let connection = self.connections.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
-        if matches!(connection.transport, Transport::Tls(_)) && !connection.is_handshaking() {
+        let is_tls = matches!(connection.channel.transport, Transport::Tls(_));
+        if is_tls && !connection.session.is_handshaking() {
             let server = connection.server;
             let (socket, session) = self.relay(id)?;
             if let Some(server) = self.servers.get_mut(server) {
@@ -193,15 +216,16 @@ impl Reactor {
             }
             return Ok((socket, Some(session), Vec::new()));
         }
-        let session = connection.transport.forwarded().cloned().map(Box::new);
+        let session = connection.channel.transport.forwarded().cloned().map(Box::new);
         // The text of a session that stays moves, not the connection.
         if session.is_none()
             && let Some(server) = self.servers.get_mut(connection.server)
         {
             server.counts.moved += 1;
         }
-        if connection.unopened {
-            let (socket, _, bytes) = self.release(id.index())?;
+        if connection.lane.unopened {
+            let number = connection.lane.id.number();
+            let (socket, _, bytes) = self.release(number)?;
             return Ok((socket, session, bytes));
         }
         let (socket, bytes) = connection.detach(self.poll.registry())?;

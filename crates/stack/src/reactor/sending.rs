@@ -6,7 +6,7 @@ use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};
 use crate::connection::Connection;
-use crate::connection::id::ConnId;
+use crate::connection::id::{ConnId, LaneId};
 use crate::connection::work::Work;
 use crate::server::Server;
 
@@ -19,7 +19,7 @@ impl Reactor {
                 routing.final_bytes_sent |= last;
             }
             connection.lane.untouched &= bytes.is_empty();
-            Ok(!bytes.is_empty() && connection.send(bytes, last)?)
+            Ok(!bytes.is_empty() && connection.channel.send(bytes, last)?)
         })
     }
 
@@ -33,7 +33,7 @@ impl Reactor {
     ) -> io::Result<usize> {
         self.send_by(id, [first, second], done, |connection| {
             connection.lane.untouched = false;
-            connection.send_two(first, second)?;
+            connection.channel.send_two(first, second)?;
             Ok(false)
         })
     }
@@ -50,18 +50,18 @@ impl Reactor {
     ) -> io::Result<usize> {
         let now = self.clock.now();
         let connection = self.own(id)?;
-        let id = connection.id;
+        let (id, lane) = (connection.id, connection.lane.id);
         if connection.lane.timed_out {
-            self.complete(id, done, now);
+            self.complete(lane, done, now);
             return Ok(0);
         }
         let corked = send(connection);
-        let queued = connection.queued();
+        let queued = connection.channel.queued();
         self.note_progress(id, now);
         let corked = corked?;
-        self.follow(id, bytes, now);
+        self.follow(lane, bytes, now);
         if done > 0 {
-            self.complete(id, done, now);
+            self.complete(lane, done, now);
         }
         if corked {
             self.cork(id, now);
@@ -73,7 +73,7 @@ impl Reactor {
     #[must_use]
     pub fn queued(&self, id: usize) -> usize {
         let connection = self.connections.at(id).filter(|connection| !connection.is_moved());
-        connection.map_or(0, Connection::queued)
+        connection.map_or(0, |connection| connection.channel.queued())
     }
 
     /// A connection, unless it is another's by now.
@@ -86,20 +86,21 @@ impl Reactor {
     pub fn finish(&mut self, id: usize, done: u32) {
         let now = self.clock.now();
         if let Some(connection) = self.connections.at(id) {
-            self.complete(connection.id, done, now);
+            self.complete(connection.lane.id, done, now);
         }
     }
 
-    fn complete(&mut self, id: ConnId, done: u32, now: Nanos) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
+    fn complete(&mut self, lane: LaneId, done: u32, now: Nanos) {
+        let Some(connection) = self.connections.of_mut(lane) else { return };
+        let id = connection.id;
         let Some(Server { settings, in_flight, .. }) = self.servers.get_mut(connection.server)
         else {
             return;
         };
         let (done, change) = connection.lane.complete(done, settings.max_pipelined);
         *in_flight = in_flight.saturating_sub(done);
-        let goes_on = connection.blocked.end_by(change);
-        self.settle_responses(id, now);
+        let goes_on = connection.lane.blocked.end_by(change);
+        self.settle_responses(lane, now);
         self.rest(id, now);
         let Some(connection) = self.connections.get_mut(id) else { return };
         if goes_on && connection.can_go_on() {

@@ -14,7 +14,7 @@ const KIND_SHIFT: u32 = 61;
 pub(super) enum Source {
     Connection(ConnId),
     /// The way to whoever has the requests of a connection.
-    Relay(ConnId),
+    Tunnel(ConnId),
     /// A connection that is over for its caller.
     Lingering(usize),
     Listener(usize),
@@ -27,7 +27,7 @@ impl Source {
     pub(super) fn token(self) -> Token {
         let (kind, which) = match self {
             Self::Connection(id) => (0, id.to_bits()),
-            Self::Relay(id) => (1, id.to_bits()),
+            Self::Tunnel(id) => (1, id.to_bits()),
             Self::Lingering(id) => (2, id as u64),
             Self::Listener(id) => (3, id as u64),
             Self::Router(id) => (4, id as u64),
@@ -42,7 +42,7 @@ impl Source {
         let id = || ConnId::from_bits(which as u64);
         match token >> KIND_SHIFT {
             0 => Self::Connection(id()),
-            1 => Self::Relay(id()),
+            1 => Self::Tunnel(id()),
             2 => Self::Lingering(which),
             3 => Self::Listener(which),
             4 => Self::Router(which),
@@ -60,7 +60,7 @@ mod tests {
         let last = (1 << 29) - 1;
         for bits in [0, 7 | 5 << 32, u64::from(u32::MAX) | last << 32] {
             let id = ConnId::from_bits(bits);
-            for source in [Source::Connection(id), Source::Relay(id)] {
+            for source in [Source::Connection(id), Source::Tunnel(id)] {
                 assert_eq!(Source::of(source.token()), source);
             }
         }

@@ -10,9 +10,9 @@ use millrace_net::{Clock as _, Nanos};
 use super::Reactor;
 use super::source::Source;
 use crate::batch::{self, Batch};
-use crate::connection::Unreported;
-use crate::connection::id::{ConnId, Connections};
-use crate::connection::state::{Blocked, Change};
+use crate::connection::blocked::{Blocked, Change};
+use crate::connection::id::{Connections, LaneId};
+use crate::connection::reports::Unreported;
 use crate::connection::work::Work;
 use crate::server::{Server, ServerCounts};
 
@@ -89,7 +89,7 @@ impl Reactor {
                         self.on_error(id, batch);
                     }
                 }
-                Source::Relay(id) => self.run_again(id),
+                Source::Tunnel(id) => self.run_again(id),
                 _ => self.on_event(event, batch, now),
             }
         }
@@ -145,22 +145,22 @@ impl Reactor {
         self.ready_sources.extend(self.crowded.drain(..).map(Source::Listener));
     }
 
-    /// Sees to what a connection could not be told of.
-    pub(super) fn after_untold(&mut self, id: ConnId, now: Nanos) {
-        let Some(connection) = self.connections.get(id) else { return };
-        let Unreported { secured, answered_last, .. } = connection.unreported;
+    /// Sees to what could not be told of a lane.
+    pub(super) fn after_untold(&mut self, lane: LaneId, now: Nanos) {
+        let Some(connection) = self.connections.of_mut(lane) else { return };
+        let Unreported { secured, answered_last, .. } = connection.lane.unreported;
         if secured {
-            self.queue_report(id);
+            self.reports.push(&mut connection.lane);
         }
         if answered_last {
             // Its last answer; the caller closes what is left.
-            self.end_when_written(id, now);
+            self.end_when_written(lane, now);
         }
     }
 
     /// The caller has a request, and had none before.
-    pub(super) fn watch_response(&mut self, id: ConnId) {
-        let Some(connection) = self.connections.get(id) else { return };
+    pub(super) fn watch_response(&mut self, lane: LaneId) {
+        let Some(connection) = self.connections.of(lane) else { return };
         if let Some(server) = self.servers.get_mut(connection.server)
             && server.settings.response_limit.is_some()
         {
@@ -169,7 +169,7 @@ impl Reactor {
             if since == Nanos::NEVER {
                 return;
             }
-            server.unanswered.push(since, id, is_unanswered(&self.connections));
+            server.unanswered.push(since, lane, is_unanswered(&self.connections));
         }
     }
 
@@ -181,41 +181,42 @@ impl Reactor {
     }
 
     fn give_up_some(&mut self, steps: &mut Steps<'_>, now: Nanos) -> bool {
-        while let Some(id) = self.first_late(now) {
+        while let Some(lane) = self.first_late(now) {
             if !steps.take() {
                 return true;
             }
-            self.give_up_one(id, now);
+            self.give_up_one(lane, now);
             self.call_again();
         }
         false
     }
 
-    /// A connection whose response has not begun in time.
-    fn first_late(&mut self, now: Nanos) -> Option<ConnId> {
+    /// A lane whose response has not begun in time.
+    fn first_late(&mut self, now: Nanos) -> Option<LaneId> {
         let connections = &self.connections;
         self.servers.iter_mut().find_map(|(_, server)| {
             let limit = server.settings.response_limit? + GRACE;
-            let (since, id) = server.unanswered.first(is_unanswered(connections))?;
-            (now.since(since) >= limit).then_some(id)
+            let (since, lane) = server.unanswered.first(is_unanswered(connections))?;
+            (now.since(since) >= limit).then_some(lane)
         })
     }
 
-    fn give_up_one(&mut self, id: ConnId, now: Nanos) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
+    fn give_up_one(&mut self, lane: LaneId, now: Nanos) {
+        let Some(connection) = self.connections.of_mut(lane) else { return };
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         server.counts.timed_out += 1;
         connection.lane.timed_out = true;
-        connection.write_state.end(false);
-        connection.unreported.answered_last = true;
+        connection.channel.write_state.end(false);
+        connection.lane.unreported.answered_last = true;
         // One that is gone is found so by the caller.
-        connection.send(late_answer(server.settings.response_status), false).ok();
-        let has_left = connection.queued() == 0;
+        connection.channel.send(late_answer(server.settings.response_status), false).ok();
+        let has_left = connection.channel.queued() == 0;
+        let id = connection.id;
         self.note_progress(id, now);
         if has_left {
-            self.end_output(id, now);
+            self.end_output(lane, now);
         }
-        self.park(id);
+        self.park(lane);
     }
 
     /// Whether there are responses that may have to be given up while the caller is busy.
@@ -243,18 +244,11 @@ impl Reactor {
         }
     }
 
-    /// Nothing goes on with a connection before the caller's next turn.
-    pub(super) fn park(&mut self, id: ConnId) {
-        if let Some(connection) = self.connections.get_mut(id) {
-            connection.block_for_report();
-            self.reports.push(connection, Work::REPORT);
-        }
-    }
-
-    /// Something is to be reported of a connection.
-    pub(super) fn queue_report(&mut self, id: ConnId) {
-        if let Some(connection) = self.connections.get_mut(id) {
-            self.reports.push(connection, Work::REPORT);
+    /// Nothing goes on with a lane before the caller's next turn.
+    pub(super) fn park(&mut self, lane: LaneId) {
+        if let Some(connection) = self.connections.of_mut(lane) {
+            connection.lane.block_for_report();
+            self.reports.push(&mut connection.lane);
         }
     }
 
@@ -265,13 +259,14 @@ impl Reactor {
         }
         // The other half is for what happens in this turn.
         while !batch.is_half_full() && !self.reports.is_empty() {
-            let Some((connection, _)) = self.reports.pop(&mut self.connections) else { continue };
-            let id = connection.id;
-            let untold = std::mem::take(&mut connection.unreported);
-            connection.blocked.end_by(Change::Reported);
+            let Some((connection, untold)) = self.reports.pop(&mut self.connections) else {
+                continue;
+            };
+            let (id, lane) = (connection.id, connection.lane.id);
+            connection.lane.blocked.end_by(Change::Reported);
             if untold.opened {
-                batch.push(id, batch::Event::Open { server: connection.server });
-                if connection.blocked == Blocked::Admission {
+                batch.push(lane, batch::Event::Open { server: connection.server });
+                if connection.lane.blocked == Blocked::Admission {
                     self.behind_caller.push(connection, Work::ADMIT);
                 }
             }
@@ -280,11 +275,11 @@ impl Reactor {
                 connection.tell_secure(batch);
             }
             if untold.drained {
-                batch.push(id, batch::Event::Drained);
+                batch.push(lane, batch::Event::Drained);
             }
             if untold.answered_last {
                 connection.open(batch);
-                batch.push(id, batch::Event::Answered);
+                batch.push(lane, batch::Event::Answered);
             }
             match untold.broken {
                 // It is closed by whoever hears of the failure.
@@ -297,8 +292,8 @@ impl Reactor {
 }
 
 /// Whether nothing was answered of what the caller was asked then.
-fn is_unanswered(connections: &Connections) -> impl Fn(Nanos, ConnId) -> bool {
-    move |at, id| connections.get(id).is_some_and(|it| it.unanswered_since() == at)
+fn is_unanswered(connections: &Connections) -> impl Fn(Nanos, LaneId) -> bool {
+    move |at, lane| connections.of(lane).is_some_and(|it| it.unanswered_since() == at)
 }
 
 /// What is sent in place of a late response, as the caller does when it is there.

@@ -12,7 +12,7 @@ use millrace_net::{Clock as _, Nanos};
 use super::Reactor;
 use crate::batch::{Batch, EVENT_LENGTH, Kind};
 use crate::connection::Effects;
-use crate::connection::state::Blocked;
+use crate::connection::blocked::Blocked;
 use crate::router::{Detached, Route, RoutedRequest, Router, RouterContext};
 use crate::settings::Settings;
 
@@ -64,7 +64,7 @@ fn what_was_held_back_keeps_no_memory() {
     for _ in 0..5 {
         reactor.turn(&mut Batch::new(&mut events, &mut bytes)).unwrap();
         reactor.finish(id, 1);
-        kept.push(reactor.connections.at(id).unwrap().kept_memory());
+        kept.push(reactor.connections.at(id).unwrap().channel.kept_memory());
     }
     assert!(kept[0] > 30_000 && kept[4] == 0, "{kept:?}");
 }
@@ -146,7 +146,7 @@ fn what_leaves_with_a_handshake_is_told_to_have_left() {
     turn(&mut reactor);
     let connection = reactor.connections.at_mut(index).unwrap();
     let id = connection.id;
-    connection.blocked = Blocked::Room;
+    connection.lane.blocked = Blocked::Room;
     let mut part = vec![0; 1 << 20];
     client.set_nonblocking(true).unwrap();
     while client.read(&mut part).is_ok() {}
@@ -158,7 +158,7 @@ fn what_leaves_with_a_handshake_is_told_to_have_left() {
     assert_eq!((reactor.queued(index), batch.count()), (0, 1));
     assert_eq!(events[0], Kind::Drained as i32);
     let connection = reactor.connections.at(index).unwrap();
-    assert!(connection.blocked == Blocked::No && connection.goes_on());
+    assert!(connection.lane.blocked == Blocked::No && connection.goes_on());
 }
 
 /// Where the caller decides about connections, it has seen one before it hears of a request on it.

@@ -8,8 +8,8 @@ use super::Reactor;
 use super::source::Source;
 use crate::batch::{Batch, Event};
 use crate::connection::activity::BecameIdle;
+use crate::connection::blocked::Blocked;
 use crate::connection::id::ConnId;
-use crate::connection::state::Blocked;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
@@ -103,7 +103,7 @@ impl Reactor {
         }
         connection.activity.timer = Nanos::NEVER;
         // Its end was told in this batch, or is to be: nothing follows that.
-        if connection.blocked == Blocked::Closed {
+        if connection.lane.blocked == Blocked::Closed {
             return;
         }
         // Otherwise the timer is set again when it becomes idle.
@@ -116,7 +116,7 @@ impl Reactor {
         let at = since + limit;
         if at <= now {
             connection.open(batch);
-            batch.push(id, Event::Idle);
+            batch.push(connection.lane.id, Event::Idle);
             connection.activity.on_reported();
         } else {
             connection.activity.timer = at;

@@ -253,6 +253,25 @@ fn what_came_before_a_bad_record_is_told_before_its_failure() {
 }
 
 #[test]
+fn a_caller_takes_everything_as_it_is_where_requests_wait_for_its_word() {
+    for goes_on in [Reactor::through, Reactor::proceed_raw] {
+        let mut server = Server::new();
+        let (mut client, id) = server.connect();
+        client.send();
+        server.events(&[Kind::Hello]);
+        assert!(server.reactor.choose(id, &server.context, true));
+        while client.session.is_handshaking() {
+            client.receive();
+        }
+        client.session.writer().write_all(REQUEST).unwrap();
+        client.send();
+        server.events(&[Kind::Secure]);
+        goes_on(&mut server.reactor, id);
+        server.events(&[Kind::Raw]);
+    }
+}
+
+#[test]
 fn a_handshake_that_has_taken_too_long_goes_on_if_the_caller_lets_it() {
     let limit = Duration::from_millis(50);
     for ends in [true, false] {

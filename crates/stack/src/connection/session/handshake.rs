@@ -1,21 +1,47 @@
 //! How a connection comes to TLS.
+//!
+//! ```text
+//!   Agreeing ──> H1, or Agreed ──> H1: as soon as the caller lets requests come
+//!     │  ^
+//!     v  │
+//!    Hello
+//! ```
 
 use std::io;
 
 use millrace_net::Nanos;
 use millrace_net::tls::secure_context::{CertificateVerdict, SecureContext};
-use millrace_net::tls::server::{Agreed, Failure, Handshake, ServerTlsStream};
+use millrace_net::tls::server::{self, Failure, ServerTlsStream};
 
-use super::receiving::Receiving;
-use super::state::ReadState;
-use super::{Connection, Flow};
+use super::{H1, Session};
 use crate::batch::{Batch, Event, failed, secure};
+use crate::connection::channel::Channel;
+use crate::connection::receiving::Receiving;
+use crate::connection::{Connection, Flow};
 use crate::router::{Route, SessionInfo};
 use crate::transport::Transport;
 
-impl Connection {
+/// How far a handshake has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Handshake {
+    /// It goes on; requests may have to wait in [`Self::Agreed`] then.
+    Agreeing { defers_requests: bool },
+    /// The caller chooses what the client's first message is answered with.
+    Hello,
+    /// TLS is agreed on, and requests wait for the caller's word.
+    Agreed,
+}
+
+impl Channel {
     pub(crate) fn tls(&self) -> Option<&ServerTlsStream> {
         match &self.transport {
+            Transport::Tls(tls) => Some(tls),
+            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => None,
+        }
+    }
+
+    fn tls_mut(&mut self) -> Option<&mut ServerTlsStream> {
+        match &mut self.transport {
             Transport::Tls(tls) => Some(tls),
             Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => None,
         }
@@ -36,64 +62,61 @@ impl Connection {
             ..SessionInfo::default()
         })
     }
+}
 
+impl Connection {
     /// Tells of a session that another process has.
     pub(crate) fn tell_forwarded(&self, batch: &mut Batch<'_>) {
-        let Some(session) = self.transport.forwarded() else { return };
+        let Some(session) = self.channel.transport.forwarded() else { return };
         let name = session.name.as_deref().unwrap_or_default();
         let protocol = session.protocol.as_deref().unwrap_or_default();
-        let name = batch.keep(name.as_bytes());
-        let protocol = batch.keep(protocol).length();
+        let name = batch.memory.keep(name.as_bytes());
+        let protocol = batch.memory.keep(protocol).length();
         let resumed = if session.resumed { secure::RESUMED } else { 0 };
         let tls13 = if session.tls13 { secure::TLS13 } else { 0 };
         let asked = if session.asked { secure::ASKED } else { 0 };
         let flags = resumed | tls13 | asked;
-        batch.push(self.id, Event::Forwarded { name, suite: session.suite, flags, protocol });
-    }
-
-    fn tls_mut(&mut self) -> Option<&mut ServerTlsStream> {
-        match &mut self.transport {
-            Transport::Tls(tls) => Some(tls),
-            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => None,
-        }
+        batch.push(self.lane.id, Event::Forwarded { name, suite: session.suite, flags, protocol });
     }
 
     /// Goes on with the handshake; `None` when requests can be received.
-    pub(super) fn drive_handshake(&mut self, cx: &mut Receiving<'_, '_>) -> Option<Flow> {
-        let progress = self.tls_mut()?.drive_handshake();
+    pub(crate) fn drive_handshake(&mut self, cx: &mut Receiving<'_, '_>) -> Option<Flow> {
+        let progress = self.channel.tls_mut()?.drive_handshake();
         if !cx.batch.can_tell()
             && let Some(flow) = self.drive_handshake_untold(&progress, cx)
         {
             return flow.or_else(|| self.drive_handshake(cx));
         }
         match progress {
-            Ok(Handshake::Done) => {
+            Ok(server::Handshake::Done) => {
                 cx.effects.handshake_done = true;
                 self.secured(cx.batch, cx.now)
             }
-            Ok(progress @ (Handshake::Hello | Handshake::Unsure)) => {
-                let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
+            Ok(progress @ (server::Handshake::Hello | server::Handshake::Unsure)) => {
+                let name =
+                    self.channel.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
                 // The session has to be of whoever has the host's certificate.
                 match self.route_session(cx, &name) {
                     Route::Here => {}
                     route => return Some(Flow::Leaves(route)),
                 }
                 self.open(cx.batch);
-                let name = cx.batch.keep(name.as_bytes());
-                let is_unsure = progress == Handshake::Unsure;
-                cx.batch.push(self.id, Event::Hello { name, is_unsure });
-                self.read_state = ReadState::Hello;
-                self.readable = self.peer_ended || self.tls().is_some_and(|tls| !tls.waits());
+                let name = cx.batch.memory.keep(name.as_bytes());
+                let is_unsure = progress == server::Handshake::Unsure;
+                cx.batch.push(self.lane.id, Event::Hello { name, is_unsure });
+                self.session = Session::Handshake(Handshake::Hello);
+                self.channel.readable =
+                    self.channel.peer_ended || self.channel.tls().is_some_and(|tls| !tls.waits());
                 Some(Flow::Idle)
             }
-            Ok(Handshake::Ended) => {
-                self.read_state = ReadState::Ended;
+            Ok(server::Handshake::Ended) => {
+                self.session = Session::Ended;
                 self.open(cx.batch);
-                cx.batch.push(self.id, Event::Eof { within_message: false });
+                cx.batch.push(self.lane.id, Event::Eof { within_message: false });
                 Some(Flow::Idle)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.readable = false;
+                self.channel.readable = false;
                 Some(Flow::Idle)
             }
             Err(error) => Some(self.broken(cx.batch, &error)),
@@ -103,13 +126,14 @@ impl Connection {
     /// The same where nobody can be told; `None`: it makes no difference. The flow is `None` if the handshake goes on at once.
     fn drive_handshake_untold(
         &mut self,
-        progress: &io::Result<Handshake>,
+        progress: &io::Result<server::Handshake>,
         cx: &mut Receiving<'_, '_>,
     ) -> Option<Option<Flow>> {
         match progress {
-            Ok(Handshake::Done) => None,
-            Ok(Handshake::Hello) => {
-                let name = self.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
+            Ok(server::Handshake::Done) => None,
+            Ok(server::Handshake::Hello) => {
+                let name =
+                    self.channel.tls().and_then(ServerTlsStream::hello_name).unwrap_or_default();
                 if self.route_session(cx, &name) != Route::Here {
                     return None;
                 }
@@ -120,8 +144,8 @@ impl Connection {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             // What there is to tell is found again.
-            Ok(Handshake::Unsure | Handshake::Ended) | Err(_) => {
-                self.readable = true;
+            Ok(server::Handshake::Unsure | server::Handshake::Ended) | Err(_) => {
+                self.channel.readable = true;
                 Some(Some(Flow::Report))
             }
         }
@@ -129,33 +153,39 @@ impl Connection {
 
     /// TLS is agreed on; `None`: requests can be received.
     fn secured(&mut self, batch: &mut Batch<'_>, now: Nanos) -> Option<Flow> {
-        let defers = matches!(self.read_state, ReadState::Handshake { defers_requests: true });
-        self.read_state = if defers { ReadState::Secured } else { ReadState::Head };
+        let defers = matches!(
+            self.session,
+            Session::Handshake(Handshake::Agreeing { defers_requests: true })
+        );
+        self.session = match defers {
+            true => Session::Handshake(Handshake::Agreed),
+            false => Session::H1(H1::default()),
+        };
         // What came with the client's last message is in the session, not in the socket.
-        self.readable = true;
+        self.channel.readable = true;
         self.lane.incoming.began = now;
-        if let Some((name, certified)) = self.tls().map(ServerTlsStream::asked) {
+        if let Some((name, certified)) = self.channel.tls().map(ServerTlsStream::asked) {
             let name = name.map(Into::into);
-            (self.server_name, self.certified) = (name, certified);
+            (self.client.server_name, self.client.certified) = (name, certified);
         }
         if batch.can_tell() {
             self.tell_secure(batch);
         } else {
-            self.unreported.secured = true;
+            self.lane.unreported.secured = true;
         }
         defers.then_some(Flow::Idle)
     }
 
     /// Tells what the handshake has come to.
     pub(crate) fn tell_secure(&self, batch: &mut Batch<'_>) {
-        let Some(agreed) = self.tls().and_then(ServerTlsStream::agreed) else { return };
-        let name = batch.keep(agreed.name.unwrap_or_default().as_bytes());
+        let Some(agreed) = self.channel.tls().and_then(ServerTlsStream::agreed) else { return };
+        let name = batch.memory.keep(agreed.name.unwrap_or_default().as_bytes());
         let (suite, flags, verdict) = (agreed.suite, flags(&agreed), agreed.verdict);
-        batch.push(self.id, Event::Secure { name, suite, flags, verdict });
+        batch.push(self.lane.id, Event::Secure { name, suite, flags, verdict });
     }
 
     /// The connection has failed. What TLS has to say of that is told at once, if somebody can be told.
-    pub(super) fn broken(&mut self, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
+    pub(crate) fn broken(&mut self, batch: &mut Batch<'_>, error: &io::Error) -> Flow {
         if batch.can_tell() && self.tell_failure(batch) {
             return Flow::Idle;
         }
@@ -164,7 +194,7 @@ impl Connection {
 
     /// Tells of a failure of TLS; `false`: there was none.
     pub(crate) fn tell_failure(&mut self, batch: &mut Batch<'_>) -> bool {
-        let Some(failure) = self.tls_mut().and_then(ServerTlsStream::take_failure) else {
+        let Some(failure) = self.channel.tls_mut().and_then(ServerTlsStream::take_failure) else {
             return false;
         };
         let (how, alert, text) = match &failure {
@@ -174,7 +204,7 @@ impl Connection {
             Failure::Other(text) => (failed::OTHER, 0, text.as_str()),
         };
         self.tell_failed(batch, how, alert, text);
-        self.read_state = ReadState::Ended;
+        self.session = Session::Ended;
         true
     }
 
@@ -185,31 +215,32 @@ impl Connection {
 
     fn tell_failed(&mut self, batch: &mut Batch<'_>, how: i32, alert: u8, text: &str) {
         self.open(batch);
-        let (text, in_handshake) = (batch.keep(text.as_bytes()), self.is_handshaking());
-        batch.push(self.id, Event::Failed { how, alert, text, in_handshake });
+        let (text, in_handshake) =
+            (batch.memory.keep(text.as_bytes()), self.session.is_handshaking());
+        batch.push(self.lane.id, Event::Failed { how, alert, text, in_handshake });
     }
 
     /// Receives requests, after an end of the handshake that was told alone. `false`: does so already.
     pub(crate) fn start(&mut self) -> bool {
-        let waits = matches!(self.read_state, ReadState::Secured);
+        let waits = matches!(self.session, Session::Handshake(Handshake::Agreed));
         if waits {
-            self.read_state = ReadState::Head;
+            self.session = Session::H1(H1::default());
         }
         waits
     }
 
     /// Answers the client's first message. `false`: another implementation has to.
     pub(crate) fn choose(&mut self, context: &SecureContext, defers_requests: bool) -> bool {
-        let chosen = self.tls_mut().is_some_and(|tls| tls.choose(context));
+        let chosen = self.channel.tls_mut().is_some_and(|tls| tls.choose(context));
         if chosen {
-            self.read_state = ReadState::Handshake { defers_requests };
-            self.readable |= self.tls().is_some_and(|tls| !tls.waits());
+            self.session = Session::Handshake(Handshake::Agreeing { defers_requests });
+            self.channel.readable |= self.channel.tls().is_some_and(|tls| !tls.waits());
         }
         chosen
     }
 }
 
-fn flags(agreed: &Agreed<'_>) -> i32 {
+fn flags(agreed: &server::Agreed<'_>) -> i32 {
     let resumed = if agreed.resumed { secure::RESUMED } else { 0 };
     let tls13 = if agreed.tls13 { secure::TLS13 } else { 0 };
     // In range: a handful of protocols.
