@@ -11,6 +11,6 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let sizes = control.iter().cycle().map(|byte| 1 + usize::from(byte % 64));
     let pieces: Vec<usize> = sizes.take(bytes.len()).collect();
     let (limit, fields) = (usize::from(control[0]), usize::from(control[1]));
-    let limits = millrace_http::HeadLimits { bytes: 16 + 16 * limit, fields };
+    let limits = millrace_http::h1::HeadLimits { bytes: 16 + 16 * limit, fields };
     assert_eq!(read(bytes, &pieces, &limits), read(bytes, &[], &limits));
 });

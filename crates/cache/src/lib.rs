@@ -65,7 +65,7 @@
 //! ```
 //! use std::time::Duration;
 //! use millrace_cache::{Cache, Lookup, Mode, Request, Response, Settings};
-//! use millrace_http::Method;
+//! use millrace_http::h1::Method;
 //!
 //! let mut cache = Cache::new(Settings { mode: Mode::All(Duration::from_secs(10)), ..Settings::default() });
 //! let request = Request {

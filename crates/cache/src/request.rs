@@ -1,6 +1,6 @@
 //! The parts of a request that the cache needs.
 
-use millrace_http::{Method, field_lines};
+use millrace_http::h1::{Method, field_lines};
 
 use crate::fields::credential::{is_credential, is_of_connection};
 use crate::fields::keyed::{is_keyed, is_well_formed, write_keyed};

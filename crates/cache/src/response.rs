@@ -1,7 +1,7 @@
 //! The head of a response, as far as the cache has to know it.
 
+use millrace_http::h1::{field_lines, parse_field_line, parse_status_line};
 use millrace_http::syntax::parse_content_length;
-use millrace_http::{field_lines, parse_field_line, parse_status_line};
 
 use crate::fields::control::{MAX_SECONDS, ResponseDirectives, parse_seconds};
 use crate::fields::date;

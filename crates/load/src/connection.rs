@@ -1,4 +1,4 @@
-//! A connection: sends requests and receives their responses in order.
+//! A connection: its transport, and what is written to it and read from it. The protocol is its session's.
 //!
 //! ```text
 //!   Closed ──open──> Opening ──ready──> Open ──close──> Closed
@@ -7,80 +7,23 @@
 //!             └────────┴─────────────────┴── the connection ends: buffered ones are due again, others lost
 //! ```
 //!
-//! `receiving.rs` has what happens from the first byte of a response on. A connection knows no schedule and no socket: time
-//! and transport are parameters.
+//! A connection knows no schedule and no socket: time and transport are parameters.
 
-mod receiving;
+mod reading;
+mod write_buffer;
 
 use std::collections::VecDeque;
 use std::io;
+use std::time::Duration;
 
-use millrace_http::ResponseDecoder;
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
-use crate::ErrorKind;
-use crate::metrics::in_flight::{Due, InFlight};
+use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::recorder::Recorder;
-use crate::redirect::RedirectFollower;
-pub(crate) use receiving::Receiving;
-
-/// A request of which no byte has been sent: all of it is in the write buffer.
-#[derive(Clone, Copy, Debug)]
-struct Buffered {
-    due: Due,
-    since: Nanos,
-    /// Its offset in the write buffer.
-    start: usize,
-    length: usize,
-}
-
-/// A response that has arrived in part.
-#[derive(Clone, Copy, Debug)]
-struct Partial {
-    /// When the read that returned its first byte ended.
-    first: Nanos,
-    /// Whether an acknowledgement probe has been sent for it.
-    is_probed: bool,
-    /// Whether its rest may have been there as well: the read took only the beginning.
-    is_cut: bool,
-    /// Number of its bytes that have arrived.
-    bytes: u64,
-}
-
-/// Minimum number of sent bytes to remove from the beginning of the write buffer: moving the rest has a cost.
-const MIN_DROPPED: usize = 64 * 1024;
-
-/// Why a connection ended.
-#[derive(Debug)]
-pub(crate) enum End {
-    /// The response announced it, or each connection carries one request.
-    Agreed,
-    /// The peer closed it.
-    Eof,
-    /// It failed.
-    Failed(ErrorKind, String),
-}
-
-/// Rendered requests, one after the other.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestBatch<'a> {
-    pub(crate) bytes: &'a [u8],
-    /// Number of requests, at least one.
-    pub(crate) count: usize,
-    /// Offset of each; empty if all have the same length.
-    pub(crate) starts: &'a [usize],
-}
-
-impl RequestBatch<'_> {
-    fn start(&self, index: usize) -> usize {
-        self.starts.get(index).copied().unwrap_or(index * (self.bytes.len() / self.count))
-    }
-
-    fn length(&self, index: usize) -> usize {
-        let end = if index + 1 < self.count { self.start(index + 1) } else { self.bytes.len() };
-        end - self.start(index)
-    }
-}
+use crate::redirect::RedirectRule;
+use crate::session::{Expired, Rendering, RequestBatch, Session, SharedMemory, Written};
+pub(crate) use reading::{ReadBuffers, ReadResult};
+use write_buffer::WriteBuffer;
 
 #[derive(Debug)]
 enum State<T> {
@@ -98,49 +41,29 @@ enum State<T> {
 #[derive(Debug)]
 pub(crate) struct Connection<T> {
     state: State<T>,
-    decoder: ResponseDecoder,
-    in_flight: VecDeque<InFlight>,
-    /// Of the request at the front of `in_flight`; `None` before its first byte.
-    partial: Option<Partial>,
-    /// The first bytes of the partial response, up to the maximum that is kept.
-    begun: Vec<u8>,
+    session: Session,
     /// Requests that are due on this connection, in order.
     pub(crate) due: VecDeque<Due>,
-    /// The part of a response's head that has arrived.
-    read_buf: Vec<u8>,
-    /// Bytes to send; those before `flushed` have been sent.
-    write_buf: Vec<u8>,
-    flushed: usize,
-    /// Requests that begin in the write buffer, in order.
-    buffered: VecDeque<Buffered>,
-    /// Whether a request has been sent on the present connection.
-    carried: bool,
-    /// `None` where redirections are not followed.
-    following: Option<RedirectFollower>,
-}
-
-impl<T> Default for Connection<T> {
-    fn default() -> Self {
-        Self::new(None)
-    }
+    write_buffer: WriteBuffer,
 }
 
 impl<T> Connection<T> {
-    pub(crate) fn new(following: Option<RedirectFollower>) -> Self {
+    /// Creates a closed connection. `redirects`: which redirections are followed.
+    pub(crate) fn new(redirects: Option<RedirectRule>) -> Self {
         Self {
             state: State::Closed,
-            decoder: ResponseDecoder::default(),
-            in_flight: VecDeque::new(),
-            partial: None,
-            begun: Vec::new(),
+            session: Session::new(redirects),
             due: VecDeque::new(),
-            read_buf: Vec::new(),
-            write_buf: Vec::new(),
-            flushed: 0,
-            buffered: VecDeque::new(),
-            carried: false,
-            following,
+            write_buffer: WriteBuffer::default(),
         }
+    }
+}
+
+#[cfg(test)]
+impl<T> Connection<T> {
+    /// Replaces the session of an open connection that has no requests.
+    pub(crate) fn set_session(&mut self, session: Session) {
+        self.session = session;
     }
 }
 
@@ -155,17 +78,33 @@ impl<T: Transport> Connection<T> {
 
     /// Returns the number of requests in flight.
     pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight.len()
+        self.session.in_flight()
     }
 
     /// Returns the number of buffered requests.
     pub(crate) fn buffered(&self) -> usize {
-        self.buffered.len()
+        self.session.buffered()
     }
 
     /// Returns the number of requests that have not ended: in flight, buffered or due.
     pub(crate) fn accepted(&self) -> usize {
-        self.in_flight.len() + self.buffered.len() + self.due.len()
+        self.session.in_flight() + self.session.buffered() + self.due.len()
+    }
+
+    /// Returns how many requests more the connection can carry, where the plan has `depth` on one.
+    pub(crate) fn room(&self, depth: usize) -> usize {
+        self.session.capacity(depth).saturating_sub(self.accepted())
+    }
+
+    /// Returns how many of the requests that are due can be sent, where the plan has `depth` on one connection.
+    pub(crate) fn sendable(&self, depth: usize) -> usize {
+        let under_way = self.session.in_flight() + self.session.buffered();
+        self.session.capacity(depth).saturating_sub(under_way).min(self.due.len())
+    }
+
+    /// Whether a part of a response has arrived.
+    pub(crate) fn is_within_response(&self) -> bool {
+        self.session.is_within_response()
     }
 
     /// Returns when the present wait began: when the oldest request in flight was sent, or the oldest one was buffered,
@@ -174,10 +113,7 @@ impl<T: Transport> Connection<T> {
         match &self.state {
             State::Closed => None,
             State::Opening { since, connected, .. } => Some(connected.unwrap_or(*since)),
-            State::Open(_) => {
-                let in_flight = self.in_flight.front().map(|request| request.sent);
-                in_flight.or_else(|| self.buffered.front().map(|held| held.since))
-            }
+            State::Open(_) => self.session.oldest(),
         }
     }
 
@@ -189,7 +125,6 @@ impl<T: Transport> Connection<T> {
     /// Takes over a transport that has begun to connect.
     pub(crate) fn open(&mut self, transport: T, now: Nanos) {
         self.state = State::Opening { transport, since: now, connected: None };
-        self.carried = false;
     }
 
     /// Continues opening; returns the time when the connection has become ready.
@@ -211,7 +146,7 @@ impl<T: Transport> Connection<T> {
             *connected = Some(now);
             progress = transport.establish()?;
         }
-        let Progress::Ready { resumed } = progress else { return Ok(None) };
+        let Progress::Ready { resumed, protocol } = progress else { return Ok(None) };
         if resumed.is_some() {
             now = clock.now();
         }
@@ -221,125 +156,116 @@ impl<T: Transport> Connection<T> {
         {
             self.state = State::Open(transport);
         }
+        self.session.begin(protocol);
         Ok(Some(now))
     }
 
     /// Closes the connection and returns its transport.
     pub(crate) fn close(&mut self) -> Option<T> {
-        self.decoder = ResponseDecoder::default();
-        self.read_buf.clear();
-        self.write_buf.clear();
-        self.flushed = 0;
+        self.write_buffer.clear();
         match std::mem::replace(&mut self.state, State::Closed) {
             State::Closed => None,
             State::Opening { transport, .. } | State::Open(transport) => Some(transport),
         }
     }
 
-    /// Sends the first requests that are due. A request counts as sent when its first byte has been sent; until then it is
-    /// buffered.
+    /// Sends the first `count` requests that are due, at most [`Self::sendable`], in one write. A request counts as sent when
+    /// its first byte has been sent; until then it is buffered.
     pub(crate) fn send(
+        &mut self,
+        count: usize,
+        rendering: &mut Rendering<'_>,
+        now: Nanos,
+        recorder: &mut Recorder,
+    ) -> io::Result<()> {
+        if !self.is_open() {
+            return Ok(());
+        }
+        let batch = self.session.render(&self.due, count, rendering);
+        self.write(&batch, now, recorder)
+    }
+
+    fn write(
         &mut self,
         batch: &RequestBatch<'_>,
         now: Nanos,
         recorder: &mut Recorder,
     ) -> io::Result<()> {
         let State::Open(transport) = &mut self.state else { return Ok(()) };
-        if let Some(following) = &mut self.following {
-            following.begin(batch.bytes);
-        }
-        let (written, failure) =
-            if self.write_buf.is_empty() { write_all(transport, batch.bytes) } else { (0, None) };
+        let start = self.write_buffer.end();
+        let (written, failure) = self.write_buffer.send(batch.bytes, transport);
         recorder.bytes_sent(written);
-        // Those before the first one that begins where nothing has been written.
-        let sent = match batch.bytes.len() {
-            length if length == written => batch.count,
-            _ => (0..batch.count).take_while(|index| batch.start(*index) < written).count(),
-        };
-        for index in 0..sent {
-            let Some(due) = self.due.pop_front() else { break };
-            self.begin(due, batch.length(index), now, recorder);
-        }
-        if written < batch.bytes.len() {
-            let before = self.write_buf.len();
-            self.write_buf.extend_from_slice(&batch.bytes[written..]);
-            for (index, due) in (sent..).zip(self.due.drain(..batch.count - sent)) {
-                let start = before + batch.start(index) - written;
-                let length = batch.length(index);
-                self.buffered.push_back(Buffered { due, since: now, start, length });
-            }
-            recorder.add_buffered(batch.count - sent);
-        }
+        let written = Written { start, count: written };
+        self.session.submit(&mut self.due, batch, written, now, recorder);
         failure.map_or(Ok(()), Err)
-    }
-
-    /// Records that the first byte of a request of this length has been sent.
-    fn begin(&mut self, due: Due, length: usize, now: Nanos, recorder: &mut Recorder) {
-        let Due { intended, request } = due;
-        let request = InFlight { intended, sent: now, request };
-        recorder.sent(&request, self.carried);
-        recorder.bytes_sent_for(&request, length);
-        self.carried = true;
-        self.in_flight.push_back(request);
     }
 
     /// Sends buffered bytes.
     pub(crate) fn flush(&mut self, clock: &impl Clock, recorder: &mut Recorder) -> io::Result<()> {
         let State::Open(transport) = &mut self.state else { return Ok(()) };
-        if !transport.flush()? || self.write_buf.is_empty() {
+        if !transport.flush()? || self.write_buffer.is_empty() {
             return Ok(());
         }
         let now = clock.now();
-        let (written, failure) = write_all(transport, &self.write_buf[self.flushed..]);
+        let (written, failure) = self.write_buffer.flush(transport);
         recorder.bytes_sent(written);
-        self.flushed += written;
-        let begun = self.buffered.iter().take_while(|held| held.start < self.flushed).count();
-        recorder.remove_buffered(begun);
-        for _ in 0..begun {
-            let Some(held) = self.buffered.pop_front() else { break };
-            self.begin(held.due, held.length, now, recorder);
-        }
-        if self.flushed == self.write_buf.len() {
-            // A large body's memory is not kept by an idle connection.
-            (self.write_buf, self.flushed) = (Vec::new(), 0);
-        } else if self.flushed > MIN_DROPPED && self.flushed > self.write_buf.len() / 2 {
-            self.drop_flushed();
-        }
+        self.session.sent_to(self.write_buffer.sent_to(), now, recorder);
         failure.map_or(Ok(()), Err)
     }
 
-    /// Removes sent bytes from the write buffer, which never becomes empty if the server is always slightly slower.
-    fn drop_flushed(&mut self) {
-        self.write_buf.drain(..self.flushed);
-        for held in &mut self.buffered {
-            held.start -= self.flushed;
+    /// Sends what the session says on its own account. A failure is the connection's: the next read or flush tells.
+    fn send_of_session(&mut self, bytes: &[u8], recorder: &mut Recorder) {
+        let State::Open(transport) = &mut self.state else { return };
+        let (written, _) = self.write_buffer.send(bytes, transport);
+        recorder.bytes_sent(written);
+    }
+
+    /// Makes the system acknowledge the part of a response that has arrived, unless bytes wait to be sent.
+    pub(crate) fn send_ack_probe(&mut self, recorder: &mut Recorder) {
+        if self.is_open() && self.write_buffer.is_empty() {
+            match self.session.ack_probe() {
+                [] => {}
+                probe => self.send_of_session(probe, recorder),
+            }
         }
-        self.flushed = 0;
+    }
+
+    /// Completes requests as the redirections that were followed last, where the server has closed the connection before any
+    /// byte of the response to the next request. Returns their number.
+    pub(crate) fn complete_redirected(&mut self, now: Nanos, recorder: &mut Recorder) -> usize {
+        self.session.complete_redirected(now, recorder)
+    }
+
+    /// Ends the requests that were sent `limit` ago or earlier.
+    pub(crate) fn expire(
+        &mut self,
+        now: Nanos,
+        limit: Duration,
+        memory: &mut SharedMemory,
+        recorder: &mut Recorder,
+    ) -> Expired {
+        memory.outgoing.clear();
+        let expired = self.session.expire(now, limit, &mut memory.outgoing, recorder);
+        if !memory.outgoing.is_empty() {
+            self.send_of_session(&memory.outgoing, recorder);
+        }
+        expired
+    }
+
+    /// Records all requests in flight as lost, the oldest first; `loss` is given their positions. Returns their number.
+    pub(crate) fn lose_all(
+        &mut self,
+        now: Nanos,
+        recorder: &mut Recorder,
+        loss: impl FnMut(usize, &InFlight) -> (Loss, String),
+    ) -> usize {
+        self.session.lose_all(now, recorder, loss)
     }
 
     /// Makes buffered requests due again, before all others, after the connection has ended. Returns their number.
     pub(crate) fn requeue_buffered(&mut self, recorder: &mut Recorder) -> usize {
-        let count = self.buffered.len();
-        recorder.remove_buffered(count);
-        while let Some(held) = self.buffered.pop_back() {
-            self.due.push_front(held.due);
-        }
-        count
+        self.session.requeue_buffered(&mut self.due, recorder)
     }
-}
-
-/// Writes until all bytes are written, the transport would block, or it fails.
-fn write_all(transport: &mut impl Transport, bytes: &[u8]) -> (usize, Option<io::Error>) {
-    let mut written = 0;
-    while written < bytes.len() {
-        match transport.write(&bytes[written..]) {
-            Ok(0) => break,
-            Ok(count) => written += count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-            Err(error) => return (written, Some(error)),
-        }
-    }
-    (written, None)
 }
 
 #[cfg(test)]

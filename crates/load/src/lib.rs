@@ -3,7 +3,8 @@
 //! ```text
 //!   Plan ──run──> workers (threads that share nothing)                    Outcome
 //!                  ├ engine: connections, timers, load model                 ^
-//!                  │    └ connection: requests out, responses in             │
+//!                  │    └ connection: bytes out, bytes in                    │
+//!                  │       └ session: requests to bytes, bytes to responses  │
 //!                  └ recorder: WindowStats per window ──channel──> collector ──┘   Snapshots on the way
 //! ```
 //!
@@ -21,9 +22,9 @@ mod error;
 pub mod metrics;
 pub mod outcome;
 pub mod plan;
-mod protocol;
 mod redirect;
 pub mod rendered;
+mod session;
 pub mod template;
 mod worker;
 

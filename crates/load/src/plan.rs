@@ -63,7 +63,7 @@ pub struct Plan {
     pub timeout: Duration,
     /// For the connect and, again, for the handshake.
     pub connect_timeout: Duration,
-    /// For origins with TLS.
+    /// For origins with TLS. The engine sets which protocols it offers.
     pub tls: TlsOptions,
     /// Statuses of a success; others are status errors.
     pub expected: StatusSet,

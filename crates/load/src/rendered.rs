@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use millrace_http::RequestHead;
+use millrace_http::h1::RequestHead;
 
 use crate::RunError;
 use crate::plan::{Request, Table};

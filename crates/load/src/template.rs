@@ -4,7 +4,7 @@
 //! `{{uuid}}` a random UUID · `{{csv:FILE:COLUMN}}` a value of the row that belongs to the request: row
 //! `seq` modulo the number of rows, so that all columns of one request come from one row.
 
-use millrace_http::{is_target, is_value};
+use millrace_http::h1::{is_target, is_value};
 
 use crate::RunError;
 use crate::plan::Table;

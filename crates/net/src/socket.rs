@@ -74,7 +74,7 @@ impl Socket {
             Self::Unix(stream) => stream.peer_addr().map(drop),
         };
         match peer {
-            Ok(()) => Ok(Progress::Ready { resumed: None }),
+            Ok(()) => Ok(Progress::Ready { resumed: None, protocol: None }),
             Err(error) if error.kind() != io::ErrorKind::NotConnected => Err(error),
             Err(_) => match self.take_error()? {
                 Some(error) => Err(error),

@@ -9,10 +9,13 @@ pub enum Progress {
     Connecting,
     /// Connected; the TLS handshake is in progress, or about to begin.
     Handshaking,
-    /// Bytes can be sent. `resumed` is `None` without TLS.
+    /// Bytes can be sent.
     Ready {
-        /// The handshake resumed an earlier session.
+        /// Whether the handshake resumed an earlier session; `None` without TLS.
         resumed: Option<bool>,
+        /// The negotiated protocol, by its index in [`TlsOptions::protocols`](crate::tls::TlsOptions::protocols); `None` if
+        /// there was no negotiation.
+        protocol: Option<usize>,
     },
 }
 

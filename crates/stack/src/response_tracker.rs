@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use millrace_cache::{Cache, Fill, NotStored, Request, Response};
-use millrace_http::{Method, ResponseHead, ResponseSink, ResponseSplitter};
+use millrace_http::h1::{Method, ResponseHead, ResponseSink, ResponseSplitter};
 use millrace_net::clock::wall_seconds;
 
 /// What the response to a request is to the cache.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use millrace_http::HeadLimits;
+pub use millrace_http::h1::HeadLimits;
 
 pub use crate::keep_alive::KeepAlive;
 

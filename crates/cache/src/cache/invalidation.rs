@@ -1,6 +1,6 @@
 //! Invalidation: removal of entries that are still fresh.
 
-use millrace_http::{Method, field_lines};
+use millrace_http::h1::{Method, field_lines};
 
 use super::{Cache, Then};
 use crate::key::{self, KeyParts};

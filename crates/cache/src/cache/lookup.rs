@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use millrace_http::authority::split_port;
-use millrace_http::{Method, field_lines};
+use millrace_http::h1::{Method, field_lines};
 
 use super::Cache;
 use crate::entry::Entry;

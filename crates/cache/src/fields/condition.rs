@@ -1,7 +1,7 @@
 //! Requests that want a response only if it is not what they have (RFC 9110, section 13; RFC 9111,
 //! section 4.3.2).
 
-use millrace_http::field_lines;
+use millrace_http::h1::field_lines;
 
 use crate::fields::date;
 

@@ -1,7 +1,7 @@
 //! Fields that say who asks, beside `Authorization` and `Cookie`: keys and tokens of APIs, and users that a proxy has
 //! authenticated. There is no list of them all, so names are judged by their words.
 
-use millrace_http::field_lines;
+use millrace_http::h1::field_lines;
 
 /// Whether one of a name's words is one for credentials or for who has them, as in `X-API-Key`, `Private-Token` or
 /// `Remote-User`.

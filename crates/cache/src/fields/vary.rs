@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use millrace_http::field_lines;
+use millrace_http::h1::field_lines;
 use millrace_http::syntax::is_token;
 
 /// Fields of which the white space around list members and parameters means nothing, and neither does the

@@ -5,7 +5,7 @@ use std::time::Duration;
 use millrace_cache::fields::control::{RequestDirectives, ResponseDirectives};
 use millrace_cache::fields::date;
 use millrace_cache::{Answer, Cache, Hit, Lookup, Mode, Request, Response, Settings, Then, Vary};
-use millrace_http::{
+use millrace_http::h1::{
     Decoded, HeadLimits, HeadParser, Method, Parsed, RequestFraming, ResponseDecoder, field_lines,
 };
 

@@ -281,7 +281,7 @@ fn one_renews_what_is_stale_and_the_others_are_served() {
     site.advance(9.9);
     assert!(matches!(site.get("/", ""), Lookup::Hit(hit) if !hit.stale));
     site.advance(0.1);
-    let head_only = Request { method: millrace_http::Method::Head, ..get("/", HOST) };
+    let head_only = Request { method: millrace_http::h1::Method::Head, ..get("/", HOST) };
     assert!(matches!(site.cache.lookup(site.now, &head_only, 0), Lookup::Hit(hit) if hit.stale));
     assert!(
         matches!(site.get("/", "If-None-Match: *\r\n"), Lookup::Hit(_)),

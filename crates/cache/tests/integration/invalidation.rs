@@ -2,7 +2,7 @@
 
 use crate::origin::{HOST, Site, get, settings};
 use millrace_cache::{Lookup, NotStored, Request, Selection, Target, Then, Woken};
-use millrace_http::Method;
+use millrace_http::h1::Method;
 
 const OK: &str = "HTTP/1.1 200 OK\r\n";
 const TARGETS: [&str; 5] = ["/", "/a", "/a/b", "/a?x", "http://a.example/a"];

@@ -6,7 +6,7 @@ use crate::origin::{DATE, HOST, Site, get, seconds, settings};
 use millrace_cache::{
     Fill, Lookup, NotStored, Pass, Request, Response, Selection, Settings, Target, Then,
 };
-use millrace_http::Method;
+use millrace_http::h1::Method;
 use proptest::prelude::*;
 
 const TARGETS: [&str; 6] = ["/0", "/1", "/2", "/v0", "/v1", "/v2"];

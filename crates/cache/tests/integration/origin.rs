@@ -5,7 +5,7 @@ use std::time::Duration;
 use millrace_cache::{
     Cache, Credentials, Fill, Lookup, Mode, NotStored, Request, Response, Settings, Statistics,
 };
-use millrace_http::Method;
+use millrace_http::h1::Method;
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) const WALL: i64 = 784_111_777;

@@ -4,7 +4,7 @@ use crate::origin::{DATE, HOST, Site, get, settings};
 use millrace_cache::{
     Lookup, NotStored, Pass, Request, Selection, Target, authenticates_connection,
 };
-use millrace_http::Method;
+use millrace_http::h1::Method;
 
 /// What becomes of a request with these fields, if the response to one with others is stored.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::origin::{HOST, Site, get, seconds, settings};
 use millrace_cache::{Lookup, Mode, Pass, Request, Settings};
-use millrace_http::Method;
+use millrace_http::h1::Method;
 
 /// Why the cache leaves a request alone, though its URI is stored.
 fn passed(request: &Request<'_>) -> Option<Pass> {

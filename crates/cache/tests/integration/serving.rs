@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::origin::{DATE, HOST, Site, get, seconds, settings};
 use millrace_cache::{Answer, Lookup, NotStored, Request};
-use millrace_http::Method;
+use millrace_http::h1::Method;
 
 const KEPT: &[u8] = b"Connection: keep-alive\r\n";
 

@@ -1,6 +1,6 @@
 //! Decoder of the chunked transfer coding (RFC 9112, section 7.1), for requests and for responses.
 
-use crate::Error;
+use super::Error;
 
 /// What a receiver accepts in the line before a chunk's data.
 pub(super) trait ChunkLineRules {

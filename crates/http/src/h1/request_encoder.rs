@@ -1,6 +1,6 @@
 //! Encoder of the head of a request that a client sends.
 
-use crate::Error;
+use super::Error;
 use crate::syntax::is_token;
 
 /// The head of a request to send: start line and fields.

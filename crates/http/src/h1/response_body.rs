@@ -2,9 +2,9 @@
 
 use memchr::{memchr, memchr3};
 
+use super::Error;
 use super::chunked::{Chunk, ChunkLineRules, ChunkedDecoder, count_leading};
 use super::response_head::Framing;
-use crate::Error;
 
 /// Maximum bytes of extensions on the line of one chunk.
 const MAX_EXTENSIONS: u32 = 16 * 1024;

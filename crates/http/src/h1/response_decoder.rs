@@ -2,9 +2,9 @@
 
 use memchr::memchr;
 
+use super::Error;
 use super::response_body::ResponseBody;
 use super::response_head::{Framing, ResponseHead, STATUS_LINE_START};
-use crate::Error;
 
 /// Maximum bytes of the head of a response.
 pub const MAX_HEAD: usize = 256 * 1024;

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use crate::Error;
+use super::Error;
 use crate::syntax::{is_token, parse_decimal};
 
 /// How the body of a response ends (RFC 9112, section 6.3).

@@ -1,11 +1,11 @@
 //! Splits the bytes of responses on their way out into heads, bodies and ends.
 
+use super::Error;
 use super::method::Method;
 use super::request_body::{BodyDecoder, BodyEvent};
 use super::request_head::{HeadLimits, RequestFraming};
 use super::response_decoder::MAX_HEAD;
 use super::response_head::{Framing, ResponseHead};
-use crate::Error;
 
 /// Limits of a trailer section.
 const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, fields: 1000 };

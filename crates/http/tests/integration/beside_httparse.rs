@@ -11,8 +11,8 @@
 //! - it sees some faults before their line has ended.
 
 use httparse::{EMPTY_HEADER, ParserConfig, Status};
-use millrace_http::Error;
-use millrace_http::ResponseHead;
+use millrace_http::h1::Error;
+use millrace_http::h1::ResponseHead;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

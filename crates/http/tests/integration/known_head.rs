@@ -1,6 +1,6 @@
 //! A head that is recognized is the head that would have been parsed.
 
-use millrace_http::{Decoded, Error, KnownHead, ResponseDecoder};
+use millrace_http::h1::{Decoded, Error, KnownHead, ResponseDecoder};
 use proptest::prelude::*;
 
 /// Responses that share heads, have heads that begin like another's, and break in the middle.

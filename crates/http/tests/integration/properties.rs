@@ -1,6 +1,6 @@
 //! What holds for every stream of bytes, and for every way in which it arrives.
 
-use millrace_http::Error;
+use millrace_http::h1::Error;
 use proptest::prelude::*;
 use proptest::sample::select;
 

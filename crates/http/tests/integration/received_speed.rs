@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use millrace_http::{HeadLimits, HeadParser, Parsed};
+use millrace_http::h1::{HeadLimits, HeadParser, Parsed};
 
 const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, fields: 1000 };
 

@@ -1,6 +1,6 @@
 //! The head of a request: what is refused, and what `httparse` reads in what is not.
 
-use millrace_http::{Error, RequestHead};
+use millrace_http::h1::{Error, RequestHead};
 use proptest::prelude::*;
 
 type Fields = Vec<(String, String)>;

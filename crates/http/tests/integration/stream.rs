@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use millrace_http::{Decoded, Error, ResponseDecoder};
+use millrace_http::h1::{Decoded, Error, ResponseDecoder};
 
 /// What a reader of the stream sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

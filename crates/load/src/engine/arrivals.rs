@@ -93,7 +93,7 @@ impl Engine {
         let Demand::Open { pools, .. } = &mut self.demand else { return };
         let slot = &mut self.slots[index];
         let pool = &mut pools[slot.origin];
-        let mut room = depth.saturating_sub(slot.connection.accepted());
+        let mut room = slot.connection.room(depth);
         while let Some(due) = (room > 0).then(|| pool.take_waiting()).flatten() {
             slot.connection.due.push_back(due);
             room -= 1;

@@ -2,29 +2,17 @@
 
 use std::io;
 
-use millrace_http::KnownHead;
 use millrace_net::{Clock, Nanos};
 use mio::event::Event;
 
 use super::slot::Side;
 use super::{Demand, Engine};
 use crate::ErrorKind;
-use crate::connection::{End, Receiving};
+use crate::connection::ReadResult;
 use crate::engine::target_server::SocketReuse;
 use crate::error::describe;
 use crate::metrics::in_flight::Loss;
-use crate::metrics::kept;
-
-/// Minimum number of bytes of a body that are discarded and not read.
-const MIN_DISCARDED: u64 = 16 * 1024;
-
-/// How much of a response is read first: of one that is like the last one, and large, what is looked at.
-fn first_read(known: &KnownHead) -> usize {
-    match known.content_length() {
-        Some(length) if length >= 2 * MIN_DISCARDED => known.length() + 2 * kept::MAX_KEPT_BODY,
-        _ => usize::MAX,
-    }
-}
+use crate::session::{End, Receiving};
 
 impl Engine {
     pub(crate) fn on_event(&mut self, event: &Event) {
@@ -62,91 +50,71 @@ impl Engine {
     /// Reads what has arrived; `true` if that was the end of the connection.
     pub(super) fn read(&mut self, index: usize) -> bool {
         let close = self.shared.plan.close;
-        let (mut completed, mut now) = (0, Nanos::default());
+        // Requests that have ended, and whether others can be sent.
+        let (mut ended, mut may_send, mut now) = (0, false, Nanos::default());
         loop {
             let slot = &mut self.slots[index];
-            let discarded = match slot.connection.discardable() {
-                // What is not much more than a head is as fast to read, maybe with the next response.
-                ..MIN_DISCARDED => None,
-                // In range: the buffer's length.
-                most => Some(most.min(self.discarded.len() as u64) as usize),
+            let mut receiving = Receiving {
+                mix: &self.shared.mix,
+                memory: &mut self.memory,
+                recorder: &mut self.recorder,
+                peer_closed: self.peer_closed,
             };
-            let room = match slot.connection.is_within_response() {
-                true => self.buffer.len(),
-                false => first_read(&self.known_head).min(self.buffer.len()),
-            };
-            let read = match discarded {
-                Some(most) => slot.connection.discard(&mut self.discarded[..most]),
-                None => slot.connection.read(&mut self.buffer[..room]),
-            };
-            let read = match read {
-                Ok(read) => read,
+            let read = slot.connection.read(&mut self.buffers, &self.clock, &mut receiving);
+            let ReadResult { at, drained, mut received } = match read {
+                Ok(result) => result,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
                     now = self.clock.now();
-                    self.replenish(index, completed, now);
+                    self.replenish(index, ended, now);
                     self.broken(index, &error, now);
                     return true;
                 }
             };
-            now = self.clock.now();
-            let mut fed = match read.count {
-                0 => slot.connection.finish(now, &mut self.recorder),
-                count if discarded.is_some() => {
-                    slot.connection.receive_discarded(count, now, &mut self.recorder)
-                }
-                count => {
-                    let bytes = &self.buffer[..count];
-                    let received = slot.connection.receive(
-                        bytes,
-                        now,
-                        &mut Receiving {
-                            mix: &self.shared.mix,
-                            known_head: &mut self.known_head,
-                            recorder: &mut self.recorder,
-                            peer_closed: self.peer_closed,
-                        },
-                    );
-                    if count == room && room < self.buffer.len() {
-                        slot.connection.cut_read();
-                    }
-                    received
-                }
-            };
-            completed += fed.completed;
-            if fed.completed > 0 {
+            now = at;
+            ended += received.completed + received.lost;
+            may_send |= ended > 0 || received.requeued > 0 || received.has_grown;
+            if received.completed > 0 {
                 if !slot.productive {
                     slot.mark_productive(close);
                 }
-                if close && fed.end.is_none() {
-                    fed.end = Some(End::Agreed);
+                if close && received.end.is_none() {
+                    received.end = Some(End::Agreed);
                 }
             }
-            if let Some(end) = fed.end {
-                self.replenish(index, completed, now);
+            if received.requeued > 0 {
+                self.put_back(index, received.requeued);
+            }
+            if let Some(end) = received.end {
+                self.replenish(index, ended, now);
                 self.ended(index, end, now);
                 return true;
             }
             // A peer that has closed is read to the end: its last event has come.
-            if read.drained && !self.peer_closed {
+            if drained && !self.peer_closed {
                 break;
             }
         }
         self.slots[index].connection.await_rest();
-        if completed > 0 {
-            self.replenish(index, completed, now);
-            match self.demand {
-                Demand::Closed { .. } => {
-                    self.pump(index, now);
-                    self.close_unused(index);
-                }
-                Demand::Open { .. } => self.serve(index, now),
-            }
+        if may_send {
+            self.replenish(index, ended, now);
+            self.refill(index, now);
         }
         if self.shared.plan.early_ack_probe {
             self.slots[index].connection.send_ack_probe(&mut self.recorder);
         }
         false
+    }
+
+    /// Sends what an open connection has room for.
+    pub(super) fn refill(&mut self, index: usize, now: Nanos) {
+        match self.demand {
+            Demand::Closed { .. } => {
+                self.pump(index, now);
+                self.close_unused(index);
+            }
+            Demand::Open { .. } => self.serve(index, now),
+        }
     }
 
     /// Nothing can be sent any more. A server that refuses a body answers before it closes (RFC 9112, section 9.5): what it
@@ -162,11 +130,15 @@ impl Engine {
         let kind = ErrorKind::of_established(error);
         let is_close = matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset);
         let slot = &mut self.slots[index];
-        if is_close && slot.connection.complete_redirected(now, &mut self.recorder) {
+        let completed = match is_close {
+            true => slot.connection.complete_redirected(now, &mut self.recorder),
+            false => 0,
+        };
+        if completed > 0 {
             if !slot.productive {
                 slot.mark_productive(self.shared.plan.close);
             }
-            self.replenish(index, 1, now);
+            self.replenish(index, completed, now);
         }
         let idle = self.slots[index].connection.in_flight() == 0;
         let end = match kind {
@@ -220,7 +192,9 @@ impl Engine {
     /// A connection was closed with `lost` requests given up: the next one is opened if it is needed.
     pub(super) fn after_end(&mut self, index: usize, lost: usize, now: Nanos) {
         self.unreachable = None;
-        self.put_back(index);
+        let connection = &mut self.slots[index].connection;
+        let requeued = connection.requeue_buffered(&mut self.recorder);
+        self.put_back(index, requeued);
         self.replenish(index, lost, now);
         let slot = &mut self.slots[index];
         if !slot.productive {

@@ -22,8 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millrace_http::KnownHead;
-use millrace_net::tls::ClientTlsConfig;
+use millrace_net::tls::{ClientTlsConfig, TlsOptions};
 use millrace_net::{Clock, Monotonic, Nanos, TimerQueue};
 use mio::Registry;
 
@@ -31,19 +30,16 @@ use self::connection_pool::ConnectionPool;
 use self::connection_ramp::ConnectionRamp;
 use self::target_server::{Resolved, TargetServer};
 use crate::RunError;
+use crate::connection::ReadBuffers;
 use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::recorder::Recorder;
 use crate::plan::Plan;
 use crate::rendered::Rendered;
+use crate::session::{self, SharedMemory};
 
 use demand::Demand;
 use slot::{Slot, slots};
 use timers::SlotTimer;
-
-/// Bytes of one read; larger than most responses, small enough to stay in the cache.
-const READ_BUFFER: usize = 64 * 1024;
-/// Maximum bytes that are discarded at once. Linux writes nothing there for TCP, so the memory is not the process's.
-const MAX_DISCARDED: usize = 1024 * 1024;
 
 /// Number of connections that set-up opens before it waits: a listen queue holds some hundreds, and the system retries
 /// others only after a second.
@@ -74,7 +70,8 @@ impl RunContext {
         let render = |request| Rendered::new(request, plan.close, tables, plan.pipelining);
         let mix = plan.requests.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let with_tls = plan.origins.iter().any(|origin| origin.server_name.is_some());
-        let tls = with_tls.then(|| ClientTlsConfig::new(&plan.tls)).transpose();
+        let options = TlsOptions { protocols: session::alpn_protocols(), ..plan.tls.clone() };
+        let tls = with_tls.then(|| ClientTlsConfig::new(&options)).transpose();
         let tls = tls.map_err(|error| RunError::Usage(error.to_string()))?;
         let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { plan, mix, resolved, tls })
@@ -124,13 +121,8 @@ pub(crate) struct Engine {
     peer_closed: bool,
     /// Whether `hand_out` is running.
     handing_out: bool,
-    buffer: Box<[u8]>,
-    discarded: Box<[u8]>,
-    known_head: KnownHead,
-    /// Requests as they go out, and where each begins.
-    outgoing: Vec<u8>,
-    starts: Vec<usize>,
-    scratch: Vec<u8>,
+    buffers: ReadBuffers,
+    memory: SharedMemory,
 }
 
 impl Engine {
@@ -182,12 +174,8 @@ impl Engine {
             unreachable: None,
             peer_closed: false,
             handing_out: false,
-            buffer: vec![0; READ_BUFFER].into(),
-            discarded: vec![0; MAX_DISCARDED].into(),
-            known_head: KnownHead::default(),
-            outgoing: Vec::new(),
-            starts: Vec::new(),
-            scratch: Vec::new(),
+            buffers: ReadBuffers::default(),
+            memory: SharedMemory::default(),
             shared,
         })
     }

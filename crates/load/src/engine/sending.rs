@@ -4,9 +4,8 @@ use millrace_net::Nanos;
 
 use super::timers::{Limit, SlotTimer};
 use super::{Demand, Engine};
-use crate::connection::RequestBatch;
 use crate::metrics::in_flight::Due;
-use crate::template::Values;
+use crate::session::Rendering;
 
 impl Engine {
     /// `count` requests of a closed run are due on this slot.
@@ -63,14 +62,14 @@ impl Engine {
             return;
         }
         let first = self.sequence.0;
-        self.render(index, count);
         let slot = &mut self.slots[index];
-        let bytes = match &self.shared.mix[..] {
-            [only] => only.batch(count).unwrap_or(&self.outgoing),
-            _ => &self.outgoing,
+        let mut rendering = Rendering {
+            mix: &self.shared.mix,
+            sequence: &mut self.sequence,
+            random: &mut self.random,
+            memory: &mut self.memory,
         };
-        let batch = RequestBatch { bytes, count, starts: &self.starts };
-        let sent = slot.connection.send(&batch, now, &mut self.recorder);
+        let sent = slot.connection.send(count, &mut rendering, now, &mut self.recorder);
         self.budget -= cost;
         match sent {
             Ok(()) => self.arm(index, Limit::Request, now + self.shared.plan.timeout),
@@ -86,12 +85,13 @@ impl Engine {
     /// How many of the slot's due requests may be sent, and what they take from the budget. In an open
     /// run the arrivals have paid already.
     fn within_budget(&self, index: usize) -> (usize, u64) {
-        let due = &self.slots[index].connection.due;
+        let connection = &self.slots[index].connection;
+        let sendable = connection.sendable(self.shared.plan.pipelining);
         if self.budget == u64::MAX || matches!(self.demand, Demand::Open { .. }) {
-            return (due.len(), 0);
+            return (sendable, 0);
         }
         let (mut count, mut cost) = (0, 0);
-        for due in due {
+        for due in connection.due.iter().take(sendable) {
             cost += u64::from(self.recorder.is_measured(due.intended));
             if cost > self.budget {
                 return (count, self.budget);
@@ -101,33 +101,12 @@ impl Engine {
         (count, cost)
     }
 
-    /// Requests that were held by a connection that has ended are due again: the budget has them back.
-    pub(super) fn put_back(&mut self, index: usize) {
-        let connection = &mut self.slots[index].connection;
-        let count = connection.requeue_buffered(&mut self.recorder);
+    /// The first `count` due requests of a slot had been buffered, and are due again: the budget has them back.
+    pub(super) fn put_back(&mut self, index: usize, count: usize) {
         if self.budget != u64::MAX && matches!(self.demand, Demand::Closed { .. }) {
-            let back = connection.due.iter().take(count);
+            let back = self.slots[index].connection.due.iter().take(count);
             let measured = back.filter(|due| self.recorder.is_measured(due.intended));
             self.budget += measured.count() as u64;
-        }
-    }
-
-    /// Renders the slot's first due requests, unless they are the same bytes each time.
-    fn render(&mut self, index: usize, count: usize) {
-        self.starts.clear();
-        let mix = &self.shared.mix[..];
-        if let [only] = mix
-            && only.batch(count).is_some()
-        {
-            return;
-        }
-        self.outgoing.clear();
-        for due in self.slots[index].connection.due.iter().take(count) {
-            let mut values = Values { sequence: self.sequence.0, random: &mut self.random };
-            let request = &mix[due.request as usize];
-            self.starts.push(self.outgoing.len());
-            request.render(&mut values, &mut self.scratch, &mut self.outgoing);
-            self.sequence.0 += self.sequence.1;
         }
     }
 }

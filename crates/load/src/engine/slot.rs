@@ -6,7 +6,7 @@ use mio::Token;
 use crate::connection::Connection;
 use crate::engine::target_server::SocketReuse;
 use crate::plan::{Plan, Request};
-use crate::redirect::RedirectFollower;
+use crate::redirect::RedirectRule;
 
 /// Identifies one of the two sockets of a slot: that of the present connection, or that of an ended one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub(super) fn slots(plan: &Plan, count: usize) -> Vec<Slot> {
     let servers = plan.origins.len();
     if plan.servers_per_slot() > 1 {
         let origins = (0..count * servers).map(|index| index % servers);
-        return origins.map(|origin| Slot::new(origin, following(plan, origin))).collect();
+        return origins.map(|origin| Slot::new(origin, redirects(plan, origin))).collect();
     }
     let weight = |request: &Request| if plan.weighted { request.weight } else { 1.0 };
     let mut weights = vec![0.0; servers];
@@ -97,20 +97,20 @@ pub(super) fn slots(plan: &Plan, count: usize) -> Vec<Slot> {
             let richest = (0..servers).max_by(|a, b| credit[*a].total_cmp(&credit[*b]));
             let origin = if index < servers { index } else { richest.unwrap_or(0) };
             credit[origin] -= 1.0;
-            Slot::new(origin, following(plan, origin))
+            Slot::new(origin, redirects(plan, origin))
         })
         .collect()
 }
 
-fn following(plan: &Plan, origin: usize) -> Option<RedirectFollower> {
+fn redirects(plan: &Plan, origin: usize) -> Option<RedirectRule> {
     let tls = plan.origins[origin].server_name.is_some();
-    (plan.follow > 0).then(|| RedirectFollower::new(plan.follow, tls))
+    (plan.follow > 0).then(|| RedirectRule::new(plan.follow, tls))
 }
 
 impl Slot {
-    fn new(origin: usize, following: Option<RedirectFollower>) -> Self {
+    fn new(origin: usize, redirects: Option<RedirectRule>) -> Self {
         Self {
-            connection: Connection::new(following),
+            connection: Connection::new(redirects),
             origin,
             address: 0,
             armed: [false; 2],

@@ -1,5 +1,7 @@
 //! The engine turn by turn, with a server that does what a test tells it between them.
 
+mod streams;
+
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
@@ -360,6 +362,54 @@ fn a_large_response_that_has_come_whole_has_no_gap() {
     scene.turn_until(|engine| engine.slots[0].connection.is_within_response());
     peer.write_all(rest).unwrap();
     assert_eq!(gaps(&mut scene), 1, "in two parts");
+}
+
+/// Lets the time of the oldest request of the first slot run out. Returns when it was sent.
+fn expire(scene: &mut Scene) -> Nanos {
+    let sent = scene.engine.slots[0].connection.waiting_since().unwrap();
+    scene.engine.on_timers(sent + scene.engine.shared.plan.timeout);
+    sent
+}
+
+#[test]
+fn a_response_that_drips_is_late_as_a_whole() {
+    let mut scene = Scene::new(|plan| (plan.connections, plan.initial_connections) = (1, 1));
+    let mut peer = scene.peers.remove(0);
+    scene.start();
+    answer(&mut peer, b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
+    let sent = scene.engine.slots[0].connection.waiting_since();
+    for _ in 0..3 {
+        while scene.tally().counts.bytes_received == 0 {
+            scene.turn();
+        }
+        assert_eq!(scene.engine.slots[0].connection.waiting_since(), sent, "since it was sent");
+        peer.write_all(b"x").unwrap();
+    }
+    expire(&mut scene);
+    let counts = scene.tally().counts;
+    assert_eq!((counts.timeouts, counts.ok), (1, 0));
+    let is_used = peer.read(&mut [0]).is_ok_and(|count| count > 0);
+    assert!(!is_used, "the connection is closed");
+}
+
+/// Two requests are in flight when the first one's time is up: the second one's is not.
+#[test]
+fn requests_behind_a_late_one_lose_their_connection_and_not_their_time() {
+    let mut scene = Scene::new(|plan| {
+        (plan.connections, plan.initial_connections, plan.pipelining) = (1, 1, 2);
+    });
+    let mut peer = scene.peers.remove(0);
+    scene.start();
+    answer(&mut peer, OK);
+    // The third request goes out when the first one has been answered.
+    scene.turn_until(|engine| engine.slots[0].productive);
+    let sent = expire(&mut scene);
+    assert!(scene.engine.slots[0].connection.waiting_since() > Some(sent), "the next connection");
+    let counts = scene.tally().counts;
+    assert_eq!((counts.ok, counts.timeouts, counts.transport_errors), (1, 1, 1));
+    let errors: Vec<_> = counts.errors().filter(|(_, count, _)| *count > 0).collect();
+    let given_up = "given up with an earlier request's timeout";
+    assert!(errors.contains(&(crate::ErrorKind::ClosedEarly, 1, Some(given_up))), "{errors:?}");
 }
 
 #[test]

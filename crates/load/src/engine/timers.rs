@@ -6,7 +6,7 @@ use millrace_net::{Clock, Nanos, Wake};
 
 use super::{Demand, Engine};
 use crate::ErrorKind;
-use crate::metrics::in_flight::{InFlight, Loss};
+use crate::session::Expired;
 
 /// What timers are set for, with the slot's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,18 +82,18 @@ impl Engine {
     }
 
     fn answer_too_late(&mut self, index: usize, limit: Duration, now: Nanos) {
-        let loss = |_: usize, request: &InFlight| {
-            // Those behind the late one lose their connection, not their time.
-            if now.since(request.sent) >= limit {
-                (Loss::Timeout, format!("no complete response within {limit:?}"))
-            } else {
-                let text = "given up with an earlier request's timeout".to_owned();
-                (Loss::Transport(ErrorKind::ClosedEarly), text)
-            }
-        };
-        let lost = self.slots[index].connection.lose_all(now, &mut self.recorder, loss);
-        drop(self.slots[index].connection.close());
-        self.after_end(index, lost, now);
+        let connection = &mut self.slots[index].connection;
+        let Expired { lost, ends_connection } =
+            connection.expire(now, limit, &mut self.memory, &mut self.recorder);
+        if ends_connection {
+            drop(connection.close());
+            return self.after_end(index, lost, now);
+        }
+        if let Some(oldest) = connection.waiting_since() {
+            self.arm(index, Limit::Request, oldest + limit);
+        }
+        self.replenish(index, lost, now);
+        self.refill(index, now);
     }
 
     pub(super) fn on_due(&mut self, index: usize, intended: Nanos) {

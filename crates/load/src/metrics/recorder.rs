@@ -212,7 +212,8 @@ impl Recorder {
             && self.is_measured(request.intended)
     }
 
-    /// Keeps the response to `request`, which consists of these parts.
+    /// Keeps the response to `request`, which consists of these parts: its text, as HTTP/1.1 has it. A session of another
+    /// protocol writes its fields so.
     #[cold]
     pub(crate) fn keep(&mut self, why: KeepReason, request: &InFlight, parts: [&[u8]; 2]) {
         let response = KeptResponse::new(why, request, parts);

@@ -99,36 +99,6 @@ fn a_number_of_requests_ends_with_a_hung_server_too() {
 }
 
 #[test]
-fn a_response_that_drips_is_late_as_a_whole() {
-    let peer = Peer::start(|exchange| {
-        while exchange.request().is_some() {
-            for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" {
-                std::thread::sleep(millis(5));
-                exchange.send(&[*byte]);
-            }
-        }
-    });
-    let outcome = run(counted(Plan { timeout: millis(60), ..peer.plan() }, 2));
-    peer.finish();
-    assert_eq!((outcome.total.counts.timeouts, outcome.total.counts.ok), (2, 0));
-}
-
-/// Two requests are in flight when the second one's time is up: the third one's is not.
-#[test]
-fn requests_behind_a_late_one_lose_their_connection_and_not_their_time() {
-    let peer = Peer::start(|exchange| {
-        exchange.request();
-        std::thread::sleep(millis(50));
-        exchange.send(OK);
-        while exchange.request().is_some() {}
-    });
-    let outcome = run(counted(Plan { pipelining: 2, timeout: millis(300), ..peer.plan() }, 3));
-    assert_eq!(peer.finish().1.len(), 3);
-    assert_eq!(outcome.total.counts.ok, 1);
-    assert_eq!(errors(&outcome), [("closed-early", 1), ("timeout", 1)]);
-}
-
-#[test]
 fn a_server_that_announces_its_closes_loses_nothing() {
     let peer = Peer::start(|exchange| {
         for _ in 0..4 {

@@ -36,6 +36,8 @@ pub struct TlsOptions {
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
     /// Resume sessions; otherwise each handshake is a full one.
     pub resume: bool,
+    /// Protocols to offer, in order of preference (ALPN, RFC 7301); none: not negotiated.
+    pub protocols: Vec<Vec<u8>>,
 }
 
 /// Why no TLS configuration could be made.
@@ -119,7 +121,7 @@ impl ClientTlsConfig {
                 builder.with_client_auth_cert(chain, key).map_err(|error| identity(&error))?
             }
         };
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols.clone_from(&options.protocols);
         Ok(Self { config, resume: options.resume })
     }
 

@@ -68,6 +68,11 @@ impl ClientSession {
         self.session.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
+    /// Returns the negotiated protocol (RFC 7301).
+    pub(super) fn protocol(&self) -> Option<&[u8]> {
+        self.session.alpn_protocol()
+    }
+
     /// Whether the server may send more.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.incoming, Incoming::Open)

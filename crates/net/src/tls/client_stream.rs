@@ -82,7 +82,9 @@ impl ClientTlsStream {
             if !session.is_handshaking() {
                 // What the socket gave to the handshake says nothing about what has come since.
                 self.drained = false;
-                return Ok(Progress::Ready { resumed: Some(session.is_resumed()) });
+                let (protocols, chosen) = (&self.target.config.alpn_protocols, session.protocol());
+                let protocol = protocols.iter().position(|protocol| Some(&protocol[..]) == chosen);
+                return Ok(Progress::Ready { resumed: Some(session.is_resumed()), protocol });
             }
             if session.end()? {
                 return Err(io::ErrorKind::UnexpectedEof.into());

@@ -25,22 +25,30 @@ impl Client {
         address: &Address,
         tls: Option<&TlsTarget>,
     ) -> io::Result<(Self, Option<bool>)> {
+        Self::negotiate(address, tls).map(|(client, resumed, _)| (client, resumed))
+    }
+
+    /// Does the same, and also gives the index of the negotiated protocol.
+    pub(crate) fn negotiate(
+        address: &Address,
+        tls: Option<&TlsTarget>,
+    ) -> io::Result<(Self, Option<bool>, Option<usize>)> {
         let poller = Poller::new(8)?;
         let stream = Stream::connect(address, None, tls, poller.registry(), Token(7))?;
         let mut client = Self { poller, clock: Monotonic::new(), peer_closed: false, stream };
         let mut has_connected = false;
-        let resumed = client.drive(|stream, _| {
+        let (resumed, protocol) = client.drive(|stream, _| {
             let mut progress = stream.establish()?;
             if progress == Progress::Handshaking && !has_connected {
                 has_connected = true;
                 progress = stream.establish()?;
             }
             match progress {
-                Progress::Ready { resumed } => Ok(resumed),
+                Progress::Ready { resumed, protocol } => Ok((resumed, protocol)),
                 _ => Err(io::ErrorKind::WouldBlock.into()),
             }
         })?;
-        Ok((client, resumed))
+        Ok((client, resumed, protocol))
     }
 
     /// Repeats `step` on each event until it no longer says `WouldBlock`. It is told whether the peer

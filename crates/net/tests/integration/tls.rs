@@ -103,7 +103,6 @@ impl Server {
                 let count = stream.read(&mut buffer)?;
                 bytes.extend_from_slice(&buffer[..count]);
             }
-            assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
             stream.write_all(&bytes)?;
             stream.conn.send_close_notify();
             stream.flush()
@@ -153,6 +152,32 @@ fn each_handshake_is_full_where_that_is_asked_for() {
     assert!(!exchange(&server, &full).unwrap());
     assert!(!exchange(&server, &full).unwrap());
     server.stop();
+}
+
+#[test]
+fn the_protocol_is_the_first_of_the_servers_that_is_offered() {
+    for version in [&TLS13, &TLS12] {
+        let certificate = certificate("localhost");
+        let server = Server::echo(server_config(&certificate, version, None));
+        for (offered, chosen) in [
+            (&["http/1.1"][..], Some(0)),
+            (&["http/1.1", "h2"], Some(1)),
+            (&["unknown", "http/1.1"], Some(1)),
+            (&[], None),
+        ] {
+            let protocols = offered.iter().map(|name| name.as_bytes().to_vec()).collect();
+            let offering = tls(&TlsOptions { resume: true, protocols, ..trusting(&certificate) });
+            // The second handshake is resumed: it negotiates, too.
+            for resumed in [false, true] {
+                let (mut client, found, protocol) =
+                    Client::negotiate(&server.address, Some(&offering)).unwrap();
+                assert_eq!((found, protocol), (Some(resumed), chosen), "{offered:?}, {version:?}");
+                client.write_all(b"hello.").unwrap();
+                assert_eq!(client.read_to_end().unwrap(), b"hello.");
+            }
+        }
+        server.stop();
+    }
 }
 
 #[test]

@@ -346,6 +346,7 @@ impl From<NativeTls> for TlsOptions {
             more_authorities: extra_ca.map(|pem| pem.0),
             identity: cert.zip(key).map(|(cert, key)| (cert.0, key.0)),
             resume: mode != "full",
+            ..Self::default()
         }
     }
 }

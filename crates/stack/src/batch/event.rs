@@ -1,6 +1,6 @@
 //! The events: what happened to a lane, as numbers for JavaScript.
 
-use millrace_http::Method;
+use millrace_http::h1::Method;
 use millrace_net::tls::secure_context::CertificateVerdict;
 
 /// Numbers of one event: kind, connection, and what the kind says.
@@ -105,7 +105,7 @@ pub(crate) enum Event {
     Fallback {
         bytes: Span,
         reason: FallbackReason,
-        /// Of [`millrace_http::BodyDecoder::prelude`].
+        /// Of [`millrace_http::h1::BodyDecoder::prelude`].
         prelude: usize,
         /// Where begins what was read last.
         packet: usize,

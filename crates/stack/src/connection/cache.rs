@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use millrace_cache::{Answer, Hit, Lookup, NotStored, Request, authenticates_connection};
-use millrace_http::{Method, ReceivedHead};
+use millrace_http::h1::{Method, ReceivedHead};
 use millrace_net::Nanos;
 
 use super::blocked::Blocked;

@@ -8,7 +8,7 @@
 //!   responses:       in_flight = told - complete, in the order of the requests
 //! ```
 
-use millrace_http::Method;
+use millrace_http::h1::Method;
 use millrace_net::Nanos;
 
 use super::blocked::{Blocked, Change};

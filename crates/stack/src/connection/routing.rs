@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use millrace_http::{Method, ReceivedHead, field_lines};
+use millrace_http::h1::{Method, ReceivedHead, field_lines};
 use millrace_net::readiness::Registry;
 
 use super::blocked::Blocked;

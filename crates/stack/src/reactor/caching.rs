@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use millrace_cache::{Cache, Request, Selection, Then};
-use millrace_http::Method;
+use millrace_http::h1::Method;
 use millrace_net::{Clock as _, Nanos};
 
 use super::{Reactor, Timer};

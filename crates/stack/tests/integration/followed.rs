@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use millrace_cache::{Cache, Lookup, Mode, Request, Settings, Statistics};
-use millrace_http::Method;
+use millrace_http::h1::Method;
 
 #[expect(dead_code, reason = "the crate's own, of which this takes a part")]
 #[path = "../../src/response_tracker.rs"]

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
-use millrace_http::HeadLimits;
+use millrace_http::h1::HeadLimits;
 use millrace_stack::Settings;
 use millrace_stack::batch::{Kind, flag};
 

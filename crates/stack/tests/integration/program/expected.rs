@@ -3,7 +3,7 @@
 #[path = "../../../../http/tests/integration/received_stream.rs"]
 mod received_stream;
 
-use millrace_http::{HeadLimits, field_lines};
+use millrace_http::h1::{HeadLimits, field_lines};
 use received_stream::{Event, read};
 
 /// What is told of a stream.

@@ -1,3 +1,5 @@
+//! Errors of messages.
+
 use std::fmt;
 
 /// Why bytes are not an HTTP/1.1 message.

@@ -1,7 +1,7 @@
 //! Detection of the protocol of a server that does not answer in HTTP/1.1, by its first bytes.
 
 /// Names the protocol of these bytes and what to do; `None` if it is unknown.
-pub(crate) fn detect_other(bytes: &[u8]) -> Option<&'static str> {
+pub(super) fn detect_other(bytes: &[u8]) -> Option<&'static str> {
     // A frame of type SETTINGS on stream 0 comes first (RFC 9113, section 3.4).
     const SETTINGS: u8 = 4;
     Some(match bytes {

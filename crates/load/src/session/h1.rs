@@ -1,0 +1,239 @@
+//! HTTP/1.1: responses come in the order of their requests, so that a late one ends the connection for all of them.
+//!
+//! `receiving.rs` has what happens from the first byte of a response on, `redirects.rs` how a redirection is followed.
+
+mod other_protocol;
+mod receiving;
+mod redirects;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use millrace_http::h1::{KnownHead, ResponseDecoder};
+use millrace_net::Nanos;
+
+use super::{Expired, Rendering, RequestBatch, Written};
+use crate::ErrorKind;
+use crate::metrics::in_flight::{Due, InFlight, Loss};
+use crate::metrics::recorder::Recorder;
+use crate::redirect::RedirectRule;
+use crate::template::Values;
+use redirects::RedirectFollower;
+
+/// The bytes of [`H1Session::ack_probe`]. A server ignores an empty line before a request line (RFC 9112, section 2.2).
+const EMPTY_LINE: &[u8] = b"\r\n";
+
+/// A session of HTTP/1.1.
+#[derive(Debug)]
+pub(crate) struct H1Session {
+    decoder: ResponseDecoder,
+    in_flight: VecDeque<InFlight>,
+    /// Requests that begin in the write buffer, in order.
+    buffered: VecDeque<Buffered>,
+    /// Of the request at the front of `in_flight`; `None` before its first byte.
+    partial: Option<Partial>,
+    /// The first bytes of the partial response, up to the maximum that is kept.
+    begun: Vec<u8>,
+    /// The part of a response's head that has arrived.
+    read_buf: Vec<u8>,
+    /// Whether a request has been sent on the present connection.
+    carried: bool,
+    /// `None` where redirections are not followed.
+    following: Option<RedirectFollower>,
+}
+
+/// A request of which no byte has been sent: all of it is in the write buffer.
+#[derive(Clone, Copy, Debug)]
+struct Buffered {
+    due: Due,
+    since: Nanos,
+    /// Position of its first byte in the stream.
+    start: u64,
+    length: usize,
+}
+
+/// A response that has arrived in part.
+#[derive(Clone, Copy, Debug)]
+struct Partial {
+    /// When the read that returned its first byte ended.
+    first: Nanos,
+    /// Whether an acknowledgement probe has been sent for it.
+    is_probed: bool,
+    /// Whether its rest may have been there as well: the read took only the beginning.
+    is_cut: bool,
+    /// Number of its bytes that have arrived.
+    bytes: u64,
+}
+
+/// The memory that the sessions of a worker share.
+#[derive(Debug, Default)]
+pub(super) struct SharedMemory {
+    known_head: KnownHead,
+    /// Where each request of the present batch begins.
+    starts: Vec<usize>,
+    /// The body of the request that is being rendered.
+    scratch: Vec<u8>,
+}
+
+impl H1Session {
+    pub(super) fn new(redirects: Option<RedirectRule>) -> Self {
+        Self {
+            decoder: ResponseDecoder::default(),
+            in_flight: VecDeque::new(),
+            buffered: VecDeque::new(),
+            partial: None,
+            begun: Vec::new(),
+            read_buf: Vec::new(),
+            carried: false,
+            following: redirects.map(RedirectFollower::new),
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.decoder = ResponseDecoder::default();
+        self.read_buf.clear();
+        self.carried = false;
+    }
+
+    pub(super) fn capacity(&self, depth: usize) -> usize {
+        depth
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    pub(super) fn buffered(&self) -> usize {
+        self.buffered.len()
+    }
+
+    pub(super) fn oldest(&self) -> Option<Nanos> {
+        let in_flight = self.in_flight.front().map(|request| request.sent);
+        in_flight.or_else(|| self.buffered.front().map(|held| held.since))
+    }
+
+    /// Renders requests, unless they are the same bytes each time.
+    pub(super) fn render<'a>(
+        &mut self,
+        due: &VecDeque<Due>,
+        count: usize,
+        rendering: &'a mut Rendering<'_>,
+    ) -> RequestBatch<'a> {
+        let Rendering { mix, sequence, random, memory } = rendering;
+        let mix: &'a [_] = mix;
+        let (outgoing, shared) = (&mut memory.outgoing, &mut memory.h1);
+        shared.starts.clear();
+        let copies = match mix {
+            [only] => only.batch(count),
+            _ => None,
+        };
+        let bytes = match copies {
+            Some(copies) => copies,
+            None => {
+                outgoing.clear();
+                for due in due.iter().take(count) {
+                    let mut values = Values { sequence: sequence.0, random };
+                    let request = &mix[due.request as usize];
+                    shared.starts.push(outgoing.len());
+                    request.render(&mut values, &mut shared.scratch, outgoing);
+                    sequence.0 += sequence.1;
+                }
+                outgoing
+            }
+        };
+        RequestBatch { bytes, count, starts: &shared.starts }
+    }
+
+    pub(super) fn submit(
+        &mut self,
+        due: &mut VecDeque<Due>,
+        batch: &RequestBatch<'_>,
+        written: Written,
+        now: Nanos,
+        recorder: &mut Recorder,
+    ) {
+        if let Some(following) = &mut self.following {
+            following.begin(batch.bytes);
+        }
+        // Those before the first one that begins where nothing has been written.
+        let sent = match batch.bytes.len() {
+            length if length == written.count => batch.count,
+            _ => (0..batch.count).take_while(|index| batch.start(*index) < written.count).count(),
+        };
+        for index in 0..sent {
+            let Some(due) = due.pop_front() else { break };
+            self.send(due, batch.length(index), now, recorder);
+        }
+        if sent < batch.count {
+            for (index, due) in (sent..).zip(due.drain(..batch.count - sent)) {
+                let start = written.start + batch.start(index) as u64;
+                let length = batch.length(index);
+                self.buffered.push_back(Buffered { due, since: now, start, length });
+            }
+            recorder.add_buffered(batch.count - sent);
+        }
+    }
+
+    pub(super) fn sent_to(&mut self, position: u64, now: Nanos, recorder: &mut Recorder) {
+        let sent = self.buffered.iter().take_while(|held| held.start < position).count();
+        recorder.remove_buffered(sent);
+        for _ in 0..sent {
+            let Some(held) = self.buffered.pop_front() else { break };
+            self.send(held.due, held.length, now, recorder);
+        }
+    }
+
+    /// Records that the first byte of a request of this length has been sent.
+    fn send(&mut self, due: Due, length: usize, now: Nanos, recorder: &mut Recorder) {
+        let Due { intended, request } = due;
+        let request = InFlight { intended, sent: now, request };
+        recorder.sent(&request, self.carried);
+        recorder.bytes_sent_for(&request, length);
+        self.carried = true;
+        self.in_flight.push_back(request);
+    }
+
+    pub(super) fn requeue_buffered(
+        &mut self,
+        due: &mut VecDeque<Due>,
+        recorder: &mut Recorder,
+    ) -> usize {
+        let count = self.buffered.len();
+        recorder.remove_buffered(count);
+        while let Some(held) = self.buffered.pop_back() {
+            due.push_front(held.due);
+        }
+        count
+    }
+
+    /// Returns an empty line, once for each partial response: the segment carries the acknowledgement of the part that has
+    /// arrived. It must not come between the bytes of a request.
+    pub(super) fn ack_probe(&mut self) -> &'static [u8] {
+        match &mut self.partial {
+            Some(partial) if !partial.is_probed => {
+                partial.is_probed = true;
+                EMPTY_LINE
+            }
+            _ => &[],
+        }
+    }
+
+    /// Loses all requests: those behind the late one lose their connection, not their time.
+    pub(super) fn expire(
+        &mut self,
+        now: Nanos,
+        limit: Duration,
+        _outgoing: &mut Vec<u8>,
+        recorder: &mut Recorder,
+    ) -> Expired {
+        let lost = self.lose_all(now, recorder, |_, request| {
+            if now.since(request.sent) >= limit {
+                (Loss::Timeout, format!("no complete response within {limit:?}"))
+            } else {
+                let text = "given up with an earlier request's timeout".to_owned();
+                (Loss::Transport(ErrorKind::ClosedEarly), text)
+            }
+        });
+        Expired { lost, ends_connection: true }
+    }
+}
