@@ -107,7 +107,12 @@ function chooseKind({ color, dashed }: Series): string {
 
 function createXAxis({ axis, end }: Plot): Axis {
   const scale = createLinearScale(end || 1);
-  if (axis === 'time') return { scale, ticks: listInstants(scale), label: formatInstant };
+  if (axis === 'time') {
+    const ticks = listInstants(scale);
+    // Where there is little room, every second of many instants has no label.
+    const isMinor = (seconds: number) => ticks.length > 4 && ticks.indexOf(seconds) % 2 === 1;
+    return { scale, ticks, label: formatInstant, isMinor };
+  }
   const ticks = listNines(scale);
   return {
     scale,

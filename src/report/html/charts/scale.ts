@@ -70,9 +70,9 @@ const TIME_STEPS = [
   ...[3600, 7200, 10_800, 21_600, 43_200, 86_400],
 ];
 
-/** Lists at most six round instants within a scale of seconds from 0. */
+/** Lists at most seven round instants within a scale of seconds from 0. */
 export function listInstants(scale: Scale): number[] {
-  const step = TIME_STEPS.find((one) => scale.high / one <= 5);
+  const step = TIME_STEPS.find((one) => scale.high / one < 6.5);
   if (scale.high < 5 || step === undefined) return listMultiples(scale);
   return Array.from({ length: Math.floor(scale.high / step) + 1 }, (_, index) => index * step);
 }
