@@ -536,6 +536,14 @@ export interface NativePercentiles {
   serviceTime: Array<Array<number>>
 }
 
+/** What a PKCS #12 file contains. */
+export interface NativePkcs12 {
+  /** X.509 certificates in DER. */
+  certificates: Array<Buffer>
+  /** Private keys in DER (PKCS #8), not encrypted. */
+  keys: Array<Buffer>
+}
+
 /** What a run is to do; every default has been filled in. */
 export interface NativePlan {
   /** The servers. */
@@ -853,6 +861,9 @@ export interface NativeWorker {
   /** Requests that it sent. */
   requests: number
 }
+
+/** Opens a PKCS #12 file; throws an error whose `code` says why it cannot. */
+export declare function openPkcs12(bytes: Uint8Array, passphrase: string): NativePkcs12
 
 /** A self-signed certificate for these host names and addresses (ECDSA P-256), made on the spot. */
 export declare function selfSignedCertificate(names: Array<string>): NativeCertificate

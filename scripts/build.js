@@ -30,7 +30,7 @@ const built =
   (prebuilt !== null || (await buildAddon())) &&
   (await step('TypeScript', tool('tsc'), ['-p', '.'])) &&
   (await step('bundle of the stack', process.execPath, ['scripts/bundle-stack.js'])) &&
-  (await step('report assets', process.execPath, ['scripts/vendor-charts.js']));
+  (await step('report assets', process.execPath, ['scripts/copy-assets.js']));
 if (!built) fail('the build failed');
 
 async function requireTools() {

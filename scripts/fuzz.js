@@ -9,6 +9,7 @@ import { root, step } from './step.js';
 const DICTIONARIES = {
   cache: 'cache',
   following: 'response',
+  pkcs12: 'pkcs12',
   request: 'request',
   response: 'response',
   sharing_messages: 'prefix',

@@ -1,5 +1,4 @@
-// Formats numbers for text reports and, inlined by html/page.ts, in the browser. This file must therefore import nothing and
-// use no API of Node.js. Each function is named after the quantity that it formats, as templates use it in place.
+// Formats numbers for reports. Each function is named after the quantity that it formats, as templates use it in place.
 
 /** Text in place of a missing value. */
 const absent = '–';

@@ -15,6 +15,7 @@ export type {
   NativeNameStats,
   NativeOrigin,
   NativeOutcome,
+  NativePkcs12,
   NativePlan,
   NativeRequest,
   NativeRun,

@@ -45,7 +45,7 @@ export function disarmLines(text: string): string {
 
 /** The sequences that the painter of the text report writes (`text/paint.ts`); text from elsewhere has none of them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins them
-const PAINT = /(\x1b\[(?:0|1|2|22|31|32|33|36|1;7;31)m)/;
+const PAINT = /(\x1b\[(?:1|2|7|22|27|31|32|33|36|39)m)/;
 
 /**
  * Encodes what is printed on a terminal, or into the log of a CI runner: lines stay, colors stay where the report has them

@@ -1,5 +1,5 @@
 // The only place that writes text to the terminal: what is in it from elsewhere controls neither that nor a CI runner.
-import { inspect } from 'node:util';
+import { inspect, styleText } from 'node:util';
 import { encodeTerminal, replaceControls } from '../../report/encoding.js';
 
 /** Whether reports on stdout have colors. */
@@ -33,6 +33,7 @@ const CLEAR_LINE = '\r\x1b[K';
 export function showLine(line: string): void {
   const { stderr } = process;
   const shown = replaceControls(line).slice(0, stderr.columns - 1);
-  const painted = shown === '' || process.env.NO_COLOR ? shown : `\x1b[2m${shown}\x1b[22m`;
+  const isPlain = shown === '' || process.env.NO_COLOR;
+  const painted = isPlain ? shown : styleText('dim', shown, { validateStream: false });
   stderr.write(`${CLEAR_LINE}${painted}`);
 }

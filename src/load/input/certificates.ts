@@ -1,9 +1,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { KeyObject as TlsKey } from 'node:tls';
 import { usageError } from '../../errors/millrace-error.js';
+import { loadNative, type NativePkcs12 } from '../../native/addon.js';
 import { type PemOption, type PemOptions, selectPem } from '../../validation/pem.js';
 import { readInput } from './file.js';
-import { isPkcs12, type Pkcs12, readPkcs12 } from './pkcs12.js';
 import { detectUtf16 } from './text.js';
 
 /** The certificates and keys of a client as its options give them, and their passphrase. */
@@ -45,7 +45,7 @@ export function readIdentity(options: CertificateOptions): Identity | null {
   }
   const separate = openOption('key', options);
   const source = separate ?? cert;
-  const keys = source.parts.flatMap((part) => part.readKey() ?? []);
+  const keys = source.parts.flatMap((part) => part.readKeys());
   if (keys.length === 0 && separate === null) {
     throw usageError(
       'cert needs key: the private key of the certificate, unless cert contains both',
@@ -129,7 +129,7 @@ class CertificateBytes {
   readonly #passphrase: string | undefined;
   /** The blocks of PEM. */
   readonly #blocks: [label: string, pem: string][];
-  #container: Pkcs12 | null = null;
+  #container: NativePkcs12 | null = null;
 
   constructor(bytes: Buffer, label: string, passphrase: string | undefined) {
     this.label = label;
@@ -149,7 +149,7 @@ class CertificateBytes {
 
   isEncrypted(): boolean {
     try {
-      this.readKey();
+      this.readKeys();
       return false;
     } catch (error) {
       return /is encrypted/.test((error as Error).message);
@@ -165,12 +165,11 @@ class CertificateBytes {
         .filter(([label]) => /^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label))
         .map(([, pem]) => this.#parseCertificate(pem));
     }
-    if (isPkcs12(this.#bytes))
-      return this.#openContainer().certificates.map(this.#parseCertificate);
-    return [this.#parseCertificate(this.#bytes)];
+    const { certificates = [this.#bytes] } = this.#openContainer() ?? {};
+    return certificates.map(this.#parseCertificate);
   }
 
-  readKey(): KeyObject | null {
+  readKeys(): KeyObject[] {
     const [label, pem] = this.#blocks.find(([label]) => label.endsWith('PRIVATE KEY')) ?? [];
     if (pem !== undefined) {
       if (label === 'OPENSSH PRIVATE KEY') {
@@ -179,31 +178,24 @@ class CertificateBytes {
         );
       }
       const isEncrypted = label === 'ENCRYPTED PRIVATE KEY' || pem.includes('ENCRYPTED');
-      return this.#decryptKey(isEncrypted, { key: pem, format: 'pem' });
+      return [this.#decryptKey(isEncrypted, { key: pem, format: 'pem' })];
     }
-    if (this.#blocks.length > 0) return null;
-    if (isPkcs12(this.#bytes)) {
-      const { key } = this.#openContainer();
-      return key;
-    }
-    return this.#readDerKey();
+    if (this.#blocks.length > 0) return [];
+    const container = this.#openContainer();
+    return container ? container.keys.map(this.#parseKey) : this.#readDerKey();
   }
 
-  #readDerKey(): KeyObject | null {
+  #readDerKey(): KeyObject[] {
     for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const) {
       try {
-        return createPrivateKey({ key: this.#bytes, format: 'der', type });
+        return [createPrivateKey({ key: this.#bytes, format: 'der', type })];
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ERR_MISSING_PASSPHRASE') continue;
-        return this.#decryptKey(true, {
-          key: this.#bytes,
-          format: 'der',
-          type: 'pkcs8',
-        });
+        return [this.#decryptKey(true, { key: this.#bytes, format: 'der', type: 'pkcs8' })];
       }
     }
     // A file with a certificate in DER contains no key.
-    if (isCertificate(this.#bytes)) return null;
+    if (isCertificate(this.#bytes)) return [];
     throw this.#describeUnknown();
   }
 
@@ -226,17 +218,29 @@ class CertificateBytes {
     }
   }
 
-  #openContainer(): Pkcs12 {
+  /** Opens PKCS #12; `null` if the bytes are something else. */
+  #openContainer(): NativePkcs12 | null {
+    const { openPkcs12 } = loadNative();
     try {
-      this.#container ??= readPkcs12(this.#bytes, this.#passphrase ?? '');
+      this.#container ??= openPkcs12(this.#bytes, this.#passphrase ?? '');
       return this.#container;
     } catch (error) {
-      if (this.#passphrase === undefined && /passphrase/.test((error as Error).message)) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === 'not-pkcs12') return null;
+      if (code === 'wrong-passphrase' && this.#passphrase === undefined) {
         throw this.#requirePassphrase();
       }
-      throw this.refuse(`cannot be opened: ${(error as Error).message}`);
+      throw this.refuse(`cannot be opened: ${message}`);
     }
   }
+
+  readonly #parseKey = (key: Buffer): KeyObject => {
+    try {
+      return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
+    } catch {
+      throw this.refuse('contains a private key that cannot be read');
+    }
+  };
 
   #requirePassphrase(): Error {
     return this.refuse('is encrypted: give its passphrase with --passphrase (option passphrase)');

@@ -35,7 +35,6 @@ export function renderComparisonPage(result: ComparisonResult): string {
       renderSection('Settings', renderSettingsTable(result)),
       renderSection('What the numbers mean', renderDefinitions(COMPARISON_DEFINITIONS)),
     ],
-    plots,
     result,
   });
 }

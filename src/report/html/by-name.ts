@@ -54,7 +54,7 @@ function renderNameTable(byName: NamedResult[]): Markup | null {
   );
 }
 
-function buildNamePlot(one: NamedResult, index: number): Plot {
+function buildNamePlot(one: NamedResult): Plot {
   const { name, latencyMs, serviceTimeMs, histograms, timeShare } = one;
   const { latency, latencyCensored, serviceTime, serviceTimeCensored } = histograms;
   const lines = [toLine('latency', latency, latencyCensored, 'first')];
@@ -62,7 +62,6 @@ function buildNamePlot(one: NamedResult, index: number): Plot {
     lines.push(toLine('service time', serviceTime, serviceTimeCensored, 'second'));
   }
   return buildPercentilePlot({
-    id: `name-${index}`,
     title: name,
     caption: `${timeShare === null ? '' : `${share(timeShare)} of the time, `}${rate(one.throughput)} req/s.`,
     summary: `Latency of ${name}: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}.`,

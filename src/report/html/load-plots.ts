@@ -6,11 +6,12 @@ import {
   isSameDistribution,
 } from '../distributions/distribution.js';
 import { countPerPoint, groupReadableWindows, thinPercentiles, thinSamples } from '../intervals.js';
+import type { Series } from './charts/series.js';
 import { buildPercentilePlot, type PercentileLine } from './percentile-plot.js';
-import { needsLogScale, type Plot, type Series } from './plot.js';
+import { needsLogScale, type Plot } from './plot.js';
 
-/** Maximum number of points of a plot over time; a screen cannot show more. */
-const MAX_POINTS = 1200;
+/** Maximum number of points of a plot over time: each has some pixels, so that its values can be read. */
+const MAX_POINTS = 400;
 
 const BOTH_CLOCKS =
   'Latency counts from the moment a request was due, service time from its first byte. Where they differ, requests waited to be sent.';
@@ -47,7 +48,6 @@ export function buildDistributionPlots({
     : [{ label: 'service time', points: serviceTime, color: 'second', dashed: true }];
   return [
     buildPercentilePlot({
-      id: 'distribution',
       title: 'Latency by percentile',
       caption: `${same ? 'Service time is the same, as no request waited to be sent.' : BOTH_CLOCKS}${unknown}`,
       summary: `Latency: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, maximum ${formatStatistic(latencyMs, 'max')}.`,
@@ -68,7 +68,6 @@ function buildThroughputPlot(result: LoadResult): Plot {
     series.push({ ...STEP, label: 'errors', values: repeatLast(errors), color: 'error' });
   }
   return {
-    id: 'throughput',
     title: formatTitle('Throughput', 'mean', (points[1]?.tMs ?? 0) - (points[0]?.tMs ?? 0)),
     caption:
       'Responses per second with any status, and errors: status 4xx/5xx, transport errors, timeouts.',
@@ -92,7 +91,6 @@ function buildLatencyPlot(result: LoadResult): Plot {
     { ...STEP, label: 'p50', values: p50s, color: 'first' },
   ];
   return {
-    id: 'latency',
     title: formatTitle('Latency', 'highest', computePointMs(result.series, result.windowMs)),
     caption:
       'Percentiles of the requests that ended in each 100 ms window. In a gap no request ended.',
@@ -122,7 +120,6 @@ function buildServerPlots({ durationMs }: LoadResult, server: ServerResult): Plo
   return [
     {
       ...common,
-      id: 'cpu',
       title: formatTitle('Server CPU', 'highest', ms),
       caption: `Cores busy, all threads of pid ${server.pid} and its descendants.`,
       summary: `Server CPU over time: mean ${cores(server.cpuMean)} cores.`,
@@ -131,7 +128,6 @@ function buildServerPlots({ durationMs }: LoadResult, server: ServerResult): Plo
     },
     {
       ...common,
-      id: 'memory',
       title: formatTitle('Server memory', 'highest', ms),
       caption: 'Resident set size, shared pages included.',
       summary: `Server memory over time: at most ${bytes(server.rssMaxMb * 1e6)}.`,

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Child, html, type Markup, markTrusted, renderJsonScript } from './markup.js';
-import type { Plot } from './plot.js';
 
-/** A self-contained page. It loads nothing, and only its plots need a script. */
+/** A self-contained page. It loads nothing, and runs no script. */
 export interface Page {
   title: string;
   /** Text below the title. */
@@ -11,8 +10,6 @@ export interface Page {
   /** Tool and time that made the page. */
   origin: string;
   main: Child;
-  /** The plots of the figures in `main`. */
-  plots?: Plot[];
   /** Style sheets of assets/, in addition to page.css. */
   styles?: string[];
   /** The result that the page shows, included as JSON in the element `result`. */
@@ -20,20 +17,9 @@ export interface Page {
 }
 
 /** Renders a page as an HTML document. */
-export function renderPage({
-  title,
-  summary,
-  origin,
-  main,
-  plots = [],
-  styles = [],
-  result,
-}: Page): string {
-  const script = plots.length > 0 ? buildScript() : null;
-  const charts = script === null ? [] : ['uPlot.min.css'];
-  const css = [...charts, 'page.css', ...styles].map(readAsset).join('\n');
-  const scripts = script === null ? `'none'` : `'${hash(script)}'`;
-  const policy = `default-src 'none'; img-src data:; style-src '${hash(css)}'; script-src ${scripts}`;
+export function renderPage({ title, summary, origin, main, styles = [], result }: Page): string {
+  const css = ['page.css', ...styles].map(readAsset).join('\n');
+  const policy = `default-src 'none'; img-src data:; style-src '${hash(css)}'; script-src 'none'`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -56,7 +42,6 @@ ${main}
 </main>
 <footer>This page contains the complete result as JSON, in the element <code>#result</code>.</footer>
 ${renderJsonScript('result', result)}
-${script === null ? null : html`${renderJsonScript('plots', plots)}\n<script>${markTrusted(script)}</script>`}
 </body>
 </html>
 `.text;
@@ -79,17 +64,6 @@ export function renderSection(heading: string, ...content: Child[]): Markup {
 <h2>${heading}</h2>
 ${content}
 </section>`;
-}
-
-/** Builds the script: the chart library with its license, the functions that format numbers and place ticks, and plots.js. */
-function buildScript(): string {
-  const license = `/*\nuPlot\n${readAsset('uPlot.LICENSE')}\n*/`;
-  const modules = ['../../format/units.js', './charts/scale.js'].map((path) =>
-    readFileSync(new URL(path, import.meta.url), 'utf8').replace(/^export /gm, ''),
-  );
-  const scripts = [license, readAsset('uPlot.iife.min.js'), ...modules, readAsset('plots.js')];
-  // A script element ends at the first end tag, even within a string or a comment.
-  return scripts.join('\n').replaceAll('</script', '<\\/script');
 }
 
 function readAsset(name: string): string {

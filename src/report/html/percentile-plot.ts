@@ -1,5 +1,6 @@
 import type { PercentilePoints } from '../distributions/percentiles.js';
-import { needsLogScale, type Plot, type Series, toNines } from './plot.js';
+import type { Series } from './charts/series.js';
+import { needsLogScale, type Plot, toNines } from './plot.js';
 
 /** A distribution in a plot over percentiles. */
 export interface PercentileLine {
@@ -10,7 +11,7 @@ export interface PercentileLine {
 }
 
 /** What a plot over percentiles is made of. */
-export interface PercentilePlot extends Pick<Plot, 'id' | 'title' | 'caption' | 'summary'> {
+export interface PercentilePlot extends Pick<Plot, 'title' | 'caption' | 'summary'> {
   /** Number of samples: the axis ends at the last one. */
   count: number;
   lines: PercentileLine[];

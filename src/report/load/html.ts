@@ -31,31 +31,30 @@ export function renderLoadPage(result: LoadResult): string {
   const overTime = buildTimePlots(result);
   const distribution = hasResponse(result) ? buildDistributionPlots(result) : [];
   const names = buildNamePlots(result);
-  const hint = html`<p class="hint">Drag to zoom, double-click to reset. On the keyboard, arrow keys move the cursor and Escape resets the zoom.</p>`;
   return renderPage({
     title: 'Load report',
     summary: describePlan(result.plan),
     origin: formatOrigin(result.tool, result.startedAt),
+    styles: ['chart.css'],
     main: [
       renderConditions(listLoadConditions(result)),
       renderAlarm(result),
       renderHeadline(result),
       renderWarnings(listWarnings(result)),
-      overTime.length > 0 ? renderSection('Over time', hint, overTime.map(renderPlot)) : null,
+      overTime.length > 0 ? renderSection('Over time', overTime.map(renderPlot)) : null,
       distribution.length > 0 ? renderSection('Distribution', distribution.map(renderPlot)) : null,
       renderByName(result, names),
       renderSection(
         'Numbers',
         html`<div class="tables">${[renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
         explainMarks(hasResponse(result) ? [result.latencyMs, result.serviceTimeMs] : []).map(
-          (mark) => html`<p class="hint">${mark}</p>`,
+          (mark) => html`<p class="note">${mark}</p>`,
         ),
       ),
       failing.length > 0 ? renderSection('Failing responses', failing) : null,
       renderSection('Plan', renderPlanTable(result)),
       renderSection('What the numbers mean', renderDefinitions(LOAD_DEFINITIONS)),
     ],
-    plots: [...overTime, ...distribution, ...names],
     result,
   });
 }

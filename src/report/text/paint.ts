@@ -1,22 +1,24 @@
+import { styleText } from 'node:util';
+
 /** The meaning of a color in the text report. */
 export type Ink = 'dim' | 'strong' | 'bar' | 'good' | 'warning' | 'bad' | 'alarm';
 
 /** Colors a text, or returns it unchanged. */
 export type Paint = (ink: Ink, text: string) => string;
 
-/** ECMA-48, Select Graphic Rendition. */
-const CODES: Record<Ink, string> = {
-  dim: '2',
-  strong: '1',
-  bar: '36',
-  good: '32',
-  warning: '33',
-  bad: '31',
-  alarm: '1;7;31',
+const STYLES: Record<Ink, Parameters<typeof styleText>[0]> = {
+  dim: 'dim',
+  strong: 'bold',
+  bar: 'cyan',
+  good: 'green',
+  warning: 'yellow',
+  bad: 'red',
+  alarm: ['bold', 'inverse', 'red'],
 };
 
-/** Creates a painter with terminal colors, or one without. */
+/** Creates a painter with terminal colors, or one without. Whether a stream has colors is its caller's decision. */
 export function createPainter(color: boolean): Paint {
   if (!color) return (_, text) => text;
-  return (ink, text) => (text === '' ? '' : `\x1b[${CODES[ink]}m${text}\x1b[0m`);
+  return (ink, text) =>
+    text === '' ? '' : styleText(STYLES[ink], text, { validateStream: false });
 }

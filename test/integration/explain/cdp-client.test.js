@@ -44,7 +44,7 @@ for (const [what, answer] of [
   ['no WebSocket', (socket) => socket.write(Buffer.from('8100ff', 'hex'))],
   ['the end', (socket) => socket.end()],
   ['a reset', (socket) => socket.resetAndDestroy()],
-  ['a closing frame', (socket) => socket.write(Buffer.from([0x88, 0]))],
+  ['a closing frame', (socket) => socket.end(Buffer.from([0x88, 0]))],
 ]) {
   test(`a call that is answered by ${what} fails, and so do those after it`, async () => {
     const url = await listen(answer);
@@ -56,6 +56,22 @@ for (const [what, answer] of [
     client.close();
   });
 }
+
+test('a server without WebSocket, and a port without one, are no debugger', async () => {
+  const server = createServer((_, response) => response.end('no debugger'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `ws://127.0.0.1:${server.address().port}/`;
+  const refused = () =>
+    assert.rejects(
+      CdpClient.connect(url, AbortSignal.timeout(10_000)),
+      /^Error: the port does not belong to a debugger$/,
+    );
+  await refused();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await refused();
+});
 
 test('an unanswered call fails when the client is closed', async () => {
   const asked = deferred();

@@ -87,6 +87,8 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     const pkcs12 = (out, ...more) => openssl('pkcs12', '-export', ...input, '-out', out, ...more);
     pkcs12('new.p12', '-passout', 'pass:secret');
     pkcs12('open.p12', '-passout', 'pass:');
+    writeFileSync(path('damaged.p12'), readFileSync(path('open.p12')).subarray(0, -1));
+    pkcs12('chain.p12', '-certfile', 'server.pem', '-passout', 'pass:');
     const old = ['-certpbe', 'PBE-SHA1-3DES', '-keypbe', 'PBE-SHA1-3DES', '-macalg', 'sha1'];
     pkcs12('old.p12', ...old, '-passout', 'pass:secret');
   });
@@ -108,6 +110,7 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     { cert: 'new.p12', passphrase: 'secret' },
     { cert: 'old.p12', passphrase: 'secret' },
     { cert: 'open.p12' },
+    { cert: 'chain.p12' },
     { cert: 'both.pem' },
     { cert: 'marked.pem', key: 'client.key' },
     { cert: 'wide.pem', key: 'client.key' },
@@ -133,6 +136,10 @@ describe('a client certificate', { timeout: 60_000 }, () => {
     [{ key: 'locked.pem', passphrase: 'wrong' }, /the passphrase is wrong/],
     [{ cert: 'new.p12', key: null }, /new.p12' is encrypted/],
     [{ cert: 'new.p12', key: null, passphrase: 'wrong' }, /the passphrase is wrong/],
+    [
+      { cert: 'damaged.p12', key: null },
+      /damaged.p12' cannot be opened: it is truncated or damaged/,
+    ],
     [{ key: 'server.key' }, /server.key' does not belong to the certificate in/],
     [{ key: null }, /cert needs key: .*, unless cert contains both/],
     [{ cert: 'client.key' }, /client.key' contains no certificate/],

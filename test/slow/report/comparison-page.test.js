@@ -67,9 +67,10 @@ describe('page in a browser', { skip }, () => {
 
   test('both distributions are drawn in one plot', async () => {
     const { page } = await browser.open(renderComparisonPage(faster()));
-    assert.equal(await page.locator('.uplot').count(), 1);
-    const labels = await page.locator('.u-legend .u-label').allTextContents();
-    assert.deepEqual(labels, ['percentile', 'A', 'B']);
+    const figure = page.locator('figure:has-text("Latency by percentile")');
+    assert.equal(await figure.count(), 1);
+    assert.deepEqual(await figure.locator('.legend li').allTextContents(), ['A', 'B']);
+    assert.equal(await figure.locator('polyline.first, polyline.second').count(), 2);
     await page.close();
   });
 });

@@ -52,7 +52,7 @@ const PIECES = [
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be printed
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the colors of the report
-const PAINT = /\x1b\[(0|1|2|31|32|33|36|1;7;31)m/g;
+const PAINT = /\x1b\[(1|2|7|22|27|31|32|33|36|39)m/g;
 const RUNNER = /^[\s\p{Cf}]*::|##(\[|vso\[|teamcity\[)/imu;
 
 function assertHarmless(text) {

@@ -17,7 +17,6 @@ export function buildLatencyPlots({ runs }: ComparisonResult): Plot[] {
   if (a.count + b.count === 0) return [];
   return [
     buildPercentilePlot({
-      id: 'latency',
       title: 'Latency by percentile',
       caption:
         'All runs of a side together, from the moment a request was due. The further down a line, the faster.',

@@ -26,6 +26,8 @@ export interface Axis {
   scale: Scale;
   ticks: number[];
   label(value: number): string;
+  /** Whether a tick has no label where there is little room. */
+  isMinor?(value: number): boolean;
 }
 
 /** A labelled vertical line. */
@@ -68,9 +70,10 @@ function isWithin({ low, high }: Scale, value: number): boolean {
   return value >= low && value <= high;
 }
 
-function drawTick({ scale, label }: Axis, tick: number): Markup {
+function drawTick({ scale, label, isMinor }: Axis, tick: number): Markup {
   const at = scale.at(tick);
-  return html`<line class="grid" x1="${at}%" x2="${at}%" y1="${AREA_TOP}" y2="${AREA_BOTTOM}"/><text x="${at}%" y="${AREA_BOTTOM + 18}" text-anchor="${chooseAnchor(at, 6)}">${label(tick)}</text>`;
+  const text = label(tick);
+  return html`<line class="grid" x1="${at}%" x2="${at}%" y1="${AREA_TOP}" y2="${AREA_BOTTOM}"/><text class="${isMinor?.(tick) ? 'tick minor' : 'tick'}" x="${at}%" y="${AREA_BOTTOM + 18}" text-anchor="${chooseAnchor(at, Math.max(6, text.length + 1))}">${text}</text>`;
 }
 
 function drawMark(scale: Scale, { x, label, color }: ChartMark, index: number): Markup {

@@ -5,15 +5,16 @@ export interface MarkerStyle {
   kind?: string | null;
   title?: string | null;
   large?: boolean;
+  small?: boolean;
 }
 
 /** Draws a round point. `x` is in percent (`42%`) or, in a legend, in pixels. */
 export function drawDot(
   x: string,
   y: number,
-  { kind = null, title = null, large }: MarkerStyle,
+  { kind = null, title = null, large, small }: MarkerStyle,
 ): Markup {
-  return html`<circle class="${joinClasses('point', kind)}" cx="${x}" cy="${y}" r="${large ? 6 : 4}">${renderTitle(title)}</circle>`;
+  return html`<circle class="${joinClasses('point', kind)}" cx="${x}" cy="${y}" r="${large ? 6 : small ? 2 : 4}">${renderTitle(title)}</circle>`;
 }
 
 /** Draws a square point, which differs from a round one without colors, too. */

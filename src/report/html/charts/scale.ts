@@ -1,5 +1,3 @@
-// Inlined into pages by page.ts: this file must import nothing and use no API of Node.js.
-
 /** A scale from values to percent of a length. Values beyond its ends are clamped. */
 export interface Scale {
   low: number;
@@ -64,4 +62,17 @@ export function listMultiples({ low, high }: Scale): number[] {
     // Rounding removes floating-point errors, as in 3 * 0.1.
     Number(((first + index) * step).toPrecision(12)),
   );
+}
+
+/** Round steps of time, in seconds. */
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800],
+  ...[3600, 7200, 10_800, 21_600, 43_200, 86_400],
+];
+
+/** Lists at most seven round instants within a scale of seconds from 0. */
+export function listInstants(scale: Scale): number[] {
+  const step = TIME_STEPS.find((one) => scale.high / one < 6.5);
+  if (scale.high < 5 || step === undefined) return listMultiples(scale);
+  return Array.from({ length: Math.floor(scale.high / step) + 1 }, (_, index) => index * step);
 }
