@@ -1,6 +1,6 @@
 //! A connection and the output cache: which of its requests need not be told.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::time::Duration;
 
 use millrace_cache::{Answer, Hit, Lookup, NotStored, Request, authenticates_connection};
@@ -46,7 +46,7 @@ pub(crate) fn since_origin(now: Nanos) -> Duration {
 
 impl SessionContext<'_, '_, '_> {
     /// What becomes of a request whose head begins at `start` in the batch's bytes.
-    pub(super) fn consult(&mut self, start: usize, head: &ReceivedHead) -> io::Result<Consulted> {
+    pub(super) fn consult(&mut self, start: usize, head: &ReceivedHead) -> Consulted {
         let Self { channel, lane, client, turn, .. } = self;
         let Receiving { server, batch, now, effects, .. } = &mut **turn;
         let waits = std::mem::take(&mut lane.incoming.waits);
@@ -54,13 +54,13 @@ impl SessionContext<'_, '_, '_> {
         let mut answering = Answering { channel, lane, server, now: *now };
         let followed = answering.is_followed();
         if !followed && !answering.server.caches() {
-            return Ok(Consulted::Tell(CacheAction::None));
+            return Consulted::Tell(CacheAction::None);
         }
         let bytes = batch.memory.get(start..start + head.length);
         let request = request_for_cache(bytes, head, answering.channel, client, waits);
         let consulted = match head.method {
             Method::Get | Method::Head if passes || !followed => Consulted::Tell(CacheAction::None),
-            Method::Get | Method::Head => answering.look_up(&request, head.keep_alive)?,
+            Method::Get | Method::Head => answering.look_up(&request, head.keep_alive),
             _ => {
                 if !followed {
                     // Nobody sees when its response begins: what is stored is out of date from now on, and once more when
@@ -80,15 +80,11 @@ impl SessionContext<'_, '_, '_> {
             let authenticates = authenticates_connection(request.lines);
             client.authenticated |= authenticates;
         }
-        Ok(consulted)
+        consulted
     }
 
     /// The same where nobody can be told: it has its answer, or is looked at again when somebody can.
-    pub(super) fn consult_untold(
-        &mut self,
-        start: usize,
-        head: &ReceivedHead,
-    ) -> io::Result<Consulted> {
+    pub(super) fn consult_untold(&mut self, start: usize, head: &ReceivedHead) -> Consulted {
         let Self { channel, lane, client, turn, .. } = self;
         let Receiving { server, batch, now, .. } = &mut **turn;
         let incoming = &lane.incoming;
@@ -98,15 +94,15 @@ impl SessionContext<'_, '_, '_> {
         if is_free && answering.is_followed() && answering.channel.queued() <= MAX_QUEUED {
             let bytes = batch.memory.get(start..start + head.length);
             let request = request_for_cache(bytes, head, answering.channel, client, waits);
-            if answering.answer_stored(&request, head.keep_alive)? {
-                return Ok(Consulted::Answered);
+            if answering.answer_stored(&request, head.keep_alive) {
+                return Consulted::Answered;
             }
         }
-        Ok(match batch.silent {
+        match batch.silent {
             true => answering.hold_or_refuse(head),
             // A caller that is there refuses by itself.
             false => Consulted::Report,
-        })
+        }
     }
 }
 
@@ -172,34 +168,34 @@ impl Answering<'_> {
     }
 
     /// Answers a request with what is stored; `false`: nothing is.
-    fn answer_stored(&mut self, request: &Request<'_>, keep_alive: bool) -> io::Result<bool> {
+    fn answer_stored(&mut self, request: &Request<'_>, keep_alive: bool) -> bool {
         let Self { channel, server, now, .. } = self;
         server.set_lines(keep_alive);
         let Server { cache, answers, lines, settings, .. } = &mut **server;
-        let Some(hit) = cache.find_stored(since_origin(*now), request) else { return Ok(false) };
-        answer(channel, &hit, settings.tells_hits, since_origin(*now), (lines, answers))?;
-        Ok(true)
+        let Some(hit) = cache.find_stored(since_origin(*now), request) else { return false };
+        answer(channel, &hit, settings.tells_hits, since_origin(*now), (lines, answers));
+        true
     }
 
-    fn look_up(&mut self, request: &Request<'_>, keep_alive: bool) -> io::Result<Consulted> {
+    fn look_up(&mut self, request: &Request<'_>, keep_alive: bool) -> Consulted {
         let now = since_origin(self.now);
         if self.channel.queued() > MAX_QUEUED {
-            return Ok(self.wait(Blocked::Room, request));
+            return self.wait(Blocked::Room, request);
         }
         if self.lane.in_flight > 0 {
             // What an application sends beyond the end of a response would be taken for the next one: of a response behind
             // another, nothing is stored.
-            return Ok(match self.server.cache.is_stored(now, request) {
+            return match self.server.cache.is_stored(now, request) {
                 true => self.wait(Blocked::Turn, request),
                 false => Consulted::Tell(CacheAction::None),
-            });
+            };
         }
         self.server.set_lines(keep_alive);
         let Server { cache, answers, lines, settings, .. } = &mut *self.server;
         match cache.lookup(now, request, self.lane.id.to_bits()) {
-            Lookup::Wait(flight) => return Ok(self.wait(Blocked::Fill(flight), request)),
+            Lookup::Wait(flight) => return self.wait(Blocked::Fill(flight), request),
             Lookup::Hit(hit) => {
-                answer(self.channel, &hit, settings.tells_hits, now, (lines, answers))?;
+                answer(self.channel, &hit, settings.tells_hits, now, (lines, answers));
             }
             Lookup::OnlyIfCached => {
                 answers.extend_from_slice(ONLY_IF_CACHED);
@@ -208,11 +204,11 @@ impl Answering<'_> {
             }
             // It gets what the application says now. Those behind it get that, too.
             Lookup::Refresh(lead, _) | Lookup::Fill(lead) => {
-                return Ok(Consulted::Tell(CacheAction::Store { lead, duration: None }));
+                return Consulted::Tell(CacheAction::Store { lead, duration: None });
             }
-            Lookup::Pass(_) => return Ok(Consulted::Tell(CacheAction::None)),
+            Lookup::Pass(_) => return Consulted::Tell(CacheAction::None),
         }
-        Ok(Consulted::Answered)
+        Consulted::Answered
     }
 
     fn wait(&mut self, blocked: Blocked, request: &Request<'_>) -> Consulted {
@@ -229,7 +225,7 @@ fn answer(
     tells: bool,
     now: Duration,
     (lines, answers): (&mut Vec<u8>, &mut Vec<u8>),
-) -> io::Result<()> {
+) {
     if tells {
         let fresh = hit.entry.fresh_for(now).as_secs();
         // RFC 9211. A vector takes all that is written.
@@ -237,27 +233,34 @@ fn answer(
     }
     if hit.body().len() < COPY_LIMIT && answers.len() < MAX_ANSWERS {
         hit.write(lines, answers);
-        return Ok(());
+        return;
     }
     answers.extend_from_slice(hit.head());
     hit.write_head_end(lines, answers);
-    match hit.answer {
-        Answer::Whole => channel.send_stored(answers, hit.entry)?,
-        Answer::Head | Answer::NotModified => drop(channel.send(answers, false)?),
-    }
+    let sent = match hit.answer {
+        Answer::Whole => channel.send_stored(answers, hit.entry),
+        Answer::Head | Answer::NotModified => channel.send(answers, false).map(drop),
+    };
     answers.clear();
-    Ok(())
+    if let Err(error) = sent {
+        channel.fail_behind_input(error);
+    }
 }
 
 impl Connection {
-    /// Sends the answers to this connection that wait for that. `last`: our side is about to end.
-    pub(crate) fn send_answers(&mut self, server: &mut Server, last: bool) -> io::Result<()> {
-        if !server.answers.is_empty() {
-            let sent = self.channel.send(&server.answers, last);
-            server.answers.clear();
-            sent?;
+    /// Sends the answers to this connection that wait for that. `last`: our side is about to end. Gives whether that has failed,
+    /// which is told behind what has arrived.
+    pub(super) fn send_answers(&mut self, server: &mut Server, last: bool) -> bool {
+        if server.answers.is_empty() {
+            return false;
         }
-        Ok(())
+        let sent = self.channel.send(&server.answers, last);
+        server.answers.clear();
+        let has_failed = sent.is_err();
+        if let Err(error) = sent {
+            self.channel.fail_behind_input(error);
+        }
+        has_failed
     }
 
     /// It waits no longer for the response to another request.

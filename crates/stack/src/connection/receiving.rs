@@ -93,13 +93,19 @@ impl Connection {
             return flow;
         }
         let last = self.lane.closes && self.lane.in_flight == 0;
-        match self.send_answers(server, last) {
-            // What kept it here has just left.
-            Ok(()) if self.is_quiet(server) && self.lane.blocked.end_by(Change::Quiet) => {
-                Flow::Again
+        let has_failed = self.send_answers(server, last);
+        // What kept it here has just left.
+        if self.is_quiet(server) && self.lane.blocked.end_by(Change::Quiet) {
+            return Flow::Again;
+        }
+        match flow {
+            // Nobody is left whom another process could answer.
+            Flow::Leaves(_) if has_failed => {
+                let error = self.channel.failure.take();
+                Flow::Broken(error.and_then(|error| error.raw_os_error()).unwrap_or(0))
             }
-            Ok(()) => flow,
-            Err(error) => Flow::Broken(error.raw_os_error().unwrap_or(0)),
+            Flow::Idle if has_failed => Flow::Again,
+            flow => flow,
         }
     }
 
@@ -261,14 +267,8 @@ impl Connection {
         let Range { start, end } = region.filled();
         let before = cx.batch.count();
         let (taken, flow) = match self.take(cx, start, end) {
-            Ok(Step::Next(at) | Step::Wait(at)) => (at, None),
-            Ok(Step::Stop(at, flow)) => (at, Some(flow)),
-            Err(error) => {
-                // What was told before lies there.
-                let is_told = cx.batch.count() > before;
-                cx.batch.memory.commit(&region, if is_told { end } else { start });
-                return Some(self.broken(cx.batch, &error));
-            }
+            Step::Next(at) | Step::Wait(at) => (at, None),
+            Step::Stop(at, flow) => (at, Some(flow)),
         };
         self.channel.keep(cx.batch.memory.get(taken..end));
         // Where nothing was told, the memory is free for others.
@@ -322,8 +322,8 @@ impl Connection {
     }
 
     /// Takes what is in `start..end` of the batch's bytes.
-    fn take(&mut self, turn: &mut Receiving<'_, '_>, start: usize, end: usize) -> io::Result<Step> {
-        let Session::H1(h1) = &mut self.session else { return Ok(Step::Wait(start)) };
+    fn take(&mut self, turn: &mut Receiving<'_, '_>, start: usize, end: usize) -> Step {
+        let Session::H1(h1) = &mut self.session else { return Step::Wait(start) };
         let mut cx = SessionContext {
             server: self.server,
             channel: &mut self.channel,

@@ -8,8 +8,6 @@
 //!    └────────┴────────┴── Fallback ──> Raw, Through, or back: as the caller decides
 //! ```
 
-use std::io;
-
 use millrace_http::h1::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead, RequestFraming};
 use millrace_net::Nanos;
 
@@ -180,7 +178,7 @@ impl H1 {
         cx: &mut SessionContext<'_, '_, '_>,
         start: usize,
         end: usize,
-    ) -> io::Result<Step> {
+    ) -> Step {
         let (mut at, mut is_behind_head) = (start, false);
         // A head and the first of its body that has come with it are told side by side.
         while at < end
@@ -189,7 +187,7 @@ impl H1 {
         {
             let was_head = matches!(self.state, ReadState::Head);
             let step = match self.state {
-                ReadState::Head => self.take_head(cx, at, end)?,
+                ReadState::Head => self.take_head(cx, at, end),
                 _ if !cx.turn.batch.can_tell() => Step::Stop(at, Flow::Report),
                 ReadState::Body(_) => self.take_body(cx, at, end),
                 ReadState::Closed => self.take_behind_last(cx, at, end),
@@ -207,26 +205,21 @@ impl H1 {
             is_behind_head = was_head && matches!(self.state, ReadState::Body(_));
             match step {
                 Step::Next(next) => at = next,
-                stop => return Ok(stop),
+                stop => return stop,
             }
         }
-        Ok(Step::Next(at))
+        Step::Next(at)
     }
 
-    fn take_head(
-        &mut self,
-        cx: &mut SessionContext<'_, '_, '_>,
-        at: usize,
-        end: usize,
-    ) -> io::Result<Step> {
+    fn take_head(&mut self, cx: &mut SessionContext<'_, '_, '_>, at: usize, end: usize) -> Step {
         let bytes = cx.turn.batch.memory.get(at..end);
         if cx.lane.incoming.arriving_since == Nanos::NEVER && is_beginning(bytes) {
             cx.lane.begin(cx.turn.now, bytes.len());
         }
         let head = match self.parser.parse(bytes, &cx.turn.limits) {
-            Parsed::Partial => return Ok(Step::Wait(at)),
+            Parsed::Partial => return Step::Wait(at),
             Parsed::Unsure(reason) => {
-                return Ok(self.fall_back(cx, (at, end), Unusual::Head(reason), 0));
+                return self.fall_back(cx, (at, end), Unusual::Head(reason), 0);
             }
             Parsed::Complete(head) => head,
         };
@@ -234,19 +227,19 @@ impl H1 {
         let behind = start + head.length;
         match cx.route((at, start), &head) {
             Routed::Here => {}
-            Routed::Step(step) => return Ok(step),
+            Routed::Step(step) => return step,
             Routed::Declined { keep_alive } => {
-                return Ok(self.on_declined(cx, &head, keep_alive, behind));
+                return self.on_declined(cx, &head, keep_alive, behind);
             }
         }
         if head.upgrade && !cx.lane.incoming.declines_upgrade {
-            return Ok(self.fall_back(cx, (at, end), Unusual::Upgrade, 0));
+            return self.fall_back(cx, (at, end), Unusual::Upgrade, 0);
         }
         let consulted = match cx.turn.batch.can_tell() {
-            true => cx.consult(start, &head)?,
-            false => cx.consult_untold(start, &head)?,
+            true => cx.consult(start, &head),
+            false => cx.consult_untold(start, &head),
         };
-        Ok(match consulted {
+        match consulted {
             Consulted::Tell(action) => {
                 self.tell_request(cx, start, &head, action);
                 Step::Next(behind)
@@ -261,7 +254,7 @@ impl H1 {
                     _ => Step::Wait(at),
                 }
             }
-        })
+        }
     }
 
     fn take_body(&mut self, cx: &mut SessionContext<'_, '_, '_>, at: usize, end: usize) -> Step {
