@@ -248,8 +248,10 @@ impl World {
         if self.router.is_some() || waits || is_answered_here && !is_head {
             return;
         }
+        // Or it may wait for the response to another, whose client is not waited for.
         let may_be_answered_here = |it: &Message| {
-            it.is_simple() && (habits.refuses || habits.caches && it.resource.is_some())
+            let may_be_stored = habits.caches && ["GET", "HEAD"].contains(&&*it.method);
+            it.is_simple() && (habits.refuses || may_be_stored)
         };
         let read = client.read_within(client.peer.standing().unread);
         let (told, messages) = (&client.told, &client.script.messages);
