@@ -392,6 +392,11 @@ impl World {
             }
             Reading::Secured => {
                 client.told.reading = Reading::Heads;
+                // Maybe somebody wants the bytes as they are.
+                if self.chance.u8(..8) == 0 {
+                    client.told.reading = Reading::Through(0);
+                    self.reactor.through(id);
+                }
                 self.reactor.start(id);
             }
             _ => return false,

@@ -164,8 +164,7 @@ impl World {
             let most = self.plan.settings.cache.max_bytes;
             assert!(statistics.bytes <= most, "the cache is too large");
         }
-        let counted: u64 =
-            self.servers.iter().map(|&server| self.counted_fallbacks(server)).sum();
+        let counted: u64 = self.servers.iter().map(|&server| self.counted_fallbacks(server)).sum();
         assert_eq!(counted, self.fallbacks, "each fallback is counted once");
         for &server in &self.servers {
             self.reactor.remove_server(server);

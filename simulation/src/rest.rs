@@ -241,7 +241,8 @@ impl World {
         let observed = self.reactor.observe();
         let connection = observed.connections.iter().find(|it| it.id == id);
         let queued = connection.expect("it is left until the batch is taken").queued;
-        let waits = client.paused || queued > 0 || client.told.in_flight > habits.max_pipelined / 2;
+        let in_flight = client.told.in_flight.max(client.told.in_flight_then);
+        let waits = client.paused || queued > 0 || in_flight > habits.max_pipelined / 2;
         let is_answered_here = habits.caches || habits.refuses;
         let is_head = matches!(client.told.reading, Reading::Heads);
         if self.router.is_some() || waits || is_answered_here && !is_head {

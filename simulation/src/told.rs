@@ -99,6 +99,8 @@ pub(crate) struct Told {
     pub(crate) next: usize,
     pub(crate) replies: Vec<Reply>,
     pub(crate) in_flight: u32,
+    /// What it was when a request was told last: what was found then may be told later.
+    pub(crate) in_flight_then: u32,
     /// An upgrade was declined.
     pub(crate) plain: bool,
     pub(crate) eof: bool,
@@ -136,6 +138,7 @@ impl Told {
             next: 0,
             replies: Vec::new(),
             in_flight: 0,
+            in_flight_then: 0,
             plain: false,
             eof: false,
             closed: false,
@@ -317,6 +320,7 @@ impl Told {
         self.replies[number].counts = true;
         self.in_flight += 1;
         assert!(self.in_flight <= habits.max_pipelined, "more requests than may be");
+        self.in_flight_then = self.in_flight;
         self.next = number + 1;
         self.reading = match message.has_body {
             true => Reading::Body(0),
