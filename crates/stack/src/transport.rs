@@ -107,15 +107,17 @@ impl Transport {
         }
     }
 
-    /// Ends our side.
-    pub(crate) fn end(&mut self) {
-        if let Self::Tls(tls) = self {
-            tls.close_notify();
-        }
+    /// Ends our side. An error is that of the socket, which is broken.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        let told = match self {
+            Self::Tls(tls) => tls.close_notify(),
+            Self::Plain(_) | Self::Forwarded(..) | Self::Detached => Ok(()),
+        };
         // Fails where the peer has reset the connection: then reading tells it.
         if let Some(socket) = self.socket() {
             socket.shutdown_write().ok();
         }
+        told
     }
 
     /// The socket, and what was read of it and is not text.

@@ -416,14 +416,16 @@ impl ServerTlsStream {
     }
 
     /// Announces the end of our side (RFC 8446, section 6.1).
-    pub fn close_notify(&mut self) {
-        if let SessionState::Session(session, _) = &mut self.state {
-            session.send_close_notify();
-            let mut last = Vec::new();
-            // What a vector takes cannot fail.
-            while session.wants_write() && session.write_tls(&mut last).is_ok() {}
-            // Best effort: our side ends either way.
-            self.socket.socket.write_last(&last).ok();
+    /// Our side ends either way; an error is the socket's, which the system tells once.
+    pub fn close_notify(&mut self) -> io::Result<()> {
+        let SessionState::Session(session, _) = &mut self.state else { return Ok(()) };
+        session.send_close_notify();
+        let mut last = Vec::new();
+        // What a vector takes cannot fail.
+        while session.wants_write() && session.write_tls(&mut last).is_ok() {}
+        match self.socket.socket.write_last(&last) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(()),
         }
     }
 }

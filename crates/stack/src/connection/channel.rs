@@ -72,6 +72,15 @@ impl Channel {
         self.readable = true;
     }
 
+    /// Our side ends, now or when all is written. Gives whether it has. An error is that of the socket, which is broken.
+    pub(crate) fn end(&mut self, at_once: bool) -> io::Result<bool> {
+        let ends = self.write_state.end(at_once);
+        if ends {
+            self.transport.end()?;
+        }
+        Ok(ends)
+    }
+
     /// There is something to take, or may be.
     pub(super) fn has_input(&self) -> bool {
         self.readable || !self.input.is_empty()

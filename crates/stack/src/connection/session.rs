@@ -80,6 +80,11 @@ impl Session {
         matches!(self, Self::Tunnel(_))
     }
 
+    /// Nothing more is received.
+    pub(crate) fn is_ended(&self) -> bool {
+        matches!(self, Self::Ended)
+    }
+
     /// The next request's head comes next.
     pub(super) fn is_at_head(&self) -> bool {
         self.next() == Next::Head

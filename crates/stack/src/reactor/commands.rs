@@ -79,19 +79,30 @@ impl Reactor {
     }
 
     pub(super) fn end_when_written(&mut self, lane: LaneId, now: Nanos) {
-        let Some(connection) = self.connections.of_mut(lane) else { return };
-        if connection.channel.write_state.end(connection.channel.queued() == 0) {
-            connection.channel.transport.end();
-            self.end_responses(lane, now);
-        }
+        let Some(connection) = self.connections.of(lane) else { return };
+        let has_written_all = connection.channel.queued() == 0;
+        self.end_channel(lane, has_written_all, now);
     }
 
     pub(super) fn end_output(&mut self, lane: LaneId, now: Nanos) {
+        self.end_channel(lane, true, now);
+    }
+
+    /// Ends our side, at once or behind what waits.
+    fn end_channel(&mut self, lane: LaneId, at_once: bool, now: Nanos) {
         let Some(connection) = self.connections.of_mut(lane) else { return };
-        if connection.channel.write_state.end(true) {
-            connection.channel.transport.end();
-            self.end_responses(lane, now);
+        match connection.channel.end(at_once) {
+            Ok(false) => return,
+            // The end of what the peer says was told.
+            Ok(true) | Err(_) if connection.session.is_ended() => {}
+            Ok(true) => {}
+            Err(error) => {
+                connection.fail_behind_input(error);
+                let id = connection.id;
+                self.wake(id);
+            }
         }
+        self.end_responses(lane, now);
     }
 
     /// Closes a connection at once; nothing more is told of it. If our side has ended before, its last response is not

@@ -78,8 +78,8 @@ impl Tunnel {
             }
             again = true;
         }
-        if self.owner_ended && channel.queued() == 0 && channel.write_state.end(true) {
-            channel.transport.end();
+        if self.owner_ended && channel.queued() == 0 {
+            channel.end(true)?;
         }
         // Whoever has answered all and ended wants no more; a client that goes on would not be heard.
         let over = channel.write_state == WriteState::Ended;
