@@ -65,7 +65,8 @@ impl World {
             self.check_handshake(client, standing, &name);
             self.check_reading(client, connection, standing, &name);
             // Changed settings hold from the next response on.
-            let is_timed = !connection.untimed || self.has_changed;
+            // Who was told of a failure closes the connection.
+            let is_timed = !connection.untimed || self.has_changed || client.told.failed;
             let keeps = self.plan.settings.keep_alive.is_none();
             assert!(is_timed || keeps, "idle for ever, {}", name());
         }
