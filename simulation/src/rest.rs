@@ -8,7 +8,6 @@ use millrace_stack::batch::FallbackReason;
 use millrace_stack::reactor::{ObservedConnection, Waits};
 
 use crate::client::{Client, Fate};
-use crate::script::Message;
 use crate::sights::{Sight, see};
 use crate::told::Reading;
 use crate::world::World;
@@ -66,7 +65,8 @@ impl World {
             self.check_handshake(client, standing, &name);
             self.check_reading(client, connection, standing, &name);
             // Changed settings hold from the next response on.
-            let is_timed = !connection.untimed || self.has_changed;
+            // Who was told of a failure closes the connection.
+            let is_timed = !connection.untimed || self.has_changed || client.told.failed;
             let keeps = self.plan.settings.keep_alive.is_none();
             assert!(is_timed || keeps, "idle for ever, {}", name());
         }
@@ -158,7 +158,7 @@ impl World {
             let is_over = client.told.eof || client.told.failed || client.told.answered_last;
             let is_over = is_over || client.broken;
             // What announces our own end has met the error; whoever reads on finds the peer's end.
-            let is_judged = matches!(client.told.reading, Reading::Asked { .. });
+            let is_judged = matches!(client.told.reading, Reading::Asked { .. } | Reading::Secured);
             let reads = connection.waits == Waits::No && !client.paused && !is_judged;
             let has_announced = client.tls.is_some() && client.fate == Fate::Ended && !reads;
             let knows = is_over || is_asked || has_closed || has_announced;
@@ -243,22 +243,15 @@ impl World {
         let queued = connection.expect("it is left until the batch is taken").queued;
         let in_flight = client.told.in_flight.max(client.told.in_flight_then);
         let waits = client.paused || queued > 0 || in_flight > habits.max_pipelined / 2;
-        let is_answered_here = habits.caches || habits.refuses;
-        let is_head = matches!(client.told.reading, Reading::Heads);
-        if self.router.is_some() || waits || is_answered_here && !is_head {
+        let is_answered_here = habits.caches || habits.refuses || self.router.is_some();
+        if is_answered_here || waits {
             return;
         }
         // Or it may wait for the response to another, whose client is not waited for.
-        let may_be_answered_here = |it: &Message| {
-            let may_be_stored = habits.caches && ["GET", "HEAD"].contains(&&*it.method);
-            it.is_simple() && (habits.refuses || may_be_stored)
-        };
         let read = client.read_within(client.peer.standing().unread);
         let (told, messages) = (&client.told, &client.script.messages);
         let all = match told.reading {
-            Reading::Heads => messages
-                .get(told.next)
-                .is_none_or(|it| read < it.head.end || may_be_answered_here(it)),
+            Reading::Heads => messages.get(told.next).is_none_or(|it| read < it.head.end),
             Reading::Body(part) => part == messages[told.next - 1].body_within(read),
             Reading::Raw(to) | Reading::Through(to) => to == read,
             // The caller is asked about each part of a body, as long as our side has not ended.

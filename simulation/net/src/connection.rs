@@ -114,6 +114,8 @@ impl Connection {
         let count = length.min(self.room());
         self.no_space |= count < length;
         if count == 0 {
+            // What is held does not wait for what cannot follow: the timer for probes sends it.
+            self.held = 0;
             return Err(io::ErrorKind::WouldBlock.into());
         }
         if self.client_gone {
