@@ -198,7 +198,8 @@ impl World {
             if details[0] == libc::ECONNRESET {
                 see(Sight::Reset);
             }
-            let may = client.gone || client.over || client.broken;
+            // An alert may meet our own end.
+            let may = client.gone || client.over || client.broken || client.told.failed;
             assert!(may, "closed with {} for nothing: {}", details[0], client.summary());
         }
         if event.is(Kind::Drained) {

@@ -121,7 +121,9 @@ impl Lane {
 
     /// Tells the caller of it, if it does not know it.
     pub(crate) fn open(&mut self, server: usize, batch: &mut Batch<'_>) {
-        if std::mem::take(&mut self.unopened) {
+        // A handshake's limit may come before what was accepted untold is reported.
+        let untold = std::mem::take(&mut self.unreported.opened);
+        if std::mem::take(&mut self.unopened) || untold {
             batch.push(self.id, Event::Open { server });
         }
     }
