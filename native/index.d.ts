@@ -220,6 +220,8 @@ export interface NativeCounts {
   refused: number
   /** Responses given up while JavaScript was busy. */
   timedOut: number
+  /** Requests that were left to Node's parser, by reason. */
+  unusual: Record<string, number>
 }
 
 /** Rows for placeholders. */

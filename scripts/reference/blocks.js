@@ -5,7 +5,13 @@ import { formatDeadlines } from './deadline-tables.js';
 import { formatSchema, formatSchemaObject } from './schema-tables.js';
 import { formatLoadOptions } from './shared-options.js';
 import { formatCacheCounters, formatCacheSettings, formatStackLimits } from './stack-tables.js';
-import { formatFields, formatFunctions, formatOptions, formatWords } from './tables.js';
+import {
+  formatFields,
+  formatFunctions,
+  formatOptions,
+  formatReasons,
+  formatWords,
+} from './tables.js';
 
 /** The kinds of blocks. The arguments are names of declarations and files, without spaces. */
 const KINDS = {
@@ -13,6 +19,7 @@ const KINDS = {
   fields: formatFields,
   functions: formatFunctions,
   codes: formatWords,
+  reasons: formatReasons,
   schema: formatSchema,
   'schema-object': formatSchemaObject,
   'load-options': formatLoadOptions,

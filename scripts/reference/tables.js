@@ -58,9 +58,19 @@ export function formatFunctions(file) {
 
 /** The words of a union. */
 export function formatWords(name, file) {
+  return formatUnion([code('code'), 'When'], name, file);
+}
+
+/** The reasons of a union, with their comments. */
+export function formatReasons(name, file) {
+  return formatUnion(['Reason', 'Meaning'], name, file);
+}
+
+function formatUnion(columns, name, file) {
+  const words = readWords(file, name);
   return formatTable(
-    [code('code'), 'When'],
-    readWords(file, name).map(({ name: word, comment }) => [code(word), comment]),
+    columns,
+    words.map(({ name: word, comment }) => [code(word), comment]),
   );
 }
 

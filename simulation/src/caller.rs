@@ -6,16 +6,18 @@ use millrace_net::{Nanos, network};
 use millrace_stack::batch::{Batch, EVENT_LENGTH, FallbackReason, Kind};
 use millrace_stack::driver::{Step, Timer};
 
-use crate::client::{Client, Fate};
+use crate::client::Fate;
 use crate::plan::Act;
 use crate::sights::{Sight, see};
-use crate::told::{Event, Known, Reading};
+use crate::told::{Event, Reading};
 use crate::world::World;
 
 /// What the caller does something about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Notice {
     Opened(usize),
+    Asked(usize),
+    Failed(usize),
     Ended(usize),
     Closed(usize),
     Drained(usize),
@@ -26,6 +28,8 @@ pub(crate) enum Notice {
 impl Notice {
     fn client(self) -> usize {
         let (Self::Opened(at)
+        | Self::Asked(at)
+        | Self::Failed(at)
         | Self::Ended(at)
         | Self::Closed(at)
         | Self::Drained(at)
@@ -143,6 +147,7 @@ impl World {
             self.notices.push_back((id, Notice::Opened(client)));
             return;
         }
+        self.fallbacks += u64::from(event.is(Kind::Fallback));
         let client = self.by_id.get(id).copied().flatten();
         if event.is(Kind::Closed)
             && details[0] == 0
@@ -165,6 +170,10 @@ impl World {
         if event.is(Kind::BodyReadable) {
             return self.receive_body(id, at, now);
         }
+        // A session that fails ends what is read.
+        if event.is(Kind::Closed) || event.is(Kind::Failed) {
+            self.check_told_before_end(id, at);
+        }
         let habits = self.habits;
         let client = &mut self.clients[at];
         assert_eq!(client.id, Some(id), "kind {kind} of a connection that the caller has not");
@@ -172,9 +181,11 @@ impl World {
             !client.paused || !event.is(Kind::Body) && !event.is(Kind::Request),
             "kind {kind} while it is paused"
         );
-        let Client { told, script, sent, .. } = client;
-        told.take(&event, Known { script, sent: *sent, habits, now });
+        client.take_event(&event, habits, now);
         let notices = [
+            (Kind::Hello, Notice::Asked(at)),
+            (Kind::Secure, Notice::Asked(at)),
+            (Kind::Failed, Notice::Failed(at)),
             (Kind::Eof, Notice::Ended(at)),
             (Kind::Closed, Notice::Closed(at)),
             (Kind::Drained, Notice::Drained(at)),
@@ -193,9 +204,6 @@ impl World {
         if event.is(Kind::Drained) {
             client.waits = false;
         }
-        if event.is(Kind::Closed) {
-            self.check_told_before_end(id, at);
-        }
         if event.is(Kind::Idle) {
             self.check_idle(at);
         }
@@ -205,15 +213,15 @@ impl World {
     fn receive_body(&mut self, id: usize, at: usize, now: Nanos) {
         let mut memory = vec![0; self.chance.usize(1..=64 * 1024)];
         let length = self.reactor.receive_body(id, &mut memory);
-        let Client { told, script, sent, paused, .. } = &mut self.clients[at];
+        let client = &mut self.clients[at];
         if length == 0 {
             return;
         }
-        assert!(!*paused, "a body while it is paused");
+        assert!(!client.paused, "a body while it is paused");
         let length = i32::try_from(length).expect("a part is small");
         let details = [0, length, 0, 0, 0, 0];
         let event = Event { kind: Kind::Body as i32, details, memory: &memory };
-        told.take(&event, Known { script, sent: *sent, habits: self.habits, now });
+        client.take_event(&event, self.habits, now);
     }
 
     fn check_idle(&self, at: usize) {
@@ -232,6 +240,8 @@ impl World {
         let chance = self.chance.u8(..10);
         match notice {
             Notice::Opened(_) if chance == 0 => self.close(at, true),
+            Notice::Asked(_) if chance > 1 => drop(self.go_on(at)),
+            Notice::Failed(_) if chance > 0 => self.close(at, false),
             Notice::Closed(_) if chance < 5 => self.close(at, false),
             Notice::Closed(_) => {
                 let client = &mut self.clients[at];
@@ -250,6 +260,9 @@ impl World {
     pub(crate) fn end(&mut self, at: usize) {
         let client = &mut self.clients[at];
         let (Some(id), Fate::Open) = (client.id, client.fate) else { return };
+        if client.is_shaking() || client.told.failed {
+            return self.close(at, false);
+        }
         client.fate = Fate::Ended;
         client.last_sent = true;
         self.reactor.end(id);
@@ -275,8 +288,8 @@ impl World {
         let written = client.fate == Fate::Ended && self.reactor.queued(id) == 0;
         let whole = written && !reset && !client.told.closed && !client.broken;
         let hears = match client.told.reading {
-            Reading::Through(_) | Reading::Ended => false,
-            Reading::Body(_) => true,
+            Reading::Through(_) | Reading::Ended | Reading::Handshake => false,
+            Reading::Body(_) | Reading::Hello { .. } | Reading::Secured => true,
             _ => standing.unread > 0,
         };
         let lingers = whole && hears && !client.told.eof && !standing.is_reset;
@@ -299,12 +312,16 @@ impl World {
                 let reset = self.chance.bool();
                 self.close(at, reset);
             }
-            _ => self.release(at),
+            _ if self.clients[at].is_releasable() => self.release(at),
+            _ => {}
         }
     }
 
     /// Answers the question about bytes that only the host's parser can judge; gives whether there was one.
     pub(crate) fn go_on(&mut self, at: usize) -> bool {
+        if self.go_on_with_tls(at) {
+            return true;
+        }
         let client = &mut self.clients[at];
         let (Some(id), Reading::Asked { reason, from, to }) = (client.id, client.told.reading)
         else {
@@ -344,8 +361,40 @@ impl World {
                     self.reactor.proceed_raw(id);
                 }
             }
-            _ if chance == 7 && self.reactor.queued(id) == 0 => self.release(at),
+            _ if chance == 7 && self.reactor.queued(id) == 0 && client.tls.is_none() => {
+                self.release(at);
+            }
             _ => self.end(at),
+        }
+        true
+    }
+
+    /// Chooses what a client's first message is answered with, or receives its requests; gives whether one of these was due.
+    fn go_on_with_tls(&mut self, at: usize) -> bool {
+        let client = &mut self.clients[at];
+        let (Some(id), Fate::Open, Some(tls)) = (client.id, client.fate, &client.tls) else {
+            return false;
+        };
+        match client.told.reading {
+            _ if client.told.closed => return false,
+            Reading::Hello { is_unsure: true } => self.release(at),
+            Reading::Hello { .. } => {
+                let context = self.context.as_ref().expect("a server with TLS has one");
+                let defers = self.chance.u8(..4) == 0;
+                let is_chosen = self.reactor.choose(id, context, defers);
+                assert_eq!(is_chosen, tls.fits(), "it is answered: {tls}");
+                client.told.reading = Reading::Handshake;
+                (client.told.chosen, client.told.defers) = (is_chosen, defers);
+                if !is_chosen {
+                    client.told.reading = Reading::Hello { is_unsure: true };
+                    self.release(at);
+                }
+            }
+            Reading::Secured => {
+                client.told.reading = Reading::Heads;
+                self.reactor.start(id);
+            }
+            _ => return false,
         }
         true
     }

@@ -33,7 +33,7 @@ impl World {
             }
         }
         self.come_to_rest(true);
-        if let Some((listener, _)) = self.listener.take() {
+        for (listener, _) in self.doors.iter_mut().filter_map(|door| door.listener.take()) {
             self.reactor.close_listener(listener);
         }
         for client in &mut self.clients {
@@ -96,6 +96,10 @@ impl World {
             self.answer(at);
             goes_on = true;
         }
+        if self.clients[at].told.failed {
+            self.close(at, false);
+            return true;
+        }
         goes_on |= self.go_on(at) | self.close_if_written(at);
         let client = &self.clients[at];
         let is_over = client.told.eof
@@ -118,7 +122,15 @@ impl World {
             if client.fate != Fate::Open || client.is_silent() || client.told.closed {
                 continue;
             }
-            assert_eq!(client.sent, client.script.bytes.len(), "client {at} cannot send");
+            if let Some(tls) = &client.tls {
+                let summary = client.summary();
+                assert_eq!(tls.failure(), None, "not told of client {at}: {summary}");
+                if tls.says_no_more() {
+                    continue;
+                }
+            }
+            let all = client.sent == client.script.bytes.len();
+            assert!(all, "client {at} cannot send: {}", client.summary());
             let told = &client.told;
             if !matches!(told.reading, Reading::Heads) || told.eof {
                 continue;
@@ -128,6 +140,11 @@ impl World {
             assert!(client.received.is_whole(told), "client {at} has not got all");
             assert_eq!(client.received.missing(told), 0, "client {at} has not got all");
         }
+    }
+
+    /// Fallbacks that a server has counted.
+    pub(crate) fn counted_fallbacks(&self, server: usize) -> u64 {
+        self.reactor.counts(server).unusual.iter().map(|(_, count)| count).sum()
     }
 
     fn check_empty(&mut self) {
@@ -140,10 +157,16 @@ impl World {
         for (at, client) in self.clients.iter().enumerate() {
             assert!(client.peer.standing().server_gone, "the socket of client {at} is open");
         }
-        let cache = self.reactor.cache(self.servers[0]).expect("there is the server");
-        let statistics = cache.statistics();
-        assert_eq!((statistics.fills, statistics.waiting), (0, 0), "left in the cache");
-        assert!(statistics.bytes <= self.plan.settings.cache.max_bytes, "the cache is too large");
+        for door in &self.doors {
+            let cache = self.reactor.cache(door.server).expect("there is the server");
+            let statistics = cache.statistics();
+            assert_eq!((statistics.fills, statistics.waiting), (0, 0), "left in the cache");
+            let most = self.plan.settings.cache.max_bytes;
+            assert!(statistics.bytes <= most, "the cache is too large");
+        }
+        let counted: u64 =
+            self.servers.iter().map(|&server| self.counted_fallbacks(server)).sum();
+        assert_eq!(counted, self.fallbacks, "each fallback is counted once");
         for &server in &self.servers {
             self.reactor.remove_server(server);
         }

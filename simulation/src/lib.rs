@@ -7,7 +7,7 @@
 //!        ──> World::finish: all is said and taken, everybody leaves, nothing is left
 //! ```
 //!
-//! - [`plan`]: what a run is like; [`script`]: what clients send
+//! - [`plan`]: what a run is like; [`script`]: what clients send; [`tls`]: how they seal it
 //! - [`world`], [`caller`], [`answers`]: who does what
 //! - [`sights`]: what runs reach
 //! - [`router`], [`routing`]: a port that is shared
@@ -35,6 +35,7 @@ mod router;
 mod routing;
 mod script;
 mod sights;
+mod tls;
 mod told;
 mod world;
 

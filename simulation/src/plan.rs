@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use millrace_net::peer::Buffers;
+use millrace_net::tls::server::CIPHERTEXT;
+use millrace_simulated_tls::server::ServerConfig;
 use millrace_stack::Settings;
 use millrace_stack::batch::EVENT_LENGTH;
 use millrace_stack::cache::{self, Mode};
@@ -71,6 +73,14 @@ const ACTS: [(Act, u32); 23] = [
 pub(crate) struct Plan {
     pub(crate) settings: Settings,
     pub(crate) taste: Taste,
+    /// What a server with TLS speaks, in runs that have one.
+    pub(crate) tls: Option<ServerConfig>,
+    /// There is a server without TLS as well.
+    pub(crate) plain: bool,
+    /// Handshakes go on while the caller is busy.
+    pub(crate) shakes_beside: bool,
+    /// How long a handshake may take.
+    pub(crate) handshake: Duration,
     /// The port is shared: requests may be another's. Nothing is cached then, so that each names itself by its host.
     pub(crate) routes: bool,
     pub(crate) max_clients: usize,
@@ -91,7 +101,10 @@ impl Plan {
         };
         let routes = chance.u8(..4) == 0;
         let caches = !routes && chance.u8(..3) > 0;
+        // Sessions of a shared port have tests with real sockets.
+        let tls = (!routes && chance.bool()).then(|| draw_config(chance));
         let taste = Taste {
+            first_resource: 0,
             head_limit,
             cached: if caches { *chance.choice(&[3, 8, 10]).unwrap() } else { chance.u8(..3) },
             resources: *chance.choice(&[1, 3]).unwrap(),
@@ -118,6 +131,7 @@ impl Plan {
             response_limit: *chance.choice(&[None, Some(Duration::from_millis(20))]).unwrap(),
             ..Settings::default()
         };
+        let sealed = if tls.is_some() { CIPHERTEXT } else { 0 };
         // Some runs are without some acts.
         let weights = ACTS.map(|(act, most)| {
             let share = *chance.choice(&[0, 1, 2, 4, 4]).unwrap();
@@ -128,11 +142,18 @@ impl Plan {
         Self {
             settings,
             taste,
+            plain: tls.is_none() || chance.bool(),
+            shakes_beside: chance.bool(),
+            handshake: Duration::from_millis(
+                *chance.choice(&[20, 1_000, 120_000, 120_000]).unwrap(),
+            ),
+            tls,
             routes,
             max_clients: *chance.choice(&[1, 2, 4, 12]).unwrap(),
             answer: *chance.choice(&[0, 100, 5_000, 100_000]).unwrap(),
             events: *chance.choice(&[12, 16, 24, 64]).unwrap() * EVENT_LENGTH,
-            bytes: *chance.choice(&[200_000, 220_000, 300_000]).unwrap(),
+            // At least what a connection has kept, and one read of it.
+            bytes: *chance.choice(&[200_000, 220_000, 300_000]).unwrap() + sealed,
             room: *chance.choice(&[1, 100, 4_000, 200_000]).unwrap(),
             weights: weights.to_vec(),
         }
@@ -165,6 +186,38 @@ impl Plan {
             caches: self.settings.cache.mode != Mode::Off,
             refuses: self.settings.max_in_flight.is_some(),
             max_pipelined: self.settings.max_pipelined,
+            handshake: self.handshake,
+            shakes_beside: self.shakes_beside,
         }
+    }
+
+    /// What clients of the server with TLS, or of the other one, send.
+    pub(crate) fn taste_of(&self, has_tls: bool) -> Taste {
+        let first_resource = if has_tls { self.taste.resources } else { 0 };
+        Taste { first_resource, ..self.taste.clone() }
+    }
+
+    /// Settings of a server with TLS.
+    pub(crate) fn secure_settings(&self) -> Settings {
+        Settings { tls: Some(self.handshake), ..self.settings.clone() }
+    }
+}
+
+fn draw_config(chance: &mut Rng) -> ServerConfig {
+    let (tls12, tls13) =
+        *chance.choice(&[(true, true), (true, true), (false, true), (true, false)]).unwrap();
+    let asks = chance.u8(..4) == 0;
+    ServerConfig {
+        tls12,
+        tls13,
+        alpn_protocols: chance
+            .choice(&[&[][..], &[b"h"], &[b"y", b"h"]])
+            .unwrap()
+            .iter()
+            .map(|it| it.to_vec())
+            .collect(),
+        tickets: chance.bool(),
+        asks,
+        requires: asks && chance.bool(),
     }
 }

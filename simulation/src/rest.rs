@@ -8,6 +8,7 @@ use millrace_stack::batch::FallbackReason;
 use millrace_stack::reactor::{ObservedConnection, Waits};
 
 use crate::client::{Client, Fate};
+use crate::script::Message;
 use crate::sights::{Sight, see};
 use crate::told::Reading;
 use crate::world::World;
@@ -62,6 +63,7 @@ impl World {
             assert!(!connection.has_work, "it waits for a turn, {}", name());
             self.check_writing(client, connection, standing, &name);
             self.check_waits(client, connection, &name);
+            self.check_handshake(client, standing, &name);
             self.check_reading(client, connection, standing, &name);
             // Changed settings hold from the next response on.
             let is_timed = !connection.untimed || self.has_changed;
@@ -125,10 +127,11 @@ impl World {
             Waits::Turn => in_flight > 0,
             Waits::Room => connection.queued > 0,
             Waits::Fill => {
-                let cache = self.reactor.cache(self.servers[0]);
+                let cache = self.reactor.cache(client.server);
                 cache.is_some_and(|it| it.next_deadline().is_some()) && self.armed != Nanos::NEVER
             }
-            Waits::Admission | Waits::Report | Waits::Closed => false,
+            Waits::Admission | Waits::Report => false,
+            Waits::Closed => client.told.failed,
             Waits::Owner => in_flight > 0 || connection.queued > 0,
         };
         assert!(holds || client.told.timed_out.is_some(), "it waits for nothing, {}", name());
@@ -144,14 +147,27 @@ impl World {
     ) {
         if standing.is_reset {
             // Who was told of the last answer closes the connection.
-            let is_asked =
-                matches!(client.told.reading, Reading::Asked { reason: FallbackReason::Body, .. });
-            let knows = client.told.eof || client.told.answered_last || client.broken || is_asked;
+            // Or finds it with what the caller answers.
+            let is_asked = matches!(
+                client.told.reading,
+                Reading::Asked { reason: FallbackReason::Body, .. } | Reading::Hello { .. }
+            );
+            // Behind an end that was announced, or a failure, the socket is not read: these are told when their turn comes.
+            let has_closed =
+                client.tls.as_ref().is_some_and(|tls| tls.has_closed() || tls.failure().is_some());
+            let is_over = client.told.eof || client.told.failed || client.told.answered_last;
+            let is_over = is_over || client.broken;
+            // What announces our own end has met the error; whoever reads on finds the peer's end.
+            let is_judged = matches!(client.told.reading, Reading::Asked { .. });
+            let reads = connection.waits == Waits::No && !client.paused && !is_judged;
+            let has_announced = client.tls.is_some() && client.fate == Fate::Ended && !reads;
+            let knows = is_over || is_asked || has_closed || has_announced;
             assert!(knows, "nobody has heard of the reset, {}", name());
             return;
         }
         let goes_on = match (connection.waits, client.told.reading) {
             (_, Reading::Asked { .. } | Reading::Ended) => false,
+            (_, Reading::Hello { .. } | Reading::Secured) => false,
             (Waits::No, _) => true,
             (Waits::Pipeline, Reading::Heads) => false,
             (Waits::Pipeline, _) => true,
@@ -187,10 +203,35 @@ impl World {
                 (!knows || next.is_none_or(|it| client.sent <= it.head.start), false)
             }
             Reading::Raw(at) | Reading::Through(at) => (at == client.sent, false),
+            Reading::Handshake => {
+                let tls = client.tls.as_ref().expect("it has TLS");
+                let is_asked = client.told.chosen || self.habits.shakes_beside && tls.fits();
+                (is_asked || !tls.has_said_hello(), tls.has_finished())
+            }
             Reading::Asked { .. } | Reading::Ended => (true, false),
+            Reading::Hello { .. } | Reading::Secured => (true, false),
         };
         assert!(all && !has_more, "something was not told, {}", name());
-        assert!(!client.ended && !client.gone, "the end was not told, {}", name());
+        assert!(!client.has_ended(), "the end was not told, {}", name());
+        let failure = client.tls.as_ref().and_then(|tls| tls.failure());
+        assert_eq!(failure, None, "a failure was not told, {}", name());
+    }
+
+    /// A handshake has its limit, and what the server has to say in it was said.
+    fn check_handshake(&self, client: &Client, standing: Standing, name: &dyn Fn() -> String) {
+        let Some(tls) = &client.tls else { return };
+        let told = &client.told;
+        if client.fate != Fate::Open || told.failed || told.eof || standing.is_reset {
+            return;
+        }
+        let due = client.known + self.habits.handshake + Duration::from_millis(2);
+        let is_timed = told.secured || told.shakes_long || self.armed <= due;
+        assert!(is_timed, "a handshake without a limit, {}", name());
+        let speaks = standing.is_writable && !client.is_silent();
+        if speaks && (told.chosen || told.secured) {
+            let is_answered = tls.is_answered(&client.peer, told.secured);
+            assert!(is_answered, "a part of the handshake was not sent, {}", name());
+        }
     }
 
     /// A connection is broken: what was read before has been told, unless something had to happen first.
@@ -200,15 +241,23 @@ impl World {
         let observed = self.reactor.observe();
         let connection = observed.connections.iter().find(|it| it.id == id);
         let queued = connection.expect("it is left until the batch is taken").queued;
-        let is_answered_here = habits.caches || habits.refuses || self.router.is_some();
         let waits = client.paused || queued > 0 || client.told.in_flight > habits.max_pipelined / 2;
-        if is_answered_here || waits {
+        let is_answered_here = habits.caches || habits.refuses;
+        let is_head = matches!(client.told.reading, Reading::Heads);
+        if self.router.is_some() || waits || is_answered_here && !is_head {
             return;
         }
-        let read = client.sent - client.peer.standing().unread;
+        // Or it may wait for the response to another, whose client is not waited for.
+        let may_be_answered_here = |it: &Message| {
+            let may_be_stored = habits.caches && ["GET", "HEAD"].contains(&&*it.method);
+            it.is_simple() && (habits.refuses || may_be_stored)
+        };
+        let read = client.read_within(client.peer.standing().unread);
         let (told, messages) = (&client.told, &client.script.messages);
         let all = match told.reading {
-            Reading::Heads => messages.get(told.next).is_none_or(|it| read < it.head.end),
+            Reading::Heads => messages
+                .get(told.next)
+                .is_none_or(|it| read < it.head.end || may_be_answered_here(it)),
             Reading::Body(part) => part == messages[told.next - 1].body_within(read),
             Reading::Raw(to) | Reading::Through(to) => to == read,
             // The caller is asked about each part of a body, as long as our side has not ended.
@@ -216,6 +265,7 @@ impl World {
                 to == read || client.fate != Fate::Open || told.timed_out.is_some()
             }
             Reading::Closed | Reading::Asked { .. } | Reading::Ended => true,
+            Reading::Handshake | Reading::Hello { .. } | Reading::Secured => true,
         };
         assert!(all, "an end before what was read, client {at}: {}", client.summary());
     }
@@ -243,7 +293,7 @@ impl World {
         }
         let expected = open..=open + unknown;
         assert!(expected.contains(&lingering), "{lingering} linger of {expected:?}");
-        if let Some((_, number)) = self.listener {
+        for (_, number) in self.doors.iter().filter_map(|door| door.listener) {
             let waits = network::has_waiting(number) && self.armed == Nanos::NEVER;
             assert!(!waits, "somebody waits to be accepted");
         }

@@ -77,6 +77,7 @@ impl World {
                 let is_used = self.clients.iter().any(|it| it.id.is_some() && it.server == second);
                 if !is_used {
                     self.servers.pop();
+                    self.fallbacks -= self.counted_fallbacks(second);
                     router.state().servers = self.servers.clone();
                     self.reactor.remove_server(second);
                 }

@@ -14,6 +14,8 @@ pub(crate) struct Taste {
     /// Of ten messages, so many ask for what may be in the cache: one of so many resources.
     pub(crate) cached: u8,
     pub(crate) resources: u8,
+    /// Each server has resources of its own.
+    pub(crate) first_resource: u8,
     /// Of a hundred messages, so many are unusual.
     pub(crate) unusual: u8,
     /// Bytes of a body at most.
@@ -114,7 +116,7 @@ impl Script {
                 let delete = chance.u8(..10) == 0;
                 let safe = *chance.choice(&["GET", "GET", "GET", "HEAD"]).unwrap();
                 message.method = if delete { "DELETE" } else { safe };
-                message.resource = Some(chance.u8(..taste.resources));
+                message.resource = Some(taste.first_resource + chance.u8(..taste.resources));
                 self.add_head(chance, number, &mut message, "");
             }
             0..6 => {

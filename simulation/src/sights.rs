@@ -19,6 +19,20 @@ pub enum Sight {
     Raw,
     Answered,
     BodyReadable,
+    Hello,
+    Secure,
+    Failed,
+    /// A first message that somebody else answers, and a handshake that was done without the caller.
+    NotOurs,
+    SecuredBeside,
+    /// A request that has come with the end of a handshake.
+    RequestWithHandshake,
+    /// A handshake that has taken too long, one that has failed, and a session that has.
+    HandshakeTooLong,
+    HandshakeFails,
+    SessionFails,
+    /// An end that was announced, and not yet one of the socket's.
+    AnnouncedEnd,
     /// What a connection waits for when all is at rest.
     WaitsForAnswers,
     WaitsForItsTurn,
@@ -44,7 +58,7 @@ pub enum Sight {
 
 impl Sight {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 38] = [
         Self::Open,
         Self::Request,
         Self::Body,
@@ -58,6 +72,16 @@ impl Sight {
         Self::Raw,
         Self::Answered,
         Self::BodyReadable,
+        Self::Hello,
+        Self::Secure,
+        Self::Failed,
+        Self::NotOurs,
+        Self::SecuredBeside,
+        Self::RequestWithHandshake,
+        Self::HandshakeTooLong,
+        Self::HandshakeFails,
+        Self::SessionFails,
+        Self::AnnouncedEnd,
         Self::WaitsForAnswers,
         Self::WaitsForItsTurn,
         Self::WaitsForRoom,
@@ -81,10 +105,12 @@ impl Sight {
         COUNTS[self as usize].load(Ordering::Relaxed)
     }
 
-    /// The event of this kind, if it is one that plain connections have.
+    /// The event of this kind, if runs reach it.
     pub(crate) fn of_event(kind: i32) -> Option<Self> {
-        // Those of TLS come behind `Raw`.
         let at = match kind {
+            12 => Self::Hello as usize,
+            13 => Self::Secure as usize,
+            14 => Self::Failed as usize,
             15 => Self::Answered as usize,
             17 => Self::BodyReadable as usize,
             1..=11 => usize::try_from(kind - 1).ok()?,

@@ -1,9 +1,14 @@
 //! What the caller was told of one connection, against what its client has sent.
 
+use std::time::Duration;
+
 use millrace_net::Nanos;
-use millrace_stack::batch::{FallbackReason, Kind, flag};
+use millrace_simulated_tls::server::Suite;
+use millrace_stack::batch::{FallbackReason, Kind, failed, flag, verdict_number};
 
 use crate::script::{Message, Script, Unusual};
+use crate::sights::{Sight, see};
+use crate::tls::{Failure, Tls};
 
 /// An event of one connection.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +36,14 @@ impl<'a> Event<'a> {
 /// What comes next of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reading {
+    /// TLS is being agreed on.
+    Handshake,
+    /// The caller chooses what a client's first message is answered with, or somebody else takes it over.
+    Hello {
+        is_unsure: bool,
+    },
+    /// TLS is agreed on, and requests wait for the caller's word.
+    Secured,
     Heads,
     /// So many bytes of a body were told.
     Body(usize),
@@ -73,6 +86,10 @@ pub(crate) struct Habits {
     pub(crate) caches: bool,
     pub(crate) refuses: bool,
     pub(crate) max_pipelined: u32,
+    /// How long a handshake may take.
+    pub(crate) handshake: Duration,
+    /// Handshakes are answered without the caller.
+    pub(crate) shakes_beside: bool,
 }
 
 #[derive(Debug)]
@@ -87,6 +104,14 @@ pub(crate) struct Told {
     pub(crate) eof: bool,
     pub(crate) closed: bool,
     pub(crate) answered_last: bool,
+    /// The caller has answered a client's first message, and its requests wait for its word then.
+    pub(crate) chosen: bool,
+    pub(crate) defers: bool,
+    /// TLS is agreed on, if there is any; its session has failed; its handshake has taken too long.
+    pub(crate) secured: bool,
+    secured_at: Nanos,
+    pub(crate) failed: bool,
+    pub(crate) shakes_long: bool,
     /// How often the router has sent it away.
     pub(crate) leaves: u32,
     /// The caller has given the message up, in front of this reply.
@@ -98,14 +123,16 @@ pub(crate) struct Told {
 pub(crate) struct Known<'a> {
     pub(crate) script: &'a Script,
     pub(crate) sent: usize,
+    pub(crate) tls: Option<&'a Tls>,
+    pub(crate) came: Nanos,
     pub(crate) habits: Habits,
     pub(crate) now: Nanos,
 }
 
 impl Told {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(has_tls: bool) -> Self {
         Self {
-            reading: Reading::Heads,
+            reading: if has_tls { Reading::Handshake } else { Reading::Heads },
             next: 0,
             replies: Vec::new(),
             in_flight: 0,
@@ -113,6 +140,12 @@ impl Told {
             eof: false,
             closed: false,
             answered_last: false,
+            chosen: false,
+            defers: false,
+            secured: !has_tls,
+            secured_at: Nanos::NEVER,
+            failed: false,
+            shakes_long: false,
             leaves: 0,
             timed_out: None,
         }
@@ -141,7 +174,14 @@ impl Told {
             return;
         }
         assert!(!self.eof, "kind {} after the end", event.kind);
-        if event.is(Kind::Request) {
+        assert!(!self.failed, "kind {} of a session that has failed", event.kind);
+        if event.is(Kind::Hello) {
+            self.hello(event, known);
+        } else if event.is(Kind::Secure) {
+            self.secure(event, known);
+        } else if event.is(Kind::Failed) {
+            self.fail(event, known);
+        } else if event.is(Kind::Request) {
             self.request(event, known);
         } else if event.is(Kind::Body) {
             self.begin_declined_body(known);
@@ -159,8 +199,64 @@ impl Told {
         } else if event.is(Kind::Eof) {
             self.end_of_stream(event.details[0] == 1, known);
         } else {
-            panic!("kind {} of a plain connection", event.kind);
+            panic!("kind {} of a connection", event.kind);
         }
+    }
+
+    /// A client has begun with TLS, or with something else.
+    fn hello(&mut self, event: &Event<'_>, known: Known<'_>) {
+        let tls = known.tls.expect("it has TLS");
+        assert!(matches!(self.reading, Reading::Handshake), "a hello, {:?}", self.reading);
+        assert!(!self.chosen && tls.has_said_hello(), "a hello again, or before it was sent");
+        let is_unsure = event.details[2] == 1;
+        if is_unsure {
+            let is_refused = known.habits.shakes_beside && !tls.fits();
+            assert!(tls.is_garbage() || is_refused, "it is TLS: {tls}");
+        } else {
+            assert!(!tls.is_garbage(), "it is not TLS");
+            assert_eq!(event.part(), tls.name().as_bytes(), "whom it asks for");
+        }
+        self.reading = Reading::Hello { is_unsure };
+    }
+
+    /// TLS is agreed on.
+    fn secure(&mut self, event: &Event<'_>, known: Known<'_>) {
+        let tls = known.tls.expect("it has TLS");
+        assert!(matches!(self.reading, Reading::Handshake), "secured, {:?}", self.reading);
+        assert!(self.chosen || known.habits.shakes_beside, "nobody has answered it");
+        assert!(tls.has_finished(), "it is not done: {tls}");
+        let (flags, verdict) = tls.agreed();
+        assert_eq!(event.part(), tls.name().as_bytes(), "whom it asks for");
+        let expected = [Suite::NUMBER.into(), flags, verdict_number(verdict)];
+        assert_eq!(event.details[2..5], expected, "what is agreed on: {tls}");
+        if !self.chosen {
+            see(Sight::SecuredBeside);
+        }
+        (self.secured, self.secured_at) = (true, known.now);
+        self.reading = if self.defers { Reading::Secured } else { Reading::Heads };
+    }
+
+    /// TLS has failed, or its handshake has taken too long.
+    fn fail(&mut self, event: &Event<'_>, known: Known<'_>) {
+        let tls = known.tls.expect("it has TLS");
+        let [how, alert, start, length, in_handshake, _] = event.details;
+        let text = &event.memory[start as usize..][..length as usize];
+        assert_eq!(in_handshake == 1, !self.secured, "in its handshake: {tls}");
+        if how == failed::TIMEOUT {
+            assert!(!self.secured && !self.shakes_long, "its handshake is not what takes long");
+            let since = known.now.since(known.came);
+            assert!(since >= known.habits.handshake, "a handshake takes too long after {since:?}");
+            see(Sight::HandshakeTooLong);
+            self.shakes_long = true;
+            return;
+        }
+        let text = std::str::from_utf8(text).expect("a text");
+        let expected = tls.failure().map(|Failure { how, alert, text, in_handshake }| {
+            (how, alert, text, i32::from(in_handshake))
+        });
+        assert_eq!(Some((how, alert, text, in_handshake)), expected, "it fails: {tls}");
+        see(if self.secured { Sight::SessionFails } else { Sight::HandshakeFails });
+        (self.failed, self.reading) = (true, Reading::Ended);
     }
 
     /// It asks for an upgrade, and has become an ordinary request.
@@ -184,11 +280,14 @@ impl Told {
     }
 
     fn request(&mut self, event: &Event<'_>, known: Known<'_>) {
-        let Known { script, sent, habits, now } = known;
+        let Known { script, sent, habits, now, .. } = known;
         assert!(matches!(self.reading, Reading::Heads), "a request, {:?}", self.reading);
         let head = event.part();
         let number = find_number(head).expect("each head has a number");
         assert!(number >= self.next, "message {number} again, or late");
+        if self.secured_at == now {
+            see(Sight::RequestWithHandshake);
+        }
         self.skip_to(number, known);
         let message = &script.messages[number];
         assert_eq!(head, &script.bytes[message.head.clone()], "the head of message {number}");
@@ -339,10 +438,13 @@ impl Told {
                 assert_eq!(at, sent, "an end before the last bytes");
                 false
             }
-            Reading::Closed | Reading::Raw(_) => false,
+            Reading::Closed | Reading::Raw(_) | Reading::Handshake => false,
             reading => panic!("the end of the stream, {reading:?}"),
         };
         assert_eq!(within, expected, "whether it ends within a message");
+        if known.tls.is_some_and(|tls| tls.has_closed()) {
+            see(Sight::AnnouncedEnd);
+        }
         self.eof = true;
         self.reading = Reading::Ended;
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use millrace_net::peer::{Peer, Received, close_descriptor};
+use millrace_net::tls::secure_context::SecureContext;
 use millrace_net::{Nanos, network};
 use millrace_stack::Reactor;
 use millrace_stack::batch::FallbackReason;
@@ -17,6 +18,8 @@ use crate::client::{Client, Fate};
 use crate::plan::{Act, Plan};
 use crate::replies::Version;
 use crate::router::SimulatedRouter;
+use crate::sights::{Sight, see};
+use crate::tls::Tls;
 use crate::told::{Habits, Reading};
 
 /// A rate is judged after this much time.
@@ -24,17 +27,27 @@ const RATE_GRACE: Duration = Duration::from_secs(5);
 /// Room for what a connection has kept and one read of it.
 const SCRATCH: usize = 256 * 1024;
 
+/// A server to which clients connect.
+#[derive(Debug)]
+pub(crate) struct Door {
+    pub(crate) server: usize,
+    pub(crate) has_tls: bool,
+    /// The reactor's number of its listener, and the network's.
+    pub(crate) listener: Option<(usize, usize)>,
+}
+
 pub(crate) struct World {
     pub(crate) chance: Rng,
     pub(crate) plan: Plan,
     pub(crate) habits: Habits,
     pub(crate) reactor: Reactor,
     pub(crate) poll: RawFd,
-    /// The first one listens.
+    /// All of them; with a router, the second one only gets what that sends to it.
     pub(crate) servers: Vec<usize>,
+    pub(crate) doors: Vec<Door>,
+    /// What the server with TLS shows and accepts.
+    pub(crate) context: Option<SecureContext>,
     pub(crate) router: Option<SimulatedRouter>,
-    /// The reactor's number and the network's.
-    pub(crate) listener: Option<(usize, usize)>,
     /// In the order of their connections.
     pub(crate) clients: Vec<Client>,
     /// Which client a connection's number was given to last.
@@ -52,6 +65,8 @@ pub(crate) struct World {
     pub(crate) armed: Nanos,
     /// When accepting has failed last: connections that linger are closed then.
     pub(crate) failed_to_accept: Nanos,
+    /// How often the caller was asked about bytes.
+    pub(crate) fallbacks: u64,
     pub(crate) has_shortage: bool,
     /// The settings have changed.
     pub(crate) has_changed: bool,
@@ -63,9 +78,21 @@ impl World {
         let mut chance = Rng::with_seed(seed);
         let plan = Plan::draw(&mut chance);
         let mut reactor = Reactor::new().expect("the simulated system refuses nothing");
-        let count = if plan.routes { 2 } else { 1 };
-        let servers: Vec<usize> =
-            (0..count).map(|_| reactor.add_server(plan.settings.clone())).collect();
+        let (mut servers, mut doors) = (Vec::new(), Vec::new());
+        if plan.plain {
+            servers.push(reactor.add_server(plan.settings.clone()));
+            doors.push(Door { server: servers[0], has_tls: false, listener: None });
+        }
+        let context = plan.tls.clone().map(SecureContext::new);
+        if context.is_some() {
+            let server = reactor.add_server(plan.secure_settings());
+            servers.push(server);
+            reactor.set_context(server, context.clone().filter(|_| plan.shakes_beside));
+            doors.push(Door { server, has_tls: true, listener: None });
+        }
+        if plan.routes {
+            servers.push(reactor.add_server(plan.settings.clone()));
+        }
         let router = plan.routes.then(|| SimulatedRouter::new(seed, servers.clone()));
         if let Some(router) = &router {
             reactor.set_router(Box::new(router.clone()));
@@ -80,8 +107,9 @@ impl World {
             reactor,
             poll,
             servers,
+            doors,
+            context,
             router,
-            listener: None,
             clients: Vec::new(),
             by_id: Vec::new(),
             versions: Vec::new(),
@@ -91,10 +119,13 @@ impl World {
             wakes: Vec::new(),
             armed: Nanos::NEVER,
             failed_to_accept: Nanos::default(),
+            fallbacks: 0,
             has_shortage: false,
             has_changed: false,
         };
-        world.listen();
+        for door in 0..world.doors.len() {
+            world.listen(door);
+        }
         world
     }
 
@@ -153,27 +184,38 @@ impl World {
     }
 
     fn connect(&mut self) {
-        let Some((_, listener)) = self.listener else { return };
+        let door = self.some_door();
+        let Some((_, listener)) = self.doors[door].listener else { return };
         if self.has_room_for_clients() {
             let buffers = self.plan.buffers(&mut self.chance);
-            self.add_client(Peer::connect(listener, buffers));
+            self.add_client(Peer::connect(listener, buffers), door, buffers.to_client);
         }
+    }
+
+    fn some_door(&mut self) -> usize {
+        self.chance.usize(..self.doors.len())
     }
 
     fn adopt(&mut self) {
         if !self.has_room_for_clients() {
             return;
         }
-        let (peer, fd) = Peer::pair(self.plan.buffers(&mut self.chance));
-        let client = self.add_client(peer);
-        let id = self.reactor.adopt(self.servers[0], fd).expect("it can be taken");
-        self.opened(id, client, self.servers[0]);
+        let buffers = self.plan.buffers(&mut self.chance);
+        let (peer, fd) = Peer::pair(buffers);
+        let door = self.some_door();
+        let client = self.add_client(peer, door, buffers.to_client);
+        let server = self.doors[door].server;
+        let id = self.reactor.adopt(server, fd).expect("it can be taken");
+        self.opened(id, client, server);
     }
 
-    fn add_client(&mut self, peer: Peer) -> usize {
+    fn add_client(&mut self, peer: Peer, door: usize, room: usize) -> usize {
         let at = self.clients.len();
         assert_eq!(peer.number(), at);
-        self.clients.push(Client::new(peer, self.router.is_some()));
+        let Door { server, has_tls, .. } = self.doors[door];
+        let tls = self.plan.tls.as_ref().filter(|_| has_tls);
+        let tls = tls.map(|config| Tls::new(self.chance.fork(), config));
+        self.clients.push(Client::new(peer, tls, room, server, self.router.is_some()));
         at
     }
 
@@ -193,16 +235,22 @@ impl World {
         }
         assert_eq!(client.fate, Fate::Unknown, "a connection is told of twice");
         (client.id, client.fate, client.server) = (Some(id), Fate::Open, server);
+        client.known = network::now();
     }
 
     fn client_act(&mut self, act: Act, at: usize) {
+        // In a handshake it reads before it sends, mostly.
+        if act == Act::Send && self.clients[at].is_shaking() && self.chance.bool() {
+            self.receive(at, 1 << 20);
+        }
         let Self { chance, plan, clients, .. } = self;
         let client = &mut clients[at];
         match act {
             Act::Send => {
                 if client.sent == client.script.bytes.len() && client.script.messages.len() < 64 {
+                    let taste = plan.taste_of(client.tls.is_some());
                     for _ in 0..chance.u8(1..5) {
-                        client.write(|script| script.add(chance, &plan.taste));
+                        client.write(|script| script.add(chance, &taste));
                     }
                 }
                 let most = *chance.choice(&[1, 3, 100, 2_000, 1 << 20]).unwrap();
@@ -219,8 +267,12 @@ impl World {
                 self.receive(at, most);
             }
             Act::End => {
-                client.peer.end();
-                client.ended = true;
+                // Maybe it announces that, and lets the network know later.
+                let announces = chance.bool();
+                if !announces || !client.tls.as_mut().is_some_and(|tls| tls.close()) {
+                    client.peer.end();
+                    client.ended = true;
+                }
             }
             Act::Leave => {
                 client.peer.close();
@@ -238,8 +290,15 @@ impl World {
         let client = &mut self.clients[at];
         match client.peer.receive(most) {
             Received::Bytes(bytes) => {
+                let text = client.unseal(&bytes);
                 let Client { received, script, told, .. } = client;
-                received.take(&bytes, script, told, &self.versions, self.habits);
+                received.take(
+                    text.as_deref().unwrap_or(&bytes),
+                    script,
+                    told,
+                    &self.versions,
+                    self.habits,
+                );
                 !bytes.is_empty()
             }
             Received::End => {
@@ -266,12 +325,20 @@ impl World {
                     "an end before all that was sent, client {at}: {}",
                     client.summary()
                 );
+                let announced = client.tls.as_ref().is_none_or(|tls| tls.is_closed());
+                assert!(
+                    announced || !client.is_roomy(),
+                    "an end that was not announced, client {at}: {}",
+                    client.summary()
+                );
             }
             Fate::Open => {
                 let ends =
                     told.timed_out.is_some() || told.answered_last || client.received.is_last();
+                // What came behind an alert was not looked at.
+                let is_alerted = client.tls.as_ref().is_some_and(|tls| tls.is_alerted());
                 assert!(
-                    ends || told.closed,
+                    ends || told.closed || is_alerted,
                     "an end that nobody wanted, client {at}: {}",
                     client.summary()
                 );
@@ -351,22 +418,29 @@ impl World {
 
     fn configure(&mut self) {
         self.has_changed = true;
-        let settings = &mut self.plan.settings;
-        settings.keep_alive =
+        self.plan.settings.keep_alive =
             *self.chance.choice(&[None, Some(Duration::from_millis(80))]).unwrap();
-        self.reactor.configure(self.servers[0], settings.clone());
+        for door in &self.doors {
+            let settings = match door.has_tls {
+                true => self.plan.secure_settings(),
+                false => self.plan.settings.clone(),
+            };
+            self.reactor.configure(door.server, settings);
+        }
     }
 
     /// What a server asks about its connections changes nothing but who is known.
     fn ask_limits(&mut self) {
         let (head, whole) = (Duration::from_millis(500), Duration::from_secs(1));
-        for id in self.reactor.late(self.servers[0], Some(head), Some(whole)) {
+        let door = self.some_door();
+        let server = self.doors[door].server;
+        for id in self.reactor.late(server, Some(head), Some(whole)) {
             let client = self.client_of(id).expect("a connection that is known");
             let since = network::now().since(self.clients[client].limits_count_since());
             assert!(since > head, "late after {since:?}: {}", self.clients[client].summary());
             if self.clients[client].fate == Fate::Unknown {
                 // It is known from now on, to be closed.
-                self.opened(id, client, self.servers[0]);
+                self.opened(id, client, server);
                 self.close(client, false);
                 continue;
             }
@@ -380,25 +454,27 @@ impl World {
             assert!(may || waits || !reads, "late, though all has come: {}", client.summary());
         }
         // Nobody sends as fast as that.
-        let (receiving, _) = self.reactor.slow(self.servers[0], 1e12, 10.0, |_| None);
+        let (receiving, _) = self.reactor.slow(server, 1e12, 10.0, |_| None);
         for id in receiving {
             let client = &self.clients[self.client_of(id).expect("a connection that is known")];
             let since = network::now().since(client.arrives_since());
             assert!(since > RATE_GRACE, "slow after {since:?}: {}", client.summary());
         }
-        self.reactor.idle(self.servers[0], self.chance.bool()).for_each(drop);
+        self.reactor.idle(server, self.chance.bool()).for_each(drop);
     }
 
-    fn listen(&mut self) {
+    fn listen(&mut self, door: usize) {
         let (fd, number) = network::listen();
-        let id = self.reactor.listen(self.servers[0], fd).expect("it listens");
-        self.listener = Some((id, number));
+        let Door { server, listener, .. } = &mut self.doors[door];
+        let id = self.reactor.listen(*server, fd).expect("it listens");
+        *listener = Some((id, number));
     }
 
     fn listen_anew(&mut self) {
-        match self.listener.take() {
+        let door = self.some_door();
+        match self.doors[door].listener.take() {
             Some((id, _)) => self.reactor.close_listener(id),
-            None => self.listen(),
+            None => self.listen(door),
         }
     }
 
@@ -406,7 +482,7 @@ impl World {
     pub(crate) fn release(&mut self, at: usize) {
         let client = &mut self.clients[at];
         let Some(id) = client.id.take() else { return };
-        let read = client.sent - client.peer.standing().unread;
+        let unread = client.peer.standing().unread;
         let released = self.reactor.release(id);
         if released.is_err() && client.told.leaves > 0 {
             // It was sent away beside, which is still to be told.
@@ -415,6 +491,12 @@ impl World {
         }
         let (fd, _, rest) = released.expect("it can be given away");
         client.fate = Fate::Released;
+        if let Some(tls) = &client.tls {
+            see(Sight::NotOurs);
+            assert_eq!(rest, tls.begun(unread), "what is given away of TLS: {tls}");
+            return close_descriptor(fd);
+        }
+        let read = client.sent - unread;
         assert!(client.script.bytes[..read].ends_with(&rest), "other bytes are given away");
         // Where the last message is not known, neither is what comes behind it.
         if let Reading::Asked { from, reason, .. } = client.told.reading

@@ -4,8 +4,8 @@
 //!   bytes from a peer ──> ResponseDecoder ──> More | Complete { status, persistent }
 //!   method, target, fields ──> RequestHead ──> bytes for a peer
 //!
-//!   bytes from a client ──> HeadParser ──> Partial | Complete(ReceivedHead) | Unsure
-//!                           BodyDecoder ──> Data | End | More | Unsure
+//!   bytes from a client ──> HeadParser ──> Partial | Complete(ReceivedHead) | Unsure(UnsureReason)
+//!                           BodyDecoder ──> Data | End | More | Unsure { at, reason }
 //!   bytes for a client ──> ResponseSplitter ──> heads, bodies and ends, for a ResponseSink
 //! ```
 //!

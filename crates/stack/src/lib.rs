@@ -51,6 +51,7 @@
 //! - [`settings`]: the limits of one server; `server`: these, and its cache
 //! - `response_tracker`: what the cache learns from the responses that leave
 //! - `keep_alive`: TCP's own probes
+//! - `unusual`: why requests leave the fast path, counted
 //! - [`router`]: ports that are shared, with whom their requests are divided by something outside of this crate
 //! - [`standby`]: a second thread, for as long as the first is busy
 //! - [`driver`]: how an event loop drives a reactor
@@ -72,6 +73,7 @@ pub mod settings;
 pub mod standby;
 mod started;
 mod transport;
+mod unusual;
 
 pub use batch::Batch;
 pub use connection::rates::Unacknowledged;
@@ -81,3 +83,4 @@ pub use reactor::{Exchange, Reactor};
 pub use server::ServerCounts;
 pub use settings::Settings;
 pub use standby::{ReactorHandle, StandbyThread};
+pub use unusual::UnusualCounts;

@@ -9,6 +9,7 @@ use millrace_net::tls::secure_context::SecureContext;
 use crate::connection::id::{ConnId, LaneId};
 use crate::settings::Settings;
 use crate::started::Started;
+use crate::unusual::UnusualCounts;
 
 /// A server as its connections meet it.
 #[derive(Debug)]
@@ -56,6 +57,8 @@ pub struct ServerCounts {
     pub refused: u64,
     /// Responses that were given up, since the caller was busy for too long.
     pub timed_out: u64,
+    /// Requests that the caller's parser has read, or decided about.
+    pub unusual: UnusualCounts,
 }
 
 /// Connections that are accepted while the caller is busy: as many as wait in the system's queue, by Node's default. Those

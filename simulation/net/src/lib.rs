@@ -4,7 +4,7 @@
 //! - [`network`]: the connections, listeners and poll sets of this thread, and its clock
 //! - [`peer`]: the client's end of a connection
 //! - [`readiness`], [`socket`], [`listener`], [`clock`]: the stack's side
-//! - [`tls`]: nothing in the simulation speaks it
+//! - [`tls`]: the real streams over toy sessions
 
 #![forbid(unsafe_code)]
 

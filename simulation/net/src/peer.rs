@@ -107,6 +107,16 @@ impl Peer {
         })
     }
 
+    /// What it would take, all of it.
+    #[must_use]
+    pub fn peek(&self) -> Vec<u8> {
+        self.change(|network, at| {
+            let connection = &network.connections[at];
+            let count = connection.to_client.len() - connection.held;
+            connection.to_client.iter().take(count).copied().collect()
+        })
+    }
+
     /// Ends the client's side.
     pub fn end(&mut self) {
         self.change(|network, at| {

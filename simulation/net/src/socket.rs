@@ -60,6 +60,12 @@ impl Socket {
         self.write_parts(&[first, second], false)
     }
 
+    /// Writes as many bytes of all parts as the socket accepts now.
+    pub fn write_many(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        let parts: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
+        self.write_parts(&parts, false)
+    }
+
     /// Writes as many bytes as the socket accepts now.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_parts(&[bytes], false)

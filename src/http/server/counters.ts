@@ -1,6 +1,8 @@
 import { native } from '../reactor/native.js';
 import type { CountedHere, StackStats } from './stats.js';
 
+type NativeCounts = ReturnType<typeof native.stackCounts>;
+
 /** What the counters use of a server. */
 interface CountedServer {
   readonly id: number;
@@ -17,7 +19,10 @@ export class Counters {
   readonly #server: CountedServer;
   /** Counters of the server's earlier numbers in the reactor. */
   #earlierHits = 0;
-  #earlier = { lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 };
+  #earlier: NativeCounts = {
+    ...{ lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 },
+    unusual: {},
+  };
 
   constructor(server: CountedServer) {
     this.#server = server;
@@ -26,7 +31,7 @@ export class Counters {
   /** Computes the result of `server.stats()`. */
   count(): StackStats {
     const { stats, connections, inFlight, requests } = this.#server;
-    const { lost, moved, relayed, unowned, refused, timedOut } = this.#countedNatively();
+    const { lost, moved, relayed, unowned, refused, timedOut, unusual } = this.#countedNatively();
     return {
       ...stats,
       responseTimeouts: stats.responseTimeouts + timedOut,
@@ -40,6 +45,7 @@ export class Counters {
         unowned,
       },
       fallbackReasons: { ...stats.fallbackReasons },
+      unusualRequests: { ...unusual },
     };
   }
 
@@ -56,8 +62,8 @@ export class Counters {
   }
 
   /** Counters of the reactor since the server first listened. */
-  #countedNatively(): ReturnType<typeof native.stackCounts> {
-    const { lost, moved, relayed, unowned, refused, timedOut } = this.#earlier;
+  #countedNatively(): NativeCounts {
+    const { lost, moved, relayed, unowned, refused, timedOut, unusual } = this.#earlier;
     const { id } = this.#server;
     if (id < 0) return this.#earlier;
     const now = native.stackCounts(id);
@@ -68,6 +74,17 @@ export class Counters {
       unowned: unowned + now.unowned,
       refused: refused + now.refused,
       timedOut: timedOut + now.timedOut,
+      unusual: addReasons(unusual, now.unusual),
     };
   }
+}
+
+/** Adds up counters by reason. */
+function addReasons(
+  counts: Record<string, number>,
+  more: Record<string, number>,
+): Record<string, number> {
+  const sum = { ...counts };
+  for (const [reason, count] of Object.entries(more)) sum[reason] = (sum[reason] ?? 0) + count;
+  return sum;
 }

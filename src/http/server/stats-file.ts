@@ -17,6 +17,7 @@ interface Totals {
   };
   requests: { native: number; cached: number; fallback: number; unowned: number };
   fallbackReasons: Record<string, number>;
+  unusualRequests: Record<string, number>;
 }
 
 /** Servers that listen or have connections. */
@@ -110,6 +111,7 @@ function zero(): Totals {
     connections: { native: 0, fallback: 0, lost: 0, moved: 0, relayed: 0 },
     requests: { native: 0, cached: 0, fallback: 0, unowned: 0 },
     fallbackReasons: {},
+    unusualRequests: {},
   };
 }
 
@@ -121,8 +123,11 @@ function add(to: Totals, what: Totals, times: 1 | -1): void {
       counts[name] = (counts[name] as number) + times * (more[name] as number);
     }
   }
-  for (const [reason, count] of Object.entries(what.fallbackReasons)) {
-    to.fallbackReasons[reason] = (to.fallbackReasons[reason] ?? 0) + times * count;
+  for (const group of ['fallbackReasons', 'unusualRequests'] as const) {
+    const counts = to[group];
+    for (const [reason, count] of Object.entries(what[group])) {
+      counts[reason] = (counts[reason] ?? 0) + times * count;
+    }
   }
 }
 

@@ -1,3 +1,5 @@
+import type { UnusualReason } from './unusual-reason.js';
+
 /** Counters of a server: connections and requests served natively and by Node's own code, with the reasons. */
 export interface StackStats {
   connections: {
@@ -28,6 +30,8 @@ export interface StackStats {
   };
   /** Connections that fell back to Node's own code, by reason. */
   fallbackReasons: Record<string, number>;
+  /** Requests that left the fast path, as Node's own code has to read them or to decide about them, by reason. */
+  unusualRequests: Partial<Record<UnusualReason, number>>;
   /** Responses that `responseTimeout` ended. */
   responseTimeouts: number;
   /** Requests answered 503 because of `maxRequestsInFlight`. */
@@ -39,7 +43,7 @@ export interface StackStats {
 }
 
 /** The counters that are kept in JavaScript; the others are computed when they are read. */
-export type CountedHere = Omit<StackStats, 'connections' | 'requests'> & {
+export type CountedHere = Omit<StackStats, 'connections' | 'requests' | 'unusualRequests'> & {
   connections: Omit<StackStats['connections'], 'open' | 'lost' | 'moved' | 'relayed'>;
   requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached' | 'unowned'>;
 };

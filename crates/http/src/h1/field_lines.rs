@@ -1,5 +1,6 @@
 //! Incremental parser of field lines, of a received head or trailer section.
 
+use super::unsure_reason::UnsureReason;
 use crate::syntax::is_token_byte;
 
 /// Why there is no next field.
@@ -8,7 +9,7 @@ pub(crate) enum Stop {
     /// The input is valid so far and incomplete.
     Partial,
     /// Node's own parser has to decide.
-    Unsure,
+    Unsure(UnsureReason),
 }
 
 /// The fields that the parser of requests handles; all of them but `Expect` and `Host` are special to llhttp.
@@ -82,7 +83,7 @@ impl FieldLines {
         if self.state == LineState::Name {
             self.skip_while(input, is_token_byte)?;
             if input[self.at] != b':' || self.at == self.start {
-                return Err(Stop::Unsure);
+                return Err(Stop::Unsure(self.name_reason(input[self.at])));
             }
             self.name = KnownField::of(&input[self.start..self.at]);
             self.at += 1;
@@ -100,13 +101,23 @@ impl FieldLines {
             self.at += 1;
         }
         if !line_ends(input, self.at)? {
-            return Err(Stop::Unsure);
+            return Err(Stop::Unsure(value_reason(input[self.at])));
         }
         let value = &input[self.start..self.at];
         self.at += 2;
         self.count += 1;
         self.state = LineState::LineStart;
         Ok(Some((self.name, value)))
+    }
+
+    /// Why a line has no name that ends with `byte`.
+    #[cold]
+    fn name_reason(&self, byte: u8) -> UnsureReason {
+        match byte {
+            b'\n' if self.at == self.start => UnsureReason::BareLf,
+            b' ' | b'\t' if self.at == self.start => UnsureReason::LineFolding,
+            _ => UnsureReason::FieldName,
+        }
     }
 
     /// Skips bytes of one kind, up to a byte of another kind.
@@ -121,12 +132,18 @@ impl FieldLines {
     }
 }
 
+/// Why a value cannot contain `byte`.
+#[cold]
+fn value_reason(byte: u8) -> UnsureReason {
+    if byte == b'\n' { UnsureReason::BareLf } else { UnsureReason::FieldValue }
+}
+
 /// Whether there is a CRLF at `at`; a CR without LF is not allowed in a line.
 pub(crate) fn line_ends(input: &[u8], at: usize) -> Result<bool, Stop> {
     match input.get(at..).unwrap_or_default() {
         [] | [b'\r'] => Err(Stop::Partial),
         [b'\r', b'\n', ..] => Ok(true),
-        [b'\r', ..] => Err(Stop::Unsure),
+        [b'\r', ..] => Err(Stop::Unsure(UnsureReason::BareCr)),
         _ => Ok(false),
     }
 }

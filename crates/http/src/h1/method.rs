@@ -80,8 +80,9 @@ impl Method {
         }
     }
 
-    /// `start` may become a method with a space behind it.
+    /// `start` may become a method, or CONNECT, with a space behind it.
     pub(crate) fn may_start_with(start: &[u8]) -> bool {
-        Self::ALL.iter().any(|method| method.as_str().as_bytes().starts_with(start))
+        let mut names = Self::ALL.iter().map(|method| method.as_str()).chain(["CONNECT"]);
+        names.any(|name| name.as_bytes().starts_with(start))
     }
 }

@@ -11,6 +11,7 @@ mod response_body;
 mod response_decoder;
 mod response_head;
 mod response_splitter;
+mod unsure_reason;
 
 pub use error::Error;
 pub use field_lines::field_lines;
@@ -21,3 +22,4 @@ pub use request_head::{HeadLimits, HeadParser, Parsed, ReceivedHead, RequestFram
 pub use response_decoder::{Decoded, KnownHead, MAX_HEAD, ResponseDecoder};
 pub use response_head::{Framing, ResponseHead, parse_field_line, parse_status_line};
 pub use response_splitter::{ResponseSink, ResponseSplitter};
+pub use unsure_reason::UnsureReason;

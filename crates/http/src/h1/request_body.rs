@@ -4,6 +4,7 @@ use super::Error;
 use super::chunked::{Chunk, ChunkLineRules, ChunkedDecoder, count_leading, take_data};
 use super::field_lines::{FieldLines, KnownField, Stop};
 use super::request_head::{HeadLimits, RequestFraming};
+use super::unsure_reason::UnsureReason;
 use crate::syntax::is_token_byte;
 
 /// The result of [`BodyDecoder::next`]. Offsets count from the start of its input.
@@ -34,6 +35,8 @@ pub enum BodyEvent {
     Unsure {
         /// Number of consumed bytes.
         at: usize,
+        /// What is unusual there.
+        reason: UnsureReason,
     },
 }
 
@@ -85,7 +88,7 @@ impl BodyDecoder {
                     return BodyEvent::End { consumed: at + length, trailers: (at, at + trailers) };
                 }
                 Err(Stop::Partial) => return BodyEvent::More { consumed: at },
-                Err(Stop::Unsure) => return BodyEvent::Unsure { at },
+                Err(Stop::Unsure(reason)) => return BodyEvent::Unsure { at, reason },
             }
         }
     }
@@ -134,7 +137,7 @@ impl BodyDecoder {
                     chunks.restart_line();
                     Err(Stop::Partial)
                 }
-                Err(_) => Err(Stop::Unsure),
+                Err(_) => Err(Stop::Unsure(chunk_reason(chunks, input))),
             },
             BodyState::Trailers(lines) => {
                 let length = read_trailers(lines, input, limits)?;
@@ -190,15 +193,41 @@ impl ChunkLineRules for StrictChunkLines {
     }
 }
 
+/// Why chunks end that have been decoded up to the line, or up to the line end, at the start of `input`.
+#[cold]
+fn chunk_reason(chunks: &ChunkedDecoder, input: &[u8]) -> UnsureReason {
+    let (byte, other) = match *chunks {
+        ChunkedDecoder::Extensions { size } if size <= StrictChunkLines::MAX_SIZE => {
+            let behind_size = input.iter().find(|byte| !byte.is_ascii_hexdigit());
+            let is_extension = behind_size == Some(&b';');
+            let other =
+                if is_extension { UnsureReason::ChunkExtension } else { UnsureReason::ChunkSize };
+            (behind_size, other)
+        }
+        ChunkedDecoder::DataEnd => (input.first(), UnsureReason::ChunkEnd),
+        _ => return UnsureReason::ChunkSize,
+    };
+    match byte {
+        Some(b'\n') => UnsureReason::BareLf,
+        Some(b'\r') => UnsureReason::BareCr,
+        _ => other,
+    }
+}
+
 /// Returns the length of the trailer section. Fields that are special to llhttp are so in trailers, too.
 fn read_trailers(lines: &mut FieldLines, input: &[u8], limits: &HeadLimits) -> Result<usize, Stop> {
     let bytes = limits.bytes.min(MAX_TRAILERS);
+    let input = &input[..input.len().min(bytes)];
     loop {
-        match lines.next(input) {
-            Ok(Some((KnownField::Other, _))) if lines.count <= limits.fields => {}
+        let reason = match lines.next(input) {
+            Ok(Some((KnownField::Other, _))) if lines.count <= limits.fields => continue,
+            Ok(Some((KnownField::Other, _))) => UnsureReason::FieldCount,
+            Ok(Some(_)) => UnsureReason::TrailerField,
             Ok(None) if lines.at < bytes => return Ok(lines.at),
             Err(Stop::Partial) if input.len() < bytes => return Err(Stop::Partial),
-            _ => return Err(Stop::Unsure),
-        }
+            Err(Stop::Unsure(reason)) => reason,
+            Ok(None) | Err(Stop::Partial) => UnsureReason::TrailerSize,
+        };
+        return Err(Stop::Unsure(reason));
     }
 }

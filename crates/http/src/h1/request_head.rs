@@ -2,6 +2,7 @@
 
 use super::field_lines::{FieldLines, KnownField, Stop, find_target_end, line_ends};
 use super::method::Method;
+use super::unsure_reason::UnsureReason;
 use crate::syntax::parse_content_length;
 
 /// Limits of one server.
@@ -22,7 +23,7 @@ pub enum Parsed {
     /// A complete head that every supported version of Node accepts.
     Complete(ReceivedHead),
     /// Unusual or invalid: Node's own parser has to decide about these bytes.
-    Unsure,
+    Unsure(UnsureReason),
 }
 
 /// The parsed head of a request. Offsets count from `start`.
@@ -123,25 +124,29 @@ impl HeadParser {
     /// Continues parsing the head that begins at the start of `input`, or behind empty lines there; `input` contains all
     /// bytes of earlier calls. After `Complete` and `Unsure` it is ready for another head.
     pub fn parse(&mut self, input: &[u8], limits: &HeadLimits) -> Parsed {
+        // What is behind the limit is not looked at, so that the reason does not depend on how much has come.
+        let input = &input[..input.len().min(limits.bytes)];
         let parsed = match self.parse_more(input, limits) {
             Ok(()) if self.lines.at < limits.bytes => Parsed::Complete(self.head),
             Err(Stop::Partial) if input.len() < limits.bytes => return Parsed::Partial,
-            _ => Parsed::Unsure,
+            Err(Stop::Unsure(reason)) => Parsed::Unsure(reason),
+            Ok(()) | Err(Stop::Partial) => Parsed::Unsure(UnsureReason::HeadSize),
         };
         *self = Self::default();
         parsed
     }
 
     fn parse_more(&mut self, input: &[u8], limits: &HeadLimits) -> Result<(), Stop> {
+        // The limit has become smaller.
         if input.len() < self.lines.at {
-            return Err(Stop::Unsure);
+            return Err(Stop::Unsure(UnsureReason::HeadSize));
         }
         if self.part != HeadPart::Fields {
             self.read_request_line(input)?;
         }
         while let Some((name, value)) = self.lines.next(input)? {
             if self.lines.count > limits.fields {
-                return Err(Stop::Unsure);
+                return Err(Stop::Unsure(UnsureReason::FieldCount));
             }
             self.add(name, value)?;
         }
@@ -183,27 +188,38 @@ impl HeadParser {
         match name {
             KnownField::Other => {}
             KnownField::Connection => self.connection.add(value)?,
-            KnownField::ContentLength if head.framing == RequestFraming::None => {
-                head.framing =
-                    RequestFraming::Length(parse_content_length(value).ok_or(Stop::Unsure)?);
+            KnownField::ContentLength | KnownField::TransferEncoding
+                if head.framing != RequestFraming::None =>
+            {
+                return Err(Stop::Unsure(UnsureReason::MultipleFraming));
             }
-            KnownField::Expect => head.expect = true,
-            KnownField::Host if !head.host => head.host = true,
+            KnownField::ContentLength => {
+                let length =
+                    parse_content_length(value).ok_or(Stop::Unsure(UnsureReason::ContentLength))?;
+                head.framing = RequestFraming::Length(length);
+            }
             KnownField::TransferEncoding
-                if head.framing == RequestFraming::None
-                    && head.minor == 1
-                    && value.eq_ignore_ascii_case(b"chunked") =>
+                if head.minor == 1 && value.eq_ignore_ascii_case(b"chunked") =>
             {
                 head.framing = RequestFraming::Chunked;
             }
+            KnownField::TransferEncoding => {
+                return Err(Stop::Unsure(UnsureReason::TransferEncoding));
+            }
+            KnownField::Expect => head.expect = true,
+            KnownField::Host if head.host => {
+                return Err(Stop::Unsure(UnsureReason::MultipleHost));
+            }
+            KnownField::Host => head.host = true,
             // llhttp does not see an empty one.
-            KnownField::Upgrade if !value.is_empty() => self.has_upgrade = true,
-            // Proxy-Connection is as good as Connection to llhttp.
-            KnownField::ContentLength
-            | KnownField::Host
-            | KnownField::ProxyConnection
-            | KnownField::TransferEncoding
-            | KnownField::Upgrade => return Err(Stop::Unsure),
+            KnownField::Upgrade if value.is_empty() => {
+                return Err(Stop::Unsure(UnsureReason::FieldValue));
+            }
+            KnownField::Upgrade => self.has_upgrade = true,
+            // As good as Connection to llhttp.
+            KnownField::ProxyConnection => {
+                return Err(Stop::Unsure(UnsureReason::ProxyConnection));
+            }
         }
         Ok(())
     }
@@ -231,19 +247,31 @@ fn read_method(line: &[u8]) -> Result<Method, Stop> {
     match Method::at_start_of(line) {
         Some(method) => Ok(method),
         None if Method::may_start_with(line) => Err(Stop::Partial),
-        None => Err(Stop::Unsure),
+        None => Err(Stop::Unsure(method_reason(line))),
+    }
+}
+
+#[cold]
+fn method_reason(line: &[u8]) -> UnsureReason {
+    match line {
+        [b'\n', ..] => UnsureReason::BareLf,
+        _ if line.starts_with(b"CONNECT ") => UnsureReason::Connect,
+        _ => UnsureReason::Method,
     }
 }
 
 /// Checks the origin-form, or the asterisk-form of OPTIONS (RFC 9112, section 3.2), with a space behind it.
 fn check_target(line: &[u8], length: usize, method: Method) -> Result<(), Stop> {
     let target = &line[..length];
-    let origin = target.first() == Some(&b'/');
-    let asterisk = target == b"*" && method == Method::Options;
+    let has_form = target.first() == Some(&b'/') || target == b"*" && method == Method::Options;
     match line.get(length) {
-        Some(b' ') if origin || asterisk => Ok(()),
-        None if origin || asterisk || target.is_empty() => Err(Stop::Partial),
-        _ => Err(Stop::Unsure),
+        Some(b' ') if has_form => Ok(()),
+        None if has_form || target.is_empty() => Err(Stop::Partial),
+        behind => Err(Stop::Unsure(match behind {
+            Some(b'\r' | b'\n') if has_form => UnsureReason::Version,
+            _ if has_form => UnsureReason::TargetByte,
+            _ => UnsureReason::TargetForm,
+        })),
     }
 }
 
@@ -259,7 +287,19 @@ fn read_version(line: &[u8]) -> Result<u8, Stop> {
     } else if one.starts_with(line) || zero.starts_with(line) {
         Err(Stop::Partial)
     } else {
-        Err(Stop::Unsure)
+        Err(Stop::Unsure(version_reason(line)))
+    }
+}
+
+#[cold]
+fn version_reason(line: &[u8]) -> UnsureReason {
+    match line {
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'0' | b'1', end, ..] => match end {
+            b'\n' => UnsureReason::BareLf,
+            b'\r' => UnsureReason::BareCr,
+            _ => UnsureReason::Version,
+        },
+        _ => UnsureReason::Version,
     }
 }
 
@@ -276,7 +316,7 @@ impl ConnectionOptions {
     /// Before 9.4.2 llhttp took no tab behind an option for white space.
     fn add(&mut self, value: &[u8]) -> Result<(), Stop> {
         if value.contains(&b'\t') {
-            return Err(Stop::Unsure);
+            return Err(Stop::Unsure(UnsureReason::FieldValue));
         }
         for option in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
             self.close |= option.eq_ignore_ascii_case(b"close");

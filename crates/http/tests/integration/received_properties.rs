@@ -116,12 +116,12 @@ proptest! {
         let at = at.index(stream.len());
         stream[at] = byte;
         let events = read(&stream, &[], &LIMITS);
-        let [.., Event::Head { .. } | Event::Data(_), Event::Unsure { at, prelude }] = events[..]
+        let [.., Event::Head { .. } | Event::Data(_), Event::Unsure { at, reason, prelude }] = events[..]
         else { return Ok(()) };
         let stream = [HEAD, prelude, &stream[at..]].concat();
         let events = read(&stream, &[], &LIMITS);
         let at = HEAD.len() + prelude.len();
-        prop_assert_eq!(events.last(), Some(&Event::Unsure { at, prelude }));
+        prop_assert_eq!(events.last(), Some(&Event::Unsure { at, reason, prelude }));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use millrace_http::h1::{
     BodyDecoder, BodyEvent, HeadLimits, HeadParser, Parsed, ReceivedHead, RequestFraming,
-    field_lines,
+    UnsureReason, field_lines,
 };
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
@@ -19,7 +19,7 @@ pub(crate) enum Event {
     /// A request has ended, with these trailers.
     End { at: usize, trailers: Fields },
     /// The host's parser takes over, after this prelude.
-    Unsure { at: usize, prelude: &'static [u8] },
+    Unsure { at: usize, reason: UnsureReason, prelude: &'static [u8] },
     /// The last request wants the connection closed, or, at the end of its head, another protocol.
     Last,
     /// The stream ended in the middle of a head or body.
@@ -86,9 +86,9 @@ impl Server<'_> {
                 self.done += consumed;
                 false
             }
-            BodyEvent::Unsure { at } => {
+            BodyEvent::Unsure { at, reason } => {
                 let prelude = decoder.prelude();
-                self.events.push(Event::Unsure { at: self.done + at, prelude });
+                self.events.push(Event::Unsure { at: self.done + at, reason, prelude });
                 false
             }
         }
@@ -97,8 +97,8 @@ impl Server<'_> {
     fn read_head(&mut self, input: &[u8]) -> bool {
         match self.parser.parse(input, self.limits) {
             Parsed::Partial => false,
-            Parsed::Unsure => {
-                self.events.push(Event::Unsure { at: self.done, prelude: b"" });
+            Parsed::Unsure(reason) => {
+                self.events.push(Event::Unsure { at: self.done, reason, prelude: b"" });
                 false
             }
             Parsed::Complete(head) => {
@@ -158,7 +158,7 @@ impl fmt::Display for Event {
                 write!(f, "end")?;
                 write_fields(f, trailers)
             }
-            Self::Unsure { at, .. } => write!(f, "unsure {at}"),
+            Self::Unsure { at, reason, .. } => write!(f, "unsure {at} {}", reason.as_str()),
             Self::Last => write!(f, "last"),
             Self::Partial => write!(f, "partial"),
         }

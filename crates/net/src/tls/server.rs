@@ -234,7 +234,8 @@ impl ServerTlsStream {
     }
 
     /// Takes what the session has read. The end of a handshake is left in the session, to leave with the
-    /// first response; what the client waits for is sent.
+    /// first response; what the client waits for is sent, unless text waits before it: whoever sends that on hears when all has
+    /// left.
     fn process(&mut self) -> io::Result<()> {
         let SessionState::Session(session, _) = &mut self.state else { return Ok(()) };
         let shaking = session.is_handshaking();
@@ -244,11 +245,9 @@ impl ServerTlsStream {
         let result = session.process_new_packets();
         let done = shaking && !session.is_handshaking();
         let in_one_flight = done && session.protocol_version() == Some(ProtocolVersion::TLSv1_3);
-        if session.wants_write() && !in_one_flight {
-            let sent = self.flush();
-            if result.is_ok() {
-                sent?;
-            }
+        if session.wants_write() && !in_one_flight && self.unsent == 0 {
+            // A socket that is broken is found when it is read, behind what came before.
+            self.flush().ok();
         }
         result.map(drop).map_err(|error| {
             self.failure = Some(Failure::from(&error));
@@ -307,8 +306,8 @@ impl ServerTlsStream {
         let (text, sealed) = buffer.split_at_mut(PLAINTEXT);
         let mut count = self.take(text)?;
         if count > 0 || self.peer_closed {
-            let is_over = self.peer_closed || self.failure.is_some();
-            return Ok(Read { count, drained: self.socket.drained && !is_over });
+            // What was found when the socket was read last, in the handshake, may not hold any more.
+            return Ok(Read { count, drained: false });
         }
         if self.failure.is_some() {
             return Err(io::ErrorKind::InvalidData.into());
@@ -335,9 +334,7 @@ impl ServerTlsStream {
             if count > 0 || self.peer_closed {
                 return Ok(Read { count, drained: read.drained && !self.peer_closed });
             }
-            if read.drained {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
+            // An end may follow what is no text, and would be told by no event of its own: the system says when to wait.
         }
     }
 
@@ -359,27 +356,34 @@ impl ServerTlsStream {
         Ok(count)
     }
 
-    /// Takes as much of both as the session and the socket have room for.
+    /// Takes as much of both as the socket has room for, and what the session holds beyond that.
     pub fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
-        self.write(&[IoSlice::new(first), IoSlice::new(second)], false)
+        self.write(&mut [IoSlice::new(first), IoSlice::new(second)], false)
     }
 
     /// The same for what is the last before [`Self::close_notify`], with which it leaves.
     pub fn write_last(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write(&[IoSlice::new(bytes)], true)
+        self.write(&mut [IoSlice::new(bytes)], true)
     }
 
-    fn write(&mut self, parts: &[IoSlice<'_>], last: bool) -> io::Result<usize> {
+    fn write(&mut self, mut parts: &mut [IoSlice<'_>], last: bool) -> io::Result<usize> {
         if self.unsent > 0 && !self.flush()? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let SessionState::Session(session, _) = &mut self.state else {
-            return Err(io::ErrorKind::NotConnected.into());
-        };
-        let count = session.writer().write_vectored(parts)?;
-        self.unsent += count;
-        self.send(last)?;
-        Ok(count)
+        let mut taken = 0;
+        // The session takes a part at a time: only a socket that is full says when there is room again.
+        loop {
+            let SessionState::Session(session, _) = &mut self.state else {
+                return Err(io::ErrorKind::NotConnected.into());
+            };
+            let count = session.writer().write_vectored(parts)?;
+            self.unsent += count;
+            taken += count;
+            IoSlice::advance_slices(&mut parts, count);
+            if !self.send(last)? || parts.is_empty() || count == 0 {
+                return Ok(taken);
+            }
+        }
     }
 
     /// Sends what the session has; `true` if nothing is left.

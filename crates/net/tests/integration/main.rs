@@ -6,3 +6,5 @@ mod poll;
 mod stream;
 mod timers;
 mod tls;
+#[cfg(unix)]
+mod tls_server;

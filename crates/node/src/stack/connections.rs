@@ -1,5 +1,6 @@
 //! Commands and questions about connections.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
@@ -169,16 +170,20 @@ pub struct NativeCounts {
     pub refused: f64,
     /// Responses given up while JavaScript was busy.
     pub timed_out: f64,
+    /// Requests that were left to Node's parser, by reason.
+    pub unusual: HashMap<String, f64>,
 }
 
 /// What a server has done without JavaScript.
 #[napi]
 pub fn stack_counts(server: u32) -> Result<NativeCounts> {
-    let ServerCounts { lost, moved, relayed, unowned, refused, timed_out } =
+    let ServerCounts { lost, moved, relayed, unowned, refused, timed_out, unusual } =
         with(|reactor| reactor.counts(server as usize))?;
     let [lost, moved, relayed, unowned, refused, timed_out] =
         [lost, moved, relayed, unowned, refused, timed_out].map(|count| count as f64);
-    Ok(NativeCounts { lost, moved, relayed, unowned, refused, timed_out })
+    let occurred = unusual.iter().filter(|(_, count)| *count > 0);
+    let unusual = occurred.map(|(id, count)| (id.to_owned(), count as f64)).collect();
+    Ok(NativeCounts { lost, moved, relayed, unowned, refused, timed_out, unusual })
 }
 
 /// Whether the response to a connection was given up while JavaScript was busy.

@@ -14,7 +14,7 @@ use millrace_http::h1::{BodyDecoder, BodyEvent, HeadParser, Parsed, ReceivedHead
 use millrace_net::Nanos;
 
 use super::Next;
-use crate::batch::{Batch, Event, FallbackReason, SHARE, Span, flag};
+use crate::batch::{Batch, Event, SHARE, Span, flag};
 use crate::connection::activity::Activity;
 use crate::connection::blocked::Blocked;
 use crate::connection::cache::{Consulted, MAX_QUEUED};
@@ -24,6 +24,7 @@ use crate::connection::receiving::{Receiving, Step};
 use crate::connection::routing::{Routed, Routing};
 use crate::connection::{Client, Flow};
 use crate::response_tracker::CacheAction;
+use crate::unusual::Unusual;
 
 /// Lines of a body that the caller's parser reads, before the others have their turn. Each costs less than an event, and a section
 /// of many trailers is to be read soon. Those of the simulation are few.
@@ -224,8 +225,8 @@ impl H1 {
         }
         let head = match self.parser.parse(bytes, &cx.turn.limits) {
             Parsed::Partial => return Ok(Step::Wait(at)),
-            Parsed::Unsure => {
-                return Ok(self.fall_back(cx, (at, end), FallbackReason::Head, 0));
+            Parsed::Unsure(reason) => {
+                return Ok(self.fall_back(cx, (at, end), Unusual::Head(reason), 0));
             }
             Parsed::Complete(head) => head,
         };
@@ -239,7 +240,7 @@ impl H1 {
             }
         }
         if head.upgrade && !cx.lane.incoming.declines_upgrade {
-            return Ok(self.fall_back(cx, (at, end), FallbackReason::Upgrade, 0));
+            return Ok(self.fall_back(cx, (at, end), Unusual::Upgrade, 0));
         }
         let consulted = match cx.turn.batch.can_tell() {
             true => cx.consult(start, &head)?,
@@ -282,9 +283,9 @@ impl H1 {
                 self.complete(cx, Span::new(at + start, at + end));
                 Step::Next(at + consumed)
             }
-            BodyEvent::Unsure { at: offset } => {
+            BodyEvent::Unsure { at: offset, reason } => {
                 let prelude = decoder.prelude().len();
-                self.fall_back(cx, (at + offset, end), FallbackReason::Body, prelude)
+                self.fall_back(cx, (at + offset, end), Unusual::Body(reason), prelude)
             }
         }
     }
@@ -299,7 +300,7 @@ impl H1 {
         let lines =
             cx.turn.batch.memory.get(at..end).iter().take_while(|byte| is_line_end(**byte)).count();
         match at + lines {
-            next if next < end => self.fall_back(cx, (next, end), FallbackReason::Closed, 0),
+            next if next < end => self.fall_back(cx, (next, end), Unusual::AfterClose, 0),
             next => Step::Next(next),
         }
     }
@@ -391,19 +392,21 @@ impl H1 {
         &mut self,
         cx: &mut SessionContext<'_, '_, '_>,
         (at, end): (usize, usize),
-        reason: FallbackReason,
+        unusual: Unusual,
         prelude: usize,
     ) -> Step {
         if !cx.turn.batch.can_tell() {
             return Step::Stop(at, Flow::Report);
         }
+        cx.turn.server.counts.unusual.count(unusual);
         cx.open();
-        let bytes = match reason {
-            FallbackReason::Body => self.part_for_caller(cx.turn.batch, at, end),
+        let bytes = match unusual {
+            Unusual::Body(_) => self.part_for_caller(cx.turn.batch, at, end),
             _ => Span::new(at, end),
         };
         // A part may have come before what was read last.
         let packet = if cx.turn.packet > bytes.end() { at } else { cx.turn.packet };
+        let reason = unusual.fallback_reason();
         cx.turn.batch.push(cx.lane.id, Event::Fallback { bytes, reason, prelude, packet });
         self.ask(cx, at, bytes)
     }
