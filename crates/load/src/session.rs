@@ -173,6 +173,23 @@ pub(crate) enum End {
     Failed(ErrorKind, String),
 }
 
+impl End {
+    /// Returns how the request in flight at this position, the oldest being at 0, is lost by this end, in words.
+    pub(crate) fn loss(&self, position: usize) -> (Loss, String) {
+        let (kind, text) = match self {
+            Self::Failed(kind, text) if position == 0 => (*kind, &text[..]),
+            Self::Agreed => {
+                (ErrorKind::ClosedEarly, "closed by an earlier response's Connection: close")
+            }
+            _ => {
+                let text = "the server closed the connection before the response had ended";
+                (ErrorKind::ClosedEarly, text)
+            }
+        };
+        (Loss::Transport(kind), text.to_owned())
+    }
+}
+
 /// The result of a time limit's end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expired {

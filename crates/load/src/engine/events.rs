@@ -11,7 +11,6 @@ use crate::ErrorKind;
 use crate::connection::ReadResult;
 use crate::engine::target_server::SocketReuse;
 use crate::error::describe;
-use crate::metrics::in_flight::Loss;
 use crate::session::{End, Receiving};
 
 impl Engine {
@@ -160,17 +159,7 @@ impl Engine {
         let (measure_from, mut unanswered) = (self.recorder.measured_from(), 0);
         let lost = slot.connection.lose_all(now, &mut self.recorder, |position, request| {
             unanswered += u64::from(is_unanswered && request.intended >= measure_from);
-            match &end {
-                End::Failed(kind, text) if position == 0 => (Loss::Transport(*kind), text.clone()),
-                End::Agreed => {
-                    let text = "closed by an earlier response's Connection: close".to_owned();
-                    (Loss::Transport(ErrorKind::ClosedEarly), text)
-                }
-                _ => {
-                    let text = "the server closed the connection before the response had ended";
-                    (Loss::Transport(ErrorKind::ClosedEarly), text.to_owned())
-                }
-            }
+            end.loss(position)
         });
         self.recorder.unanswered_on_reuse(unanswered);
         match &end {

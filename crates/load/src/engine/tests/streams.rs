@@ -13,6 +13,8 @@ fn streams(depth: usize, capacity: usize, change: impl FnOnce(&mut Plan)) -> (Sc
     let session = Session::Streams(StreamSession::new(capacity));
     scene.engine.slots[0].connection.set_session(session);
     let peer = scene.peers.remove(0);
+    // A request that does not come fails the test.
+    peer.set_read_timeout(Some(LATE)).unwrap();
     (scene, peer)
 }
 
