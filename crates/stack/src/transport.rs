@@ -60,6 +60,14 @@ impl Transport {
         }
     }
 
+    /// What sending has failed with in a handshake or while text was read.
+    pub(crate) fn take_write_error(&mut self) -> Option<io::Error> {
+        match self {
+            Self::Tls(tls) => tls.take_write_error(),
+            Self::Plain(_) | Self::Forwarded(..) | Self::Detached => None,
+        }
+    }
+
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write(bytes),

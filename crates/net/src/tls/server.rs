@@ -83,6 +83,8 @@ pub struct ServerTlsStream {
     /// Whether the client has sent close_notify.
     peer_closed: bool,
     failure: Option<Failure>,
+    /// What the socket has failed with while it was read: the system tells it once.
+    write_error: Option<io::Error>,
 }
 
 impl std::fmt::Debug for ServerTlsStream {
@@ -109,6 +111,7 @@ impl ServerTlsStream {
             unsent: 0,
             peer_closed: false,
             failure: None,
+            write_error: None,
         }
     }
 
@@ -127,6 +130,11 @@ impl ServerTlsStream {
     /// Returns why the last call failed, if TLS was the reason.
     pub fn take_failure(&mut self) -> Option<Failure> {
         self.failure.take()
+    }
+
+    /// Returns what sending has failed with in a handshake or while text was read. It is to be told behind the text.
+    pub fn take_write_error(&mut self) -> Option<io::Error> {
+        self.write_error.take()
     }
 
     /// Whether the handshake waits for the socket to become readable.
@@ -149,9 +157,14 @@ impl ServerTlsStream {
     /// Continues the handshake as far as the socket allows (`WouldBlock`).
     pub fn drive_handshake(&mut self) -> io::Result<Handshake> {
         loop {
-            // What came before a broken record may have completed it.
-            if self.failure.is_some() && self.is_handshaking() {
-                return Err(io::ErrorKind::InvalidData.into());
+            // What came before a broken record, or a broken socket, may have completed it.
+            if self.is_handshaking() {
+                if self.failure.is_some() {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
+                if let Some(error) = self.write_error.take() {
+                    return Err(error);
+                }
             }
             match &mut self.state {
                 SessionState::Hello(_) => {
@@ -246,8 +259,10 @@ impl ServerTlsStream {
         let done = shaking && !session.is_handshaking();
         let in_one_flight = done && session.protocol_version() == Some(ProtocolVersion::TLSv1_3);
         if session.wants_write() && !in_one_flight && self.unsent == 0 {
-            // A socket that is broken is found when it is read, behind what came before.
-            self.flush().ok();
+            match self.flush() {
+                Err(error) if result.is_ok() => self.write_error = Some(error),
+                _ => {}
+            }
         }
         result.map(drop).map_err(|error| {
             self.failure = Some(Failure::from(&error));

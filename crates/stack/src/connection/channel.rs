@@ -81,6 +81,13 @@ impl Channel {
         Ok(ends)
     }
 
+    /// A socket that was found to be broken while TLS was read is told to be behind what has arrived. Gives whether it was.
+    pub(super) fn find_write_error(&mut self) -> bool {
+        let Some(error) = self.transport.take_write_error() else { return false };
+        self.fail_behind_input(error);
+        true
+    }
+
     /// There is something to take, or may be.
     pub(super) fn has_input(&self) -> bool {
         self.readable || !self.input.is_empty()

@@ -210,6 +210,7 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => channel.readable = false,
                 Err(error) => (channel.readable, then) = (false, ReadEnd::Failed(error)),
             }
+            channel.find_write_error();
             // An error that was found before is told when there is nothing more to read.
             if !channel.readable
                 && let Some(error) = channel.failure.take()

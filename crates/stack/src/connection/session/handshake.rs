@@ -173,7 +173,8 @@ impl Connection {
         } else {
             self.lane.unreported.secured = true;
         }
-        defers.then_some(Flow::Idle)
+        let has_failed = self.channel.find_write_error();
+        defers.then_some(if has_failed { Flow::Again } else { Flow::Idle })
     }
 
     /// Tells what the handshake has come to.
