@@ -173,8 +173,9 @@ impl Connection {
         } else {
             self.lane.unreported.secured = true;
         }
-        let has_failed = self.channel.find_write_error();
-        defers.then_some(if has_failed { Flow::Again } else { Flow::Idle })
+        // A peer that is gone may be told of by no further event.
+        let is_over = self.channel.find_write_error() || self.channel.peer_ended;
+        defers.then_some(if is_over { Flow::Again } else { Flow::Idle })
     }
 
     /// Tells what the handshake has come to.
