@@ -2,7 +2,16 @@
 // are held against the same fixtures.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bytes, cores, duration, plural, rate, roundTime, share, time } from '#internal/format/units.js';
+import {
+  bytes,
+  cores,
+  duration,
+  plural,
+  rate,
+  roundTime,
+  share,
+  time,
+} from '#internal/format/units.js';
 import { buildBuckets } from '#internal/report/distributions/buckets.js';
 import { groupWindows } from '#internal/report/intervals.js';
 import { renderLoadPage } from '#internal/report/load/html.js';
