@@ -72,7 +72,12 @@ impl Connection {
         now: Nanos,
     ) -> (Flow, Effects) {
         if let Session::Tunnel(tunnel) = &mut self.session {
-            return (tunnel.receive(&mut self.channel, batch), Effects::default());
+            let flow = tunnel.receive(&mut self.channel, batch).unwrap_or_else(|error| {
+                // Whoever answers there hears of it at once, though the caller may be busy.
+                self.session = Session::Ended;
+                Flow::Broken(error.raw_os_error().unwrap_or(0))
+            });
+            return (flow, Effects::default());
         }
         // Of what is larger, not all would be there at once: the host's parser reads it.
         let head = server.settings.head;

@@ -44,13 +44,16 @@ impl Tunnel {
         Ok((Self { socket, pending: bytes.into(), client_ended, owner_ended }, there.into()))
     }
 
-    /// Moves text both ways.
-    pub(crate) fn receive(&mut self, channel: &mut Channel, batch: &mut Batch<'_>) -> Flow {
-        let result = match channel.failure.take() {
+    /// Moves text both ways. An error is the connection's.
+    pub(crate) fn receive(
+        &mut self,
+        channel: &mut Channel,
+        batch: &mut Batch<'_>,
+    ) -> io::Result<Flow> {
+        match channel.failure.take() {
             Some(error) => Err(error),
             None => self.pump(channel, batch),
-        };
-        result.unwrap_or_else(|error| Flow::Broken(error.raw_os_error().unwrap_or(0)))
+        }
     }
 
     fn pump(&mut self, channel: &mut Channel, batch: &mut Batch<'_>) -> io::Result<Flow> {
