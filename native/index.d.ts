@@ -140,6 +140,35 @@ export interface NativeCertificate {
   key: string
 }
 
+/** What a response must be like. */
+export interface NativeCheck {
+  /**
+   * `status` (one of `statuses`), `within` (`most` milliseconds), `size` (`least` to `most` bytes), or the test of a
+   * value: `exists`, `absent`, `equals`, `json`, `contains`, `matches`.
+   */
+  kind: string
+  /** The value that is tested. */
+  source?: NativeSource
+  /** What it is tested against; may hold placeholders, but for a pattern. */
+  text?: string
+  /** Statuses. */
+  statuses?: Array<number>
+  /** Least number of bytes. */
+  least?: number
+  /** Most bytes or milliseconds. */
+  most?: number
+}
+
+/** How often a check passed, or a value was found. */
+export interface NativeCheckOutcome {
+  /** Passed, or found. */
+  passed: number
+  /** Failed, or not found. */
+  failed: number
+  /** What was found instead, the first time. */
+  example?: string
+}
+
 /** What is asked of clients. */
 export interface NativeClientCertificates {
   /** Refuse clients without one. */
@@ -294,6 +323,30 @@ export interface NativeExchange {
   fields: Uint8Array
 }
 
+/** The figures of a run's flows. */
+export interface NativeFlowOutcome {
+  /** By scenario. */
+  scenarios: Array<NativeScenarioOutcome>
+  /** By request step, in the order of the scenarios' steps. */
+  steps: Array<NativeStepOutcome>
+}
+
+/** What the users of a run do. */
+export interface NativeFlows {
+  /** Each iteration is one of them, drawn by weight. */
+  scenarios: Array<NativeScenario>
+  /** The names of the variables. */
+  variables: Array<string>
+  /** Variables that each iteration begins with. */
+  initial: Array<NativeInitialVariable>
+  /** Users (closed), or iterations at the same time at most (open). */
+  users: number
+  /** Each user has connections of its own. */
+  ownConnections: boolean
+  /** Bytes of a body that are kept for checks and saves. */
+  maxBody: number
+}
+
 /** The generator about itself. */
 export interface NativeGenerator {
   /** Of the busiest worker. */
@@ -348,6 +401,28 @@ export interface NativeIdentity {
   chain: Array<Uint8Array>
   /** The private key. */
   key: Uint8Array
+}
+
+/** The value of a variable at the beginning. */
+export interface NativeInitialVariable {
+  /** Index into the variables. */
+  variable: number
+  /** A JSON text. */
+  json: string
+}
+
+/** Numbers of iterations. */
+export interface NativeIterationCounts {
+  /** Begun. */
+  started: number
+  /** All steps done, none failed. */
+  completed: number
+  /** With a failed step. */
+  failed: number
+  /** Not ended when the run ended. */
+  inProgress: number
+  /** Due and not begun. */
+  notStarted: number
 }
 
 /** What came of joining. */
@@ -526,6 +601,16 @@ export interface NativeOutcome {
   names: Array<NativeNameStats>
   /** Distributions as points. */
   percentiles: NativePercentiles
+  /** Figures of flows, if the plan has some. */
+  flows?: NativeFlowOutcome
+}
+
+/** A random time between the two. */
+export interface NativePause {
+  /** Milliseconds. */
+  leastMs: number
+  /** Milliseconds. */
+  mostMs: number
 }
 
 /** Points (percentile, milliseconds). */
@@ -608,6 +693,8 @@ export interface NativePlan {
   earlyAckProbe: boolean
   /** For random numbers: below 2^53. */
   seed: number
+  /** What users do; the requests are then those of their steps, and the schedule is that of iterations. */
+  flows?: NativeFlows
 }
 
 /** A URL prefix, taken apart. */
@@ -636,6 +723,14 @@ export interface NativeReleased {
   read: number
 }
 
+/** Steps that are done several times. */
+export interface NativeRepeat {
+  /** How often. */
+  count: number
+  /** In order. */
+  steps: Array<NativeStep>
+}
+
 /** A request of the mix. */
 export interface NativeRequest {
   /** Index into the plan's origins. */
@@ -652,6 +747,10 @@ export interface NativeRequest {
   weight: number
   /** Its name, by number. */
   name: number
+  /** How placeholders of the body are filled in: `text`, `json` or `form`. */
+  bodyFormat?: string
+  /** Statuses of a success, if they are not the plan's. */
+  expected?: Array<number>
 }
 
 /** How the requests ended. */
@@ -672,6 +771,56 @@ export interface NativeRequests {
   inFlightAtEnd: number
   /** Due and not sent. */
   notSent: NativeNotSent
+}
+
+/** A request of a flow. */
+export interface NativeRequestStep {
+  /** Index into the plan's requests. */
+  request: number
+  /** Values that are kept. */
+  saves: Array<NativeSave>
+  /** What the response must be like. */
+  checks: Array<NativeCheck>
+  /** The iteration goes on when the step has failed. */
+  continues: boolean
+  /** Number of the JavaScript call before the request is built. */
+  before?: number
+  /** Number of the JavaScript call with the response. */
+  after?: number
+}
+
+/** A value of a response that is kept. */
+export interface NativeSave {
+  /** Index into the variables. */
+  variable: number
+  /** Where it is. */
+  source: NativeSource
+  /** The step does not fail if there is none. */
+  optional: boolean
+}
+
+/** What a user does in one iteration. */
+export interface NativeScenario {
+  /** Its name. */
+  name: string
+  /** Share of the iterations. */
+  weight: number
+  /** Keeps cookies. */
+  cookies: boolean
+  /** Redirections of one step that are followed at most. */
+  follow: number
+  /** In order. */
+  steps: Array<NativeStep>
+}
+
+/** The iterations of one scenario. */
+export interface NativeScenarioOutcome {
+  /** Numbers. */
+  counts: NativeIterationCounts
+  /** From when the iteration was due to its end. */
+  duration: NativeTimes
+  /** The same without pauses and the time of JavaScript. */
+  active: NativeTimes
 }
 
 /** Entries to be removed; what is missing is the same for all. */
@@ -758,6 +907,18 @@ export interface NativeSnapshot {
   latencySumMs: number
   /** Numbers so far by name, if the plan asks for them and there are several. */
   names: Array<NativeNameCounts>
+  /** Iterations so far, if the plan has flows. */
+  iterations?: NativeIterationCounts
+}
+
+/** Where a value stands in a response. */
+export interface NativeSource {
+  /** `json`, `header`, `cookie`, `regex`, `body` or `status`. */
+  kind: string
+  /** The JSON pointer, the name, or the pattern. */
+  argument?: string
+  /** Of a regular expression: the group, 0 is the whole match. */
+  group?: number
 }
 
 /** A straight line from the rate before to this one. */
@@ -774,6 +935,38 @@ export interface NativeStall {
   atMs: number
   /** Its length. */
   durationMs: number
+}
+
+/** A step: exactly one of its members is present. */
+export interface NativeStep {
+  /** Sends a request. */
+  request?: NativeRequestStep
+  /** Waits. */
+  pause?: NativePause
+  /** Does steps several times. */
+  repeat?: NativeRepeat
+  /** Does steps if a condition holds. */
+  when?: NativeWhen
+}
+
+/** Failures of a step for one reason. */
+export interface NativeStepFailure {
+  /** `status`, `transport`, `check`, `save`, `variable`, `header`, `body` or `hook`. */
+  reason: string
+  /** How many. */
+  count: number
+  /** The first one in words. */
+  example: string
+}
+
+/** The figures of one request step. */
+export interface NativeStepOutcome {
+  /** Reasons that occurred. */
+  failures: Array<NativeStepFailure>
+  /** In the order of the plan. */
+  checks: Array<NativeCheckOutcome>
+  /** In the order of the plan. */
+  saves: Array<NativeCheckOutcome>
 }
 
 /** Exact sums of all samples, in nanoseconds as decimal digits. */
@@ -796,6 +989,16 @@ export interface NativeThroughput {
   mean: number
   /** Over whole seconds; absent with fewer than two. */
   stdev?: number
+}
+
+/** A distribution with its histograms, in HdrHistogram's V2 format, base64, nanoseconds. */
+export interface NativeTimes {
+  /** Figures. */
+  ms: NativeDistribution
+  /** All samples. */
+  histogram: string
+  /** Of these the censored ones. */
+  censored: string
 }
 
 /** TLS of a run. */
@@ -836,6 +1039,18 @@ export interface NativeWarmup {
   requests: number
   /** Responses to them that came in the measurement. */
   completedLater: number
+}
+
+/** Steps that are done if a condition holds. */
+export interface NativeWhen {
+  /** May hold placeholders. */
+  left: string
+  /** `=`, `!=`, `<`, `<=`, `>` or `>=`. */
+  operator: string
+  /** May hold placeholders. */
+  right: string
+  /** In order. */
+  steps: Array<NativeStep>
 }
 
 /** A window. */

@@ -63,6 +63,8 @@ fn rendering_allocates_nothing() {
         body: Some(b"{{csv:t.csv:id}} {{random:0-18446744073709551615}}".to_vec()),
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     };
     let rendered = Rendered::new(&request, true, Some(&tables), 1).unwrap();
     let mut random = fastrand::Rng::with_seed(1);
@@ -106,6 +108,8 @@ fn allocations(requests: u64, pipelining: usize, target: &str) -> u64 {
         body: None,
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     };
     let plan = Plan {
         placeholders: true,

@@ -79,6 +79,8 @@ fn mix() -> Vec<Rendered> {
             body: None,
             weight: 1.0,
             name: 0,
+            body_format: crate::plan::flow::BodyFormat::Text,
+            expected: None,
         };
         Rendered::new(&request, false, None, 1).unwrap()
     };

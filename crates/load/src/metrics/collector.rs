@@ -148,6 +148,7 @@ impl<'a> Collector<'a> {
             p99,
             latency_sum: self.total.latency.total(),
             names: self.names.iter().cloned().reduce(add_up).unwrap_or_default(),
+            iterations: None,
         });
     }
 
@@ -200,6 +201,7 @@ impl<'a> Collector<'a> {
             ruled_out: ruled_out.into_iter().cloned().collect(),
             total: self.total,
             names,
+            flows: None,
         })
     }
 

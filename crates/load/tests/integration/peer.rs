@@ -137,6 +137,8 @@ pub(crate) fn get(target: &str) -> Request {
         body: None,
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     }
 }
 

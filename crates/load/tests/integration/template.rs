@@ -175,6 +175,8 @@ fn request(target: &str, fields: &[(&str, &str)], body: Option<&str>) -> Request
         body,
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     }
 }
 

@@ -36,7 +36,7 @@ impl NativeRun {
     /// Starts a run. `onSnapshot` is called ten times a second until it has ended.
     #[napi(factory)]
     pub fn start(plan: NativePlan, on_snapshot: Function<'_, NativeSnapshot, ()>) -> Result<Self> {
-        let plan = Plan::from(plan);
+        let plan = Plan::try_from(plan)?;
         let warmup = plan.warmup;
         let run = Run::new(plan);
         let snapshots = on_snapshot.build_threadsafe_function().build()?;
