@@ -19,6 +19,7 @@
 mod connection;
 pub mod engine;
 mod error;
+mod flow;
 pub mod metrics;
 pub mod outcome;
 pub mod plan;

@@ -12,6 +12,7 @@ use crate::engine::start_barrier::{Signal, StartBarrier};
 use crate::engine::target_server::AddressHealth;
 use crate::engine::{Engine, RunContext};
 use crate::metrics::by_name::{NameCounts, NameStats};
+use crate::metrics::flow_stats::{FlowStats, IterationCounts};
 use crate::metrics::recorder::WINDOW;
 use crate::metrics::window_stats::WindowStats;
 
@@ -40,6 +41,8 @@ pub(crate) enum Message {
         tally: Box<WindowStats>,
         /// Numbers of the run so far by name, if snapshots are to have them.
         names: Vec<NameCounts>,
+        /// Iterations of the run so far.
+        iterations: IterationCounts,
     },
     /// The worker has ended.
     Done(Box<WorkerReport>),
@@ -68,6 +71,8 @@ pub(crate) struct WorkerReport {
     pub(crate) ruled_out: Vec<String>,
     /// Figures by name.
     pub(crate) names: Vec<NameStats>,
+    /// Figures of flows.
+    pub(crate) flows: FlowStats,
 }
 
 /// A worker, before it runs.
@@ -134,6 +139,7 @@ impl Worker {
             used: Vec::new(),
             ruled_out: Vec::new(),
             names: Vec::new(),
+            flows: FlowStats::default(),
         };
         if let Signal::Start(start) = self.set_up()? {
             done.set_up = start.since(started);
@@ -143,6 +149,7 @@ impl Worker {
         done.used = self.addresses(|standing| standing == AddressHealth::Works);
         done.ruled_out = self.addresses(|standing| standing == AddressHealth::Failed);
         done.names = self.engine.recorder.take_names();
+        done.flows = self.engine.take_flows();
         // The collector has gone only if another worker failed.
         let _ = self.sender.send(Message::Done(Box::new(done)));
         Ok(())
@@ -281,7 +288,9 @@ impl Worker {
         let next = self.window;
         let by_name = self.shared.plan.snapshots_by_name;
         let names = if by_name { self.engine.recorder.counts_by_name() } else { Vec::new() };
-        let window = Message::Window { worker, phase, index, next, in_flight, tally, names };
+        let iterations = self.engine.iterations();
+        let window =
+            Message::Window { worker, phase, index, next, in_flight, tally, names, iterations };
         // As above.
         let _ = self.sender.send(window);
     }
