@@ -17,8 +17,8 @@ export declare class NativeSecureContext {
   constructor(options: NativeContextOptions)
 }
 
-/** The CSV files that placeholders in these texts name; throws for a placeholder that is not known. */
-export declare function csvFiles(templates: Array<Buffer>): Array<string>
+/** The CSV files that placeholders in these texts name; throws for a placeholder that is neither known nor one of the variables. */
+export declare function csvFiles(templates: Array<Buffer>, variables: Array<string>): Array<string>
 
 /** One end of a connection. */
 export interface NativeAddress {
