@@ -1,16 +1,19 @@
 //! One thread of the engine: its loop, and the phases of a run.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use millrace_net::cpu::RunQueue;
 use millrace_net::{Clock, Monotonic, Nanos, Poller, Wake, cpu};
 
+use mio::{Token, Waker};
+
 use crate::RunError;
 use crate::engine::start_barrier::{Signal, StartBarrier};
 use crate::engine::target_server::AddressHealth;
 use crate::engine::{Engine, RunContext};
+use crate::flow::hooks::Recipient;
 use crate::metrics::by_name::{NameCounts, NameStats};
 use crate::metrics::flow_stats::{FlowStats, IterationCounts};
 use crate::metrics::recorder::WINDOW;
@@ -123,6 +126,15 @@ impl Worker {
             window: 0,
             window_end: Nanos::NEVER,
         })
+    }
+
+    /// Opens the way for results of JavaScript's calls.
+    pub(crate) fn receive_results(&mut self) -> Result<Recipient, RunError> {
+        /// Neither a slot nor the poller's timer has it.
+        const TOKEN: Token = Token(usize::MAX - 1);
+        let (sender, results) = mpsc::channel();
+        self.engine.results = Some(results);
+        Ok(Recipient { sender, waker: Waker::new(self.poller.registry(), TOKEN)? })
     }
 
     /// Runs from set-up to the end.
@@ -247,6 +259,7 @@ impl Worker {
         self.engine.on_timers(self.clock.now());
         self.engine.on_arrivals();
         self.engine.continue_starting();
+        self.engine.exchange_calls();
         let after = self.clock.now();
         self.check_stall(now, after, true);
         Ok(after)

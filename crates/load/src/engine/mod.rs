@@ -21,6 +21,7 @@ mod users;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use millrace_net::tls::{ClientTlsConfig, TlsOptions};
@@ -34,6 +35,7 @@ use crate::RunError;
 use crate::connection::ReadBuffers;
 use crate::flow::CompiledFlows;
 use crate::flow::ends::StepEnds;
+use crate::flow::hooks::{HookCall, HookCaller, HookResult};
 use crate::flow::users::Users;
 use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::recorder::Recorder;
@@ -66,11 +68,22 @@ pub(crate) struct RunContext {
     resolved: Vec<Resolved>,
     tls: Option<ClientTlsConfig>,
     flows: Option<Arc<CompiledFlows>>,
+    /// Takes the calls of JavaScript.
+    hooks: Option<Hooks>,
+}
+
+/// Whoever takes the calls of JavaScript.
+pub(crate) struct Hooks(pub(crate) Arc<dyn HookCaller>);
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Hooks")
+    }
 }
 
 impl RunContext {
     /// Checks the plan, renders its requests, reads certificates and resolves names.
-    pub(crate) fn new(plan: Arc<Plan>) -> Result<Self, RunError> {
+    pub(crate) fn new(plan: Arc<Plan>, hooks: Option<Hooks>) -> Result<Self, RunError> {
         plan.check()?;
         let variables = plan.flows.as_ref().map_or(&[][..], |flows| &flows.variables);
         let names = Names { tables: &plan.tables, variables };
@@ -84,7 +97,7 @@ impl RunContext {
         let tls = with_tls.then(|| ClientTlsConfig::new(&options)).transpose();
         let tls = tls.map_err(|error| RunError::Usage(error.to_string()))?;
         let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { plan, mix, resolved, tls, flows })
+        Ok(Self { plan, mix, resolved, tls, flows, hooks })
     }
 }
 
@@ -109,6 +122,10 @@ pub(crate) struct Engine {
     beginning: Vec<u32>,
     /// Memory for the ends of users' requests.
     step_ends: StepEnds,
+    /// Calls of JavaScript that are to be made.
+    calls: Vec<HookCall>,
+    /// Results of such calls.
+    pub(crate) results: Option<Receiver<HookResult>>,
     timers: TimerQueue<SlotTimer>,
     pub(crate) recorder: Recorder,
     random: fastrand::Rng,
@@ -184,6 +201,8 @@ impl Engine {
             has_own_connections,
             beginning: Vec::new(),
             step_ends: StepEnds::default(),
+            calls: Vec::new(),
+            results: None,
             timers: TimerQueue::default(),
             recorder: Recorder::new(Nanos::NEVER).for_plan(plan),
             random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),

@@ -8,7 +8,7 @@ use super::timers::SlotTimer;
 use super::{Demand, Engine};
 use crate::flow::ends::{HowEnded, StepEnd};
 use crate::flow::step::Failure;
-use crate::flow::users::{Answer, Ended, Next};
+use crate::flow::users::{Answer, Ended, Next, Returned};
 use crate::metrics::flow_stats::{FailureReason, FlowStats, IterationCounts};
 use crate::metrics::in_flight::{Due, Loss};
 
@@ -95,7 +95,34 @@ impl Engine {
             }
             Next::Pause(pause) => self.timers.push(due + pause, SlotTimer::Resume(user)),
             Next::Yield => self.timers.push(now + TURN, SlotTimer::Resume(user)),
+            Next::Call(mut call) => {
+                call.worker = self.worker as u32;
+                self.calls.push(*call);
+            }
             Next::End(ended) => self.end_iteration(user, ended, now),
+        }
+    }
+
+    /// Passes calls of JavaScript on, and takes the results of others. To be called once a turn.
+    pub(crate) fn exchange_calls(&mut self) {
+        if !self.calls.is_empty()
+            && let Some(caller) = &self.shared.hooks
+        {
+            caller.0.call(std::mem::take(&mut self.calls));
+        }
+        while let Some(result) = self.results.as_ref().and_then(|results| results.try_recv().ok()) {
+            if !self.sending {
+                continue;
+            }
+            let now = self.clock.now();
+            let recorder = &self.recorder;
+            let returned = self.users.returned(result, now, |due| recorder.is_measured(due));
+            match returned {
+                Some(Returned { user, next: Some(next) }) => self.do_next(user, next, now, now),
+                Some(Returned { user, next: None }) => self.advance_user(user, now, now),
+                None => {}
+            }
+            self.settle_users();
         }
     }
 

@@ -28,6 +28,7 @@ pub(crate) struct CompiledFlows {
     /// By request of the mix: its server.
     pub(super) servers: Vec<Server>,
     pub(super) max_body: usize,
+    pub(super) trace: bool,
 }
 
 /// The variables that a request needs, by index.
@@ -62,8 +63,7 @@ impl CompiledFlows {
             let first = steps.len();
             programs.push(Program::compile(scenario, names, &mut steps)?);
             for step in &steps[first..] {
-                let capture = step.capture(scenario.cookies, scenario.follow > 0, flows.max_body);
-                mix[step.request as usize].capture = capture;
+                mix[step.request as usize].capture = step.capture(scenario, flows);
             }
         }
         let needs = |step: &CompiledStep| {
@@ -90,6 +90,7 @@ impl CompiledFlows {
             names: flows.variables.clone(),
             servers: servers.collect::<Result<_, _>>()?,
             max_body: flows.max_body,
+            trace: flows.trace,
         })
     }
 
@@ -98,6 +99,7 @@ impl CompiledFlows {
         FlowStats {
             scenarios: vec![ScenarioStats::default(); self.programs.len()],
             steps: self.steps.iter().map(CompiledStep::stats).collect(),
+            trace: Vec::new(),
         }
     }
 

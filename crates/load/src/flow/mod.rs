@@ -9,6 +9,7 @@
 mod compiled;
 mod cookies;
 pub(crate) mod ends;
+pub(crate) mod hooks;
 mod pointer;
 mod program;
 mod response;

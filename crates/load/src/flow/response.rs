@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::io::Read;
+use std::time::Duration;
 
+use super::hooks::HookResponse;
 use millrace_http::h1::{Method, ResponseHead, ResponseSink, ResponseSplitter, field_lines};
 
 /// A complete response.
@@ -69,6 +71,14 @@ impl Response {
         self.fields()
             .filter(move |(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
             .map(|(_, value)| String::from_utf8_lossy(value))
+    }
+
+    /// Returns it for JavaScript; `time`: from when its step was due to its end.
+    pub(crate) fn for_hook(&self, time: Duration) -> HookResponse {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let fields = self.fields().map(|(name, value)| (text(name), text(value))).collect();
+        let body = self.content().ok().map(<[u8]>::to_vec);
+        HookResponse { status: self.status, fields, body, time }
     }
 
     /// Returns the content, decoded.

@@ -7,8 +7,8 @@ use regex::Regex;
 use super::pointer::Pointer;
 use super::response::Response;
 use super::value::Value;
-use crate::metrics::flow_stats::{FailureReason, StepStats};
-use crate::plan::flow::{Check, RequestStep, Save, Source, Test};
+use crate::metrics::flow_stats::{FailureReason, StepStats, TracedStep};
+use crate::plan::flow::{Check, Flows, RequestStep, Save, Scenario, Source, Test};
 use crate::rendered::Capture;
 use crate::template::{Names, Template, TextPosition, Values};
 use crate::{RunError, StatusSet};
@@ -97,8 +97,9 @@ impl CompiledStep {
         }
     }
 
-    /// Returns how much of the response the step looks at; `cookies`, `follows`: what its scenario does.
-    pub(super) fn capture(&self, cookies: bool, follows: bool, max_body: usize) -> Capture {
+    /// Returns how much of the response the step looks at in its scenario.
+    pub(super) fn capture(&self, scenario: &Scenario, flows: &Flows) -> Capture {
+        let &Flows { max_body, trace, .. } = flows;
         let mut sources = self.saves.iter().map(|save| &save.source).chain(
             self.checks.iter().filter_map(|check| match check {
                 CompiledCheck::Value(source, _) => Some(source),
@@ -106,12 +107,16 @@ impl CompiledStep {
             }),
         );
         let has_size = self.checks.iter().any(|check| matches!(check, CompiledCheck::Size(..)));
-        if self.after.is_some() || has_size || sources.any(CompiledSource::needs_body) {
+        if trace || self.after.is_some() || has_size || sources.any(CompiledSource::needs_body) {
             return Capture::Body(max_body);
         }
         let needs_head = !self.saves.is_empty()
             || self.checks.iter().any(|check| matches!(check, CompiledCheck::Value(..)));
-        if needs_head || cookies || follows { Capture::Head } else { Capture::Status }
+        if needs_head || scenario.cookies || scenario.follow > 0 {
+            Capture::Head
+        } else {
+            Capture::Status
+        }
     }
 
     /// Checks a response and keeps its values in `variables`. `time`: from when the step was due to the end of the response.
@@ -124,6 +129,7 @@ impl CompiledStep {
         time: Duration,
         values: &mut Values<'_>,
         mut stats: Option<&mut StepStats>,
+        mut trace: Option<&mut TracedStep>,
     ) -> Result<Vec<(usize, Option<Value>)>, Failure> {
         let mut failure = None;
         if !self.judges_status && status >= 400 {
@@ -136,6 +142,9 @@ impl CompiledStep {
             let example = || found.as_ref().err().cloned().unwrap_or_default();
             if let Some(stats) = stats.as_deref_mut() {
                 stats.checks[index].count(found.is_ok(), example);
+            }
+            if let Some(trace) = trace.as_deref_mut() {
+                trace.checks.push(found.as_ref().err().cloned());
             }
             if found.is_err() && failure.is_none() {
                 failure = Some(Failure { reason: FailureReason::Check, text: example() });

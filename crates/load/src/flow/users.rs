@@ -7,11 +7,12 @@ use millrace_net::Nanos;
 
 use super::CompiledFlows;
 use super::cookies::{Cookies, add_cookies};
+use super::hooks::{HookCall, HookResponse, HookResult};
 use super::program::Op;
 use super::response::Response;
 use super::step::Failure;
 use super::value::Value;
-use crate::metrics::flow_stats::{FailureReason, FlowStats};
+use crate::metrics::flow_stats::{FailureReason, FlowStats, TracedStep};
 use crate::metrics::in_flight::Due;
 use crate::redirect::{is_redirection, parse_request, redirect, render_request};
 use crate::rendered::Rendered;
@@ -58,6 +59,17 @@ pub(crate) struct User {
     redirected: Option<usize>,
     /// Whether `sent` is the next request.
     is_redirecting: bool,
+    /// When JavaScript was called, and what for; `None`: it is not being called.
+    calling: Option<(Nanos, CallFor)>,
+}
+
+/// What JavaScript is called for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallFor {
+    /// The request of the present step, which is built then.
+    Request,
+    /// Its response; `ends`: the step has failed, and the iteration ends then.
+    Response { ends: bool },
 }
 
 /// What a user does next.
@@ -66,6 +78,8 @@ pub(crate) enum Next {
     /// Sends a request of the mix to a server of the plan, both by index.
     Request(u32, usize),
     Pause(Duration),
+    /// JavaScript is called.
+    Call(Box<HookCall>),
     /// The iteration has ended.
     End(Ended),
     /// Others have their turn first.
@@ -77,6 +91,13 @@ pub(crate) enum Next {
 pub(crate) enum Ended {
     Completed,
     Failed,
+}
+
+/// What a user does when JavaScript has returned: `None`: the next step.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub(crate) user: u32,
+    pub(crate) next: Option<Next>,
 }
 
 /// A response that answers a user's request.
@@ -102,11 +123,6 @@ impl Users {
             stats: flows.stats(),
             flows: Some(flows),
         }
-    }
-
-    /// Whether the run has flows.
-    pub(crate) fn exist(&self) -> bool {
-        self.flows.is_some()
     }
 
     /// Returns the number of users that are in an iteration.
@@ -154,6 +170,7 @@ impl Users {
         user.cookies.clear();
         user.has_failed = false;
         user.is_redirecting = false;
+        user.calling = None;
     }
 
     /// Continues an iteration whose next step is due at `due`.
@@ -176,6 +193,10 @@ impl Users {
             match op {
                 Op::Request(step) => {
                     this.step = *step;
+                    if let Some(hook) = flows.steps[*step as usize].before {
+                        this.calling = Some((due, CallFor::Request));
+                        return Next::Call(Box::new(self.call(user, hook, None)));
+                    }
                     match self.request(user, is_measured) {
                         Some(next) => return next,
                         None => continue,
@@ -266,6 +287,10 @@ impl Users {
                 add_cookies(out, start, &field);
             }
         }
+        if flows.trace {
+            let request = out[start..].to_vec();
+            self.stats.trace.push(TracedStep { step: this.step, request, ..TracedStep::default() });
+        }
     }
 
     /// The response to a user's request has come: checks it, keeps its values, and follows it if it is a redirection. `None`:
@@ -285,6 +310,10 @@ impl Users {
         let response = (!bytes.is_empty())
             .then(|| Response::parse(bytes, is_cut, to_head, flows.max_body))
             .flatten();
+        if let Some(trace) = self.stats.trace.last_mut() {
+            trace.response = bytes.to_vec();
+            trace.time = now.since(this.step_due);
+        }
         if let Some(response) = &response {
             let server = this.redirected.unwrap_or(step.request as usize);
             if program.cookies
@@ -296,6 +325,9 @@ impl Users {
                 && this.followed < program.follow
                 && let Some(next) = this.follow(status, response, server, &flows)
             {
+                if let Some(trace) = self.stats.trace.last_mut() {
+                    trace.is_followed = true;
+                }
                 return Some(next);
             }
         }
@@ -304,15 +336,72 @@ impl Users {
         let (sequence, variables) = (this.sequence, &this.variables[..]);
         let mut values = Values { sequence, random, variables };
         let stats = is_measured.then(|| &mut self.stats.steps[this.step as usize]);
-        match step.judge(status, response.as_ref(), time, &mut values, stats) {
+        let trace = self.stats.trace.last_mut();
+        let judged = step.judge(status, response.as_ref(), time, &mut values, stats, trace);
+        let ended = match judged {
             Ok(kept) => {
                 for (variable, value) in kept {
+                    if let Some(trace) = self.stats.trace.last_mut() {
+                        trace.saved.push((variable, value.as_ref().map(Value::to_json)));
+                    }
                     this.variables[variable] = value;
                 }
                 None
             }
             Err(failure) => self.fail(user, failure, is_measured),
+        };
+        let Some(hook) = step.after else { return ended };
+        let response = response.map(|response| response.for_hook(time));
+        let this = &mut self.users[user as usize];
+        this.is_active = true;
+        this.calling = Some((now, CallFor::Response { ends: ended.is_some() }));
+        Some(Next::Call(Box::new(self.call(user, hook, response))))
+    }
+
+    /// The call of JavaScript for this user; the worker's number is added by the engine.
+    fn call(&self, user: u32, hook: u32, response: Option<HookResponse>) -> HookCall {
+        let this = &self.users[user as usize];
+        let values = (0..).zip(&this.variables);
+        let variables =
+            values.filter_map(|(index, value)| Some((index, value.as_ref()?.to_json()))).collect();
+        HookCall { worker: 0, user, hook, sequence: this.sequence, variables, response }
+    }
+
+    /// JavaScript has returned. `None`: the iteration goes on with the next step, or nobody waits for the result.
+    pub(crate) fn returned(
+        &mut self,
+        result: HookResult,
+        now: Nanos,
+        is_measured: impl Fn(Nanos) -> bool,
+    ) -> Option<Returned> {
+        let HookResult { user, variables, error, .. } = result;
+        let this = self.users.get_mut(user as usize)?;
+        let (since, called_for) = this.calling.take()?;
+        this.idle += now.since(since);
+        for (variable, json) in variables {
+            if let Some(variable) = this.variables.get_mut(variable as usize) {
+                *variable = json.and_then(|json| Value::from_json(&json));
+            }
         }
+        let measured = is_measured(this.step_due);
+        let next = match (error, called_for) {
+            (Some(text), _) => {
+                let failed =
+                    self.fail(user, Failure { reason: FailureReason::Hook, text }, measured);
+                match called_for {
+                    CallFor::Response { ends: true } => Some(self.end(user)),
+                    _ => failed,
+                }
+            }
+            (None, CallFor::Response { ends: true }) => Some(self.end(user)),
+            (None, CallFor::Response { ends: false }) => None,
+            (None, CallFor::Request) => {
+                let this = &mut self.users[user as usize];
+                this.step_due = now;
+                self.request(user, is_measured(now))
+            }
+        };
+        Some(Returned { user, next })
     }
 
     /// Counts the failure of the present step. `None`: the iteration goes on.
@@ -321,6 +410,21 @@ impl Users {
         let this = &mut self.users[user as usize];
         this.has_failed = true;
         this.is_redirecting = false;
+        if flows.trace {
+            // A request that could not be built has no entry of its own.
+            if !self
+                .stats
+                .trace
+                .last()
+                .is_some_and(|it| it.step == this.step && it.failure.is_none())
+            {
+                let step = this.step;
+                self.stats.trace.push(TracedStep { step, ..TracedStep::default() });
+            }
+            if let Some(trace) = self.stats.trace.last_mut() {
+                trace.failure = Some((failure.reason, failure.text.clone()));
+            }
+        }
         if is_measured {
             let Failure { reason, text } = failure;
             self.stats.steps[this.step as usize].fail(reason, || text);

@@ -34,6 +34,13 @@ impl Value {
         }
     }
 
+    /// Returns it as a JSON text.
+    pub(crate) fn to_json(&self) -> String {
+        let mut json = Vec::new();
+        self.push_json(&mut json);
+        String::from_utf8_lossy(&json).into_owned()
+    }
+
     /// Appends it as a JSON value.
     pub(crate) fn push_json(&self, out: &mut Vec<u8>) {
         match self {

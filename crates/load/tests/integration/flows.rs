@@ -38,6 +38,7 @@ fn flows(plan: Plan, requests: Vec<Request>, steps: Vec<Step>, users: usize) -> 
         users,
         own_connections: true,
         max_body: 1 << 20,
+        trace: false,
     };
     let names = requests.len();
     let requests = (0..).zip(requests).map(|(name, request)| Request { name, ..request }).collect();
