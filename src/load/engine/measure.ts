@@ -62,7 +62,12 @@ export async function measure({
   const clock = new RunClock();
   const machine = new MachineReading();
   const stops: StopCause[] = [];
-  const abortWatch = new AbortWatch(plan.abortConditions, plan.summary, plan.names);
+  const abortWatch = new AbortWatch(
+    plan.abortConditions,
+    plan.summary,
+    plan.names,
+    plan.native.flows,
+  );
   const engine = NativeRun.start(plan.native, (snapshot) => {
     clock.addSnapshot(snapshot);
     if (snapshot.phase === 'measure') machine.begin();
@@ -98,6 +103,7 @@ export async function measure({
       otherPorts,
       unreachedTargets,
       files,
+      hookFigures: { hooks: null, metrics: {} },
     });
     const { ok, statusErrors } = result.requests;
     const completed = ok + statusErrors + result.warmup.completedLater;

@@ -11,7 +11,7 @@ const MAX_BODY_BYTES = 1024;
 /** Builds the failing responses: the first of each status that is not a success, and those that an error cut short. */
 export function buildFailingResponses(kept: NativeKeptResponse[], plan: Plan): FailingResponse[] {
   const failing = kept.filter(
-    ({ status }) => status === undefined || !isExpected(plan.summary, status),
+    ({ status, request }) => status === undefined || !isSuccess(plan, request, status),
   );
   if (failing.length === 0) return [];
   const secrets = collectSecrets(plan.native);
@@ -21,6 +21,11 @@ export function buildFailingResponses(kept: NativeKeptResponse[], plan: Plan): F
     request: findRequest(plan, request),
     ...describeResponse(bytes, secrets),
   }));
+}
+
+/** Whether a status is a success of a request: a step of a scenario may have statuses of its own. */
+function isSuccess({ native, summary }: Plan, request: number, status: number): boolean {
+  return native.requests[request]?.expected?.includes(status) ?? isExpected(summary, status);
 }
 
 function findRequest({ summary }: Plan, index: number): FailingResponse['request'] {

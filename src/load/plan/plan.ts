@@ -15,7 +15,7 @@ import type { PlanSummary } from '../result.js';
 import { readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
 import { type Condition, parseCondition } from './condition.js';
-import { checkRequestName } from './condition-subject.js';
+import { checkConditionSubject } from './condition-subject.js';
 import { listExpectedStatuses, readExpect } from './expect.js';
 import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { readTransport } from './transport.js';
@@ -80,7 +80,8 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
   };
   const expect = readExpect(options.expect);
   const conditions = readConditions(options);
-  for (const condition of conditions) checkRequestName(condition, mix.names, mix.summary);
+  const subjects = { requests: mix.names, targets: mix.summary, scenarios: null };
+  for (const condition of conditions) checkConditionSubject(condition, subjects);
   const abortConditions = (options.abortOnFail ?? DEFAULTS.abortOnFail) ? conditions : [];
   const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
@@ -158,6 +159,12 @@ function readConditions({
   const conditions = [failOn].flat().map((text) => parseCondition(text, 'failOn'));
   if (abortOnFail && conditions.length === 0) {
     throw usageError('abortOnFail needs failOn: a condition to end the run by');
+  }
+  const late = conditions.find(({ isOfEndAlone }) => isOfEndAlone);
+  if (abortOnFail && late) {
+    throw usageError(
+      `abortOnFail: '${late.text}' is known only at the end of a run; of scenarios iterations, iterations.rate, iterations.failed and iterations.notStarted can end it`,
+    );
   }
   return conditions;
 }
