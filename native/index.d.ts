@@ -3,10 +3,15 @@
 
 /** A run of the load engine, on threads of its own. */
 export declare class NativeRun {
-  /** Starts a run. `onSnapshot` is called ten times a second until it has ended. */
-  static start(plan: NativePlan, onSnapshot: (arg: NativeSnapshot) => void): NativeRun
+  /**
+   * Starts a run. `onSnapshot` is called ten times a second until it has ended; `onHooks` with calls of the plan's hooks,
+   * whose results `answerHooks` takes.
+   */
+  static start(plan: NativePlan, onSnapshot: (arg: NativeSnapshot) => void, onHooks?: (calls: Array<NativeHookCall>) => void): NativeRun
   /** The outcome; to be called once. Rejects with an error whose `code` is one of `MillraceError`'s. */
   finished(): Promise<NativeOutcome>
+  /** Takes results of calls of hooks, in any order. */
+  answerHooks(results: Array<NativeHookResult>): void
   /** Ends the run early; `finished` then gives the outcome so far. */
   stop(): void
 }
@@ -17,8 +22,8 @@ export declare class NativeSecureContext {
   constructor(options: NativeContextOptions)
 }
 
-/** The CSV files that placeholders in these texts name; throws for a placeholder that is not known. */
-export declare function csvFiles(templates: Array<Buffer>): Array<string>
+/** The CSV files that placeholders in these texts name; throws for a placeholder that is neither known nor one of the variables. */
+export declare function csvFiles(templates: Array<Buffer>, variables: Array<string>): Array<string>
 
 /** One end of a connection. */
 export interface NativeAddress {
@@ -329,6 +334,8 @@ export interface NativeFlowOutcome {
   scenarios: Array<NativeScenarioOutcome>
   /** By request step, in the order of the scenarios' steps. */
   steps: Array<NativeStepOutcome>
+  /** The steps that were done, if the plan asks for them. */
+  trace: Array<NativeTracedStep>
 }
 
 /** What the users of a run do. */
@@ -345,6 +352,8 @@ export interface NativeFlows {
   ownConnections: boolean
   /** Bytes of a body that are kept for checks and saves. */
   maxBody: number
+  /** Everything of each step is kept: for a dry run of a few iterations. */
+  trace?: boolean
 }
 
 /** The generator about itself. */
@@ -393,6 +402,46 @@ export interface NativeHistograms {
   connect: string
   /** Handshakes. */
   tls: string
+}
+
+/** A call of JavaScript. */
+export interface NativeHookCall {
+  /** The worker of the user, for the result. */
+  worker: number
+  /** The user, for the result. */
+  user: number
+  /** The number of the call in the plan. */
+  hook: number
+  /** The iteration's number. */
+  iteration: number
+  /** Variables that have a value. */
+  variables: Array<NativeVariable>
+  /** The response, for a call after it. */
+  response?: NativeHookResponse
+}
+
+/** The response that a call is about. */
+export interface NativeHookResponse {
+  /** Its status. */
+  status: number
+  /** Names and values. */
+  headers: Array<Array<string>>
+  /** The content, decoded; absent if it was too long or could not be decoded. */
+  body?: Buffer
+  /** From when the step was due to the end of the response. */
+  durationMs: number
+}
+
+/** The result of a call. */
+export interface NativeHookResult {
+  /** As in the call. */
+  worker: number
+  /** As in the call. */
+  user: number
+  /** Variables that change. */
+  variables: Array<NativeVariable>
+  /** Why the step fails. */
+  error?: string
 }
 
 /** Certificates, the server's own first, and its key. DER; the key is PKCS #8. */
@@ -1017,6 +1066,26 @@ export interface NativeTls {
   key?: Buffer
 }
 
+/** A step as it was done. */
+export interface NativeTracedStep {
+  /** Index of the request step. */
+  step: number
+  /** The request as it was sent; empty if it could not be built. */
+  request: Buffer
+  /** The response as it came; empty if there was none. */
+  response: Buffer
+  /** From when the step was due to the end of the response. */
+  durationMs: number
+  /** Values that were kept; without JSON: an optional one that was not found. */
+  saved: Array<NativeVariable>
+  /** Of each check what was found instead; empty if it passed. */
+  checks: Array<string>
+  /** Why the step failed. */
+  failure?: NativeStepFailure
+  /** It is a redirection that was followed. */
+  followed: boolean
+}
+
 /** Responses that had begun and not ended. */
 export interface NativeUnfinished {
   /** In flight when the run ended. */
@@ -1029,6 +1098,14 @@ export interface NativeUnfinished {
   headMs?: number
   /** Bytes received. */
   bytes: number
+}
+
+/** The value of a variable. */
+export interface NativeVariable {
+  /** Index into the plan's variables. */
+  variable: number
+  /** A JSON text; absent: it has no value. */
+  json?: string
 }
 
 /** Load before the measurement. */

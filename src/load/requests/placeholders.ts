@@ -36,9 +36,9 @@ function refuseUtf16Placeholders(body: Buffer): void {
   );
 }
 
-function findCsvFiles(templates: Buffer[], csvFiles: (templates: Buffer[]) => string[]): string[] {
+function findCsvFiles(templates: Buffer[], csvFiles: (templates: Buffer[], variables: string[]) => string[]): string[] {
   try {
-    return csvFiles(templates);
+    return csvFiles(templates, []);
   } catch (error) {
     throw usageError((error as Error).message);
   }

@@ -1,6 +1,7 @@
 //! Figures of flows: iterations by scenario, and the steps' failures, checks and saves.
 
 use std::ops::AddAssign;
+use std::time::Duration;
 
 use crate::metrics::sparse_durations::SparseDurations;
 
@@ -11,6 +12,29 @@ pub struct FlowStats {
     pub scenarios: Vec<ScenarioStats>,
     /// By request step, in the order of the scenarios' steps.
     pub steps: Vec<StepStats>,
+    /// The steps that were done, in order, if the plan asks for them.
+    pub trace: Vec<TracedStep>,
+}
+
+/// A step as it was done.
+#[derive(Clone, Debug, Default)]
+pub struct TracedStep {
+    /// Index of the request step.
+    pub step: u32,
+    /// The request as it was sent.
+    pub request: Vec<u8>,
+    /// The response as it came; empty if there was none.
+    pub response: Vec<u8>,
+    /// From when the step was due to the end of the response.
+    pub time: Duration,
+    /// Values that were kept: the variable by index, and its JSON text; `None`: it has no value.
+    pub saved: Vec<(usize, Option<String>)>,
+    /// Of each check what was found instead, if it failed.
+    pub checks: Vec<Option<String>>,
+    /// Why the step failed.
+    pub failure: Option<(FailureReason, String)>,
+    /// It is a redirection that was followed.
+    pub is_followed: bool,
 }
 
 /// The iterations of one scenario. An iteration belongs to the measurement if it was due in it.
@@ -185,6 +209,7 @@ impl AddAssign<&Self> for StepStats {
 impl AddAssign<&Self> for FlowStats {
     fn add_assign(&mut self, other: &Self) {
         add_each(&mut self.scenarios, &other.scenarios);
+        self.trace.extend_from_slice(&other.trace);
         add_each(&mut self.steps, &other.steps);
     }
 }

@@ -20,6 +20,8 @@ pub struct Flows {
     pub own_connections: bool,
     /// Bytes of a body that are kept for checks and saves; one that is longer fails its step.
     pub max_body: usize,
+    /// Everything of each step is kept: for a dry run of a few iterations.
+    pub trace: bool,
 }
 
 /// What a user does in one iteration.

@@ -12,7 +12,7 @@ pub(crate) fn plan() -> Plan {
         body: None,
         weight: 1.0,
         name: 0,
-        body_format: crate::plan::flow::BodyFormat::Text,
+        body_format: BodyFormat::Text,
         expected: None,
     };
     let endpoint = Endpoint::Host("127.0.0.1".into(), 80);

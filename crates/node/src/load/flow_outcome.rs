@@ -1,20 +1,45 @@
 //! The figures of flows, as JavaScript receives them.
 
 use millrace_load::metrics::flow_stats::{
-    CheckStats, FailureStats, FlowStats, IterationCounts, ScenarioStats, StepStats,
+    CheckStats, FailureStats, FlowStats, IterationCounts, ScenarioStats, StepStats, TracedStep,
 };
 use millrace_load::metrics::sparse_durations::SparseDurations;
+use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
-use super::outcome::NativeDistribution;
+use super::hooks::NativeVariable;
+use super::outcome::{NativeDistribution, ms};
 
 /// The figures of a run's flows.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeFlowOutcome {
     /// By scenario.
     pub scenarios: Vec<NativeScenarioOutcome>,
     /// By request step, in the order of the scenarios' steps.
     pub steps: Vec<NativeStepOutcome>,
+    /// The steps that were done, if the plan asks for them.
+    pub trace: Vec<NativeTracedStep>,
+}
+
+/// A step as it was done.
+#[napi(object, object_from_js = false)]
+pub struct NativeTracedStep {
+    /// Index of the request step.
+    pub step: u32,
+    /// The request as it was sent; empty if it could not be built.
+    pub request: Buffer,
+    /// The response as it came; empty if there was none.
+    pub response: Buffer,
+    /// From when the step was due to the end of the response.
+    pub duration_ms: f64,
+    /// Values that were kept; without JSON: an optional one that was not found.
+    pub saved: Vec<NativeVariable>,
+    /// Of each check what was found instead; empty if it passed.
+    pub checks: Vec<String>,
+    /// Why the step failed.
+    pub failure: Option<NativeStepFailure>,
+    /// It is a redirection that was followed.
+    pub followed: bool,
 }
 
 /// Numbers of iterations.
@@ -88,10 +113,37 @@ pub struct NativeCheckOutcome {
 }
 
 impl From<&FlowStats> for NativeFlowOutcome {
-    fn from(FlowStats { scenarios, steps }: &FlowStats) -> Self {
+    fn from(FlowStats { scenarios, steps, trace }: &FlowStats) -> Self {
         Self {
             scenarios: scenarios.iter().map(NativeScenarioOutcome::from).collect(),
             steps: steps.iter().map(NativeStepOutcome::from).collect(),
+            trace: trace.iter().map(NativeTracedStep::from).collect(),
+        }
+    }
+}
+
+impl From<&TracedStep> for NativeTracedStep {
+    fn from(traced: &TracedStep) -> Self {
+        let TracedStep { step, request, response, time, saved, checks, failure, is_followed } =
+            traced;
+        let saved = saved.iter().map(|(variable, json)| NativeVariable {
+            variable: *variable as u32,
+            json: json.clone(),
+        });
+        let failure = failure.as_ref().map(|(reason, text)| NativeStepFailure {
+            reason: reason.name().into(),
+            count: 1.0,
+            example: text.clone(),
+        });
+        Self {
+            step: *step,
+            request: request.clone().into(),
+            response: response.clone().into(),
+            duration_ms: ms(*time),
+            saved: saved.collect(),
+            checks: checks.iter().map(|check| check.clone().unwrap_or_default()).collect(),
+            failure,
+            followed: *is_followed,
         }
     }
 }

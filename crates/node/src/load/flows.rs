@@ -27,6 +27,8 @@ pub struct NativeFlows {
     pub own_connections: bool,
     /// Bytes of a body that are kept for checks and saves.
     pub max_body: f64,
+    /// Everything of each step is kept: for a dry run of a few iterations.
+    pub trace: Option<bool>,
 }
 
 /// The value of a variable at the beginning.
@@ -164,7 +166,8 @@ impl TryFrom<NativeFlows> for Flows {
     type Error = Error;
 
     fn try_from(flows: NativeFlows) -> Result<Self> {
-        let NativeFlows { scenarios, variables, initial, users, own_connections, max_body } = flows;
+        let NativeFlows { scenarios, variables, initial, users, own_connections, max_body, trace } =
+            flows;
         Ok(Self {
             scenarios: scenarios.into_iter().map(Scenario::try_from).collect::<Result<_>>()?,
             variables: variables.0,
@@ -172,6 +175,7 @@ impl TryFrom<NativeFlows> for Flows {
             users: users as usize,
             own_connections,
             max_body: max_body as usize,
+            trace: trace.unwrap_or(false),
         })
     }
 }

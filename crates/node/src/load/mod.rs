@@ -3,6 +3,7 @@
 mod by_name;
 mod flow_outcome;
 mod flows;
+mod hooks;
 mod outcome;
 mod plan;
 mod run;

@@ -205,14 +205,15 @@ pub struct NativePlan {
     pub flows: Option<NativeFlows>,
 }
 
-/// The CSV files that placeholders in these texts name; throws for a placeholder that is not known.
+/// The CSV files that placeholders in these texts name; throws for a placeholder that is neither known nor one of the variables.
 #[napi]
 pub fn csv_files(
     #[napi(ts_arg_type = "Array<Buffer>")] templates: List<Bytes>,
+    #[napi(ts_arg_type = "Array<string>")] variables: List<String>,
 ) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for template in templates {
-        let names = millrace_load::template::table_names(&template.0)
+        let names = millrace_load::template::table_names(&template.0, &variables.0)
             .map_err(|error| Error::from_reason(error.to_string()))?;
         files.extend(names.into_iter().filter(|name| !files.contains(name)).collect::<Vec<_>>());
     }
