@@ -3,6 +3,7 @@ import type { FlowSummary } from './flow-summary.js';
 import type { IterationResult, ScenarioFigures } from './scenario-result.js';
 
 export type { Distribution, Statistic } from './distribution.js';
+export type * from './flow-summary.js';
 export type * from './scenario-result.js';
 
 /** Kinds of transport errors. */

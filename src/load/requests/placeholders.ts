@@ -36,7 +36,10 @@ function refuseUtf16Placeholders(body: Buffer): void {
   );
 }
 
-function findCsvFiles(templates: Buffer[], csvFiles: (templates: Buffer[], variables: string[]) => string[]): string[] {
+function findCsvFiles(
+  templates: Buffer[],
+  csvFiles: (templates: Buffer[], variables: string[]) => string[],
+): string[] {
   try {
     return csvFiles(templates, []);
   } catch (error) {

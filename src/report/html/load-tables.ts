@@ -5,8 +5,14 @@ import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
+import { listHookRows } from './iterations.js';
 import { type Child, html, type Markup } from './markup.js';
-import { listConnectionSettings, listTargetSettings, renderSettings } from './settings.js';
+import {
+  listConnectionSettings,
+  listScenarioSettings,
+  listTargetSettings,
+  renderSettings,
+} from './settings.js';
 import { renderTable, renderTextTable } from './tables.js';
 
 /** Renders latency and service time, and connect and TLS times if there are any. */
@@ -20,7 +26,16 @@ export function renderDistributionTable(result: LoadResult): Markup | null {
         ['latency', result.latencyMs],
         ['service time', result.serviceTimeMs],
       ];
+  const { iterations = null } = result;
+  const ofIterations: [string, Distribution][] =
+    iterations !== null && iterations.completed > 0
+      ? [
+          ['iteration', iterations.durationMs],
+          ['active', iterations.activeMs],
+        ]
+      : [];
   const all: [string, Distribution][] = [
+    ...ofIterations,
     ...(hasResponse(result) ? clocks : []),
     ['connect', result.connectMs],
     ['TLS', result.tlsMs],
@@ -106,7 +121,8 @@ export function renderConnectionTable({ connections, bytes: moved }: LoadResult)
 }
 
 /** Renders the state of the load generator. */
-export function renderGeneratorTable({ generator, meanInFlight }: LoadResult): Markup | null {
+export function renderGeneratorTable(result: LoadResult): Markup | null {
+  const { generator, meanInFlight } = result;
   const { busy, starved, latenessMs, littleResidual } = generator;
   const lateness: Child[][] =
     latenessMs === null
@@ -122,6 +138,7 @@ export function renderGeneratorTable({ generator, meanInFlight }: LoadResult): M
     ...lateness,
     ["Little's law residual", littleResidual === null ? 'not applicable' : share(littleResidual)],
     ['requests in flight, mean', meanInFlight.toFixed(1)],
+    ...listHookRows(result),
   ];
   return renderTable('Generator', [], rows);
 }
@@ -139,6 +156,7 @@ export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Mark
     ['model', plan.model],
     ['counts as ok', isDefaultExpect(plan) ? null : plan.expect.join(', ')],
     ...listTargetSettings(plan),
+    ...listScenarioSettings(plan),
     ['schedule', plan.model === 'open' ? describeSchedule(plan) : null],
     ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],
     ['pipelining', plan.pipelining],
