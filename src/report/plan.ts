@@ -1,5 +1,5 @@
 import { bytes, count, duration, plural, rate } from '../format/units.js';
-import { isDefaultExpect } from '../load/plan/expect.js';
+import { isDefaultExpect } from '../load/requests/expect.js';
 import type { FlowSummary, PlanSummary } from '../load/result.js';
 
 /** Maximum number of targets listed; further ones are counted. */

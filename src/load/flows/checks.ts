@@ -10,7 +10,7 @@ import {
 } from '../../scenario/steps.js';
 import { describeValue, isObject } from '../../validation/shape.js';
 import { parseBytes, parseDuration } from '../../validation/units.js';
-import { listExpectedStatuses, readExpect } from '../plan/expect.js';
+import { listExpectedStatuses, readExpect } from '../requests/expect.js';
 import { translate } from './sources.js';
 
 /** A check in the engine's form, and in words. */

@@ -1,8 +1,8 @@
 import { Secrets } from '../../masking/secrets.js';
 import { maskHeader } from '../../masking/text.js';
 import type { NativeKeptResponse, NativePlan } from '../../native/addon.js';
-import { isExpected } from '../plan/expect.js';
 import type { Plan } from '../plan/plan.js';
+import { isExpected } from '../requests/expect.js';
 import type { ErrorKind, FailingResponse } from '../result.js';
 
 /** Maximum number of a body's bytes in the result. */

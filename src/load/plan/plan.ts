@@ -8,10 +8,10 @@ import { DEFAULTS } from '../defaults.js';
 import { type BuiltFlows, buildFlows, type Hook } from '../flows/build-flows.js';
 import { listRequestSteps, readScenarios } from '../flows/read-scenarios.js';
 import { buildStepTargets, refuseConflicts, type StepTarget } from '../flows/step-targets.js';
-import { readUsers } from '../flows/users.js';
 import { checkCommand } from '../input/command.js';
 import { refuseOtherPid } from '../input/pid.js';
 import type { LoadOptions } from '../options.js';
+import { listExpectedStatuses, readExpect } from '../requests/expect.js';
 import { readPlaceholders } from '../requests/placeholders.js';
 import { type RequestMix, readRequestMix } from '../requests/request-mix.js';
 import { parseUrl } from '../requests/url.js';
@@ -20,9 +20,9 @@ import { readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
 import { type Condition, parseCondition } from './condition.js';
 import { checkConditionSubject } from './condition-subject.js';
-import { listExpectedStatuses, readExpect } from './expect.js';
 import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { readTransport } from './transport.js';
+import { readUsers } from './users.js';
 
 /** The engine's plan of a run, and its description in the result. */
 export interface Plan {

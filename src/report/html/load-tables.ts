@@ -1,6 +1,6 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
 import { hasResponse } from '../../load/answered.js';
-import { isDefaultExpect } from '../../load/plan/expect.js';
+import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';

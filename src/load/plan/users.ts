@@ -2,9 +2,9 @@ import { usageError } from '../../errors/millrace-error.js';
 import { parseCount } from '../../validation/units.js';
 import { DEFAULTS, LIMITS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
-import { type Concurrency, readConcurrency } from '../plan/concurrency.js';
-import type { Schedule } from '../plan/schedule.js';
 import type { PlanSummary } from '../result.js';
+import { type Concurrency, readConcurrency } from './concurrency.js';
+import type { Schedule } from './schedule.js';
 
 /** The users of a run of scenarios, and their connections. */
 export interface Users {
