@@ -1,7 +1,7 @@
 import type { SecureContextOptions } from 'node:tls';
+import type { ScenarioOption } from '../scenario/module.js';
 import type { RequestHeaders } from '../validation/headers.js';
 import type { Duration } from '../validation/units.js';
-import type { ScenarioOption } from './flows/read-scenarios.js';
 
 /** A stage of an open run's schedule: the rate changes linearly to `rate` within `duration`. */
 export interface LoadStage {

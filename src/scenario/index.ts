@@ -1,5 +1,6 @@
 /** Scenarios: what a user does, step by step, with values taken from answers and checks of them. */
 export type { AfterHook, BeforeHook, HookContext, HookResponse } from './hooks.js';
+export type { ScenarioModule, SetupContext } from './module.js';
 export { type Scenario, type ScenarioOptions, scenario } from './scenario.js';
 export {
   body,

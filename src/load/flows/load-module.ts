@@ -3,8 +3,8 @@ import * as nodeModule from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MillraceError, usageError } from '../../errors/millrace-error.js';
+import type { ScenarioOption } from '../../scenario/module.js';
 import type { LoadOptions } from '../options.js';
-import type { ScenarioOption } from './read-scenarios.js';
 
 /** Extensions of TypeScript, which Node runs by itself from 22.18 on. */
 const TYPESCRIPT = /\.[cm]?ts$/;

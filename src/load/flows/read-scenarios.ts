@@ -1,29 +1,8 @@
 import { usageError } from '../../errors/millrace-error.js';
+import type { ScenarioModule, ScenarioOption } from '../../scenario/module.js';
 import { isScenario, type Scenario } from '../../scenario/scenario.js';
 import type { RequestStep, Step } from '../../scenario/steps.js';
 import { describeValue, isObject } from '../../validation/shape.js';
-
-/** What a module of scenarios exports. */
-export interface ScenarioModule {
-  default?: Scenario | readonly Scenario[];
-  /** Called once before the clock starts; the properties of what it returns are variables of every iteration. */
-  setup?: (context: SetupContext) => unknown;
-  /** Called once after the run, with what `setup()` returned. */
-  teardown?: (data: unknown, context: SetupContext) => unknown;
-  /** Scenarios of any other name. */
-  [name: string]: unknown;
-}
-
-/** What `setup()` and `teardown()` know. */
-export interface SetupContext {
-  /** The server of the run, without a slash at the end; `null` if the scenarios name theirs. */
-  url: string | null;
-  env: NodeJS.ProcessEnv;
-  signal: AbortSignal | null;
-}
-
-/** The value of the option `scenario`. */
-export type ScenarioOption = Scenario | readonly Scenario[] | ScenarioModule | string | URL;
 
 /** Scenarios, with what is to be done before and after them. */
 export interface ReadScenarios {

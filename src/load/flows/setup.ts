@@ -1,7 +1,8 @@
 import { MillraceError, usageError } from '../../errors/millrace-error.js';
+import type { SetupContext } from '../../scenario/module.js';
 import type { LoadOptions } from '../options.js';
 import { listUrls } from '../requests/url.js';
-import { type ReadScenarios, readScenarios, type SetupContext } from './read-scenarios.js';
+import { type ReadScenarios, readScenarios } from './read-scenarios.js';
 
 /** Calls `use` between the scenarios' `setup()` and `teardown()`, with what `setup()` returned. */
 export async function withSetup<Result>(
