@@ -1,5 +1,10 @@
 import { type ErrorCode, MillraceError } from '../../errors/millrace-error.js';
-import { loadNative, type NativeOutcome, type NativeSnapshot } from '../../native/addon.js';
+import {
+  loadNative,
+  type NativeOutcome,
+  type NativeSnapshot,
+  type NativeTracedStep,
+} from '../../native/addon.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { LoadOptions } from '../options.js';
 import { adviseOnCertificate } from '../outcome/certificate-advice.js';
@@ -32,6 +37,9 @@ export interface TimedResult {
   toMs: number;
   /** Responses that arrived in the measurement, to requests of the warm-up too. */
   completed: number;
+  /** The steps of a dry run, and the names of the variables. */
+  trace: NativeTracedStep[];
+  variables: readonly string[];
 }
 
 /** Why the engine was stopped; the first cause ended the run. */
@@ -111,7 +119,11 @@ export async function measure({
     });
     const { ok, statusErrors } = result.requests;
     const completed = ok + statusErrors + result.warmup.completedLater;
-    return { result, fromMs: phases.from, toMs: phases.to, completed };
+    return {
+      ...{ result, fromMs: phases.from, toMs: phases.to, completed },
+      trace: outcome.flows?.trace ?? [],
+      variables: plan.native.flows?.variables ?? [],
+    };
   } catch (error) {
     readServer?.(0, 0);
     machine.end();

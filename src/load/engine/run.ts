@@ -1,4 +1,5 @@
 import { usageError } from '../../errors/millrace-error.js';
+import type { NativePlan } from '../../native/addon.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { Endpoint } from '../../process/listening/types.js';
@@ -24,6 +25,8 @@ export interface RunSettings {
   earlyAckProbe?: boolean;
   /** Another server of the same kind: half of the connections send the same requests there. */
   secondEndpoint?: Endpoint;
+  /** One iteration of each scenario is done, and everything of it is kept. */
+  trace?: boolean;
   /** Changes the environment of the command. */
   adjustEnv?: CommandOptions['adjustEnv'];
 }
@@ -80,10 +83,17 @@ export async function withServer<Result>(
 
 function adjustPlan(
   { native, ...rest }: Plan,
-  { earlyAckProbe = false, secondEndpoint }: RunSettings,
+  { earlyAckProbe = false, secondEndpoint, trace = false }: RunSettings,
 ): Plan {
-  const plan = { ...rest, native: { ...native, earlyAckProbe } };
+  const plan = { ...rest, native: { ...native, earlyAckProbe, ...(trace && traceOnce(native)) } };
   return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
+}
+
+/** One iteration of each scenario: with equal weights they take turns. */
+function traceOnce({ flows }: NativePlan): Partial<NativePlan> {
+  if (!flows) return {};
+  const scenarios = flows.scenarios.map((scenario) => ({ ...scenario, weight: 1 }));
+  return { maxRequests: scenarios.length, flows: { ...flows, scenarios, trace: true } };
 }
 
 /** Adds each request a second time for the other server, with the same Host header. */

@@ -1,3 +1,4 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { Secrets } from '../../masking/secrets.js';
 import { maskHeader } from '../../masking/text.js';
 import type { NativeKeptResponse, NativePlan } from '../../native/addon.js';
@@ -49,8 +50,7 @@ type ResponseText = Pick<FailingResponse, 'head' | 'body' | 'bodyTruncated'>;
 
 function describeResponse(bytes: Buffer, secrets: Secrets): ResponseText {
   const { head, content } = splitResponse(bytes);
-  const isChunked = /^transfer-encoding:.*chunked/im.test(head);
-  const body = isChunked ? decodeChunks(content) : content;
+  const body = decodeChunked(content, head);
   const bodyTruncated = body.length > MAX_BODY_BYTES;
   return {
     head: head
@@ -89,6 +89,30 @@ export function splitResponse(bytes: Buffer): { head: string; content: Buffer } 
     if (!isInterim) return { head: whole.trimEnd().replaceAll('\r\n', '\n'), content };
     rest = content;
   }
+}
+
+/** Removes the framing of chunks and the content coding, as far as Node knows it. */
+export function decodeContent(content: Buffer, head: string): Buffer {
+  const body = decodeChunked(content, head);
+  const [, coding] = /^content-encoding:\s*(\S+)\s*$/im.exec(head) ?? [];
+  try {
+    switch (coding?.toLowerCase()) {
+      case 'gzip':
+        return gunzipSync(body);
+      case 'br':
+        return brotliDecompressSync(body);
+      case 'deflate':
+        return inflateSync(body);
+      default:
+        return body;
+    }
+  } catch {
+    return body;
+  }
+}
+
+function decodeChunked(content: Buffer, head: string): Buffer {
+  return /^transfer-encoding:.*chunked/im.test(head) ? decodeChunks(content) : content;
 }
 
 /** Decodes the content of the chunks that have arrived. */
