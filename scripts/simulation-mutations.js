@@ -126,7 +126,7 @@ const MUTATIONS = [
     name: 'an error comes first: what was read before it is forgotten',
     file: 'connection/receiving.rs',
     text: 'Err(error) => (channel.readable, then) = (false, ReadEnd::Failed(error)),',
-    by: 'Err(error) => (channel.readable, then, end) = (false, ReadEnd::Failed(error), start),',
+    by: 'Err(error) => {\n                    (channel.readable, then, region) = (false, ReadEnd::Failed(error), memory.reserve(0));\n                }',
   },
   {
     name: 'a lost timer: commands outside of a wake do not tell of theirs',
@@ -207,10 +207,22 @@ const MUTATIONS = [
     by: '',
   },
   {
-    name: 'session: a reset that has come with the end of a handshake is not looked for',
+    name: 'TLS: an end in place of what sending has failed with',
+    file: 'connection/receiving.rs',
+    text: 'let has_read_all = !channel.readable;\n            channel.find_write_error();',
+    by: 'channel.find_write_error();\n            let has_read_all = !channel.readable;',
+  },
+  {
+    name: 'beside: a reset that is found in a handshake is found by nobody later',
     file: 'connection/session/handshake.rs',
-    text: 'self.channel.find_write_error() || self.channel.peer_ended',
-    by: 'self.channel.find_write_error()',
+    text: 'self.channel.fail_behind_input(io::Error::from_raw_os_error(number));',
+    by: 'let _ = number;',
+  },
+  {
+    name: 'session: an error is told ahead of requests that wait for the word of their caller',
+    file: 'connection/session.rs',
+    text: 'Self::Handshake(Handshake::Agreed) => true,\n            Self::Handshake(_)',
+    by: 'Self::Handshake(_)',
   },
   {
     name: 'channel: an error that the end of our side has met is not told',
@@ -221,7 +233,7 @@ const MUTATIONS = [
   {
     name: 'channel: an error of sending is told ahead of what has arrived',
     file: 'connection/receiving.rs',
-    text: 'if !channel.readable\n                && let Some(error)',
+    text: 'if has_read_all && let Some(error)',
     by: 'if let Some(error)',
   },
   {
@@ -263,8 +275,8 @@ const MUTATIONS = [
   {
     name: 'blocked: a lane is read though something has to be reported first',
     file: 'connection/blocked.rs',
-    text: 'Self::No | Self::Pipeline | Self::Turn | Self::Room | Self::Owner => {\n                *self = Self::Report;',
-    by: 'Self::No => {}\n            Self::Pipeline | Self::Turn | Self::Room | Self::Owner => {\n                *self = Self::Report;',
+    text: '(Self::No, Next::Head) | (',
+    by: '(Self::No | Self::Report, Next::Head) | (',
   },
   {
     name: 'reports: a lane is not reported again, once it was',
@@ -273,10 +285,10 @@ const MUTATIONS = [
     by: 'let unreported = std::mem::take(&mut connection.lane.unreported);\n        connection.lane.unreported.queued = true;',
   },
   {
-    name: 'memory: what was kept behind a region is given anew with its rest',
+    name: 'memory: a batch that was taken has no room for the next one',
     file: 'batch/memory.rs',
-    text: 'if self.end == region.limit {',
-    by: 'if self.end >= region.limit {',
+    text: 'pub(super) fn clear(&mut self) {\n        self.end = 0;',
+    by: 'pub(super) fn clear(&mut self) {',
   },
 ];
 
