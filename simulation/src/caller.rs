@@ -202,6 +202,12 @@ impl World {
             let may = client.gone || client.over || client.broken || client.told.failed;
             assert!(may, "closed with {} for nothing: {}", details[0], client.summary());
         }
+        if event.is(Kind::Eof) {
+            // A reset is told as an error, also where sending has met it: to the caller, where that has sent.
+            let has_announced = client.tls.as_ref().is_some_and(|tls| tls.has_closed());
+            let has_ended = has_announced || client.peer.standing().has_ended || client.broken;
+            assert!(has_ended, "an end that has not come: {}", client.summary());
+        }
         if event.is(Kind::Drained) {
             client.waits = false;
         }

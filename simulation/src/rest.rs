@@ -146,19 +146,21 @@ impl World {
         name: &dyn Fn() -> String,
     ) {
         if standing.is_reset {
-            // Who was told of the last answer closes the connection.
-            // Or finds it with what the caller answers.
+            // Whoever was told of the last answer, of an end or of a failure closes the connection.
+            let is_over = client.told.eof || client.told.failed || client.told.answered_last;
+            let is_over = is_over || client.broken;
+            // Or it is found with what the caller answers. The last two it answers at once.
             let is_asked = matches!(
                 client.told.reading,
-                Reading::Asked { reason: FallbackReason::Body, .. } | Reading::Hello { .. }
+                Reading::Hello { .. }
+                    | Reading::Secured
+                    | Reading::Asked { reason: FallbackReason::Body, .. }
             );
             // Behind an end that was announced, or a failure, the socket is not read: these are told when their turn comes.
             let has_closed =
                 client.tls.as_ref().is_some_and(|tls| tls.has_closed() || tls.failure().is_some());
-            let is_over = client.told.eof || client.told.failed || client.told.answered_last;
-            let is_over = is_over || client.broken;
-            // What announces our own end has met the error; whoever reads on finds the peer's end.
-            let is_judged = matches!(client.told.reading, Reading::Asked { .. } | Reading::Secured);
+            // What announces our own end has met the error, and no event tells of it. Whoever reads on finds it.
+            let is_judged = matches!(client.told.reading, Reading::Asked { .. });
             let reads = connection.waits == Waits::No && !client.paused && !is_judged;
             let has_announced = client.tls.is_some() && client.fate == Fate::Ended && !reads;
             let knows = is_over || is_asked || has_closed || has_announced;
@@ -248,7 +250,7 @@ impl World {
             return;
         }
         // Or it may wait for the response to another, whose client is not waited for.
-        let read = client.read_within(client.peer.standing().unread);
+        let read = client.read_within(0);
         let (told, messages) = (&client.told, &client.script.messages);
         let all = match told.reading {
             Reading::Heads => messages.get(told.next).is_none_or(|it| read < it.head.end),
@@ -258,8 +260,13 @@ impl World {
             Reading::Asked { reason: FallbackReason::Body, to, .. } => {
                 to == read || client.fate != Fate::Open || told.timed_out.is_some()
             }
+            // Requests that have come with the end of a handshake wait for the caller's word, and the error waits for them.
+            Reading::Secured => {
+                let is_open = client.fate == Fate::Open;
+                !is_open || messages.first().is_none_or(|it| read < it.head.end)
+            }
             Reading::Closed | Reading::Asked { .. } | Reading::Ended => true,
-            Reading::Handshake | Reading::Hello { .. } | Reading::Secured => true,
+            Reading::Handshake | Reading::Hello { .. } => true,
         };
         assert!(all, "an end before what was read, client {at}: {}", client.summary());
     }

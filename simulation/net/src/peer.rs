@@ -133,7 +133,7 @@ impl Peer {
         self.change(|network, at| {
             let connection = &mut network.connections[at];
             match connection.to_client.is_empty() {
-                true => connection.client_ended = !connection.server_reset,
+                true => connection.client_ended |= !connection.server_reset,
                 false => connection.reset_server(),
             }
             connection.client_gone = true;
@@ -172,6 +172,7 @@ impl Peer {
                 held: it.held,
                 is_writable: it.is_writable(),
                 is_reset: it.server_reset,
+                has_ended: it.client_ended,
                 server_ended: it.server_ended,
                 server_gone: it.server_gone,
                 is_watched: it.watch.is_some(),
@@ -197,6 +198,8 @@ pub struct Standing {
     pub is_writable: bool,
     /// A reset has arrived at the server.
     pub is_reset: bool,
+    /// The client's end has arrived at the server.
+    pub has_ended: bool,
     /// The server has ended its side.
     pub server_ended: bool,
     /// The server has closed its socket.

@@ -81,11 +81,20 @@ impl Channel {
         Ok(ends)
     }
 
-    /// A socket that was found to be broken while TLS was read is told to be behind what has arrived. Gives whether it was.
-    pub(super) fn find_write_error(&mut self) -> bool {
-        let Some(error) = self.transport.take_write_error() else { return false };
-        self.fail_behind_input(error);
-        true
+    /// A socket that was found to be broken while TLS was read is told to be behind what has arrived.
+    pub(super) fn find_write_error(&mut self) {
+        if let Some(error) = self.transport.take_write_error() {
+            self.fail_behind_input(error);
+        }
+    }
+
+    /// Whoever writes to a socket that is known to be broken has the error that was found: the system tells it once.
+    pub(super) fn check_writable(&self) -> io::Result<()> {
+        match self.failure.as_ref().and_then(io::Error::raw_os_error) {
+            Some(number) => Err(io::Error::from_raw_os_error(number)),
+            // What has failed may be TLS alone.
+            None => Ok(()),
+        }
     }
 
     /// There is something to take, or may be.

@@ -215,12 +215,11 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => channel.readable = false,
                 Err(error) => (channel.readable, then) = (false, ReadEnd::Failed(error)),
             }
+            let has_read_all = !channel.readable;
             channel.find_write_error();
             // An error that was found before is told when there is nothing more to read.
-            if !channel.readable
-                && let Some(error) = channel.failure.take()
-            {
-                then = ReadEnd::Failed(error);
+            if has_read_all && let Some(error) = channel.failure.take() {
+                (channel.readable, then) = (false, ReadEnd::Failed(error));
             }
         }
         Received { region, then }

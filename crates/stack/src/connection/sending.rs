@@ -38,6 +38,7 @@ impl Channel {
 
     /// Writes, unless something waits already; gives how many bytes were taken.
     fn write(&mut self, bytes: &[u8], last: bool) -> io::Result<usize> {
+        self.check_writable()?;
         let mut taken = 0;
         while taken < bytes.len() && self.output.is_empty() {
             let rest = &bytes[taken..];
@@ -91,6 +92,7 @@ impl Channel {
             let all = of_first == first.len();
             return Ok((of_first, if all { self.write(second, false)? } else { 0 }));
         }
+        self.check_writable()?;
         let taken = match self.transport.write_two(first, second) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,

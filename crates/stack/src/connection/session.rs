@@ -100,9 +100,13 @@ impl Session {
         matches!(self, Self::H1(h1) if h1.waits_for_caller())
     }
 
-    /// The caller's parser has a part of a body. It says at once how to go on.
+    /// The caller says at once how to go on: its parser has a part of a body, or TLS is agreed on.
     pub(super) fn is_asked(&self) -> bool {
-        matches!(self, Self::H1(h1) if h1.is_asked())
+        match self {
+            Self::H1(h1) => h1.is_asked(),
+            Self::Handshake(Handshake::Agreed) => true,
+            Self::Handshake(_) | Self::Tunnel(_) | Self::Ended => false,
+        }
     }
 
     /// The caller's parser reads a body part by part.

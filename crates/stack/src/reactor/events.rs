@@ -190,6 +190,10 @@ impl Reactor {
             }
             self.closed.push(connection, Work::FREE);
         }
+        if number != 0 {
+            // Responses to what was told before meet it as well.
+            connection.fail_behind_input(io::Error::from_raw_os_error(number));
+        }
         let server = connection.server;
         if let Some(server) = self.servers.get_mut(server) {
             connection.leave_fill(server);

@@ -209,7 +209,11 @@ impl Reactor {
         connection.channel.write_state.end(false);
         connection.lane.unreported.answered_last = true;
         // One that is gone is found so by the caller.
-        connection.channel.send(late_answer(server.settings.response_status), false).ok();
+        if let Err(error) =
+            connection.channel.send(late_answer(server.settings.response_status), false)
+        {
+            connection.fail_behind_input(error);
+        }
         let has_left = connection.channel.queued() == 0;
         let id = connection.id;
         self.note_progress(id, now);

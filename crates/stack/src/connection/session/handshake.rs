@@ -143,9 +143,12 @@ impl Connection {
                 Some((!chosen).then_some(Flow::Report))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-            // What there is to tell is found again.
+            // What there is to tell is found again, but for what the system tells once.
             Ok(server::Handshake::Unsure | server::Handshake::Ended) | Err(_) => {
                 self.channel.readable = true;
+                if let Some(number) = progress.as_ref().err().and_then(io::Error::raw_os_error) {
+                    self.channel.fail_behind_input(io::Error::from_raw_os_error(number));
+                }
                 Some(Some(Flow::Report))
             }
         }
@@ -173,9 +176,9 @@ impl Connection {
         } else {
             self.lane.unreported.secured = true;
         }
-        // A peer that is gone may be told of by no further event.
-        let is_over = self.channel.find_write_error() || self.channel.peer_ended;
-        defers.then_some(if is_over { Flow::Again } else { Flow::Idle })
+        // It is told behind the requests that have come, also those that wait for the caller's word.
+        self.channel.find_write_error();
+        defers.then_some(Flow::Idle)
     }
 
     /// Tells what the handshake has come to.
