@@ -1,7 +1,16 @@
 /** Scenarios: what a user does, step by step, with values taken from answers and checks of them. */
 export type { AfterHook, BeforeHook, HookContext, HookResponse } from './hooks.js';
 export { type Scenario, type ScenarioOptions, scenario } from './scenario.js';
-export { body, cookie, header, json, regex, type Source, type SourceOptions, status } from './sources.js';
+export {
+  body,
+  cookie,
+  header,
+  json,
+  regex,
+  type Source,
+  type SourceOptions,
+  status,
+} from './sources.js';
 export {
   absent,
   type Expectations,

@@ -33,9 +33,13 @@ export function scenario(
   }
   const where = `scenario '${name}'`;
   if (!isObject(options)) {
-    throw usageError(`${where}: the third argument is an object of options (got ${describeValue(options)})`);
+    throw usageError(
+      `${where}: the third argument is an object of options (got ${describeValue(options)})`,
+    );
   }
-  const unknown = Object.keys(options).find((key) => !['cookies', 'follow', 'weight'].includes(key));
+  const unknown = Object.keys(options).find(
+    (key) => !['cookies', 'follow', 'weight'].includes(key),
+  );
   if (unknown !== undefined) {
     throw usageError(`${where}: unknown option '${unknown}'; known are cookies, follow, weight`);
   }
@@ -44,7 +48,9 @@ export function scenario(
     throw usageError(`${where}: cookies must be true or false (got ${describeValue(cookies)})`);
   }
   if (!Number.isSafeInteger(follow) || follow < 0 || follow > MAX_FOLLOW) {
-    throw usageError(`${where}: follow must be a whole number from 0 to ${MAX_FOLLOW} (got ${describeValue(follow)})`);
+    throw usageError(
+      `${where}: follow must be a whole number from 0 to ${MAX_FOLLOW} (got ${describeValue(follow)})`,
+    );
   }
   if (!(typeof weight === 'number' && weight > 0 && weight < Number.POSITIVE_INFINITY)) {
     throw usageError(`${where}: weight must be a number above 0 (got ${describeValue(weight)})`);

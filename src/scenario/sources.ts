@@ -42,9 +42,11 @@ export function regex(
   { group, ...options }: SourceOptions & { group?: number | string } = {},
 ): Source {
   if (!(pattern instanceof RegExp)) {
-    throw usageError(`regex takes a regular expression such as /id=(\\d+)/ (got ${describeValue(pattern)})`);
+    throw usageError(
+      `regex takes a regular expression such as /id=(\\d+)/ (got ${describeValue(pattern)})`,
+    );
   }
-  return build("regex", pattern, options, group ?? null);
+  return build('regex', pattern, options, group ?? null);
 }
 
 /** The whole body as text. */
@@ -65,10 +67,10 @@ export function isSource(value: unknown): value is Source {
 }
 
 function build(
-  kind: Source["kind"],
-  argument: Source["argument"],
+  kind: Source['kind'],
+  argument: Source['argument'],
   options: SourceOptions,
-  group: Source["group"] = null,
+  group: Source['group'] = null,
 ): Source {
   return { kind, argument, group, optional: options.optional ?? false };
 }

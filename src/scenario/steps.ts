@@ -110,34 +110,59 @@ export type Operator = (typeof OPERATORS)[number];
 export function request(name: string, line: string, options: RequestOptions = {}): RequestStep {
   const where = `request ${describeValue(name)}`;
   if (typeof name !== 'string' || name.trim() === '') {
-    throw usageError(`request takes a name, as in request('log in', 'POST /login') (got ${describeValue(name)})`);
+    throw usageError(
+      `request takes a name, as in request('log in', 'POST /login') (got ${describeValue(name)})`,
+    );
   }
-  const [, method, url] = /^([^\s/]+)\s+(\S.*)$/.exec(typeof line === 'string' ? line.trim() : '') ?? [];
+  const [, method, url] =
+    /^([^\s/]+)\s+(\S.*)$/.exec(typeof line === 'string' ? line.trim() : '') ?? [];
   if (method === undefined || url === undefined) {
-    throw usageError(`${where} takes a method and a URL, as in 'GET /items' (got ${describeValue(line)})`);
+    throw usageError(
+      `${where} takes a method and a URL, as in 'GET /items' (got ${describeValue(line)})`,
+    );
   }
   if (!isObject(options)) {
-    throw usageError(`${where}: the third argument is an object of options (got ${describeValue(options)})`);
+    throw usageError(
+      `${where}: the third argument is an object of options (got ${describeValue(options)})`,
+    );
   }
   const unknown = Object.keys(options).find((key) => !REQUEST_OPTIONS.has(key));
   if (unknown !== undefined) {
-    throw usageError(`${where}: unknown option '${unknown}'; known are ${[...REQUEST_OPTIONS].join(', ')}`);
+    throw usageError(
+      `${where}: unknown option '${unknown}'; known are ${[...REQUEST_OPTIONS].join(', ')}`,
+    );
   }
-  const bodies = (['json', 'form', 'multipart', 'body'] as const).filter((it) => options[it] !== undefined);
-  if (bodies.length > 1) throw usageError(`${where}: one body at most (got ${bodies.join(' and ')})`);
+  const bodies = (['json', 'form', 'multipart', 'body'] as const).filter(
+    (it) => options[it] !== undefined,
+  );
+  if (bodies.length > 1)
+    throw usageError(`${where}: one body at most (got ${bodies.join(' and ')})`);
   for (const hook of ['before', 'after'] as const) {
     if (options[hook] !== undefined && typeof options[hook] !== 'function') {
-      throw usageError(`${where}: ${hook} must be a function (got ${describeValue(options[hook])})`);
+      throw usageError(
+        `${where}: ${hook} must be a function (got ${describeValue(options[hook])})`,
+      );
     }
   }
   if (options.onError !== undefined && !['end', 'continue'].includes(options.onError)) {
-    throw usageError(`${where}: onError must be 'end' or 'continue' (got ${describeValue(options.onError)})`);
+    throw usageError(
+      `${where}: onError must be 'end' or 'continue' (got ${describeValue(options.onError)})`,
+    );
   }
   return { ...options, kind: 'request', name: name.trim(), method, url };
 }
 
 const REQUEST_OPTIONS = new Set<string>([
-  ...['headers', 'json', 'form', 'multipart', 'body', 'expect', 'save', 'onError', 'before', 'after'],
+  'headers',
+  'json',
+  'form',
+  'multipart',
+  'body',
+  'expect',
+  'save',
+  'onError',
+  'before',
+  'after',
 ] satisfies (keyof RequestOptions)[]);
 
 /** Waits for a duration, or for a random one of a range: `pause('500ms')`, `pause('1-3s')`, `pause('500ms-2s')`. */
@@ -148,7 +173,9 @@ export function pause(time: Duration): PauseStep {
 /** Does steps so many times. */
 export function repeat(count: number, steps: readonly Step[]): RepeatStep {
   if (!Number.isSafeInteger(count) || count < 0 || count > MAX_COUNT) {
-    throw usageError(`repeat takes a whole number from 0 to ${MAX_COUNT} (got ${describeValue(count)})`);
+    throw usageError(
+      `repeat takes a whole number from 0 to ${MAX_COUNT} (got ${describeValue(count)})`,
+    );
   }
   return { kind: 'repeat', count, steps: readSteps(steps, 'repeat') };
 }
@@ -166,14 +193,21 @@ export function when(
   if (!OPERATORS.includes(operator)) {
     throw usageError(`when takes one of ${OPERATORS.join(' ')} (got ${describeValue(operator)})`);
   }
-  return { kind: 'when', left: String(left), operator, right: String(right), steps: readSteps(steps, 'when') };
+  return {
+    kind: 'when',
+    left: String(left),
+    operator,
+    right: String(right),
+    steps: readSteps(steps, 'when'),
+  };
 }
 
 const MAX_COUNT = 1_000_000_000;
 
 /** Checks a list of steps. */
 export function readSteps(steps: readonly Step[], where: string): readonly Step[] {
-  if (!Array.isArray(steps)) throw usageError(`${where} takes a list of steps (got ${describeValue(steps)})`);
+  if (!Array.isArray(steps))
+    throw usageError(`${where} takes a list of steps (got ${describeValue(steps)})`);
   for (const step of steps as unknown[]) {
     if (isObject(step) && KINDS.has((step as { kind?: unknown }).kind)) continue;
     throw usageError(

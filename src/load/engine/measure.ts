@@ -1,5 +1,5 @@
 import { type ErrorCode, MillraceError } from '../../errors/millrace-error.js';
-import { loadNative, type NativeOutcome } from '../../native/addon.js';
+import { loadNative, type NativeOutcome, type NativeSnapshot } from '../../native/addon.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { LoadOptions } from '../options.js';
 import { adviseOnCertificate } from '../outcome/certificate-advice.js';
@@ -9,6 +9,7 @@ import { AbortWatch } from '../plan/abort-conditions.js';
 import { checkOpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';
 import type { LoadResult } from '../result.js';
+import { HookDispatcher } from './hooks.js';
 import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
@@ -68,7 +69,10 @@ export async function measure({
     plan.names,
     plan.native.flows,
   );
-  const engine = NativeRun.start(plan.native, (snapshot) => {
+  const hooks = plan.hooks.length > 0 ? new HookDispatcher(plan) : null;
+  const engine = NativeRun.start(plan.native, onSnapshot, hooks?.dispatch);
+  hooks?.answerTo(engine);
+  function onSnapshot(snapshot: NativeSnapshot): void {
     clock.addSnapshot(snapshot);
     if (snapshot.phase === 'measure') machine.begin();
     // A stopped run still passes through the remaining phases; these snapshots are not progress.
@@ -76,12 +80,12 @@ export async function measure({
     snapshots.push(snapshot, plan);
     const abortedBy = abortWatch.findViolated(snapshot);
     if (abortedBy !== null) stop({ ...NO_STOP, abortedBy });
-  });
-  const stop = (cause: StopCause) => {
+  }
+  function stop(cause: StopCause): void {
     stops.push(cause);
     clock.markStopped();
     engine.stop();
-  };
+  }
   const interrupt = () => stop({ ...NO_STOP, interrupted: true });
   signal?.addEventListener('abort', interrupt, { once: true });
   command?.exited.then((how) => stop({ ...NO_STOP, serverEnded: how }));
@@ -103,7 +107,7 @@ export async function measure({
       otherPorts,
       unreachedTargets,
       files,
-      hookFigures: { hooks: null, metrics: {} },
+      hookFigures: hooks?.figures() ?? { hooks: null, metrics: {} },
     });
     const { ok, statusErrors } = result.requests;
     const completed = ok + statusErrors + result.warmup.completedLater;

@@ -4,6 +4,8 @@ import type { ServerProcess } from '../../process/command/start-command.js';
 import type { Endpoint } from '../../process/listening/types.js';
 import { checkOptions } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
+import { loadScenario } from '../flows/load-module.js';
+import { withSetup } from '../flows/setup.js';
 import { LOAD_OPTIONS, OTHER_LOAD_NAMES } from '../option-schema.js';
 import type { LoadOptions } from '../options.js';
 import { buildPlan, buildTrialRequest, FUTURE_SERVER, type Plan } from '../plan/plan.js';
@@ -36,15 +38,23 @@ export function runLoad(options: LoadOptions, settings: RunSettings = {}): Promi
 
 /** Calls `use` with the plan of the options, and with their command's server, which runs until `use` is done. */
 export async function withServer<Result>(
-  options: LoadOptions,
+  given: LoadOptions,
   settings: RunSettings,
   use: (plan: Plan, command: ServerProcess | null) => Promise<Result>,
 ): Promise<Result> {
-  checkOptions(options, LOAD_OPTIONS, OTHER_LOAD_NAMES);
+  checkOptions(given, LOAD_OPTIONS, OTHER_LOAD_NAMES);
+  const options = await loadScenario(given);
   const { command, env, cwd, signal } = options;
   signal?.throwIfAborted();
-  const planFor = async (server?: string) => adjustPlan(await buildPlan(options, server), settings);
-  if (!command) return use(await planFor(), null);
+  const planFor = async (server?: string, data?: unknown) =>
+    adjustPlan(await buildPlan(options, server, data), settings);
+  if (!command) {
+    // What cannot be run is refused before setup() is called.
+    const draft = await planFor();
+    return withSetup(options, null, async (data) =>
+      use(data === undefined ? draft : await planFor(undefined, data), null),
+    );
+  }
 
   // Options that cannot be run are refused before the server starts, when its port may not be known yet.
   const draft = await planFor(FUTURE_SERVER);
@@ -56,7 +66,13 @@ export async function withServer<Result>(
     ...{ env, cwd, adjustEnv: settings.adjustEnv },
   });
   try {
-    return await use(draft.toCommand ? await planFor(server.origin) : draft, server);
+    return await withSetup(options, server.origin, async (data) => {
+      const isFinal = !draft.toCommand && data === undefined;
+      return use(
+        isFinal ? draft : await planFor(draft.toCommand ? server.origin : undefined, data),
+        server,
+      );
+    });
   } finally {
     await server.stop();
   }

@@ -28,7 +28,9 @@ export function buildBody(step: RequestStep, where: string): StepBody | null {
   if (typeof step.body === 'string' || step.body instanceof Uint8Array) {
     return { content: step.body, format: 'text' };
   }
-  throw usageError(`${where}: body must be text or a Uint8Array (got ${describeValue(step.body)}); an object is json`);
+  throw usageError(
+    `${where}: body must be text or a Uint8Array (got ${describeValue(step.body)}); an object is json`,
+  );
 }
 
 function toJson(value: unknown, where: string): string {
@@ -70,7 +72,9 @@ function buildMultipart(parts: Record<string, MultipartPart>, where: string): St
     const { content, filename, type } =
       typeof part === 'string' ? { content: part, filename: undefined, type: undefined } : part;
     if (typeof content !== 'string' && !(content instanceof Uint8Array)) {
-      throw usageError(`${where}: multipart '${name}' is text or { content, filename, type } (got ${describeValue(part)})`);
+      throw usageError(
+        `${where}: multipart '${name}' is text or { content, filename, type } (got ${describeValue(part)})`,
+      );
     }
     const disposition = [`form-data; name="${quote(name)}"`];
     if (filename !== undefined) disposition.push(`filename="${quote(filename)}"`);
@@ -79,7 +83,11 @@ function buildMultipart(parts: Record<string, MultipartPart>, where: string): St
       `Content-Disposition: ${disposition.join('; ')}`,
       ...(type === undefined ? [] : [`Content-Type: ${type}`]),
     ];
-    pieces.push(Buffer.from(`${head.join('\r\n')}\r\n\r\n`), Buffer.from(content), Buffer.from('\r\n'));
+    pieces.push(
+      Buffer.from(`${head.join('\r\n')}\r\n\r\n`),
+      Buffer.from(content),
+      Buffer.from('\r\n'),
+    );
   }
   pieces.push(Buffer.from(`--${boundary}--\r\n`));
   const content = Buffer.concat(pieces);

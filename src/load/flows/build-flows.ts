@@ -8,7 +8,12 @@ import { describeValue } from '../../validation/shape.js';
 import type { FlowSummary, RequestStepSummary } from '../flow-summary.js';
 import { buildChecks } from './checks.js';
 import { readPause } from './pause.js';
-import { checkVariableName, checkVariables, listVariables, type VariableUse } from './placeholders.js';
+import {
+  checkVariableName,
+  checkVariables,
+  listVariables,
+  type VariableUse,
+} from './placeholders.js';
 import { buildSource, describeSource } from './sources.js';
 
 /** A hook of a step, by its number in the engine's plan. */
@@ -47,7 +52,10 @@ export function buildFlows(
     native: {
       scenarios: built,
       variables,
-      initial: Object.entries(initial).map(([name, json]) => ({ variable: variables.indexOf(name), json })),
+      initial: Object.entries(initial).map(([name, json]) => ({
+        variable: variables.indexOf(name),
+        json,
+      })),
     },
     summary: scenarios.map(({ name, weight }, index) => ({
       name,
@@ -109,33 +117,46 @@ class FlowBuilder {
     loops: number[],
     uses: VariableUse[],
   ): NativeStep[] {
-    return steps.map((step): NativeStep => {
-      const where = `scenario '${scenario.name}'`;
-      switch (step.kind) {
-        case 'request':
-          return this.#buildRequest(step, `${where}, step '${step.name}'`, loops, uses);
-        case 'pause':
-          return { pause: readPause(step.time, where) };
-        case 'repeat': {
-          const inner = [...loops, this.#loops++];
-          return { repeat: { count: step.count, steps: this.#buildSteps(step.steps, scenario, inner, uses) } };
-        }
-        case 'when': {
-          const { left, operator, right } = step;
-          this.texts.push(left, right);
-          for (const name of listVariables([left, right])) this.#variable(name);
-          return { when: { left, operator, right, steps: this.#buildSteps(step.steps, scenario, loops, uses) } };
-        }
-      }
-    });
+    return steps.map((step) => this.#buildStep(step, scenario, loops, uses));
   }
 
-  #buildRequest(step: RequestStep, where: string, loops: number[], uses: VariableUse[]): NativeStep {
+  #buildStep(step: Step, scenario: Scenario, loops: number[], uses: VariableUse[]): NativeStep {
+    const where = `scenario '${scenario.name}'`;
+    switch (step.kind) {
+      case 'request':
+        return this.#buildRequest(step, `${where}, step '${step.name}'`, loops, uses);
+      case 'pause':
+        return { pause: readPause(step.time, where) };
+      case 'repeat': {
+        const inner = [...loops, this.#loops++];
+        const steps = this.#buildSteps(step.steps, scenario, inner, uses);
+        return { repeat: { count: step.count, steps } };
+      }
+      case 'when': {
+        const { left, operator, right } = step;
+        this.texts.push(left, right);
+        for (const name of listVariables([left, right])) this.#variable(name);
+        const steps = this.#buildSteps(step.steps, scenario, loops, uses);
+        return { when: { left, operator, right, steps } };
+      }
+    }
+  }
+
+  #buildRequest(
+    step: RequestStep,
+    where: string,
+    loops: number[],
+    uses: VariableUse[],
+  ): NativeStep {
     const index = this.#next++;
     const request = this.#requests[index];
     if (!request) throw new Error('a step without a request');
     const { target, headers, body } = request;
-    const requestTexts = [target, ...headers.map(({ value }) => value), body?.toString('utf8') ?? ''];
+    const requestTexts = [
+      target,
+      ...headers.map(({ value }) => value),
+      body?.toString('utf8') ?? '',
+    ];
     const checks = buildChecks(step.expect, where);
     const tested = checks.flatMap(({ native }) =>
       native.kind === 'matches' || native.text === undefined ? [] : [native.text],

@@ -1,7 +1,13 @@
 import { usageError } from '../../errors/millrace-error.js';
 import type { NativeCheck } from '../../native/addon.js';
 import { readPointer } from '../../scenario/sources.js';
-import { absent, type Expectations, exists, type JsonValue, type ValueTest } from '../../scenario/steps.js';
+import {
+  absent,
+  type Expectations,
+  exists,
+  type JsonValue,
+  type ValueTest,
+} from '../../scenario/steps.js';
 import { describeValue, isObject } from '../../validation/shape.js';
 import { parseBytes, parseDuration } from '../../validation/units.js';
 import { listExpectedStatuses, readExpect } from '../plan/expect.js';
@@ -19,7 +25,9 @@ const KNOWN = ['status', 'headers', 'json', 'body', 'within', 'size'] as const;
 export function buildChecks(expect: Expectations | undefined, where: string): Check[] {
   if (expect === undefined) return [];
   if (!isObject(expect)) {
-    throw usageError(`${where}: expect is an object of ${KNOWN.join(', ')} (got ${describeValue(expect)})`);
+    throw usageError(
+      `${where}: expect is an object of ${KNOWN.join(', ')} (got ${describeValue(expect)})`,
+    );
   }
   const unknown = Object.keys(expect).find((key) => !(KNOWN as readonly string[]).includes(key));
   if (unknown !== undefined) {
@@ -37,14 +45,23 @@ export function buildChecks(expect: Expectations | undefined, where: string): Ch
 }
 
 /** Lists the statuses of a success of a step; `undefined`: those of the run. */
-export function listStatuses(expect: Expectations | undefined, where: string): number[] | undefined {
+export function listStatuses(
+  expect: Expectations | undefined,
+  where: string,
+): number[] | undefined {
   if (expect?.status === undefined) return undefined;
-  return listExpectedStatuses(readExpect([expect.status].flat() as (string | number)[], `${where}: expect.status`));
+  return listExpectedStatuses(
+    readExpect([expect.status].flat() as (string | number)[], `${where}: expect.status`),
+  );
 }
 
-function listTests(tests: Record<string, JsonValue | ValueTest>): [string, JsonValue | ValueTest][] {
+function listTests(
+  tests: Record<string, JsonValue | ValueTest>,
+): [string, JsonValue | ValueTest][] {
   if (isObject(tests)) return Object.entries(tests);
-  throw usageError(`expect.json is an object of JSON pointers and values (got ${describeValue(tests)})`);
+  throw usageError(
+    `expect.json is an object of JSON pointers and values (got ${describeValue(tests)})`,
+  );
 }
 
 function buildStatus(status: NonNullable<Expectations['status']>, where: string): Check {
@@ -74,10 +91,13 @@ function buildJson(pointer: string, test: JsonValue | ValueTest, where: string):
   }
   const source = { kind: 'json', argument };
   const subject = argument === '' ? 'json' : `json ${argument}`;
-  if (test instanceof RegExp || typeof test === 'symbol') return buildTest(source, subject, test, where);
+  if (test instanceof RegExp || typeof test === 'symbol')
+    return buildTest(source, subject, test, where);
   const text = JSON.stringify(test);
   if (text === undefined) {
-    throw usageError(`${where}: expect.json '${pointer}' is no value of JSON (got ${describeValue(test)})`);
+    throw usageError(
+      `${where}: expect.json '${pointer}' is no value of JSON (got ${describeValue(test)})`,
+    );
   }
   return { native: { kind: 'json', source, text }, text: `${subject} = ${text}` };
 }
@@ -90,7 +110,12 @@ function buildBody(test: string | RegExp, where: string): Check {
   return buildTest(source, 'body', test, where);
 }
 
-function buildTest(source: NativeCheck['source'], subject: string, test: ValueTest, where: string): Check {
+function buildTest(
+  source: NativeCheck['source'],
+  subject: string,
+  test: ValueTest,
+  where: string,
+): Check {
   const base = source === undefined ? {} : { source };
   if (test === exists) return { native: { kind: 'exists', ...base }, text: `${subject} exists` };
   if (test === absent) return { native: { kind: 'absent', ...base }, text: `${subject} is absent` };
@@ -105,12 +130,17 @@ function buildTest(source: NativeCheck['source'], subject: string, test: ValueTe
 
 function buildWithin(within: string | number, where: string): Check {
   const most = parseDuration(within, `${where}: expect.within`);
-  return { native: { kind: 'within', most }, text: `within ${typeof within === 'number' ? `${within}ms` : within}` };
+  return {
+    native: { kind: 'within', most },
+    text: `within ${typeof within === 'number' ? `${within}ms` : within}`,
+  };
 }
 
 function buildSize(size: number | string, where: string): Check {
   const name = `${where}: expect.size`;
-  const [from = '', to = from] = String(size).split('-').map((part) => part.trim());
+  const [from = '', to = from] = String(size)
+    .split('-')
+    .map((part) => part.trim());
   const [least, most] = [parseBytes(from, name), parseBytes(to, name)];
   if (least > most) throw usageError(`${name} must be a range such as 1kb-2mb (got '${size}')`);
   return { native: { kind: 'size', least, most }, text: `size ${size}` };

@@ -39,13 +39,18 @@ export function checkVariableName(name: string, where: string): void {
 }
 
 /** Refuses variables that no step before has set; `initial`: those that are known from the beginning, `null` if any may be. */
-export function checkVariables(steps: readonly VariableUse[], initial: readonly string[] | null): void {
+export function checkVariables(
+  steps: readonly VariableUse[],
+  initial: readonly string[] | null,
+): void {
   if (initial === null) return;
   const known = new Set(initial);
   let isOpen = false;
   for (const [index, { where, uses, sets, setsAny, loops }] of steps.entries()) {
     isOpen ||= setsAny === 'before';
-    const inLoop = steps.slice(index).filter((other) => other.loops.some((it) => loops.includes(it)));
+    const inLoop = steps
+      .slice(index)
+      .filter((other) => other.loops.some((it) => loops.includes(it)));
     for (const name of uses) {
       if (known.has(name) || isOpen || inLoop.some((other) => other.sets.includes(name))) continue;
       const later = steps.slice(index).find((other) => other.sets.includes(name));
@@ -54,7 +59,9 @@ export function checkVariables(steps: readonly VariableUse[], initial: readonly 
         : known.size > 0
           ? `known here are ${[...known].map((it) => `{{${it}}}`).join(', ')}`
           : 'no step before saves a value';
-      throw usageError(`${where}: {{${name}}} has no value: ${hint}; others are {{seq}}, {{random:1-100}}, {{uuid}}, {{csv:FILE:COLUMN}}`);
+      throw usageError(
+        `${where}: {{${name}}} has no value: ${hint}; others are {{seq}}, {{random:1-100}}, {{uuid}}, {{csv:FILE:COLUMN}}`,
+      );
     }
     for (const name of sets) known.add(name);
     isOpen ||= setsAny === 'after';

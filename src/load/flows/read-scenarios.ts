@@ -23,7 +23,7 @@ export interface SetupContext {
 }
 
 /** The value of the option `scenario`. */
-export type ScenarioOption = Scenario | readonly Scenario[] | ScenarioModule;
+export type ScenarioOption = Scenario | readonly Scenario[] | ScenarioModule | string | URL;
 
 /** Scenarios, with what is to be done before and after them. */
 export interface ReadScenarios {
@@ -46,7 +46,7 @@ const MAX_DEPTH = 30;
 export function readScenarios(option: ScenarioOption): ReadScenarios {
   if (isScenario(option)) return finish([option]);
   if (Array.isArray(option)) return finish(option);
-  if (!isObject(option)) throw refuse(option);
+  if (!isObject(option) || option instanceof URL) throw refuse(option);
   const module = option as ScenarioModule;
   const found = new Set<Scenario>();
   for (const value of [module.default, ...Object.values(module)].flat()) {
@@ -78,10 +78,16 @@ function finish(scenarios: readonly unknown[]): ReadScenarios {
 }
 
 function refuse(value: unknown): Error {
-  return usageError(`a scenario is what scenario() of millrace/scenario returns (got ${describeValue(value)})`);
+  return usageError(
+    `a scenario is what scenario() of millrace/scenario returns (got ${describeValue(value)})`,
+  );
 }
 
-function checkSteps(steps: readonly Step[], scenario: Scenario, around: readonly (readonly Step[])[]): void {
+function checkSteps(
+  steps: readonly Step[],
+  scenario: Scenario,
+  around: readonly (readonly Step[])[],
+): void {
   if (around.includes(steps)) {
     throw usageError(`scenario '${scenario.name}': a repeat or when contains itself`);
   }

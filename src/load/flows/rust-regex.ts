@@ -116,7 +116,9 @@ class Translation {
     if (/^[1-9]/.test(rest) || (char === 'k' && rest.startsWith('k<'))) {
       throw new InexpressibleRegex('back-references');
     }
-    const code = /^u\{([\da-f]+)\}/i.exec(this.#unicode ? rest : '') ?? /^(?:u([\da-f]{4})|x([\da-f]{2}))/i.exec(rest);
+    const code =
+      /^u\{([\da-f]+)\}/i.exec(this.#unicode ? rest : '') ??
+      /^(?:u([\da-f]{4})|x([\da-f]{2}))/i.exec(rest);
     if (code) {
       this.#at += code[0].length - 1;
       return `\\x{${code[1] ?? code[2]}}`;
@@ -157,7 +159,8 @@ class Translation {
     if (this.#source[this.#at] === ']') {
       // Nothing, or everything.
       const isNegated = this.#out.endsWith('^');
-      this.#out = this.#out.slice(0, isNegated ? -2 : -1) + (isNegated ? '(?s:.)' : '[^\\x{0}-\\x{10ffff}]');
+      this.#out =
+        this.#out.slice(0, isNegated ? -2 : -1) + (isNegated ? '(?s:.)' : '[^\\x{0}-\\x{10ffff}]');
       this.#at++;
       return;
     }
