@@ -1,4 +1,5 @@
-import type { LoadResult } from './result.js';
+import type { LatencyHistograms } from '../statistics/durations.js';
+import type { Distribution, LoadResult } from './result.js';
 
 /** What a run's schedule and its rates count: the iterations of its scenarios, or its requests where it has none. */
 export interface Arrivals {
@@ -13,7 +14,7 @@ export interface Arrivals {
   inProgress: number;
 }
 
-type Run = Pick<LoadResult, 'requests' | 'durationMs'> & Partial<Pick<LoadResult, 'iterations'>>;
+type Run = Pick<LoadResult, 'requests'> & Partial<Pick<LoadResult, 'iterations'>>;
 
 /** Reads the arrivals of a run; results of earlier versions have no iterations. */
 export function readArrivals({ requests, iterations }: Run): Arrivals {
@@ -31,8 +32,41 @@ export function readArrivals({ requests, iterations }: Run): Arrivals {
   };
 }
 
-/** Computes the completed arrivals per second of a run. */
-export function computeRate(run: Run): number {
-  const { durationMs } = run;
-  return durationMs > 0 ? (readArrivals(run).completed * 1000) / durationMs : 0;
+/** Reads the completed arrivals per second of a run. */
+export function readRate({ iterations = null, throughput }: LoadResult): number {
+  return iterations?.rate ?? throughput.mean;
+}
+
+/** The times of a run's arrivals, and their histograms. */
+export interface ArrivalTimes {
+  ms: Distribution;
+  histograms: LatencyHistograms;
+}
+
+/** Reads the times of a run's arrivals: latencies, or durations of iterations with their pauses. */
+export function readArrivalTimes({
+  iterations = null,
+  latencyMs,
+  histograms,
+}: LoadResult): ArrivalTimes {
+  if (iterations === null) return { ms: latencyMs, histograms };
+  const { duration, durationCensored } = iterations.histograms;
+  return {
+    ms: iterations.durationMs,
+    histograms: { latency: duration, latencyCensored: durationCensored },
+  };
+}
+
+/** Reads the times that a server determines: latencies, or durations of iterations without pauses and hooks. */
+export function readActiveTimes({
+  iterations = null,
+  latencyMs,
+  histograms,
+}: LoadResult): ArrivalTimes {
+  if (iterations === null) return { ms: latencyMs, histograms };
+  const { active, activeCensored } = iterations.histograms;
+  return {
+    ms: iterations.activeMs,
+    histograms: { latency: active, latencyCensored: activeCensored },
+  };
 }

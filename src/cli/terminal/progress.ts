@@ -72,8 +72,8 @@ function iterationLine(
     plural(inProgress, 'user'),
     `${rate(iterations.rate)} iterations/s`,
     `${rate(throughput)} req/s`,
-    `p99 ${time(p99Ms)}`,
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
     ...(notStarted > 0 ? [`${count(notStarted)} not started`] : []),
+    `p99 ${time(p99Ms)}`,
   ].join('  ');
 }

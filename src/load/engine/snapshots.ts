@@ -30,7 +30,9 @@ export class Snapshots implements AsyncIterable<LoadSnapshot> {
     iterations,
   }: NativeSnapshot): Pick<LoadSnapshot, 'iterations'> {
     if (iterations === undefined) return {};
-    const { started, completed, failed, inProgress, notStarted } = iterations;
+    const { started, completed, failed, notStarted } = iterations;
+    // The engine counts those in progress when the run ends.
+    const inProgress = started - completed - failed;
     const rate = phase === 'measure' ? this.#iterationRate.add(elapsedMs, completed) : 0;
     return { iterations: { started, completed, failed, inProgress, notStarted, rate } };
   }

@@ -145,8 +145,8 @@ export class AbortWatch {
   #countRemaining(snapshot: NativeSnapshot): number {
     const toCome = this.#countArrivalsToCome(snapshot);
     if (this.#requestsOfIteration === null) return toCome;
-    const inProgress = snapshot.iterations?.inProgress ?? 0;
-    return (toCome + inProgress) * this.#requestsOfIteration;
+    const { started = 0, completed = 0, failed = 0 } = snapshot.iterations ?? {};
+    return (toCome + started - completed - failed) * this.#requestsOfIteration;
   }
 
   /** Estimates the maximum number of arrivals to come: of iterations, or of requests where there are none. */

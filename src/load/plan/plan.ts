@@ -226,7 +226,7 @@ function readConditions({
   const late = conditions.find(({ isOfEndAlone }) => isOfEndAlone);
   if (abortOnFail && late) {
     throw usageError(
-      `abortOnFail: '${late.text}' is known only at the end of a run; of scenarios iterations, iterations.rate, iterations.failed and iterations.notStarted can end it`,
+      `abortOnFail: '${late.text}' is known only at the end of a run: leave it out, or run without abortOnFail`,
     );
   }
   return conditions;

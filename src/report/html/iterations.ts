@@ -50,7 +50,7 @@ export function renderIterations(result: LoadResult): Markup | null {
   const table = renderTable(
     'Started = completed + failed + in progress at the end; durations with pauses',
     [
-      ...['scenario', 'started', 'completed', 'failed', 'in progress', 'not started', 'per second'],
+      ...['scenario', 'started', 'completed', 'failed', 'in progress', 'not started', '/s'],
       ...['p50', 'p99', 'active p50'],
     ],
     rows,

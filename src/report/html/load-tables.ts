@@ -26,20 +26,24 @@ export function renderDistributionTable(result: LoadResult): Markup | null {
         ['latency', result.latencyMs],
         ['service time', result.serviceTimeMs],
       ];
-  const { iterations = null } = result;
-  const ofIterations: [string, Distribution][] =
-    iterations !== null && iterations.completed > 0
-      ? [
-          ['iteration', iterations.durationMs],
-          ['active', iterations.activeMs],
-        ]
-      : [];
   const all: [string, Distribution][] = [
-    ...ofIterations,
     ...(hasResponse(result) ? clocks : []),
     ['connect', result.connectMs],
     ['TLS', result.tlsMs],
   ];
+  return renderTimes('Times', all);
+}
+
+/** Renders the durations of iterations; `null` without scenarios. */
+export function renderIterationTimes({ iterations = null }: LoadResult): Markup | null {
+  if (iterations === null || iterations.completed === 0) return null;
+  return renderTimes('Times of iterations', [
+    ['iteration', iterations.durationMs],
+    ['active', iterations.activeMs],
+  ]);
+}
+
+function renderTimes(caption: string, all: [string, Distribution][]): Markup | null {
   const measured = all.filter(([, distribution]) => distribution.count > 0);
   if (measured.length === 0) return null;
   const row = (name: string, cell: (distribution: Distribution) => string) => [
@@ -47,7 +51,7 @@ export function renderDistributionTable(result: LoadResult): Markup | null {
     ...measured.map(([, distribution]) => cell(distribution)),
   ];
   return renderTable(
-    'Times',
+    caption,
     ['', ...measured.map(([name]) => name)],
     [
       row('min', ({ min }) => time(min)),

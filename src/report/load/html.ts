@@ -15,6 +15,7 @@ import {
   renderErrorTable,
   renderFailingResponses,
   renderGeneratorTable,
+  renderIterationTimes,
   renderPlanTable,
   renderRequestTable,
   renderServerTable,
@@ -52,7 +53,7 @@ export function renderLoadPage(result: LoadResult): string {
       renderStepPlots(result, names),
       renderSection(
         'Numbers',
-        html`<div class="tables">${[renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
+        html`<div class="tables">${[renderIterationTimes(result), renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
         explainMarks(hasResponse(result) ? [result.latencyMs, result.serviceTimeMs] : []).map(
           (mark) => html`<p class="note">${mark}</p>`,
         ),

@@ -32,6 +32,7 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
     ...formatList(sheet, describePlan(result.plan), 2, 'strong'),
     ...options.notes.flatMap((note) => formatParagraph(sheet, `note: ${note}`, 6)),
   ];
+  const findings = formatFindings(result, sheet);
   const blocks = [
     head,
     [...formatIterations(result, sheet), ...formatRequests(result, sheet)],
@@ -45,8 +46,8 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
       ...formatGenerator(result, sheet),
       ...formatHooks(result, sheet),
     ],
-    formatFindings(result, sheet),
-    formatFailingResponses(result, sheet),
+    // What failed in steps has the beginnings of responses.
+    findings.length > 0 ? findings : formatFailingResponses(result, sheet),
     formatWarnings(result, sheet),
   ];
   return joinBlocks(blocks);

@@ -86,7 +86,7 @@ export function formatMetrics({ metrics = {} }: LoadResult, sheet: Sheet): strin
   const heads = columns.map((column) => column.padStart(COLUMN_WIDTH)).join('');
   const more = all.length - MAX_METRICS;
   return [
-    sheet.paint('dim', `${'own metrics'.padEnd(width)}${heads}`),
+    sheet.paint('dim', `${'metrics'.padEnd(width)}${heads}`),
     ...all.slice(0, MAX_METRICS).map(([name, metric]) => {
       const cells = columns.map((column) =>
         isTotal(column) ? formatTotal(metric[column]) : significant(metric[column]),

@@ -1,6 +1,6 @@
 // Reasons to doubt the iterations of scenarios.
 import { count, plural, rate, time } from '../../../format/units.js';
-import type { LoadResult } from '../../result.js';
+import type { LoadResult, StepResult } from '../../result.js';
 import { countPlanned, isBelowRate } from '../planned-rate.js';
 import { countFailures, describeReason } from './failure-words.js';
 
@@ -26,16 +26,33 @@ function describeWorstStep({ steps }: LoadResult): string {
   const [step] = steps.toSorted((one, other) => countFailures(other) - countFailures(one));
   const [failure] = step?.failures.toSorted((one, other) => other.count - one.count) ?? [];
   if (!step || !failure) return 'all failed';
-  const { reason, example } = failure;
+  const { what, example } = explain(step, failure);
   const cut = example.length > MAX_EXAMPLE ? `${example.slice(0, MAX_EXAMPLE)}…` : example;
-  return `step '${step.name}' failed ${plural(countFailures(step), 'time')} (${describeReason(reason)}: ${cut})`;
+  return `step '${step.name}' failed ${plural(countFailures(step), 'time')}; ${what}: ${cut}`;
+}
+
+/** Names the check or the value that a failure is of, with what was found instead. */
+function explain(
+  { checks, saves }: StepResult,
+  { reason, example }: StepResult['failures'][number],
+): { what: string; example: string } {
+  const [check] = checks.toSorted((one, other) => other.failed - one.failed);
+  if (reason === 'check' && check) {
+    return { what: `check '${check.check}' failed`, example: check.example ?? example };
+  }
+  const [save] = saves.toSorted((one, other) => other.missing - one.missing);
+  if (reason === 'save' && save) {
+    const what = `nothing to save as '${save.variable}' from ${save.from}`;
+    return { what, example: save.example ?? example };
+  }
+  return { what: describeReason(reason), example };
 }
 
 /** Counts iterations that were due and could not begin. */
 export function checkNotStarted({ iterations = null, plan }: LoadResult): string | null {
   if (iterations === null || iterations.notStarted === 0) return null;
   const users = plan.flows ? ` of ${count(plan.flows.users)}` : '';
-  return `${plural(iterations.notStarted, 'iteration')} due but not started: no user${users} was free. Allow more users (-c), or lower the rate (-R).`;
+  return `${plural(iterations.notStarted, 'iteration')} due but not started: no user${users} was free. Allow more users (--users), or lower the rate (-R).`;
 }
 
 /** Says that the rate of iterations was not reached. */
@@ -51,5 +68,5 @@ export function checkIterationRate({
   const backlog = Math.max(0, inProgress - 1.5 * usual);
   if (!isBelowRate(plan, durationMs, started - backlog)) return null;
   const perSecond = (iterations: number) => `${rate((iterations * 1000) / durationMs)}/s`;
-  return `The rate was not reached: planned ${perSecond(countPlanned(plan, durationMs))} iterations, started ${perSecond(started)}, completed ${rate(completed)}/s. Lower it (-R), or allow more users (-c).`;
+  return `The rate was not reached: planned ${perSecond(countPlanned(plan, durationMs))} iterations, started ${perSecond(started)}, completed ${rate(completed)}/s. Lower it (-R), or allow more users (--users).`;
 }
