@@ -1,6 +1,6 @@
 // Which conditions of --abort-on-fail end a run, by the progress that the engine reports.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { AbortWatch } from '#internal/load/plan/abort-conditions.js';
 import { parseCondition } from '#internal/load/plan/condition.js';
 
@@ -157,3 +157,54 @@ for (const [name, condition, plan, snapshot, isViolated] of rows) {
   test(`${condition} ends the run or not: ${name}`, () =>
     assert.equal(lost(condition, plan, snapshot), isViolated));
 }
+
+describe('iterations of scenarios', () => {
+  const request = { request: { request: 0, saves: [], checks: [], continues: false } };
+  const steps = [request, { repeat: { count: 4, steps: [request] } }];
+  /** Five requests in an iteration, at most. */
+  /** @type {any} */
+  const flows = { scenarios: [{ follow: 0, steps }] };
+  const counts = { started: 50, completed: 40, failed: 2, inProgress: 0, notStarted: 0 };
+
+  function lostOf(condition, plan, iterations, snapshot = {}) {
+    const parsed = [parseCondition(condition, 'failOn')];
+    const watch = new AbortWatch(parsed, plan, ['a', 'b'], flows);
+    /** @type {any} */
+    const now = { ...START, iterations: { ...counts, ...iterations }, ...snapshot };
+    return watch.findViolated(now);
+  }
+
+  for (const [why, condition, plan, iterations, isLost] of [
+    ['a number of failures is lost at once', 'iterations.failed<2', OPEN, {}, true],
+    ['and holds until then', 'iterations.failed<3', OPEN, {}, false],
+    // 300 iterations in all, and one more by its schedule.
+    ['a share counts all that may come', 'iterations.failed<1%', OPEN, { failed: 3 }, false],
+    ['a share is lost by more of these', 'iterations.failed<1%', OPEN, { failed: 4 }, true],
+    ['a number may still be reached', 'iterations>290', OPEN, {}, false],
+    ['a number that failures have put out of reach', 'iterations>299', OPEN, { failed: 3 }, true],
+    ['those not started count', 'iterations.notStarted<1%', OPEN, { notStarted: 4 }, true],
+    ['a rate that may be reached', 'iterations.rate>90', OPEN, {}, false],
+    ['a rate that is out of reach', 'iterations.rate>100', OPEN, { failed: 5 }, true],
+  ]) {
+    test(`${why}: ${condition}`, () => {
+      assert.equal(lostOf(condition, plan, iterations) !== null, isLost);
+    });
+  }
+
+  test('have more requests to come than they are', () => {
+    // 251 iterations to come and 8 in progress, of five requests each: 1 % of 1,345.
+    const now = (errors) => ({ errors });
+    assert.equal(lostOf('errors<1%', OPEN, {}, now(13)), null);
+    assert.equal(lostOf('errors<1%', OPEN, {}, now(14)), 'errors<1%');
+  });
+
+  test('a condition that only the end tells of is known as such', () => {
+    const isOfEndAlone = (text) => parseCondition(text, 'failOn').isOfEndAlone;
+    for (const text of ['checks>99%', 'iteration.p95<1s', 'metrics.a>1', 'x: iterations>1']) {
+      assert.equal(isOfEndAlone(text), true, text);
+    }
+    for (const text of ['iterations>1', 'iterations.failed<1%', 'p99<1s', 'mean<1s']) {
+      assert.equal(isOfEndAlone(text), false, text);
+    }
+  });
+});

@@ -36,6 +36,21 @@ const format = (state) => formatPrometheus(state).split('\n');
 const info = `millrace_build_info{version="${packageVersion()}"} 1`;
 
 describe('metrics of a run', () => {
+  test('of scenarios count iterations, and a load without them has none', () => {
+    const iterations = { started: 50, completed: 40, failed: 2, notStarted: 3, inProgress: 8 };
+    const lines = format({ ...snapshot(), iterations: { ...iterations, rate: 9 } });
+    for (const line of [
+      'millrace_iterations_started_total 50',
+      'millrace_iterations_total{outcome="completed"} 40',
+      'millrace_iterations_total{outcome="failed"} 2',
+      'millrace_iterations_not_started_total 3',
+      'millrace_iterations_in_progress 8',
+    ]) {
+      assert.ok(lines.includes(line), `${line}\n${lines.join('\n')}`);
+    }
+    assert.doesNotMatch(format(snapshot()).join('\n'), /iterations/);
+  });
+
   test('are counters by name and outcome, and a histogram in seconds', () => {
     const lines = format(snapshot());
     for (const line of [
