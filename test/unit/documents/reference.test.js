@@ -82,6 +82,9 @@ describe('the methodology defines', () => {
     ['the generator', $defs.generator],
     ['the server', $defs.server],
     ['the machine', properties.machine],
+    ['iterations', $defs.iterations],
+    ['hooks', properties.hooks],
+    ['own metrics', $defs.ownMetric],
   ]) {
     test(`the numbers of ${title}`, () => {
       const numbers = Object.keys(node.properties).filter((name) => !WITHOUT_NUMBER.has(name));
@@ -97,6 +100,13 @@ describe('the methodology defines', () => {
       numbers.filter((name) => !named.has(name)),
       [],
     );
+  });
+
+  test('every reason of a failed step', () => {
+    const reasons = $defs.step.properties.failures.items.properties.reason.enum;
+    const list = page.slice(page.indexOf('Reasons of `failures`'));
+    const missing = reasons.filter((reason) => !list.includes(`| \`${reason}\` |`));
+    assert.deepEqual(missing, []);
   });
 
   test('every kind of error', () => {
