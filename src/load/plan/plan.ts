@@ -6,6 +6,7 @@ import type { TrialRequest } from '../../process/listening/trial-request.js';
 import { parseBytes, parseDuration } from '../../validation/units.js';
 import { DEFAULTS } from '../defaults.js';
 import { type BuiltFlows, buildFlows, type Hook } from '../flows/build-flows.js';
+import { loadScenario } from '../flows/load-module.js';
 import { listRequestSteps, readScenarios } from '../flows/read-scenarios.js';
 import { buildStepTargets, refuseConflicts, type StepTarget } from '../flows/step-targets.js';
 import { checkCommand } from '../input/command.js';
@@ -70,10 +71,11 @@ export const FUTURE_SERVER = 'https://localhost';
  * `command` is the URL of a command's server, without path, and `setupData` what the scenarios' `setup()` returned.
  */
 export async function buildPlan(
-  options: LoadOptions,
+  given: LoadOptions,
   command?: string,
   setupData?: unknown,
 ): Promise<Plan> {
+  const options = await loadScenario(given);
   checkCommand(options);
   refuseSocketOfCommand(options);
   refuseOtherPid(options.pid);

@@ -84,6 +84,8 @@ impl Engine {
 
     fn do_next(&mut self, user: u32, next: Next, due: Nanos, now: Nanos) {
         match next {
+            // Due after the end of the run: the iteration remains in progress.
+            Next::Request(..) if due >= self.end => {}
             Next::Request(request, origin) => {
                 self.recorder.due_in_flow(due);
                 let pool = match self.has_own_connections {
