@@ -77,8 +77,8 @@ export class CapacityTarget {
 
   // With targets, the URL is the origin of the targets that begin with `/`.
   #buildUrls({ origin }: ServerProcess): string[] {
-    const { url, targets, targetsFile } = this.#options;
-    if (targets || targetsFile !== undefined) return [origin];
+    const { url, targets, targetsFile, scenario } = this.#options;
+    if (targets || targetsFile !== undefined || scenario !== undefined) return [origin];
     return listUrls(url ?? '/').map((url) => (url.startsWith('/') ? `${origin}${url}` : url));
   }
 

@@ -10,8 +10,9 @@ export function applyChange(options: LoadOptions, { oneAtATime, url, load }: Cha
 
 /** Returns the load as requests without content to one URL. */
 export function withSingleUrl(url: string, options: LoadOptions): LoadOptions {
-  const { body, bodyFile, targets, targetsFile, ...others } = options;
-  return { ...others, url, method: 'GET' };
+  const { body, bodyFile, targets, targetsFile, scenario, users, maxBody, ...others } = options;
+  const connections = others.connections ?? (scenario === undefined ? undefined : users);
+  return { ...others, ...(connections !== undefined && { connections }), url, method: 'GET' };
 }
 
 /** Returns the load as one request at a time; with several hosts, one for each. */
@@ -28,7 +29,7 @@ export function limitThreads({ connections, threads }: LoadOptions): Pick<LoadOp
 
 /** Returns the load as a closed one: each connection sends the next request after the response. */
 export function toClosedLoad(options: LoadOptions, connections: number): LoadOptions {
-  const { rate, stages, arrivals, maxPending, ...others } = options;
+  const { rate, stages, arrivals, maxPending, users, ...others } = options;
   return { ...others, connections, threads: 1, pipelining: 1 };
 }
 

@@ -5,9 +5,11 @@ import type { Socket } from 'node:net';
 import { type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { LoadOptions } from '../../load/options.js';
 import { buildPlan } from '../../load/plan/plan.js';
-import type { NativeHeader, NativeTls } from '../../native/addon.js';
+import type { PlanSummary } from '../../load/result.js';
+import type { NativeHeader, NativePlan, NativeTls } from '../../native/addon.js';
 import { speaksTls } from '../../process/listening/trial-request.js';
 import type { SampleResponse } from '../observe/types.js';
+import { withSingleUrl } from './load-variants.js';
 
 const NOT_FOUND = 404;
 
@@ -62,8 +64,7 @@ async function findUnknownPath(
   const [origin] = origins;
   if (!origin || origins.size > 1) return null;
   const url = `${origin}/no-such-path-${randomBytes(4).toString('hex')}`;
-  const { body, bodyFile, targets: _, targetsFile, ...others } = options;
-  const response = await take({ ...others, url, method: 'GET' });
+  const response = await take(withSingleUrl(url, options));
   return response?.status === NOT_FOUND ? url : null;
 }
 
@@ -76,7 +77,10 @@ async function sendSample(
   signal: AbortSignal,
 ): Promise<SampleResponse | null> {
   const { native, summary } = await buildPlan(options);
-  const [[first], [target]] = [native.requests, summary.targets];
+  const index = findSampleIndex(native);
+  // The steps of a scenario depend on each other: the root of the server says as much about it.
+  if (index < 0) return sendSample(withRoot(summary, options), added, signal);
+  const [first, target] = [native.requests[index], summary.targets[index]];
   if (!first || !target || !/^https?:/.test(target.url)) return null;
   // Targets in the summary are masked, so the path comes from the request itself.
   const url = new URL(`${new URL(target.url).origin}${first.target}`);
@@ -114,6 +118,19 @@ async function sendSample(
     clientRequest.end(first.body);
     // The load reports invalid options, such as a bad certificate, with a better message.
   }).catch(() => null);
+}
+
+/** Finds the request that is sent as a sample: the first one, of a scenario the first one without placeholders; or -1. */
+function findSampleIndex({ requests, flows }: NativePlan): number {
+  if (!flows) return 0;
+  return requests.findIndex(({ method, target, headers }) => {
+    const texts = [target, ...headers.map(({ value }) => value)];
+    return method === 'GET' && !texts.some((text) => text.includes('{{'));
+  });
+}
+
+function withRoot({ targets }: Pick<PlanSummary, 'targets'>, options: LoadOptions): LoadOptions {
+  return withSingleUrl(new URL('/', targets[0]?.url).href, options);
 }
 
 /** Reads the size of the RSA key of the peer's certificate. */

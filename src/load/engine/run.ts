@@ -1,5 +1,5 @@
 import { usageError } from '../../errors/millrace-error.js';
-import type { NativePlan } from '../../native/addon.js';
+import type { NativeFlows, NativePlan, NativeStep } from '../../native/addon.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { Endpoint } from '../../process/listening/types.js';
@@ -98,7 +98,7 @@ function traceOnce({ flows }: NativePlan): Partial<NativePlan> {
 
 /** Adds each request a second time for the other server, with the same Host header. */
 function addSecondEndpoint(plan: Plan, { host, port }: Endpoint): Plan {
-  const { origins, requests } = plan.native;
+  const { origins, requests, flows } = plan.native;
   const others = origins.map(({ unixPath, ...origin }) => ({ ...origin, host, port }));
   const shifted = requests.map((request) => ({
     ...request,
@@ -108,11 +108,25 @@ function addSecondEndpoint(plan: Plan, { host, port }: Endpoint): Plan {
     ...plan,
     native: {
       ...plan.native,
-      pinned: true,
+      ...(flows ? { flows: doubleScenarios(flows, requests.length) } : { pinned: true }),
       origins: [...origins, ...others],
       requests: [...requests, ...shifted],
     },
   };
+}
+
+/** Adds each scenario a second time, for the requests that follow `count` others. */
+function doubleScenarios(flows: NativeFlows, count: number): NativeFlows {
+  const shift = (steps: readonly NativeStep[]): NativeStep[] =>
+    steps.map(({ request, pause, repeat, when }) => ({
+      ...(request && { request: { ...request, request: request.request + count } }),
+      ...(pause && { pause }),
+      ...(repeat && { repeat: { ...repeat, steps: shift(repeat.steps) } }),
+      ...(when && { when: { ...when, steps: shift(when.steps) } }),
+    }));
+  const { scenarios } = flows;
+  const others = scenarios.map((scenario) => ({ ...scenario, steps: shift(scenario.steps) }));
+  return { ...flows, scenarios: [...scenarios, ...others] };
 }
 
 function readPort({ native }: Plan): number {

@@ -59,7 +59,12 @@ const CONFLICTS: readonly (readonly [keyof LoadOptions, string])[] = [
 /** Refuses options that cannot be combined with a scenario. */
 export function refuseConflicts(options: LoadOptions): void {
   for (const [option, reason] of CONFLICTS) {
-    if (options[option] !== undefined) {
+    const value = options[option];
+    // The smallest numbers are what scenarios have anyway.
+    const isNone =
+      (option === 'pipelining' && Number(value) === 1) ||
+      (option === 'follow' && Number(value) === 0);
+    if (value !== undefined && !isNone) {
       throw usageError(`${option} cannot be combined with a scenario: ${reason}`);
     }
   }
