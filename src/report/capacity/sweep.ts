@@ -12,8 +12,8 @@ const MAX_BAR_WIDTH = 20;
 /** Width of the numbers in a row. */
 const NUMBERS_WIDTH = 57;
 
-/** What the column of rates is wider where its unit is longer. */
-const COLUMN_GROWTH = { connection: 0, user: 4 };
+/** Widths of the first two columns, which take 21 together. */
+const COLUMN_WIDTHS = { connection: [11, 10], user: [7, 14] } as const;
 
 /** Formats the answer, its reasoning, and the levels. */
 export function formatSweep(sweep: CapacitySweep, sheet: Sheet): string[][] {
@@ -32,21 +32,19 @@ export function formatSweep(sweep: CapacitySweep, sheet: Sheet): string[][] {
 function formatTable(sweep: CapacitySweep, sheet: Sheet): string[] {
   const { levels, model } = sweep;
   const { perSecond, place } = chooseWords(sweep);
+  const [placeWidth, rateWidth] = COLUMN_WIDTHS[place];
   const highest = Math.max(...levels.map(({ throughput }) => throughput.high));
   const remarks = Math.max(...levels.map((level) => formatDoubt(level).length));
-  const barWidth = Math.max(
-    0,
-    Math.min(MAX_BAR_WIDTH, sheet.width - NUMBERS_WIDTH - COLUMN_GROWTH[place] - remarks),
-  );
+  const barWidth = Math.max(0, Math.min(MAX_BAR_WIDTH, sheet.width - NUMBERS_WIDTH - remarks));
   const withCpu = levels.some(({ serverCpu }) => serverCpu !== null);
   const curve = new Map(model?.points.map((point) => [point.connections, point.throughput.value]));
-  const header = `${`${place}s`.padStart(11)}${perSecond.padStart(10 + COLUMN_GROWTH[place])}${'curve'.padStart(10)}  ${' '.repeat(barWidth)}${'p50'.padStart(9)}${'p99'.padStart(9)}${withCpu ? '   CPU' : ''}`;
+  const header = `${`${place}s`.padStart(placeWidth)}${perSecond.padStart(rateWidth)}${'curve'.padStart(10)}  ${' '.repeat(barWidth)}${'p50'.padStart(9)}${'p99'.padStart(9)}${withCpu ? '   CPU' : ''}`;
   const rows = levels.map((level) => {
     const { connections, throughput, latencyMs, serverCpu } = level;
     const onCurve = curve.get(connections);
     const numbers = [
-      count(connections).padStart(11),
-      rate(throughput.mean).padStart(10 + COLUMN_GROWTH[place]),
+      count(connections).padStart(placeWidth),
+      rate(throughput.mean).padStart(rateWidth),
       (onCurve === undefined ? '–' : rate(onCurve)).padStart(10),
     ].join('');
     const drawn = sheet.paint('bar', drawBar(throughput.mean / highest, barWidth).padEnd(barWidth));
