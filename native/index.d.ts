@@ -3,10 +3,15 @@
 
 /** A run of the load engine, on threads of its own. */
 export declare class NativeRun {
-  /** Starts a run. `onSnapshot` is called ten times a second until it has ended. */
-  static start(plan: NativePlan, onSnapshot: (arg: NativeSnapshot) => void): NativeRun
+  /**
+   * Starts a run. `onSnapshot` is called ten times a second until it has ended; `onHooks` with calls of the plan's hooks,
+   * whose results `answerHooks` takes.
+   */
+  static start(plan: NativePlan, onSnapshot: (arg: NativeSnapshot) => void, onHooks?: (calls: Array<NativeHookCall>) => void): NativeRun
   /** The outcome; to be called once. Rejects with an error whose `code` is one of `MillraceError`'s. */
   finished(): Promise<NativeOutcome>
+  /** Takes results of calls of hooks, in any order. */
+  answerHooks(results: Array<NativeHookResult>): void
   /** Ends the run early; `finished` then gives the outcome so far. */
   stop(): void
 }
@@ -17,8 +22,8 @@ export declare class NativeSecureContext {
   constructor(options: NativeContextOptions)
 }
 
-/** The CSV files that placeholders in these texts name; throws for a placeholder that is not known. */
-export declare function csvFiles(templates: Array<Buffer>): Array<string>
+/** The CSV files that placeholders in these texts name; throws for a placeholder that is neither known nor one of the variables. */
+export declare function csvFiles(templates: Array<Buffer>, variables: Array<string>): Array<string>
 
 /** One end of a connection. */
 export interface NativeAddress {
@@ -138,6 +143,35 @@ export interface NativeCertificate {
   cert: string
   /** Its private key. */
   key: string
+}
+
+/** What a response must be like. */
+export interface NativeCheck {
+  /**
+   * `status` (one of `statuses`), `within` (`most` milliseconds), `size` (`least` to `most` bytes), or the test of a
+   * value: `exists`, `absent`, `equals`, `json`, `contains`, `matches`.
+   */
+  kind: string
+  /** The value that is tested. */
+  source?: NativeSource
+  /** What it is tested against; may hold placeholders, but for a pattern. */
+  text?: string
+  /** Statuses. */
+  statuses?: Array<number>
+  /** Least number of bytes. */
+  least?: number
+  /** Most bytes or milliseconds. */
+  most?: number
+}
+
+/** How often a check passed, or a value was found. */
+export interface NativeCheckOutcome {
+  /** Passed, or found. */
+  passed: number
+  /** Failed, or not found. */
+  failed: number
+  /** What was found instead, the first time. */
+  example?: string
 }
 
 /** What is asked of clients. */
@@ -294,6 +328,34 @@ export interface NativeExchange {
   fields: Uint8Array
 }
 
+/** The figures of a run's flows. */
+export interface NativeFlowOutcome {
+  /** By scenario. */
+  scenarios: Array<NativeScenarioOutcome>
+  /** By request step, in the order of the scenarios' steps. */
+  steps: Array<NativeStepOutcome>
+  /** The steps that were done, if the plan asks for them. */
+  trace: Array<NativeTracedStep>
+}
+
+/** What the users of a run do. */
+export interface NativeFlows {
+  /** Each iteration is one of them, drawn by weight. */
+  scenarios: Array<NativeScenario>
+  /** The names of the variables. */
+  variables: Array<string>
+  /** Variables that each iteration begins with. */
+  initial: Array<NativeInitialVariable>
+  /** Users (closed), or iterations at the same time at most (open). */
+  users: number
+  /** Each user has connections of its own. */
+  ownConnections: boolean
+  /** Bytes of a body that are kept for checks and saves. */
+  maxBody: number
+  /** Everything of each step is kept: for a dry run of a few iterations. */
+  trace?: boolean
+}
+
 /** The generator about itself. */
 export interface NativeGenerator {
   /** Of the busiest worker. */
@@ -342,12 +404,74 @@ export interface NativeHistograms {
   tls: string
 }
 
+/** A call of JavaScript. */
+export interface NativeHookCall {
+  /** The worker of the user, for the result. */
+  worker: number
+  /** The user, for the result. */
+  user: number
+  /** The number of the call in the plan. */
+  hook: number
+  /** The iteration's number. */
+  iteration: number
+  /** Variables that have a value. */
+  variables: Array<NativeVariable>
+  /** The response, for a call after it. */
+  response?: NativeHookResponse
+}
+
+/** The response that a call is about. */
+export interface NativeHookResponse {
+  /** Its status. */
+  status: number
+  /** Names and values. */
+  headers: Array<Array<string>>
+  /** The content, decoded; absent if it was too long or could not be decoded. */
+  body?: Buffer
+  /** From when the step was due to the end of the response. */
+  durationMs: number
+}
+
+/** The result of a call. */
+export interface NativeHookResult {
+  /** As in the call. */
+  worker: number
+  /** As in the call. */
+  user: number
+  /** Variables that change. */
+  variables: Array<NativeVariable>
+  /** Why the step fails. */
+  error?: string
+}
+
 /** Certificates, the server's own first, and its key. DER; the key is PKCS #8. */
 export interface NativeIdentity {
   /** The chain. */
   chain: Array<Uint8Array>
   /** The private key. */
   key: Uint8Array
+}
+
+/** The value of a variable at the beginning. */
+export interface NativeInitialVariable {
+  /** Index into the variables. */
+  variable: number
+  /** A JSON text. */
+  json: string
+}
+
+/** Numbers of iterations. */
+export interface NativeIterationCounts {
+  /** Begun. */
+  started: number
+  /** All steps done, none failed. */
+  completed: number
+  /** With a failed step. */
+  failed: number
+  /** Not ended when the run ended. */
+  inProgress: number
+  /** Due and not begun. */
+  notStarted: number
 }
 
 /** What came of joining. */
@@ -526,6 +650,16 @@ export interface NativeOutcome {
   names: Array<NativeNameStats>
   /** Distributions as points. */
   percentiles: NativePercentiles
+  /** Figures of flows, if the plan has some. */
+  flows?: NativeFlowOutcome
+}
+
+/** A random time between the two. */
+export interface NativePause {
+  /** Milliseconds. */
+  leastMs: number
+  /** Milliseconds. */
+  mostMs: number
 }
 
 /** Points (percentile, milliseconds). */
@@ -608,6 +742,8 @@ export interface NativePlan {
   earlyAckProbe: boolean
   /** For random numbers: below 2^53. */
   seed: number
+  /** What users do; the requests are then those of their steps, and the schedule is that of iterations. */
+  flows?: NativeFlows
 }
 
 /** A URL prefix, taken apart. */
@@ -636,6 +772,14 @@ export interface NativeReleased {
   read: number
 }
 
+/** Steps that are done several times. */
+export interface NativeRepeat {
+  /** How often. */
+  count: number
+  /** In order. */
+  steps: Array<NativeStep>
+}
+
 /** A request of the mix. */
 export interface NativeRequest {
   /** Index into the plan's origins. */
@@ -652,6 +796,10 @@ export interface NativeRequest {
   weight: number
   /** Its name, by number. */
   name: number
+  /** How placeholders of the body are filled in: `text`, `json` or `form`. */
+  bodyFormat?: string
+  /** Statuses of a success, if they are not the plan's. */
+  expected?: Array<number>
 }
 
 /** How the requests ended. */
@@ -672,6 +820,56 @@ export interface NativeRequests {
   inFlightAtEnd: number
   /** Due and not sent. */
   notSent: NativeNotSent
+}
+
+/** A request of a flow. */
+export interface NativeRequestStep {
+  /** Index into the plan's requests. */
+  request: number
+  /** Values that are kept. */
+  saves: Array<NativeSave>
+  /** What the response must be like. */
+  checks: Array<NativeCheck>
+  /** The iteration goes on when the step has failed. */
+  continues: boolean
+  /** Number of the JavaScript call before the request is built. */
+  before?: number
+  /** Number of the JavaScript call with the response. */
+  after?: number
+}
+
+/** A value of a response that is kept. */
+export interface NativeSave {
+  /** Index into the variables. */
+  variable: number
+  /** Where it is. */
+  source: NativeSource
+  /** The step does not fail if there is none. */
+  optional: boolean
+}
+
+/** What a user does in one iteration. */
+export interface NativeScenario {
+  /** Its name. */
+  name: string
+  /** Share of the iterations. */
+  weight: number
+  /** Keeps cookies. */
+  cookies: boolean
+  /** Redirections of one step that are followed at most. */
+  follow: number
+  /** In order. */
+  steps: Array<NativeStep>
+}
+
+/** The iterations of one scenario. */
+export interface NativeScenarioOutcome {
+  /** Numbers. */
+  counts: NativeIterationCounts
+  /** From when the iteration was due to its end. */
+  duration: NativeTimes
+  /** The same without pauses and the time of JavaScript. */
+  active: NativeTimes
 }
 
 /** Entries to be removed; what is missing is the same for all. */
@@ -758,6 +956,18 @@ export interface NativeSnapshot {
   latencySumMs: number
   /** Numbers so far by name, if the plan asks for them and there are several. */
   names: Array<NativeNameCounts>
+  /** Iterations so far, if the plan has flows. */
+  iterations?: NativeIterationCounts
+}
+
+/** Where a value stands in a response. */
+export interface NativeSource {
+  /** `json`, `header`, `cookie`, `regex`, `body` or `status`. */
+  kind: string
+  /** The JSON pointer, the name, or the pattern. */
+  argument?: string
+  /** Of a regular expression: the group, 0 is the whole match. */
+  group?: number
 }
 
 /** A straight line from the rate before to this one. */
@@ -774,6 +984,38 @@ export interface NativeStall {
   atMs: number
   /** Its length. */
   durationMs: number
+}
+
+/** A step: exactly one of its members is present. */
+export interface NativeStep {
+  /** Sends a request. */
+  request?: NativeRequestStep
+  /** Waits. */
+  pause?: NativePause
+  /** Does steps several times. */
+  repeat?: NativeRepeat
+  /** Does steps if a condition holds. */
+  when?: NativeWhen
+}
+
+/** Failures of a step for one reason. */
+export interface NativeStepFailure {
+  /** `status`, `transport`, `check`, `save`, `variable`, `header`, `body` or `hook`. */
+  reason: string
+  /** How many. */
+  count: number
+  /** The first one in words. */
+  example: string
+}
+
+/** The figures of one request step. */
+export interface NativeStepOutcome {
+  /** Reasons that occurred. */
+  failures: Array<NativeStepFailure>
+  /** In the order of the plan. */
+  checks: Array<NativeCheckOutcome>
+  /** In the order of the plan. */
+  saves: Array<NativeCheckOutcome>
 }
 
 /** Exact sums of all samples, in nanoseconds as decimal digits. */
@@ -798,6 +1040,16 @@ export interface NativeThroughput {
   stdev?: number
 }
 
+/** A distribution with its histograms, in HdrHistogram's V2 format, base64, nanoseconds. */
+export interface NativeTimes {
+  /** Figures. */
+  ms: NativeDistribution
+  /** All samples. */
+  histogram: string
+  /** Of these the censored ones. */
+  censored: string
+}
+
 /** TLS of a run. */
 export interface NativeTls {
   /** `keep-alive`, `resume` or `full`. */
@@ -814,6 +1066,26 @@ export interface NativeTls {
   key?: Buffer
 }
 
+/** A step as it was done. */
+export interface NativeTracedStep {
+  /** Index of the request step. */
+  step: number
+  /** The request as it was sent; empty if it could not be built. */
+  request: Buffer
+  /** The response as it came; empty if there was none. */
+  response: Buffer
+  /** From when the step was due to the end of the response. */
+  durationMs: number
+  /** Values that were kept; without JSON: an optional one that was not found. */
+  saved: Array<NativeVariable>
+  /** Of each check what was found instead; empty if it passed. */
+  checks: Array<string>
+  /** Why the step failed. */
+  failure?: NativeStepFailure
+  /** It is a redirection that was followed. */
+  followed: boolean
+}
+
 /** Responses that had begun and not ended. */
 export interface NativeUnfinished {
   /** In flight when the run ended. */
@@ -828,6 +1100,14 @@ export interface NativeUnfinished {
   bytes: number
 }
 
+/** The value of a variable. */
+export interface NativeVariable {
+  /** Index into the plan's variables. */
+  variable: number
+  /** A JSON text; absent: it has no value. */
+  json?: string
+}
+
 /** Load before the measurement. */
 export interface NativeWarmup {
   /** Its length. */
@@ -836,6 +1116,18 @@ export interface NativeWarmup {
   requests: number
   /** Responses to them that came in the measurement. */
   completedLater: number
+}
+
+/** Steps that are done if a condition holds. */
+export interface NativeWhen {
+  /** May hold placeholders. */
+  left: string
+  /** `=`, `!=`, `<`, `<=`, `>` or `>=`. */
+  operator: string
+  /** May hold placeholders. */
+  right: string
+  /** In order. */
+  steps: Array<NativeStep>
 }
 
 /** A window. */

@@ -26,9 +26,11 @@ const LAYERS = Object.entries({
   probe: ['format', 'statistics'],
   process: ['masking', 'errors', 'validation', 'statistics', 'format'],
   testserver: ['errors', 'native', 'validation'],
+  // The public module of scenarios: only data.
+  scenario: ['errors', 'validation'],
   load: [
     ...['masking', 'errors', 'native', 'environment', 'files'],
-    ...['validation', 'statistics', 'format', 'process'],
+    ...['validation', 'statistics', 'format', 'process', 'scenario'],
   ],
   explain: [
     ...['errors', 'native', 'environment', 'validation', 'statistics', 'format'],
@@ -70,7 +72,8 @@ const OF_CLI = {
   'validation/nearest': 'the flag or command that was meant',
   'load/plan/condition': '--fail-on',
   'compare/ratio-condition': '--fail-on of compare',
-  'load/plan/expect': '--expect',
+  'load/requests/expect': '--expect',
+  'load/flows/load-module': 'whether an operand is a file of scenarios',
   'load/requests/header': '-H',
   'load/input/certificates': 'whether --key needs a passphrase from the terminal',
   'compare/stored/stored': 'the files of a pattern, which an output must not overwrite',

@@ -66,6 +66,7 @@ export type {
   StudySummary,
 } from './lab/result.js';
 export { labStudies } from './lab/summary.js';
+export { type DryRun, type DryRunStep, dryRun } from './load/engine/dry-run.js';
 export type { LoadRun } from './load/load.js';
 export type { LoadOptions, LoadStage, LoadTarget } from './load/options.js';
 export type {

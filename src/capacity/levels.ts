@@ -1,3 +1,4 @@
+import { readArrivals, readArrivalTimes } from '../load/arrivals.js';
 import type { LoadResult } from '../load/result.js';
 import {
   computeQuantileMs,
@@ -46,33 +47,38 @@ export function selectUsable(levels: readonly CapacityLevel[]): CapacityLevel[] 
 }
 
 /**
- * Computes the responses per second of a closed block with a warm-up.
+ * Computes the responses, or with scenarios the completed iterations, per second of a closed block with a warm-up.
  *
  * A request belongs to the phase in which it was sent, so requests in flight at the end of the warm-up do not count as
  * completed. In the closed model each response triggers the next request: the number of requests sent in the measurement
  * equals the number of responses that arrived in it, so the number sent is used.
  */
-export function computeThroughput({ requests, durationMs }: LoadResult): number {
-  const { sent, ok, statusErrors, transportErrors, timeouts } = requests;
-  const ended = ok + statusErrors + transportErrors + timeouts;
-  return ended === 0 ? 0 : (((sent * 1000) / durationMs) * (ok + statusErrors)) / ended;
+export function computeThroughput(result: LoadResult): number {
+  const { started, completed, failed } = readArrivals(result);
+  const ended = completed + failed;
+  return ended === 0 ? 0 : (((started * 1000) / result.durationMs) * completed) / ended;
 }
 
-/** Computes the share of requests that failed, had an error status, or had no connection. */
+/** Computes the share of requests that failed, had an error status, or had no connection; with scenarios of iterations. */
 export function computeErrorShare(results: readonly LoadResult[]): number {
-  const [ok, failed] = results.reduce(
-    ([good, bad], { requests: { ok, statusErrors, transportErrors, timeouts, notSent } }) => [
-      good + ok,
-      bad + statusErrors + transportErrors + timeouts + notSent.connectFailed,
-    ],
-    [0, 0],
-  );
-  return ok + failed === 0 ? 0 : failed / (ok + failed);
+  const [good, bad] = results
+    .map(countOutcomes)
+    .reduce(([good, bad], [ok, failed]) => [good + ok, bad + failed], [0, 0]);
+  return good + bad === 0 ? 0 : bad / (good + bad);
+}
+
+function countOutcomes({
+  requests,
+  iterations = null,
+}: LoadResult): readonly [good: number, bad: number] {
+  if (iterations !== null) return [iterations.completed, iterations.failed];
+  const { ok, statusErrors, transportErrors, timeouts, notSent } = requests;
+  return [ok, statusErrors + transportErrors + timeouts + notSent.connectFailed];
 }
 
 /** Computes mean, median and 99th percentile over blocks; a percentile is `null` if too few samples lie beyond it. */
 export function summarizeLatency(results: readonly LoadResult[]): CapacityLevel['latencyMs'] {
-  const times = estimateLatencies(results.map(({ histograms }) => histograms));
+  const times = estimateLatencies(results.map((result) => readArrivalTimes(result).histograms));
   const quantileIfKnown = (q: number) =>
     times.count * (1 - q) >= MIN_SAMPLES_BEYOND ? computeQuantileMs(times, q) : null;
   const mean = times.count > 0 ? computeTruncatedMeanMs(times, Number.POSITIVE_INFINITY) : null;

@@ -85,6 +85,9 @@ function readBudget(value: number | string): number {
   );
 }
 
+/** Metrics that the search gives. */
+const RESULTS = ['throughput', 'iterations', 'iterations.rate'];
+
 function readObjective(slo: CapacityOptions['slo']): Condition[] {
   const conditions = [slo ?? []].flat().map((text) => parseCondition(text, 'slo'));
   if (slo !== undefined && conditions.length === 0) {
@@ -92,10 +95,10 @@ function readObjective(slo: CapacityOptions['slo']): Condition[] {
       "slo must contain at least one condition, such as 'p99<50ms' (got an empty list)",
     );
   }
-  const bound = conditions.find(({ metric }) => metric === 'throughput');
+  const bound = conditions.find(({ metric }) => RESULTS.includes(metric));
   if (bound) {
     throw usageError(
-      `slo must be about latency, errors or timeouts (got '${bound.text}'): throughput is the result of the search`,
+      `slo must be about times, errors, timeouts or checks (got '${bound.text}'): ${bound.metric} is the result of the search`,
     );
   }
   return conditions;

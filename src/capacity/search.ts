@@ -1,4 +1,5 @@
 import { count, rate as perSecond, share, time } from '../format/units.js';
+import { readArrivals, readArrivalTimes, readRate } from '../load/arrivals.js';
 import type { Condition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
 import { estimateLatencies } from '../statistics/durations.js';
@@ -95,7 +96,7 @@ class SearchRun {
     if (flatOut === null) return first;
     // The requests that it left behind in the server must not affect the first trial.
     await this.#target.drain();
-    const goodput = (result: LoadResult) => (result.requests.ok * 1000) / result.durationMs;
+    const goodput = (result: LoadResult) => (countSucceeded(result) * 1000) / result.durationMs;
     this.#startRate = Math.max(0.5 * goodput(flatOut), 0.5 * goodput(this.#single));
     return first;
   }
@@ -147,7 +148,7 @@ class SearchRun {
 
   result(): CapacitySearch {
     const threshold = this.#estimateThreshold();
-    const single = this.#single?.latencyMs;
+    const single = this.#single && readArrivalTimes(this.#single).ms;
     return {
       objective: this.#conditions.map(({ text }) => text),
       rate: threshold,
@@ -202,7 +203,8 @@ class SearchRun {
   }
 
   async #runTrial(rate: number, durationMs: number): Promise<CapacityTrial | null> {
-    this.#budget.step(`${perSecond(rate)} requests per second`);
+    const what = this.#single === null ? 'request' : readArrivals(this.#single).noun;
+    this.#budget.step(`${perSecond(rate)} ${what}s per second`);
     const warmupMs = SETTLING_SHARE * durationMs;
     const result = await this.#target.run({ rate, warmupMs, durationMs });
     if (result === null) {
@@ -256,9 +258,9 @@ function toTrial(
   return {
     rate,
     durationMs: result.durationMs,
-    throughput: result.throughput.mean,
+    throughput: readRate(result),
     latencyMs: summarizeLatency([result]),
-    samples: result.latencyMs.count,
+    samples: readArrivalTimes(result).ms.count,
     measured: conditions.map((condition) => condition.measured(result)),
     held: failures.length === 0,
     failures,
@@ -275,23 +277,33 @@ function findFailures(result: LoadResult, conditions: readonly Condition[]): str
   const mayFail = conditions.some(({ metric }) => metric === 'errors' || metric === 'timeouts');
   if (!mayFail && errors > MAX_ERROR_SHARE) failures.push(`${share(errors)} failed`);
   const rateNotReached = result.warnings.find(({ id }) => id === 'rate-not-reached');
-  if (rateNotReached) failures.push(`only ${perSecond(result.throughput.mean)}/s completed`);
+  if (rateNotReached) failures.push(`only ${perSecond(readRate(result))}/s completed`);
   return failures;
+}
+
+/** Counts the requests that succeeded, or with scenarios the completed iterations. */
+function countSucceeded({ requests, iterations = null }: LoadResult): number {
+  return iterations === null ? requests.ok : iterations.completed;
 }
 
 /** Explains why no rate can hold the objective, by requests one after the other; `null` if one can. */
 function explainImpossible(single: LoadResult, conditions: readonly Condition[]): string | null {
-  if (single.requests.ok === 0) {
+  if (countSucceeded(single) === 0) {
+    const { iterations, warnings } = single;
+    // It names the step that failed.
+    const why = warnings.find(({ id }) => id === 'no-iteration');
+    if (iterations && why) return why.message.replace(/\.$/, '');
     const codes = Object.keys(single.statusCodes);
     const how = codes.length > 0 ? `with status ${codes.join(', ')}` : 'without a response';
     return single.requests.sent === single.requests.inFlightAtEnd
       ? `no response came within ${time(single.durationMs)}`
       : `every request failed, ${how}`;
   }
-  const times = estimateLatencies([single.histograms]);
-  for (const { quantile, boundMs, text, failure } of conditions) {
+  for (const { quantile, boundMs, topic, text, failure } of conditions) {
     if (quantile === null || boundMs === null) continue;
     const measured = failure(single);
+    const { histograms } = topic === 'iterations' ? readArrivalTimes(single) : single;
+    const times = estimateLatencies([histograms]);
     // Of a time known only to exceed a value below the bound, it is open whether it exceeds the bound.
     const all = times.censoredTail ? [...times.values, times.censoredTail] : times.values;
     const slow = all.reduce((n, { ms, count }) => (ms > boundMs ? n + count : n), 0);

@@ -1,4 +1,5 @@
 import { plural } from '../format/units.js';
+import { readArrivalTimes } from '../load/arrivals.js';
 import { DEFAULTS } from '../load/defaults.js';
 import type { LoadResult } from '../load/result.js';
 import { mean } from '../statistics/moments.js';
@@ -145,7 +146,8 @@ class SweepRun {
   #expectResponseMs(connections: number): number {
     const [same] = this.#measured.get(connections) ?? [];
     const before = [...this.#measured.values()].at(-1)?.[0];
-    return same?.latencyMs.mean ?? 2 * (before?.latencyMs.mean ?? 0);
+    const meanOf = (result: LoadResult | undefined) => result && readArrivalTimes(result).ms.mean;
+    return meanOf(same) ?? 2 * (meanOf(before) ?? 0);
   }
 }
 

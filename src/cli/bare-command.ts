@@ -23,7 +23,7 @@ export function refuseJsonFile(operand: string): void {
 }
 
 /** Commands of other tools. */
-const FOREIGN_COMMANDS = new Set('run attack bench benchmark plot test start'.split(' '));
+const FOREIGN_COMMANDS = new Set('attack bench benchmark plot test start'.split(' '));
 
 /** Refuses the command of another tool, as in `millrace run script.js`; `rest` are the arguments after it. */
 export function refuseForeignCommand(first: string, rest: string[], commands: string[]): void {

@@ -29,6 +29,17 @@ export const LOAD: Command = define({
 export const COMMANDS: readonly Command[] = [
   LOAD,
   define({
+    name: 'run',
+    usage: [
+      [
+        'millrace run FILE [flags] [URL | -- COMMAND]',
+        'users that do what a file of scenarios says',
+      ],
+    ],
+    flags: async () => (await import('./flags/load/run-flags.js')).RUN,
+    action: async () => (await import('./commands/load.js')).loadCommand,
+  }),
+  define({
     name: 'explain',
     usage: [['millrace explain URL | -- COMMAND', 'what limits the throughput?']],
     flags: async () => (await import('./flags/explain-flags.js')).EXPLAIN,

@@ -24,7 +24,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   ],
   [
     EXIT.unreachable,
-    'target not reached, command not started or ended, or no request answered with success',
+    'target not reached, command not started or ended, no request answered with success, or no iteration of a scenario completed',
   ],
   [EXIT.different, 'answers, or plans of results, differ'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
@@ -43,8 +43,9 @@ export function exitCode(
 ): number {
   const hasWarning = (id: string) => result.warnings.some((warning) => warning.id === id);
   if (result.interrupted && result.requests.sent === 0) return EXIT.interrupted;
-  if (hasNoSuccess(result) || hasWarning('server-ended') || hasWarning('target-not-reached'))
-    return EXIT.unreachable;
+  // No iteration: the report has a line with the step that failed.
+  if (hasNoSuccess(result) || result.iterations?.completed === 0) return EXIT.unreachable;
+  if (hasWarning('server-ended') || hasWarning('target-not-reached')) return EXIT.unreachable;
   if (gate.failedConditions > 0) return EXIT.failOn;
   // A part of a run does not fulfil a condition.
   if (result.interrupted && (gate.strict || gate.conditions > 0)) return EXIT.interrupted;

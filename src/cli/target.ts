@@ -8,10 +8,11 @@ export function hasTarget({
   url,
   targets,
   targetsFile,
+  scenario,
   command,
   socketPath,
 }: LoadOptions): boolean {
-  return [url, targets, targetsFile, command, socketPath].some((it) => it !== undefined);
+  return [url, targets, targetsFile, scenario, command, socketPath].some((it) => it !== undefined);
 }
 
 /** Refuses an invocation without a target; `message` says how one is given. */

@@ -1,3 +1,4 @@
+import { readActiveTimes, readRate } from '../load/arrivals.js';
 import {
   type ConditionSubject,
   countUnsuccessful,
@@ -9,8 +10,8 @@ import type { SideResult } from './warnings.js';
 
 /** Takes from the result of a run what is compared of it. */
 export function readRun({ result, side, pair }: SideResult): ComparedRun {
-  const { startedAt, durationMs, generator, histograms } = result;
-  const { unit, latency, latencyCensored } = histograms;
+  const { startedAt, durationMs, generator } = result;
+  const { latency, latencyCensored } = readActiveTimes(result).histograms;
   return {
     side,
     pair,
@@ -30,14 +31,17 @@ export function readRun({ result, side, pair }: SideResult): ComparedRun {
       requests: countAnswered(selectSubject(result, name)),
     })),
     clientBound: generator.clientBound,
-    histograms: { unit, latency, latencyCensored },
+    histograms: { unit: 'ns', latency, latencyCensored },
   };
 }
 
-function readFigures({ throughput, latencyMs, server }: LoadResult): ComparedFigures {
+/** Reads the figures of a whole run: of its requests, or of the iterations of its scenarios. */
+function readFigures(result: LoadResult): ComparedFigures {
+  const { throughput, server } = result;
+  const { ms: latencyMs } = readActiveTimes(result);
   const { mean } = throughput;
   return {
-    throughput: mean,
+    throughput: readRate(result),
     p50Ms: readPercentile(latencyMs, 'p50'),
     p99Ms: readPercentile(latencyMs, 'p99'),
     cpuPerRequestUs: server && mean > 0 ? (server.cpuMean * 1e6) / mean : null,

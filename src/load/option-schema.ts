@@ -43,6 +43,13 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   url: urls,
   targets: listOf('a list of targets', objectOf('an object with a url', TARGET, ['url'])),
   targetsFile: text,
+  scenario: shape('a scenario, a list of them, or a path', (value) =>
+    ['object', 'string'].includes(typeof value),
+  ),
+  users: count,
+  maxBody: shape("a number of bytes, or text such as '1mib'", (value) =>
+    ['number', 'string'].includes(typeof value),
+  ),
   command(value, name) {
     if (typeof value !== 'string') words(value, name);
   },
@@ -121,7 +128,7 @@ export const OTHER_LOAD_NAMES: OtherNames<LoadOptions> = {
   conditions: 'failOn',
   tls: "it is handshake: 'full' or 'resume', with connection: 'close' for a connection per request",
   // autocannon, k6 and others.
-  ...{ amount: 'requests', iterations: 'requests', workers: 'threads', vus: 'connections' },
+  ...{ amount: 'requests', iterations: 'requests', workers: 'threads', vus: 'users' },
   ...{ overallRate: 'rate', maxOverallRequests: 'requests', servername: 'sni', bailout: 'failOn' },
   ...{ requestsFile: 'targetsFile', thresholds: 'failOn', setupRequest: 'targets' },
 };

@@ -1,4 +1,5 @@
 import type { SecureContextOptions } from 'node:tls';
+import type { ScenarioOption } from '../scenario/module.js';
 import type { RequestHeaders } from '../validation/headers.js';
 import type { Duration } from '../validation/units.js';
 
@@ -32,7 +33,7 @@ export interface LoadTarget {
   weight?: number;
 }
 
-/** Options of `load()`. Only a target is required: `url`, `targets`, `targetsFile`, `command` or `socketPath`. */
+/** Options of `load()`. Only a target is required: `url`, `targets`, `targetsFile`, `scenario`, `command` or `socketPath`. */
 export interface LoadOptions {
   // What is loaded
 
@@ -42,6 +43,19 @@ export interface LoadOptions {
   targets?: LoadTarget[];
   /** A file of targets in vegeta's text or JSON format. */
   targetsFile?: string;
+  /**
+   * What users do, step by step: a scenario of `millrace/scenario`, several, what a module of
+   * them exports, or its path. Rates, `requests`
+   * and `stages` are then those of iterations, and `connectionStages` are those of users.
+   */
+  scenario?: ScenarioOption;
+  /**
+   * Number of users of scenarios. In a closed run they repeat their iterations (default 10); in an open run it is the largest
+   * number of iterations at the same time (default 10 000). Without `connections` each has connections of its own.
+   */
+  users?: number | string;
+  /** Bytes of a body that are kept for checks and saves of scenarios: a longer one fails its step. Default `'1mib'`. */
+  maxBody?: number | string;
   /** Addresses of a host: `'HOST:PORT:ADDRESS'`, several separated by commas; `*` is every host. */
   resolve?: readonly string[];
   /** Other hosts to connect to: `'HOST1:PORT1:HOST2:PORT2'`. An empty HOST1 or PORT1 matches all, an empty HOST2 or PORT2 keeps the value. */

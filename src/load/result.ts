@@ -1,3 +1,11 @@
+import type { Distribution } from './distribution.js';
+import type { FlowSummary } from './flow-summary.js';
+import type { IterationResult, ScenarioFigures } from './scenario-result.js';
+
+export type { Distribution, Statistic } from './distribution.js';
+export type * from './flow-summary.js';
+export type * from './scenario-result.js';
+
 /** Kinds of transport errors. */
 export type ErrorKind =
   | 'connect-refused'
@@ -10,53 +18,6 @@ export type ErrorKind =
   | 'protocol'
   | 'fd-limit'
   | 'other';
-
-/**
- * A distribution of times in milliseconds; `null` where there is no sample. All figures but `min` and `max` are
- * product-limit (Kaplan-Meier) estimates of the times themselves.
- */
-export interface Distribution {
-  /** Samples in all, the censored ones included. */
-  count: number;
-  /**
-   * Samples of requests that timed out, failed, were in flight at the end, or (in `latencyMs`) still waited for a
-   * connection at the end. Only their age is known; the true time is at least that.
-   */
-  censored: number;
-  /**
-   * Figures that are lower bounds, because censored samples are older than all completed ones. `mean` and `stdev` are
-   * restricted then: a time longer than `max` counts as `max`.
-   */
-  atLeast: { [statistic in Statistic]?: true };
-  /** Percentiles with fewer than ten samples above them: they are subject to chance. */
-  imprecise: { [statistic in Statistic]?: true };
-  /** The shortest uncensored sample. */
-  min: number | null;
-  mean: number | null;
-  stdev: number | null;
-  p50: number | null;
-  p75: number | null;
-  p90: number | null;
-  p95: number | null;
-  p99: number | null;
-  p99_9: number | null;
-  p99_99: number | null;
-  /** The longest sample, censored or not. */
-  max: number | null;
-}
-
-/** The name of a figure of a distribution, but for `min`. */
-export type Statistic =
-  | 'mean'
-  | 'stdev'
-  | 'p50'
-  | 'p75'
-  | 'p90'
-  | 'p95'
-  | 'p99'
-  | 'p99_9'
-  | 'p99_99'
-  | 'max';
 
 /** The settings of the run, defaults included. Durations in milliseconds, rates per second. */
 export interface PlanSummary {
@@ -104,6 +65,8 @@ export interface PlanSummary {
   /** The addresses that were loaded, `host:port` or a socket's path. */
   addresses: string[];
   command: string[] | null;
+  /** What users do. Absent without scenarios; with them rates, `requests` and `stages` are those of iterations. */
+  flows?: FlowSummary;
   /** Of random arrivals, weighted targets and placeholders. */
   seed: number;
 }
@@ -244,7 +207,7 @@ export interface ConditionResult {
 }
 
 /** The result of a run; JSON of schemaVersion 2. Times are in milliseconds. */
-export interface LoadResult {
+export interface LoadResult extends ScenarioFigures {
   schemaVersion: 2;
   tool: { name: 'millrace'; version: string };
   plan: PlanSummary;
@@ -423,6 +386,17 @@ export interface LoadSnapshot {
   p99Ms: number | null;
   /** With the option `buckets`: the measurement so far by request name. */
   byName?: NamedSnapshot[];
+  /** Iterations of the measurement so far. Absent without scenarios. */
+  iterations?: IterationSnapshot;
+}
+
+/** Numbers of iterations in a run in progress. */
+export interface IterationSnapshot
+  extends Pick<IterationResult, 'started' | 'completed' | 'failed' | 'notStarted'> {
+  /** In progress now: users that are at work, or pause between their requests. */
+  inProgress: number;
+  /** Completed per second over the last second of the measurement; 0 before it. */
+  rate: number;
 }
 
 /** Numbers of the requests with one name in a run in progress. */

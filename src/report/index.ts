@@ -8,6 +8,7 @@ import { type AnyResult, type Formats, KINDS, type Kind, type ResultKind } from 
 
 export type { AnyResult, ResultKind } from './kinds.js';
 export { formatPrometheus, PROMETHEUS_BUCKETS_MS } from './prometheus.js';
+export { formatDryRun } from './scenario/dry-run.js';
 
 /** Options of `formatText()`. */
 export interface TextReportOptions {

@@ -2,7 +2,7 @@
 
 import { packageVersion } from '../environment/version.js';
 import { usageError } from '../errors/millrace-error.js';
-import type { LoadSnapshot, NamedSnapshot } from '../load/result.js';
+import type { IterationSnapshot, LoadSnapshot, NamedSnapshot } from '../load/result.js';
 import { isObject } from '../validation/shape.js';
 
 /**
@@ -107,6 +107,43 @@ function toMetrics(snapshot: LoadSnapshot | null, version: string): MetricFamily
       help: 'Requests in flight.',
       type: 'gauge',
       samples: snapshot ? [toSample(snapshot.inFlight, {})] : [],
+    },
+    ...listIterationMetrics(snapshot),
+  ];
+}
+
+/** Maps the iterations of a run of scenarios to metrics; without scenarios they have no sample. */
+function listIterationMetrics(snapshot: LoadSnapshot | null): MetricFamily[] {
+  const iterations = snapshot?.iterations;
+  const ofIterations = (toSamples: (one: IterationSnapshot) => Sample[]) =>
+    iterations === undefined ? [] : toSamples(iterations);
+  return [
+    {
+      name: 'millrace_iterations_started_total',
+      help: 'Iterations of scenarios that began, those of the warm-up excluded.',
+      type: 'counter',
+      samples: ofIterations(({ started }) => [toSample(started, {})]),
+    },
+    {
+      name: 'millrace_iterations_total',
+      help: 'Iterations of scenarios that have ended, by outcome.',
+      type: 'counter',
+      samples: ofIterations(({ completed, failed }) => [
+        toSample(completed, { outcome: 'completed' }),
+        toSample(failed, { outcome: 'failed' }),
+      ]),
+    },
+    {
+      name: 'millrace_iterations_not_started_total',
+      help: 'Iterations of scenarios that were due while no user was free.',
+      type: 'counter',
+      samples: ofIterations(({ notStarted }) => [toSample(notStarted, {})]),
+    },
+    {
+      name: 'millrace_iterations_in_progress',
+      help: 'Iterations of scenarios in progress: users at work.',
+      type: 'gauge',
+      samples: ofIterations(({ inProgress }) => [toSample(inProgress, {})]),
     },
   ];
 }

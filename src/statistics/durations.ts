@@ -1,4 +1,4 @@
-import { inflateSync } from 'node:zlib';
+import { decodeHistogram } from './hdr-histogram.js';
 
 /** Number of samples of one duration, to the precision of the histogram. */
 export interface DurationCount {
@@ -14,49 +14,16 @@ export interface Durations {
   censoredTail?: DurationCount;
 }
 
-// Cookies of HdrHistogram's V2 encoding, including their word size.
-const PLAIN_COOKIE = 0x1c849313;
-const COMPRESSED_COOKIE = 0x1c849314;
-const COMPRESSED_HEADER_BYTES = 8;
-const HEADER_BYTES = 40;
-
 /**
  * Decodes the HdrHistogram of a `LoadResult`: V2, compressed, base64, in nanoseconds.
- *
- * The format (HdrHistogram, `AbstractHistogram.java`, encodeIntoByteBuffer) is a cookie, the length of the deflated
- * data, and the data: a cookie, payload length, normalizing offset, significant digits, lowest and highest value,
- * ratio; then the counts as ZigZag LEB128, where a negative number -n means n counts of zero.
  *
  * @throws {RangeError} for another format, or where it is damaged
  */
 export function decodeDurations(base64: string): Durations {
-  const outer = Buffer.from(base64, 'base64');
-  assertCookie(outer, COMPRESSED_HEADER_BYTES, COMPRESSED_COOKIE);
-  const bytes = inflate(outer.subarray(COMPRESSED_HEADER_BYTES));
-  assertCookie(bytes, HEADER_BYTES, PLAIN_COOKIE);
-  const digits = bytes.readInt32BE(12);
-  const lowest = Number(bytes.readBigInt64BE(16));
-  const middleOf = createMiddleReader(digits, lowest);
-  const values: DurationCount[] = [];
-  let index = 0;
-  for (const number of decodeZigZag(
-    bytes.subarray(HEADER_BYTES, HEADER_BYTES + bytes.readInt32BE(4)),
-  )) {
-    if (number > 0) values.push({ ms: middleOf(index) / 1e6, count: number });
-    index += number < 0 ? -number : 1;
-  }
+  const { digits, lowest, counts } = decodeHistogram(base64);
+  const middleOf = createMiddleReader(digits, Number(lowest));
+  const values = [...counts].map(([index, count]) => ({ ms: middleOf(index) / 1e6, count }));
   return { count: values.reduce((sum, { count }) => sum + count, 0), values };
-}
-
-/** Maximum length of a histogram, far beyond any of the engine's: damaged data may inflate to any length. */
-const MAX_BYTES = 16 * 1024 * 1024;
-
-function inflate(bytes: Buffer): Buffer {
-  try {
-    return inflateSync(bytes, { maxOutputLength: MAX_BYTES });
-  } catch (cause) {
-    throw new RangeError('damaged histogram', { cause });
-  }
 }
 
 /** Converts samples in ms to a distribution. */
@@ -147,12 +114,6 @@ export function computeTruncatedMeanMs(
   return all.reduce((sum, { ms, count }) => sum + Math.min(ms, limitMs) * count, 0) / count;
 }
 
-function assertCookie(bytes: Buffer, header: number, cookie: number): void {
-  if (bytes.length < header || bytes.readInt32BE(0) !== cookie) {
-    throw new RangeError('not an HdrHistogram of version 2, compressed');
-  }
-}
-
 /** Creates a function that returns the middle of the values, in ns, that an index in the counts stands for. */
 function createMiddleReader(digits: number, lowest: number): (index: number) => number {
   // Values up to twice 10^digits have a place each; from there on each doubling has half as many places.
@@ -165,18 +126,4 @@ function createMiddleReader(digits: number, lowest: number): (index: number) => 
     const place = bucket === 0 ? index : (index % half) + half;
     return place * width + Math.floor(width / 2);
   };
-}
-
-function* decodeZigZag(bytes: Buffer): Generator<number> {
-  let [value, shift] = [0n, 0n];
-  for (const byte of bytes) {
-    // The ninth byte of a number has eight bits of data and no continuation bit.
-    const last = shift === 56n;
-    value |= BigInt(last ? byte : byte & 0x7f) << shift;
-    shift += 7n;
-    if (last || byte < 0x80) {
-      yield Number((value >> 1n) ^ -(value & 1n));
-      [value, shift] = [0n, 0n];
-    }
-  }
 }

@@ -24,6 +24,8 @@ fn main() -> Result<(), RunError> {
         body: None,
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     };
     let plan = Plan {
         connections,

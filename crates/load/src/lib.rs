@@ -19,6 +19,7 @@
 mod connection;
 pub mod engine;
 mod error;
+mod flow;
 pub mod metrics;
 pub mod outcome;
 pub mod plan;
@@ -33,12 +34,13 @@ use std::thread;
 
 use millrace_net::{Monotonic, cpu};
 
-use engine::RunContext;
 use engine::start_barrier::StartBarrier;
+use engine::{Hooks, RunContext};
 use metrics::collector::Collector;
 use worker::Worker;
 
 pub use error::{ErrorKind, RunError};
+pub use flow::hooks::{HookCall, HookCaller, HookResponse, HookResult, HookResults};
 pub use metrics::kept::KeptResponse;
 pub use metrics::statuses::StatusSet;
 pub use metrics::window_series::{Series, Window};
@@ -64,6 +66,8 @@ impl Stopper {
 pub struct Run {
     plan: Arc<Plan>,
     gate: Arc<StartBarrier>,
+    hooks: Option<Hooks>,
+    results: HookResults,
 }
 
 impl Run {
@@ -71,7 +75,13 @@ impl Run {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let gate = Arc::new(StartBarrier::new(plan.threads));
-        Self { plan: Arc::new(plan), gate }
+        Self { plan: Arc::new(plan), gate, hooks: None, results: HookResults::default() }
+    }
+
+    /// Sets who takes the calls of JavaScript. Returns where their results go.
+    pub fn call_hooks(&mut self, caller: Arc<dyn HookCaller>) -> HookResults {
+        self.hooks = Some(Hooks(caller));
+        self.results.clone()
     }
 
     /// Returns a handle that ends the run early, from any thread.
@@ -84,7 +94,8 @@ impl Run {
     /// a snapshot for each window. Blocks, also to resolve names, and lowers the calling thread's priority.
     pub fn run(self, observer: &mut dyn FnMut(Snapshot)) -> Result<Outcome, RunError> {
         let plan = &self.plan;
-        let shared = Arc::new(RunContext::new(Arc::clone(plan))?);
+        let has_hooks = self.hooks.is_some();
+        let shared = Arc::new(RunContext::new(Arc::clone(plan), self.hooks)?);
         let clock = Monotonic::new();
         let (sender, messages) = mpsc::channel();
         let mut recycle = Vec::new();
@@ -101,6 +112,10 @@ impl Run {
             workers.push(worker);
         }
         drop(sender);
+        if has_hooks {
+            let recipients = workers.iter_mut().map(Worker::receive_results);
+            self.results.set(recipients.collect::<Result<_, _>>()?);
+        }
         let mut collector = Collector::new(plan, recycle, observer);
         thread::scope(|scope| {
             let mut threads = Vec::new();

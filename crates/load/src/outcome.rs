@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::metrics::by_name::{NameCounts, NameStats};
+use crate::metrics::flow_stats::{FlowStats, IterationCounts};
 use crate::metrics::window_series::Series;
 use crate::metrics::window_stats::WindowStats;
 
@@ -21,6 +22,8 @@ pub struct Outcome {
     pub total: WindowStats,
     /// Figures by name; empty if there is one name only.
     pub names: Vec<NameStats>,
+    /// Figures of flows, if the plan has some.
+    pub flows: Option<FlowStats>,
     /// Its windows.
     pub series: Series,
     /// One per thread.
@@ -80,6 +83,8 @@ pub struct Snapshot {
     pub latency_sum: Duration,
     /// Numbers so far by name, if the plan asks for them and there are several.
     pub names: Vec<NameCounts>,
+    /// Iterations so far, if the plan has flows.
+    pub iterations: Option<IterationCounts>,
 }
 
 /// The phase of a run in progress.

@@ -1,11 +1,14 @@
 //! What a run is to do, complete and typed: every default has been filled in by the caller.
 
+pub mod flow;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use millrace_net::tls::TlsOptions;
 
+use self::flow::{BodyFormat, Flows};
 use crate::{RunError, StatusSet};
 
 /// Far above what a machine can use; beyond, there would be no memory for them.
@@ -78,6 +81,8 @@ pub struct Plan {
     pub early_ack_probe: bool,
     /// Seeds arrivals and placeholders: the same seed gives the same requests.
     pub seed: u64,
+    /// What users do; `None`: the requests are independent of each other.
+    pub flows: Option<Flows>,
 }
 
 /// A time that samples are held against.
@@ -126,6 +131,10 @@ pub struct Request {
     pub weight: f64,
     /// Its name, by number: requests with the same name have their figures together.
     pub name: u32,
+    /// How placeholders of the body are filled in.
+    pub body_format: BodyFormat,
+    /// Statuses of a success, if they are not the plan's.
+    pub expected: Option<StatusSet>,
 }
 
 /// Rows that placeholders are filled from.
@@ -210,6 +219,7 @@ impl Plan {
             bounds: Vec::new(),
             early_ack_probe: false,
             seed: 1,
+            flows: None,
         }
     }
 

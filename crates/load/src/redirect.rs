@@ -38,7 +38,7 @@ impl RedirectRule {
 
     /// Whether a response with this status may be followed after so many redirections.
     pub(crate) fn concerns(&self, status: u16, followed: u32) -> bool {
-        followed < self.max && matches!(status, 301 | 302 | 303 | 307 | 308)
+        followed < self.max && is_redirection(status)
     }
 
     /// Returns the request that follows `request` after a response with this status, whose field `Location` has this value.
@@ -55,20 +55,34 @@ impl RedirectRule {
         }
         let host = request.find("host")?;
         let target = resolve_target(&encode(location), self.scheme, host, &request.target)?;
-        let target = Cow::Owned(target);
-        // As the fetch standard has it; RFC 9110 allows it for 301 and 302 (sections 15.4.2, 15.4.3) and asks for it with 303.
-        let becomes_get = match status {
-            301 | 302 => request.method == "POST",
-            303 => !matches!(request.method, "GET" | "HEAD"),
-            _ => false,
-        };
-        if !becomes_get {
-            return Some(RequestFields { target, ..request });
-        }
-        let mut fields = request.fields;
-        fields.retain(|(name, _)| !CONTENT_FIELDS.iter().any(|of| name.eq_ignore_ascii_case(of)));
-        Some(RequestFields { method: "GET", target, fields, content: &[] })
+        Some(redirect(status, request, target))
     }
+}
+
+/// Returns the request that follows `request` after a response with this status, to another target.
+pub(crate) fn redirect(
+    status: u16,
+    request: RequestFields<'_>,
+    target: String,
+) -> RequestFields<'_> {
+    let target = Cow::Owned(target);
+    // As the fetch standard has it; RFC 9110 allows it for 301 and 302 (sections 15.4.2, 15.4.3) and asks for it with 303.
+    let becomes_get = match status {
+        301 | 302 => request.method == "POST",
+        303 => !matches!(request.method, "GET" | "HEAD"),
+        _ => false,
+    };
+    if !becomes_get {
+        return RequestFields { target, ..request };
+    }
+    let mut fields = request.fields;
+    fields.retain(|(name, _)| !CONTENT_FIELDS.iter().any(|of| name.eq_ignore_ascii_case(of)));
+    RequestFields { method: "GET", target, fields, content: &[] }
+}
+
+/// Whether a response with this status names another place for the request.
+pub(crate) fn is_redirection(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
 /// Fields about the content, which is not sent with the next request.
@@ -138,6 +152,33 @@ fn path_start(reference: &[u8]) -> usize {
     let rest = &reference[slashes + 2..];
     let length = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
     slashes + 2 + length
+}
+
+/// Parses a request as HTTP/1.1 sends it. `None` if it has bytes that are not UTF-8.
+pub(crate) fn parse_request(request: &[u8]) -> Option<RequestFields<'_>> {
+    let end = request.windows(4).position(|bytes| bytes == b"\r\n\r\n")? + 2;
+    let head = std::str::from_utf8(&request[..end]).ok()?;
+    let (start, lines) = head.split_once("\r\n")?;
+    let (method, rest) = start.split_once(' ')?;
+    let (target, _) = rest.split_once(' ')?;
+    let fields = lines.lines().map(|line| line.split_once(": ")).collect::<Option<_>>()?;
+    Some(RequestFields {
+        method,
+        target: Cow::Borrowed(target),
+        fields,
+        content: &request[end + 2..],
+    })
+}
+
+/// Renders a request as [`parse_request`] parses it.
+pub(crate) fn render_request(request: &RequestFields<'_>) -> Vec<u8> {
+    let RequestFields { method, target, fields, content } = request;
+    let mut head = format!("{method} {target} HTTP/1.1\r\n");
+    for (name, value) in fields {
+        head.extend([name, ": ", value, "\r\n"]);
+    }
+    head.push_str("\r\n");
+    [head.as_bytes(), content].concat()
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::io::Write as _;
 use millrace_http::h1::RequestHead;
 
 use crate::RunError;
-use crate::plan::{Request, Table};
-use crate::template::{Template, TextPosition, Values, is_text};
+use crate::plan::Request;
+use crate::plan::flow::BodyFormat;
+use crate::template::{Names, Template, TextPosition, Values, is_text};
 
 /// Bytes of copies that are kept of one request; longer batches are put together when they are sent.
 const MAX_COPIES: usize = 64 * 1024;
@@ -18,7 +19,21 @@ pub struct Rendered {
     pub origin: usize,
     /// The response has no body.
     pub head: bool,
+    /// How much of its responses the steps of a flow look at.
+    pub(crate) capture: Capture,
     form: Form,
+}
+
+/// How much of a response is handed on to the flow that its request belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Capture {
+    /// The status.
+    #[default]
+    Status,
+    /// The head as well.
+    Head,
+    /// The head, and a body of at most so many bytes.
+    Body(usize),
 }
 
 #[derive(Debug)]
@@ -30,27 +45,33 @@ enum Form {
 }
 
 impl Rendered {
-    /// Renders what does not change; `copies` requests may be sent in one write. Without `tables`
+    /// Renders what does not change; `copies` requests may be sent in one write. Without `names`
     /// placeholders are text like any other.
     pub fn new(
         request: &Request,
         close: bool,
-        tables: Option<&[Table]>,
+        names: Option<Names<'_>>,
         copies: usize,
     ) -> Result<Self, RunError> {
-        let parse = |text: &[u8], place| match tables {
-            Some(tables) => Template::parse(text, tables, place),
+        let parse = |text: &[u8], place| match names {
+            Some(names) => Template::parse(text, names, place),
             None => Template::literal(text, place),
         };
         let head = render_head(request, close, parse)?;
+        let place = match request.body_format {
+            BodyFormat::Text => TextPosition::Body,
+            BodyFormat::Json => TextPosition::Json,
+            BodyFormat::Form => TextPosition::Urlencoded,
+        };
         let parse_body = |body: &[u8]| match is_text(body) {
-            true => parse(body, TextPosition::Body),
-            false => Template::literal(body, TextPosition::Body),
+            true => parse(body, place),
+            false => Template::literal(body, place),
         };
         let body = request.body.as_deref().map(parse_body).transpose()?;
         let mut rendered = Self {
             origin: request.origin,
             head: request.method == "HEAD",
+            capture: Capture::default(),
             form: Form::Dynamic { head, body },
         };
         if let Form::Dynamic { head, body } = &rendered.form
@@ -58,13 +79,24 @@ impl Rendered {
             && body.as_ref().is_none_or(Template::is_static)
         {
             let mut one = Vec::new();
-            let mut values = Values { sequence: 0, random: &mut fastrand::Rng::with_seed(0) };
+            let mut random = fastrand::Rng::with_seed(0);
+            let mut values = Values::new(0, &mut random);
             rendered.render(&mut values, &mut Vec::new(), &mut one);
             let most = (MAX_COPIES / one.len().max(1)).max(1);
             rendered.form =
                 Form::Static { length: one.len(), copies: one.repeat(copies.min(most)) };
         }
         Ok(rendered)
+    }
+
+    /// Returns the variables that the request needs, by index.
+    pub(crate) fn variables(&self) -> Vec<u32> {
+        match &self.form {
+            Form::Static { .. } => Vec::new(),
+            Form::Dynamic { head, body } => {
+                head.variables().chain(body.iter().flat_map(Template::variables)).collect()
+            }
+        }
     }
 
     /// The bytes of `count` requests in a row, if they are the same each time and within the copies.

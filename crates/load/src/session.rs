@@ -19,6 +19,7 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use crate::ErrorKind;
+use crate::flow::users::Users;
 use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::recorder::Recorder;
 use crate::redirect::RedirectRule;
@@ -95,6 +96,8 @@ pub(crate) struct Rendering<'a> {
     pub(crate) sequence: &'a mut (u64, u64),
     pub(crate) random: &'a mut fastrand::Rng,
     pub(crate) memory: &'a mut SharedMemory,
+    /// The users of flows, whose requests need their variables.
+    pub(crate) users: &'a mut Users,
 }
 
 /// Rendered requests, one after the other.

@@ -3,10 +3,13 @@
 //! `{{seq}}` a number that counts the run's requests from 0 · `{{random:1-100}}` a number in a range ·
 //! `{{uuid}}` a random UUID · `{{csv:FILE:COLUMN}}` a value of the row that belongs to the request: row
 //! `seq` modulo the number of rows, so that all columns of one request come from one row.
+//!
+//! In flows `seq` counts iterations, and `{{NAME}}` is a variable; `{{raw:NAME}}` puts it into a URL as it is.
 
 use millrace_http::h1::{is_target, is_value};
 
 use crate::RunError;
+use crate::flow::value::{Value, push_json_escaped};
 use crate::plan::Table;
 
 /// Text with holes.
@@ -26,6 +29,34 @@ enum TemplatePart {
     Uuid,
     /// The values of a column, row by row, as they go out.
     Column(Vec<Vec<u8>>),
+    /// A variable, by index.
+    Variable(u32, Form),
+}
+
+/// How the value of a variable goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As it is.
+    Plain,
+    /// As part of a URL's path or query: all but unreserved characters are encoded (RFC 3986, section 2.3).
+    Component,
+    /// As a URL or a part of one: what cannot stand there is encoded.
+    Url,
+    /// As a JSON value.
+    JsonValue,
+    /// As part of a JSON string.
+    JsonText,
+    /// As part of `application/x-www-form-urlencoded`.
+    Urlencoded,
+}
+
+/// What placeholders can refer to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Names<'a> {
+    /// Tables.
+    pub tables: &'a [Table],
+    /// Variables, whose numbers are their indices.
+    pub variables: &'a [String],
 }
 
 /// Where a text stands in a request, which decides what it may hold.
@@ -37,6 +68,10 @@ pub enum TextPosition {
     Field,
     /// The body: anything.
     Body,
+    /// A body that is JSON: values are parts of strings, and what is a string of its own keeps its type.
+    Json,
+    /// A body of the type `application/x-www-form-urlencoded`.
+    Urlencoded,
 }
 
 /// What the holes of one request are filled from.
@@ -46,6 +81,16 @@ pub struct Values<'a> {
     pub sequence: u64,
     /// Random numbers of the worker.
     pub random: &'a mut fastrand::Rng,
+    /// The variables.
+    pub(crate) variables: &'a [Option<Value>],
+}
+
+impl<'a> Values<'a> {
+    /// Values for a text without variables.
+    #[must_use]
+    pub fn new(sequence: u64, random: &'a mut fastrand::Rng) -> Self {
+        Self { sequence, random, variables: &[] }
+    }
 }
 
 impl Template {
@@ -56,13 +101,18 @@ impl Template {
     }
 
     /// Finds the placeholders in `text`.
-    pub fn parse(text: &[u8], tables: &[Table], place: TextPosition) -> Result<Self, RunError> {
+    pub fn parse(text: &[u8], names: Names<'_>, place: TextPosition) -> Result<Self, RunError> {
         let mut template = Self::default();
         let mut rest = text;
         while let Some((before, name, after)) = next_placeholder(rest) {
             place.check(before)?;
+            let part = TemplatePart::parse(name, names, place)?;
+            let (before, part, after) = match place {
+                TextPosition::Json => unquote(before, part, after),
+                _ => (before, part, after),
+            };
             template.push(before);
-            template.parts.push(TemplatePart::parse(name, tables, place)?);
+            template.parts.push(part);
             rest = after;
         }
         place.check(rest)?;
@@ -89,6 +139,14 @@ impl Template {
         }
     }
 
+    /// The variables in it, by index.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = u32> + '_ {
+        self.parts.iter().filter_map(|part| match part {
+            TemplatePart::Variable(index, _) => Some(*index),
+            _ => None,
+        })
+    }
+
     /// The text is the same for each request.
     #[must_use]
     pub fn is_static(&self) -> bool {
@@ -109,8 +167,37 @@ impl Template {
                     let row = values.sequence % values_by_row.len() as u64;
                     out.extend_from_slice(&values_by_row[row as usize]);
                 }
+                TemplatePart::Variable(index, form) => {
+                    // A step whose variables have no values fails before its request is rendered.
+                    if let Some(Some(value)) = values.variables.get(*index as usize) {
+                        form.push(value, out);
+                    }
+                }
             }
         }
+    }
+}
+
+/// Takes the quotes from around a placeholder that is all of a JSON string and whose value has a type: a variable, or a
+/// number. A quote inside a string has a backslash before it; a member's name stays a string.
+fn unquote<'a>(
+    before: &'a [u8],
+    part: TemplatePart,
+    after: &'a [u8],
+) -> (&'a [u8], TemplatePart, &'a [u8]) {
+    let (Some((b'"', text)), Some((b'"', rest))) = (before.split_last(), after.split_first())
+    else {
+        return (before, part, after);
+    };
+    if text.ends_with(b"\\") || rest.trim_ascii_start().starts_with(b":") {
+        return (before, part, after);
+    }
+    match part {
+        TemplatePart::Variable(index, _) => {
+            (text, TemplatePart::Variable(index, Form::JsonValue), rest)
+        }
+        TemplatePart::Sequence | TemplatePart::Random { .. } => (text, part, rest),
+        _ => (before, part, after),
     }
 }
 
@@ -123,7 +210,7 @@ pub fn is_text(body: &[u8]) -> bool {
 
 /// The files that `text` refers to as tables; an error for a placeholder that is not known. A body that is no text
 /// refers to none.
-pub fn table_names(text: &[u8]) -> Result<Vec<String>, RunError> {
+pub fn table_names(text: &[u8], variables: &[String]) -> Result<Vec<String>, RunError> {
     let mut names = Vec::new();
     if !is_text(text) {
         return Ok(names);
@@ -132,7 +219,10 @@ pub fn table_names(text: &[u8]) -> Result<Vec<String>, RunError> {
     while let Some((_, name, after)) = next_placeholder(rest) {
         match split_csv(name) {
             Some((file, _)) => names.push(file.to_owned()),
-            None => drop(TemplatePart::parse(name, &[], TextPosition::Body)?),
+            None => {
+                let names = Names { variables, ..Names::default() };
+                drop(TemplatePart::parse(name, names, TextPosition::Target)?);
+            }
         }
         rest = after;
     }
@@ -167,7 +257,15 @@ fn split_csv(name: &str) -> Option<(&str, &str)> {
 }
 
 impl TemplatePart {
-    fn parse(name: &str, tables: &[Table], place: TextPosition) -> Result<Self, RunError> {
+    fn parse(name: &str, names: Names<'_>, place: TextPosition) -> Result<Self, RunError> {
+        let Names { tables, variables } = names;
+        let (plain, form) = match name.strip_prefix("raw:") {
+            Some(plain) if place == TextPosition::Target => (plain, Form::Url),
+            _ => (name, place.form()),
+        };
+        if let Some(index) = variables.iter().position(|variable| variable == plain) {
+            return Ok(Self::Variable(index as u32, form));
+        }
         let unknown = || {
             let name = in_a_line(name);
             RunError::Usage(format!(
@@ -219,7 +317,7 @@ impl TextPosition {
         let (fits, why) = match self {
             Self::Target => (is_target(text), "a URL holds no white space or control characters"),
             Self::Field => (is_value(text), "a header holds no line breaks"),
-            Self::Body => (true, ""),
+            Self::Body | Self::Json | Self::Urlencoded => (true, ""),
         };
         let shown = String::from_utf8_lossy(text);
         if fits { Ok(()) } else { Err(RunError::Usage(format!("{shown:?} cannot be sent: {why}"))) }
@@ -231,6 +329,43 @@ impl TextPosition {
             Self::Body => Some(value.as_bytes().to_vec()),
             Self::Field => is_value(value.as_bytes()).then(|| value.as_bytes().to_vec()),
             Self::Target => Some(percent_encode(value)),
+            Self::Json | Self::Urlencoded => {
+                let mut fitted = Vec::new();
+                self.form().push(&Value::from_text(value), &mut fitted);
+                Some(fitted)
+            }
+        }
+    }
+
+    /// How variables go out here.
+    fn form(self) -> Form {
+        match self {
+            Self::Target => Form::Component,
+            Self::Field | Self::Body => Form::Plain,
+            Self::Json => Form::JsonText,
+            Self::Urlencoded => Form::Urlencoded,
+        }
+    }
+}
+
+impl Form {
+    fn push(self, value: &Value, out: &mut Vec<u8>) {
+        let text = value.as_text();
+        match self {
+            Self::Plain => out.extend_from_slice(text.as_bytes()),
+            Self::Url => out.extend(percent_encode(text)),
+            Self::JsonValue => value.push_json(out),
+            Self::JsonText => push_json_escaped(text, out),
+            Self::Component | Self::Urlencoded => {
+                for byte in text.bytes() {
+                    match byte {
+                        b'-' | b'.' | b'_' | b'~' => out.push(byte),
+                        b' ' if self == Self::Urlencoded => out.push(b'+'),
+                        byte if byte.is_ascii_alphanumeric() => out.push(byte),
+                        byte => push_percent_encoded(byte, out),
+                    }
+                }
+            }
         }
     }
 }

@@ -1,17 +1,21 @@
 //! One thread of the engine: its loop, and the phases of a run.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use millrace_net::cpu::RunQueue;
 use millrace_net::{Clock, Monotonic, Nanos, Poller, Wake, cpu};
 
+use mio::{Token, Waker};
+
 use crate::RunError;
 use crate::engine::start_barrier::{Signal, StartBarrier};
 use crate::engine::target_server::AddressHealth;
 use crate::engine::{Engine, RunContext};
+use crate::flow::hooks::Recipient;
 use crate::metrics::by_name::{NameCounts, NameStats};
+use crate::metrics::flow_stats::{FlowStats, IterationCounts};
 use crate::metrics::recorder::WINDOW;
 use crate::metrics::window_stats::WindowStats;
 
@@ -40,6 +44,8 @@ pub(crate) enum Message {
         tally: Box<WindowStats>,
         /// Numbers of the run so far by name, if snapshots are to have them.
         names: Vec<NameCounts>,
+        /// Iterations of the run so far.
+        iterations: IterationCounts,
     },
     /// The worker has ended.
     Done(Box<WorkerReport>),
@@ -68,6 +74,8 @@ pub(crate) struct WorkerReport {
     pub(crate) ruled_out: Vec<String>,
     /// Figures by name.
     pub(crate) names: Vec<NameStats>,
+    /// Figures of flows.
+    pub(crate) flows: FlowStats,
 }
 
 /// A worker, before it runs.
@@ -120,6 +128,15 @@ impl Worker {
         })
     }
 
+    /// Opens the way for results of JavaScript's calls.
+    pub(crate) fn receive_results(&mut self) -> Result<Recipient, RunError> {
+        /// Neither a slot nor the poller's timer has it.
+        const TOKEN: Token = Token(usize::MAX - 1);
+        let (sender, results) = mpsc::channel();
+        self.engine.results = Some(results);
+        Ok(Recipient { sender, waker: Waker::new(self.poller.registry(), TOKEN)? })
+    }
+
     /// Runs from set-up to the end.
     pub(crate) fn run(mut self) -> Result<(), RunError> {
         // All that the run needs is made ready before its clock starts.
@@ -134,6 +151,7 @@ impl Worker {
             used: Vec::new(),
             ruled_out: Vec::new(),
             names: Vec::new(),
+            flows: FlowStats::default(),
         };
         if let Signal::Start(start) = self.set_up()? {
             done.set_up = start.since(started);
@@ -143,6 +161,7 @@ impl Worker {
         done.used = self.addresses(|standing| standing == AddressHealth::Works);
         done.ruled_out = self.addresses(|standing| standing == AddressHealth::Failed);
         done.names = self.engine.recorder.take_names();
+        done.flows = self.engine.take_flows();
         // The collector has gone only if another worker failed.
         let _ = self.sender.send(Message::Done(Box::new(done)));
         Ok(())
@@ -240,6 +259,7 @@ impl Worker {
         self.engine.on_timers(self.clock.now());
         self.engine.on_arrivals();
         self.engine.continue_starting();
+        self.engine.exchange_calls();
         let after = self.clock.now();
         self.check_stall(now, after, true);
         Ok(after)
@@ -281,7 +301,9 @@ impl Worker {
         let next = self.window;
         let by_name = self.shared.plan.snapshots_by_name;
         let names = if by_name { self.engine.recorder.counts_by_name() } else { Vec::new() };
-        let window = Message::Window { worker, phase, index, next, in_flight, tally, names };
+        let iterations = self.engine.iterations();
+        let window =
+            Message::Window { worker, phase, index, next, in_flight, tally, names, iterations };
         // As above.
         let _ = self.sender.send(window);
     }

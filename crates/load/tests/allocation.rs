@@ -11,7 +11,7 @@ use std::thread;
 use millrace_load::Run;
 use millrace_load::plan::{Endpoint, Origin, Plan, Request, Table};
 use millrace_load::rendered::Rendered;
-use millrace_load::template::Values;
+use millrace_load::template::{Names, Values};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -63,15 +63,18 @@ fn rendering_allocates_nothing() {
         body: Some(b"{{csv:t.csv:id}} {{random:0-18446744073709551615}}".to_vec()),
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     };
-    let rendered = Rendered::new(&request, true, Some(&tables), 1).unwrap();
+    let rendered =
+        Rendered::new(&request, true, Some(Names { tables: &tables, variables: &[] }), 1).unwrap();
     let mut random = fastrand::Rng::with_seed(1);
     let (mut scratch, mut out) = (Vec::with_capacity(512), Vec::with_capacity(512));
     let before = ALLOCATIONS.get();
     let mut bytes = 0;
     for sequence in 0..10_000 {
         out.clear();
-        let mut values = Values { sequence, random: &mut random };
+        let mut values = Values::new(sequence, &mut random);
         rendered.render(&mut values, &mut scratch, &mut out);
         bytes += out.len();
     }
@@ -106,6 +109,8 @@ fn allocations(requests: u64, pipelining: usize, target: &str) -> u64 {
         body: None,
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     };
     let plan = Plan {
         placeholders: true,

@@ -3,6 +3,7 @@ import {
   type BaselineOptions,
   type ComparedLoadResult,
   type ComparedLoadRun,
+  dryRun,
   type LoadOptions,
   type LoadResult,
   type LoadRun,
@@ -43,6 +44,7 @@ function printBeside(text: string, invocation: Invocation): void {
 async function runAndReport(invocation: Invocation): Promise<number> {
   const { options, strict, failOn, baseline } = invocation;
   checkOutputs(invocation);
+  if (invocation.dryRun) return showDryRun(options);
   const conditions = failOn.map(({ text }) => text);
   return runInterruptible('a request was sent', async (signal) => {
     const all = {
@@ -72,6 +74,16 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       printMessage(INCOMPLETE);
     }
     return code;
+  });
+}
+
+/** Prints one iteration of each scenario. */
+async function showDryRun(options: LoadOptions): Promise<number> {
+  return runInterruptible('a request was sent', async (signal) => {
+    const run = await dryRun({ ...options, signal });
+    const { formatDryRun } = await importReport();
+    printText(formatDryRun(run));
+    return (run.result.iterations?.failed ?? 0) > 0 ? EXIT.unreachable : EXIT.ok;
   });
 }
 

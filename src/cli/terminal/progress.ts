@@ -49,6 +49,7 @@ function progressLine(snapshot: LoadSnapshot): string {
   const elapsed = duration(Math.round(elapsedMs / 100) * 100) || '0 s';
   if (phase === 'setup') return `connecting  ${elapsed}`;
   if (phase === 'warmup') return `warm-up  ${elapsed}  ${plural(completed, 'request')}`;
+  if (snapshot.iterations) return iterationLine(elapsed, snapshot, snapshot.iterations);
   return [
     `measuring  ${elapsed}`,
     `${rate(throughput)} req/s`,
@@ -56,5 +57,23 @@ function progressLine(snapshot: LoadSnapshot): string {
     `p99 ${time(p99Ms)}`,
     `${count(inFlight)} in flight`,
     ...(errors > 0 ? [`${count(errors)} errors`] : []),
+  ].join('  ');
+}
+
+/** The line of a run of scenarios. */
+function iterationLine(
+  elapsed: string,
+  { throughput, p99Ms }: LoadSnapshot,
+  iterations: NonNullable<LoadSnapshot['iterations']>,
+): string {
+  const { inProgress, failed, notStarted } = iterations;
+  return [
+    `measuring  ${elapsed}`,
+    plural(inProgress, 'user'),
+    `${rate(iterations.rate)} iterations/s`,
+    `${rate(throughput)} req/s`,
+    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+    ...(notStarted > 0 ? [`${count(notStarted)} not started`] : []),
+    `p99 ${time(p99Ms)}`,
   ].join('  ');
 }

@@ -33,6 +33,8 @@ export function takeAnswers(
   { load, adjustEnv }: LiveSide,
   seed: number,
 ): Promise<RequestAnswers[]> {
+  // Requests of scenarios depend on each other.
+  if (load.scenario !== undefined) return Promise.resolve([]);
   const options = { ...toSingleRequest(load), seed };
   return withServer(options, { adjustEnv }, async (plan) => {
     const taken: RequestAnswers[] = [];
@@ -87,6 +89,8 @@ function selectRequest({ native, summary, toCommand }: Plan, index: number): Pla
     conditions: [],
     abortConditions: [],
     toCommand,
+    hooks: [],
+    data: undefined,
   };
 }
 

@@ -1,5 +1,10 @@
 import { type ErrorCode, MillraceError } from '../../errors/millrace-error.js';
-import { loadNative, type NativeOutcome } from '../../native/addon.js';
+import {
+  loadNative,
+  type NativeOutcome,
+  type NativeSnapshot,
+  type NativeTracedStep,
+} from '../../native/addon.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { LoadOptions } from '../options.js';
 import { adviseOnCertificate } from '../outcome/certificate-advice.js';
@@ -9,6 +14,7 @@ import { AbortWatch } from '../plan/abort-conditions.js';
 import { checkOpenFiles } from '../plan/open-files.js';
 import type { Plan } from '../plan/plan.js';
 import type { LoadResult } from '../result.js';
+import { HookDispatcher } from './hooks.js';
 import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
@@ -31,6 +37,9 @@ export interface TimedResult {
   toMs: number;
   /** Responses that arrived in the measurement, to requests of the warm-up too. */
   completed: number;
+  /** The steps of a dry run, and the names of the variables. */
+  trace: NativeTracedStep[];
+  variables: readonly string[];
 }
 
 /** Why the engine was stopped; the first cause ended the run. */
@@ -62,8 +71,16 @@ export async function measure({
   const clock = new RunClock();
   const machine = new MachineReading();
   const stops: StopCause[] = [];
-  const abortWatch = new AbortWatch(plan.abortConditions, plan.summary, plan.names);
-  const engine = NativeRun.start(plan.native, (snapshot) => {
+  const abortWatch = new AbortWatch(
+    plan.abortConditions,
+    plan.summary,
+    plan.names,
+    plan.native.flows,
+  );
+  const hooks = plan.hooks.length > 0 ? new HookDispatcher(plan) : null;
+  const engine = NativeRun.start(plan.native, onSnapshot, hooks?.dispatch);
+  hooks?.answerTo(engine);
+  function onSnapshot(snapshot: NativeSnapshot): void {
     clock.addSnapshot(snapshot);
     if (snapshot.phase === 'measure') machine.begin();
     // A stopped run still passes through the remaining phases; these snapshots are not progress.
@@ -71,12 +88,12 @@ export async function measure({
     snapshots.push(snapshot, plan);
     const abortedBy = abortWatch.findViolated(snapshot);
     if (abortedBy !== null) stop({ ...NO_STOP, abortedBy });
-  });
-  const stop = (cause: StopCause) => {
+  }
+  function stop(cause: StopCause): void {
     stops.push(cause);
     clock.markStopped();
     engine.stop();
-  };
+  }
   const interrupt = () => stop({ ...NO_STOP, interrupted: true });
   signal?.addEventListener('abort', interrupt, { once: true });
   command?.exited.then((how) => stop({ ...NO_STOP, serverEnded: how }));
@@ -98,10 +115,15 @@ export async function measure({
       otherPorts,
       unreachedTargets,
       files,
+      hookFigures: hooks?.figures() ?? { hooks: null, metrics: {} },
     });
     const { ok, statusErrors } = result.requests;
     const completed = ok + statusErrors + result.warmup.completedLater;
-    return { result, fromMs: phases.from, toMs: phases.to, completed };
+    return {
+      ...{ result, fromMs: phases.from, toMs: phases.to, completed },
+      trace: outcome.flows?.trace ?? [],
+      variables: plan.native.flows?.variables ?? [],
+    };
   } catch (error) {
     readServer?.(0, 0);
     machine.end();

@@ -1,9 +1,12 @@
 import { usageError } from '../../errors/millrace-error.js';
+import type { NativePlan } from '../../native/addon.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
 import type { ServerProcess } from '../../process/command/start-command.js';
 import type { Endpoint } from '../../process/listening/types.js';
 import { checkOptions } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
+import { loadScenario } from '../flows/load-module.js';
+import { withSetup } from '../flows/setup.js';
 import { LOAD_OPTIONS, OTHER_LOAD_NAMES } from '../option-schema.js';
 import type { LoadOptions } from '../options.js';
 import { buildPlan, buildTrialRequest, FUTURE_SERVER, type Plan } from '../plan/plan.js';
@@ -22,6 +25,8 @@ export interface RunSettings {
   earlyAckProbe?: boolean;
   /** Another server of the same kind: half of the connections send the same requests there. */
   secondEndpoint?: Endpoint;
+  /** One iteration of each scenario is done, and everything of it is kept. */
+  trace?: boolean;
   /** Changes the environment of the command. */
   adjustEnv?: CommandOptions['adjustEnv'];
 }
@@ -36,15 +41,23 @@ export function runLoad(options: LoadOptions, settings: RunSettings = {}): Promi
 
 /** Calls `use` with the plan of the options, and with their command's server, which runs until `use` is done. */
 export async function withServer<Result>(
-  options: LoadOptions,
+  given: LoadOptions,
   settings: RunSettings,
   use: (plan: Plan, command: ServerProcess | null) => Promise<Result>,
 ): Promise<Result> {
-  checkOptions(options, LOAD_OPTIONS, OTHER_LOAD_NAMES);
+  checkOptions(given, LOAD_OPTIONS, OTHER_LOAD_NAMES);
+  const options = await loadScenario(given);
   const { command, env, cwd, signal } = options;
   signal?.throwIfAborted();
-  const planFor = async (server?: string) => adjustPlan(await buildPlan(options, server), settings);
-  if (!command) return use(await planFor(), null);
+  const planFor = async (server?: string, data?: unknown) =>
+    adjustPlan(await buildPlan(options, server, data), settings);
+  if (!command) {
+    // What cannot be run is refused before setup() is called.
+    const draft = await planFor();
+    return withSetup(options, null, async (data) =>
+      use(data === undefined ? draft : await planFor(undefined, data), null),
+    );
+  }
 
   // Options that cannot be run are refused before the server starts, when its port may not be known yet.
   const draft = await planFor(FUTURE_SERVER);
@@ -56,7 +69,13 @@ export async function withServer<Result>(
     ...{ env, cwd, adjustEnv: settings.adjustEnv },
   });
   try {
-    return await use(draft.toCommand ? await planFor(server.origin) : draft, server);
+    return await withSetup(options, server.origin, async (data) => {
+      const isFinal = !draft.toCommand && data === undefined;
+      return use(
+        isFinal ? draft : await planFor(draft.toCommand ? server.origin : undefined, data),
+        server,
+      );
+    });
   } finally {
     await server.stop();
   }
@@ -64,10 +83,17 @@ export async function withServer<Result>(
 
 function adjustPlan(
   { native, ...rest }: Plan,
-  { earlyAckProbe = false, secondEndpoint }: RunSettings,
+  { earlyAckProbe = false, secondEndpoint, trace = false }: RunSettings,
 ): Plan {
-  const plan = { ...rest, native: { ...native, earlyAckProbe } };
+  const plan = { ...rest, native: { ...native, earlyAckProbe, ...(trace && traceOnce(native)) } };
   return secondEndpoint ? addSecondEndpoint(plan, secondEndpoint) : plan;
+}
+
+/** One iteration of each scenario: with equal weights they take turns. */
+function traceOnce({ flows }: NativePlan): Partial<NativePlan> {
+  if (!flows) return {};
+  const scenarios = flows.scenarios.map((scenario) => ({ ...scenario, weight: 1 }));
+  return { maxRequests: scenarios.length, flows: { ...flows, scenarios, trace: true } };
 }
 
 /** Adds each request a second time for the other server, with the same Host header. */

@@ -1,11 +1,13 @@
 import type { NativeNameCounts, NativeSnapshot } from '../../native/addon.js';
 import type { Plan } from '../plan/plan.js';
 import type { LoadSnapshot, NamedSnapshot } from '../result.js';
+import { IterationRate } from './iteration-rate.js';
 import { LatestValue } from './latest-value.js';
 
 /** The snapshots of one run, for any number of readers. */
 export class Snapshots implements AsyncIterable<LoadSnapshot> {
   readonly #newest = new LatestValue<LoadSnapshot>();
+  readonly #iterationRate = new IterationRate();
 
   push(snapshot: NativeSnapshot, plan: Pick<Plan, 'names' | 'buckets'>): void {
     const { elapsedMs, completed, errors, inFlight, throughput, names } = snapshot;
@@ -18,7 +20,21 @@ export class Snapshots implements AsyncIterable<LoadSnapshot> {
       p50Ms: snapshot.p50Ms ?? null,
       p99Ms: snapshot.p99Ms ?? null,
       ...(plan.buckets > 0 && { byName }),
+      ...this.#convertIterations(snapshot),
     });
+  }
+
+  #convertIterations({
+    phase,
+    elapsedMs,
+    iterations,
+  }: NativeSnapshot): Pick<LoadSnapshot, 'iterations'> {
+    if (iterations === undefined) return {};
+    const { started, completed, failed, notStarted } = iterations;
+    // The engine counts those in progress when the run ends.
+    const inProgress = started - completed - failed;
+    const rate = phase === 'measure' ? this.#iterationRate.add(elapsedMs, completed) : 0;
+    return { iterations: { started, completed, failed, inProgress, notStarted, rate } };
   }
 
   end(): void {

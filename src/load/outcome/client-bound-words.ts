@@ -1,5 +1,5 @@
 import type { LoadResult } from '../result.js';
-import { FEW_FILES, MIN_BUSY } from './client-bound.js';
+import { BUSY_HOOKS, FEW_FILES, MIN_BUSY } from './client-bound.js';
 
 /** The verdict if the generator was the limit. */
 export const clientBound = {
@@ -16,6 +16,9 @@ export function adviseOnClientBound({
 }: Pick<LoadResult['generator'], 'busy' | 'stalled' | 'starved' | 'reasons'>): string {
   if (reasons.some((reason) => reason.startsWith(FEW_FILES))) {
     return 'Raise the limit (ulimit -n), or use fewer connections (-c).';
+  }
+  if (reasons.some((reason) => reason.startsWith(BUSY_HOOKS))) {
+    return 'Do less in hooks (before, after): saves and checks run without JavaScript; or use a lower load.';
   }
   if (busy >= MIN_BUSY) return 'Use more threads (-t) and cores, or a lower load.';
   if (stalled)

@@ -1,4 +1,4 @@
-import { count, share, time } from '../../format/units.js';
+import { count, plural, share, time } from '../../format/units.js';
 import type { LoadResult, PlanSummary, Stalled } from '../result.js';
 import type { Measured } from './measured.js';
 import { countTried, isBelowRate } from './planned-rate.js';
@@ -25,6 +25,9 @@ const BOUND_SHARE = 0.5;
 /** Number of samples from which on a percentile of the latency supports a verdict. */
 const MIN_SAMPLES = { p50: 20, p99: 100 } as const;
 
+/** The beginning of the reason of a run whose hooks were the limit. */
+export const BUSY_HOOKS = "the scenario's hooks";
+
 /** The beginning of the reason of a run that had too few descriptors. */
 export const FEW_FILES = 'the limit of open files';
 
@@ -33,8 +36,9 @@ export const FEW_FILES = 'the limit of open files';
  *
  * - a connection was not opened for want of descriptors; or
  * - it did not run enough: the busiest worker was busy at least 90 % of the time, the most starved worker was ready and had
- *   no core at least 20 % of the time, or it stood still at least 10 % of the time. In an open run only if the rate was not
- *   reached, or requests were sent more than 10 ms late and this was at least a tenth of the latency; or
+ *   no core at least 20 % of the time, it stood still at least 10 % of the time, or the hooks of scenarios kept their thread
+ *   busy at least 90 % of the time. In an open run only if the rate was not reached, or requests were sent more than 10 ms
+ *   late and this was at least a tenth of the latency; or
  * - requests that a schedule made due were sent more than 1 ms late and this was at least half of the latency, at the median
  *   or at p99.
  */
@@ -59,11 +63,14 @@ const MIN_CAUSE = [0.5, 0.05, 0] as const;
 
 /** Finds why the generator did not run when it should, by the shares of time from which on each cause counts. */
 function findCauses(
-  { generator: { busy, starved, stalled }, durationMs }: Measured,
+  { generator: { busy, starved, stalled }, hooks = null, durationMs }: Measured,
   [minBusy, minStarved, minStalled]: readonly [number, number, number],
 ): string[] {
   const stalledMs = sumStalled(stalled);
+  const hooksBusy = hooks === null || durationMs === 0 ? 0 : hooks.busyMs / durationMs;
   return [
+    hooksBusy >= minBusy &&
+      `${BUSY_HOOKS} kept JavaScript's thread busy ${share(Math.min(1, hooksBusy))} of the time (${plural(hooks?.calls ?? 0, 'call')} of ${time((hooks?.busyMs ?? 0) / Math.max(1, hooks?.calls ?? 0))} each)`,
     busy >= minBusy && `a thread of the generator was busy ${share(busy)} of the time`,
     starved !== null &&
       starved >= minStarved &&

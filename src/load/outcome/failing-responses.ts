@@ -1,8 +1,9 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { Secrets } from '../../masking/secrets.js';
 import { maskHeader } from '../../masking/text.js';
 import type { NativeKeptResponse, NativePlan } from '../../native/addon.js';
-import { isExpected } from '../plan/expect.js';
 import type { Plan } from '../plan/plan.js';
+import { isExpected } from '../requests/expect.js';
 import type { ErrorKind, FailingResponse } from '../result.js';
 
 /** Maximum number of a body's bytes in the result. */
@@ -11,7 +12,7 @@ const MAX_BODY_BYTES = 1024;
 /** Builds the failing responses: the first of each status that is not a success, and those that an error cut short. */
 export function buildFailingResponses(kept: NativeKeptResponse[], plan: Plan): FailingResponse[] {
   const failing = kept.filter(
-    ({ status }) => status === undefined || !isExpected(plan.summary, status),
+    ({ status, request }) => status === undefined || !isSuccess(plan, request, status),
   );
   if (failing.length === 0) return [];
   const secrets = collectSecrets(plan.native);
@@ -21,6 +22,11 @@ export function buildFailingResponses(kept: NativeKeptResponse[], plan: Plan): F
     request: findRequest(plan, request),
     ...describeResponse(bytes, secrets),
   }));
+}
+
+/** Whether a status is a success of a request: a step of a scenario may have statuses of its own. */
+function isSuccess({ native, summary }: Plan, request: number, status: number): boolean {
+  return native.requests[request]?.expected?.includes(status) ?? isExpected(summary, status);
 }
 
 function findRequest({ summary }: Plan, index: number): FailingResponse['request'] {
@@ -44,8 +50,7 @@ type ResponseText = Pick<FailingResponse, 'head' | 'body' | 'bodyTruncated'>;
 
 function describeResponse(bytes: Buffer, secrets: Secrets): ResponseText {
   const { head, content } = splitResponse(bytes);
-  const isChunked = /^transfer-encoding:.*chunked/im.test(head);
-  const body = isChunked ? decodeChunks(content) : content;
+  const body = decodeChunked(content, head);
   const bodyTruncated = body.length > MAX_BODY_BYTES;
   return {
     head: head
@@ -84,6 +89,30 @@ export function splitResponse(bytes: Buffer): { head: string; content: Buffer } 
     if (!isInterim) return { head: whole.trimEnd().replaceAll('\r\n', '\n'), content };
     rest = content;
   }
+}
+
+/** Removes the framing of chunks and the content coding, as far as Node knows it. */
+export function decodeContent(content: Buffer, head: string): Buffer {
+  const body = decodeChunked(content, head);
+  const [, coding] = /^content-encoding:\s*(\S+)\s*$/im.exec(head) ?? [];
+  try {
+    switch (coding?.toLowerCase()) {
+      case 'gzip':
+        return gunzipSync(body);
+      case 'br':
+        return brotliDecompressSync(body);
+      case 'deflate':
+        return inflateSync(body);
+      default:
+        return body;
+    }
+  } catch {
+    return body;
+  }
+}
+
+function decodeChunked(content: Buffer, head: string): Buffer {
+  return /^transfer-encoding:.*chunked/im.test(head) ? decodeChunks(content) : content;
 }
 
 /** Decodes the content of the chunks that have arrived. */

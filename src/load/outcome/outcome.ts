@@ -8,16 +8,18 @@ import type {
   ErrorKind,
   LoadResult,
   MachineResult,
+  ScenarioFigures,
   ServerResult,
   Stalled,
 } from '../result.js';
 import { buildNamedResults } from './by-name.js';
 import { findClientBoundReasons } from './client-bound.js';
 import { convertDistribution } from './distribution.js';
-import { buildFailingResponses } from './failing-responses.js';
+import { buildFailingResponses, collectSecrets } from './failing-responses.js';
 import type { Measured } from './measured.js';
 import type { Phases } from './phases.js';
 import { findRedirections } from './redirections.js';
+import { buildScenarioFigures, type HookFigures, NO_SCENARIOS } from './scenarios/figures.js';
 import { convertUnfinished } from './unfinished.js';
 import type { UnreachedTargets } from './unreached-targets.js';
 import { findWarnings } from './warnings.js';
@@ -41,6 +43,8 @@ export interface RunData {
   unreachedTargets: UnreachedTargets[];
   /** Files that the run needs open at most, and the limit; `null` where the limit is not known. */
   files: OpenFiles | null;
+  /** What JavaScript measured of the scenarios' hooks. */
+  hookFigures: HookFigures;
 }
 
 /** Builds the public result: the engine's outcome with the plan, the verdict, warnings and the server's series. */
@@ -58,7 +62,7 @@ export function buildResult(run: RunData): LoadResult {
     unreachedTargets,
     files,
   } = run;
-  const measured = convertOutcome(outcome);
+  const measured = { ...convertOutcome(outcome), ...describeScenarios(run) };
   const reasons = findClientBoundReasons(measured, plan.summary);
   const result: LoadResult = {
     schemaVersion: 2,
@@ -95,6 +99,13 @@ export function buildResult(run: RunData): LoadResult {
   };
 }
 
+function describeScenarios({ plan, outcome, hookFigures }: RunData): ScenarioFigures {
+  const { flows, durationMs } = outcome;
+  if (flows === undefined || plan.summary.flows === undefined) return NO_SCENARIOS;
+  const secrets = collectSecrets(plan.native);
+  return buildScenarioFigures(flows, plan.summary.flows, hookFigures, { durationMs, secrets });
+}
+
 function convertStalled({
   stalls,
   stalledSamples,
@@ -111,7 +122,7 @@ function evaluateCondition(condition: Condition, result: LoadResult): ConditionR
 }
 
 // Each field by name: a field that the addon adds or drops is a compile error until it is mapped.
-function convertOutcome(outcome: NativeOutcome): Measured {
+function convertOutcome(outcome: NativeOutcome): Omit<Measured, keyof ScenarioFigures> {
   const { generator, throughput, histograms, percentiles } = outcome;
   return {
     durationMs: outcome.durationMs,

@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
 import { bytes, count, plural, rate, share, time } from '../../format/units.js';
 import { countUnfinished, hasResponse as hasAnyResponse, isAnswered } from '../answered.js';
-import { isDefaultExpect, isExpected } from '../plan/expect.js';
 import type { OpenFiles } from '../plan/open-files.js';
+import { isDefaultExpect, isExpected } from '../requests/expect.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
 import type { LoadResult, LoadWarning } from '../result.js';
 import { adviseOnCertificate } from './certificate-advice.js';
@@ -10,6 +10,7 @@ import { findNotedLateness, sumStalled } from './client-bound.js';
 import { adviseOnClientBound, clientBound } from './client-bound-words.js';
 import { countPlanned, countTried, isBelowRate } from './planned-rate.js';
 import type { Redirection } from './redirections.js';
+import { checkIterationRate, checkNoIteration, checkNotStarted } from './scenarios/warnings.js';
 import type { UnreachedTargets } from './unreached-targets.js';
 
 /** Facts about a run that are not part of its result. */
@@ -41,10 +42,12 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
     ['target-not-reached', checkTargetNotReached(circumstances)],
     ['several-ports', checkSeveralPorts(result, circumstances)],
     ['all-failed', checkAllFailed(result)],
+    ['no-iteration', checkNoIteration(result)],
     ['unfinished', checkUnfinished(result)],
     ['redirected', checkRedirected(result, circumstances)],
     ['rate-not-reached', checkRateNotReached(result)],
     ['not-sent', checkNotSent(result)],
+    ['not-started', checkNotStarted(result)],
     ['waiting-for-connections', checkWaitingForConnections(result)],
     ['timeouts', checkTimeouts(result)],
     ...checkErrors(result, circumstances),
@@ -128,8 +131,9 @@ function checkSeveralPorts({ plan }: LoadResult, { otherPorts }: Circumstances):
 }
 
 function checkAllFailed(result: LoadResult): string | null {
-  const { requests, latencyMs } = result;
-  if (requests.ok > 0) return null;
+  const { requests, latencyMs, iterations } = result;
+  // The warning of iterations names the step that failed.
+  if (requests.ok > 0 || iterations?.completed === 0) return null;
   if (requests.sent === requests.inFlightAtEnd && requests.sent > 0) {
     if (isAnswered(result)) return null;
     return `No response arrived before the end, to ${plural(requests.sent, 'request')} that waited for up to ${time(latencyMs.max)}. Check the server; if it takes longer, run longer (-d).`;
@@ -170,9 +174,11 @@ const REDIRECTIONS = [300, 301, 302, 303, 307, 308];
 const MAX_REDIRECTED = 0.5;
 
 function checkRedirected(
-  { plan, requests, statusCodes }: LoadResult,
+  { plan, requests, statusCodes, iterations }: LoadResult,
   { redirections }: Circumstances,
 ): string | null {
+  // A scenario follows them, and each is a request of its own.
+  if (iterations) return null;
   // A user who lists these statuses in --expect knows of the redirections.
   const unexpected = REDIRECTIONS.filter((it) => isDefaultExpect(plan) || !isExpected(plan, it));
   const countOf = (status: number) => statusCodes[status] ?? 0;
@@ -191,6 +197,7 @@ function checkRedirected(
 
 function checkRateNotReached(result: LoadResult): string | null {
   const { plan, requests, meanInFlight, durationMs } = result;
+  if (result.iterations) return checkIterationRate(result);
   if (plan.model === 'closed') return null;
   const tried = countTried(result);
   // A service that keeps up has as many requests in flight at the end as on average; one that falls behind, twice as many.
@@ -217,6 +224,8 @@ function checkNotSent({ requests, plan }: LoadResult): string | null {
 function checkWaitingForConnections(result: LoadResult): string | null {
   const { plan, requests, latencyMs, serviceTimeMs, generator } = result;
   if (plan.model === 'closed' || generator.clientBound || !hasResponse(requests)) return null;
+  // What users of their own connections wait for is that these are opened.
+  if (plan.flows?.ownConnections) return null;
   const [latency, service] = [latencyMs.p99 ?? 0, serviceTimeMs.p99 ?? 0];
   if (latency < 2 * service || latency - service < 1) return null;
   return `Arrivals waited for a free connection: latency p99 is ${time(latency)}, service time p99 ${time(service)}. Clients that arrive at this rate do wait that long; to measure the server without this wait, raise -c (now ${count(plan.connections)}).`;
@@ -280,7 +289,8 @@ function describeUnanswered({ plan, requests, connections }: LoadResult): string
 }
 
 function checkStatusErrors({ plan, requests, statusCodes }: LoadResult): string | null {
-  if (requests.statusErrors === 0) return null;
+  // A step has statuses of its own, and reports list what failed in it.
+  if (requests.statusErrors === 0 || plan.flows) return null;
   const codes = Object.entries(statusCodes)
     .filter(([code]) => !isExpected(plan, Number(code)))
     .sort(([, a], [, b]) => b - a)

@@ -1,13 +1,15 @@
-import type { NativeBound, NativeSnapshot } from '../../native/addon.js';
+import type { NativeBound, NativeFlows, NativeSnapshot } from '../../native/addon.js';
 import type { PlanSummary } from '../result.js';
 import type { Condition } from './condition.js';
+import type { IterationProgress } from './measure.js';
+import { countRequestsOfIteration } from './requests-of-iteration.js';
 import { countArrivals } from './schedule.js';
 
 /** Builds the bounds for the engine, one for each condition: it counts the samples above each during the run. */
 export function readBounds(conditions: readonly Condition[]): NativeBound[] {
-  return conditions.map(({ boundMs, ofServiceTime }) => ({
+  return conditions.map(({ topic, boundMs, ofServiceTime }) => ({
     serviceTime: ofServiceTime,
-    ms: boundMs ?? 0,
+    ms: topic === 'requests' ? (boundMs ?? 0) : 0,
   }));
 }
 
@@ -42,17 +44,21 @@ export class AbortWatch {
   readonly #conditions: readonly Condition[];
   readonly #plan: RunLength & RequestMix;
   readonly #names: readonly string[];
+  /** Requests of an iteration, at most; `null` without scenarios. */
+  readonly #requestsOfIteration: number | null;
   #fastest = 0;
 
-  /** `names` are those of the plan's requests. */
+  /** `names` are those of the plan's requests, `flows` what its users do. */
   constructor(
     conditions: readonly Condition[],
     plan: RunLength & RequestMix,
     names: readonly string[],
+    flows?: NativeFlows,
   ) {
     this.#conditions = conditions;
     this.#plan = plan;
     this.#names = names;
+    this.#requestsOfIteration = flows === undefined ? null : countRequestsOfIteration(flows);
   }
 
   /** Finds a condition that can no longer hold, and returns its text; `null` if there is none. */
@@ -61,17 +67,30 @@ export class AbortWatch {
     this.#fastest = Math.max(this.#fastest, snapshot.throughput);
     const rest = Math.max(0, this.#countRemaining(snapshot));
     const shortestMs = this.#findShortestLength(snapshot);
+    const iterations = this.#readIterations(snapshot);
     const violated = this.#conditions.find(({ name, isViolated }, index) => {
       const numbers = name === null ? snapshot : this.#selectNumbers(snapshot, name);
       const own = name === null ? rest : this.#limitToName(rest, name);
-      return isViolated({ ...numbers, above: numbers.above[index] ?? 0, rest: own, shortestMs });
+      const above = numbers.above[index] ?? 0;
+      return isViolated({ ...numbers, above, rest: own, shortestMs, ...iterations });
     });
     return violated?.text ?? null;
+  }
+
+  /** Reads the iterations so far, if the run has scenarios. */
+  #readIterations(snapshot: NativeSnapshot): { iterations?: IterationProgress } {
+    const { iterations } = snapshot;
+    if (iterations === undefined) return {};
+    const { started, failed, notStarted } = iterations;
+    const rest = Math.max(0, this.#countArrivalsToCome(snapshot));
+    return { iterations: { started, failed, notStarted, rest } };
   }
 
   /** Estimates how many of the requests to come may have a name, at most. */
   #limitToName(rest: number, name: string): number {
     const { targets, order, threads } = this.#plan;
+    // How often an iteration sends a request depends on its scenario and on conditions.
+    if (this.#requestsOfIteration !== null) return rest;
     // Connections to several servers each take the targets of theirs, as fast as these answer.
     if (new Set(targets.map(({ url }) => readOrigin(url))).size > 1) return rest;
     const weigh = (list: readonly { weight: number | null }[]) =>
@@ -102,6 +121,7 @@ export class AbortWatch {
     // The newest window of the series may be incomplete.
     const minLastedMs = Math.max(0, elapsedMs - WINDOW_MS);
     if (model === 'open') return Math.min(planned, Math.max(minLastedMs, this.#findEarliestEnd()));
+    if (this.#requestsOfIteration !== null) return Math.min(planned, minLastedMs);
     const unsent = Math.max(0, requests - sent - connectFailed - inFlight);
     if (elapsedMs < FIRST_SECOND_MS || unsent === 0) return Math.min(planned, minLastedMs);
     const perMs = (MAX_SPEED_UP * this.#fastest) / 1000;
@@ -122,13 +142,23 @@ export class AbortWatch {
   }
 
   /** Estimates the maximum number of requests that may still be sent. */
-  #countRemaining({ sent, connectFailed, elapsedMs, inFlight }: NativeSnapshot): number {
+  #countRemaining(snapshot: NativeSnapshot): number {
+    const toCome = this.#countArrivalsToCome(snapshot);
+    if (this.#requestsOfIteration === null) return toCome;
+    const { started = 0, completed = 0, failed = 0 } = snapshot.iterations ?? {};
+    return (toCome + started - completed - failed) * this.#requestsOfIteration;
+  }
+
+  /** Estimates the maximum number of arrivals to come: of iterations, or of requests where there are none. */
+  #countArrivalsToCome(snapshot: NativeSnapshot): number {
+    const { sent, connectFailed, elapsedMs, inFlight, iterations } = snapshot;
     const { model, requests, durationMs } = this.#plan;
-    const due = sent + connectFailed;
+    const due = iterations ? iterations.started + iterations.notStarted : sent + connectFailed;
     const byNumber = requests === null ? Number.POSITIVE_INFINITY : requests - due;
     if (durationMs === null) return byNumber;
     if (model === 'open') return Math.min(byNumber, this.#countArrivals(durationMs) - due);
     if (elapsedMs < FIRST_SECOND_MS) return byNumber;
+    // An iteration has a request as a rule: there are no more iterations than requests.
     const perMs = (MAX_SPEED_UP * this.#fastest) / 1000;
     return Math.min(byNumber, inFlight + perMs * (durationMs - elapsedMs));
   }

@@ -2,6 +2,7 @@ import { usageError } from '../../errors/millrace-error.js';
 import { findNearest } from '../../validation/nearest.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
 import type { LoadResult } from '../result.js';
+import type { ConditionTopic } from './measure.js';
 
 /** The part of a result that conditions are about: of all requests, or of those with one name. */
 export type ConditionSubject = Pick<
@@ -21,19 +22,59 @@ export function splitConditionName(text: string): { name: string | null; conditi
   return { name: text.slice(0, end).trim(), condition: text.slice(end + 2) };
 }
 
-/** Refuses a name that no request has, or whose requests are counted with others; `targets` are all, `names` are counted. */
-export function checkRequestName(
-  { text, name }: { text: string; name: string | null },
+/** What the names of conditions may refer to. */
+export interface ConditionNames {
+  /** The names of requests that are counted. */
+  requests: readonly string[];
+  /** All requests of the plan. */
+  targets: readonly { name: string }[];
+  /** The names of the scenarios; `null` without scenarios. */
+  scenarios: readonly string[] | null;
+}
+
+/** Refuses a condition on what the plan does not have: a metric of scenarios, or a name. */
+export function checkConditionSubject(
+  { text, name, topic }: { text: string; name: string | null; topic: ConditionTopic },
+  { requests, targets, scenarios }: ConditionNames,
+): void {
+  if (topic !== 'requests' && scenarios === null) {
+    throw usageError(`'${text}': a load without a scenario has no ${topic}`);
+  }
+  if (name === null) return;
+  const [ofRequests, ofScenarios] = [requests.includes(name), scenarios?.includes(name) ?? false];
+  if (topic === 'requests' && !ofRequests)
+    refuseRequestName(text, name, requests, targets, scenarios);
+  if (topic === 'iterations' && !ofScenarios) {
+    throw usageError(
+      `'${text}': no scenario has the name '${name}'; ${describeNames(name, scenarios ?? [])}`,
+    );
+  }
+  if (topic === 'checks' && !ofRequests && !ofScenarios) {
+    const names = [...(scenarios ?? []), ...requests];
+    throw usageError(
+      `'${text}': no scenario or request has the name '${name}'; ${describeNames(name, names)}`,
+    );
+  }
+}
+
+function refuseRequestName(
+  text: string,
+  name: string,
   names: readonly string[],
   targets: readonly { name: string }[],
-): void {
-  if (name === null || names.includes(name)) return;
+  scenarios: readonly string[] | null,
+): never {
   if (targets.some((target) => target.name === name)) {
     throw usageError(
       `the requests with the name '${name}' are counted as '${OTHER_REQUESTS}', as there are more than ${MAX_NAMES} names`,
     );
   }
-  throw usageError(`'${text}': no request has the name '${name}'; ${describeNames(name, names)}`);
+  const instead = scenarios?.includes(name)
+    ? `it is a scenario, which has iteration.p95, iterations, checks; of requests `
+    : '';
+  throw usageError(
+    `'${text}': no request has the name '${name}'; ${instead}${describeNames(name, names)}`,
+  );
 }
 
 /** Lists the names; of many only the nearest one, or the first ones. */

@@ -3,22 +3,26 @@ import { maskArguments } from '../../masking/text.js';
 import type { NativePlan } from '../../native/addon.js';
 import { listWords } from '../../process/command/command-line.js';
 import type { TrialRequest } from '../../process/listening/trial-request.js';
-import { parseDuration } from '../../validation/units.js';
+import { parseBytes, parseDuration } from '../../validation/units.js';
 import { DEFAULTS } from '../defaults.js';
+import { type BuiltFlows, buildFlows, type Hook } from '../flows/build-flows.js';
+import { listRequestSteps, readScenarios } from '../flows/read-scenarios.js';
+import { buildStepTargets, refuseConflicts, type StepTarget } from '../flows/step-targets.js';
 import { checkCommand } from '../input/command.js';
 import { refuseOtherPid } from '../input/pid.js';
 import type { LoadOptions } from '../options.js';
+import { listExpectedStatuses, readExpect } from '../requests/expect.js';
 import { readPlaceholders } from '../requests/placeholders.js';
-import { readRequestMix } from '../requests/request-mix.js';
+import { type RequestMix, readRequestMix } from '../requests/request-mix.js';
 import { parseUrl } from '../requests/url.js';
 import type { PlanSummary } from '../result.js';
 import { readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
 import { type Condition, parseCondition } from './condition.js';
-import { checkRequestName } from './condition-subject.js';
-import { listExpectedStatuses, readExpect } from './expect.js';
+import { checkConditionSubject } from './condition-subject.js';
 import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { readTransport } from './transport.js';
+import { readUsers } from './users.js';
 
 /** The engine's plan of a run, and its description in the result. */
 export interface Plan {
@@ -37,6 +41,10 @@ export interface Plan {
   extraAuthoritiesError?: string;
   /** Whether some requests go to the command's server by a URL without host and port. */
   toCommand: boolean;
+  /** Hooks of the scenarios' steps, by the numbers that the engine calls them by. */
+  hooks: Hook[];
+  /** What the scenarios' `setup()` returned. */
+  data: unknown;
 }
 
 type NativeSchedule = Pick<
@@ -59,18 +67,27 @@ export const FUTURE_SERVER = 'https://localhost';
 
 /**
  * Reads the options, completes them with the defaults and refuses those that cannot be run, with `ERR_MILLRACE_USAGE`.
- * `command` is the URL of a command's server, without path.
+ * `command` is the URL of a command's server, without path, and `setupData` what the scenarios' `setup()` returned.
  */
-export async function buildPlan(options: LoadOptions, command?: string): Promise<Plan> {
+export async function buildPlan(
+  options: LoadOptions,
+  command?: string,
+  setupData?: unknown,
+): Promise<Plan> {
   checkCommand(options);
   refuseSocketOfCommand(options);
   refuseOtherPid(options.pid);
   const base = command === undefined ? null : parseUrl(command, 'command');
-  const mix = readRequestMix(options, base);
+  const located = readLocatedSteps(options);
+  const mix = readRequestMix(options, base, located?.targets.map(({ target }) => target) ?? null);
   const schedule = readSchedule(options);
   const { model, ...timing } = schedule;
   const transport = readTransport(options, mix);
-  const concurrency = readConcurrency(options, schedule, transport.connection, mix.origins.length);
+  const flows = located ? completeFlows(located, mix, setupData) : null;
+  const [connection, servers] = [transport.connection, mix.origins.length];
+  const people = flows ? readUsers(options, schedule, connection, servers) : null;
+  const concurrency =
+    people?.concurrency ?? readConcurrency(options, schedule, connection, servers);
   const limits = {
     timeoutMs: readTimeLimit(options.timeout ?? DEFAULTS.timeoutMs, 'timeout'),
     connectTimeoutMs: readTimeLimit(
@@ -80,12 +97,16 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
   };
   const expect = readExpect(options.expect);
   const conditions = readConditions(options);
-  for (const condition of conditions) checkRequestName(condition, mix.names, mix.summary);
+  const scenarios = flows?.summary.map(({ name }) => name) ?? null;
+  const subjects = { requests: mix.names, targets: mix.summary, scenarios };
+  for (const condition of conditions) checkConditionSubject(condition, subjects);
   const abortConditions = (options.abortOnFail ?? DEFAULTS.abortOnFail) ? conditions : [];
   const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
   const placeholders = options.placeholders ?? DEFAULTS.placeholders;
-  const csv = placeholders ? await readPlaceholders(mix.requests) : [];
+  const csv = placeholders
+    ? await readPlaceholders(mix.requests, flows?.native.variables, flows?.texts)
+    : [];
   return {
     native: {
       origins: mix.origins,
@@ -108,6 +129,8 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       snapshotsByName: buckets.length > 0 || abortConditions.some(({ name }) => name !== null),
       earlyAckProbe: false,
       seed,
+      ...(flows &&
+        people && { flows: { ...flows.native, ...people.users, maxBody: readMaxBody(options) } }),
     },
     summary: {
       model,
@@ -122,6 +145,7 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       expect,
       seed,
       command: options.command === undefined ? null : maskArguments(listWords(options.command)),
+      ...(flows && people && { flows: { scenarios: flows.summary, ...people.users } }),
     },
     conditions,
     abortConditions,
@@ -131,11 +155,51 @@ export async function buildPlan(options: LoadOptions, command?: string): Promise
       extraAuthoritiesError: transport.extraAuthoritiesError,
     }),
     toCommand: mix.toCommand,
+    hooks: flows?.hooks ?? [],
+    data: setupData,
   };
+}
+
+/** The request steps of the option `scenario`, as targets. */
+interface LocatedSteps {
+  scenarios: ReturnType<typeof readScenarios>;
+  targets: StepTarget[];
+}
+
+function readLocatedSteps(options: LoadOptions): LocatedSteps | null {
+  if (options.scenario === undefined) {
+    for (const option of ['users', 'maxBody'] as const) {
+      if (options[option] !== undefined) throw usageError(`${option} is for scenarios`);
+    }
+    return null;
+  }
+  refuseConflicts(options);
+  const scenarios = readScenarios(options.scenario);
+  const steps = listRequestSteps(scenarios.scenarios);
+  if (steps.length === 0) throw usageError('the scenarios have no step that sends a request');
+  return { scenarios, targets: buildStepTargets(steps, options) };
+}
+
+/** Completes the requests of the mix by what is the steps' alone, and builds the flows. */
+function completeFlows(
+  { scenarios, targets }: LocatedSteps,
+  mix: RequestMix,
+  setupData: unknown,
+): BuiltFlows {
+  mix.requests.forEach((request, index) => {
+    Object.assign(request, targets[index]?.extra);
+  });
+  return buildFlows(scenarios.scenarios, mix.requests, setupData, scenarios.setup !== undefined);
+}
+
+function readMaxBody({ maxBody = DEFAULTS.maxBody }: LoadOptions): number {
+  return parseBytes(maxBody, 'maxBody');
 }
 
 /** Builds the request that tries the ports of a command: the first one of the mix, as GET or HEAD and without placeholders. */
 export function buildTrialRequest({ native }: Plan): TrialRequest {
+  // What a user does first is often a login, which a server may not expect as another method.
+  if (native.flows) return { method: 'HEAD', target: '/' };
   const { method, target } = native.requests[0] ?? { method: 'GET', target: '/' };
   return {
     method: method === 'GET' ? 'GET' : 'HEAD',
@@ -158,6 +222,12 @@ function readConditions({
   const conditions = [failOn].flat().map((text) => parseCondition(text, 'failOn'));
   if (abortOnFail && conditions.length === 0) {
     throw usageError('abortOnFail needs failOn: a condition to end the run by');
+  }
+  const late = conditions.find(({ isOfEndAlone }) => isOfEndAlone);
+  if (abortOnFail && late) {
+    throw usageError(
+      `abortOnFail: '${late.text}' is known only at the end of a run: leave it out, or run without abortOnFail`,
+    );
   }
   return conditions;
 }

@@ -5,12 +5,20 @@ import { parseCsv } from './csv.js';
 
 const OPENING = '{{';
 
-/** Checks the placeholders of the requests and reads the CSV files that they name. */
-export async function readPlaceholders(requests: NativeRequest[]): Promise<NativeCsv[]> {
-  const templates = requests.flatMap(listTemplates);
+/**
+ * Checks the placeholders of the requests, and of other texts, and reads the CSV files that they name; `variables` may be
+ * placeholders, too.
+ */
+export async function readPlaceholders(
+  requests: NativeRequest[],
+  variables: string[] = [],
+  texts: string[] = [],
+): Promise<NativeCsv[]> {
+  const others = texts.filter((text) => text.includes(OPENING)).map((text) => Buffer.from(text));
+  const templates = [...requests.flatMap(listTemplates), ...others];
   if (templates.length === 0) return [];
   const { csvFiles } = loadNative();
-  return findCsvFiles(templates, csvFiles).map((name) => {
+  return findCsvFiles(templates, variables, csvFiles).map((name) => {
     const text = readText(name, 'CSV file');
     return { name, ...parseCsv(text, name) };
   });
@@ -36,9 +44,13 @@ function refuseUtf16Placeholders(body: Buffer): void {
   );
 }
 
-function findCsvFiles(templates: Buffer[], csvFiles: (templates: Buffer[]) => string[]): string[] {
+function findCsvFiles(
+  templates: Buffer[],
+  variables: string[],
+  csvFiles: (templates: Buffer[], variables: string[]) => string[],
+): string[] {
   try {
-    return csvFiles(templates);
+    return csvFiles(templates, variables);
   } catch (error) {
     throw usageError((error as Error).message);
   }

@@ -25,9 +25,16 @@ export interface RequestMix {
   summary: PlanSummary['targets'];
 }
 
-/** Reads the requests from the options; `command` is the location of a command's server. */
-export function readRequestMix(options: LoadOptions, command: Location | null): RequestMix {
-  const { targets, base } = readTargets(options, command);
+/**
+ * Reads the requests from the options; `command` is the location of a command's server, and `steps` are the requests of
+ * scenarios, in place of other targets.
+ */
+export function readRequestMix(
+  options: LoadOptions,
+  command: Location | null,
+  steps: LocatedTarget[] | null = null,
+): RequestMix {
+  const { targets, base } = readTargets(options, command, steps);
   const weighted = targets.some(({ weight }) => weight !== undefined);
   const shared = {
     headers: readHeaders(options.headers, 'headers'),
@@ -89,7 +96,11 @@ interface TargetSource {
   base?: Location;
 }
 
-function readTargets(options: LoadOptions, command: Location | null): TargetSource {
+function readTargets(
+  options: LoadOptions,
+  command: Location | null,
+  steps: LocatedTarget[] | null,
+): TargetSource {
   const urls = listUrls(options.url).map((url) => ({ url, where: 'URL' }));
   checkName(options, urls.length);
   const name = options.name === undefined ? {} : { name: options.name };
@@ -97,6 +108,7 @@ function readTargets(options: LoadOptions, command: Location | null): TargetSour
   if (options.targets && options.targetsFile !== undefined) {
     throw usageError('targets cannot be combined with targetsFile');
   }
+  if (steps) return readStepTargets(steps, urls, base);
   const targets = options.targets
     ? options.targets.map(({ url, ...target }, index) => ({
         ...target,
@@ -117,6 +129,21 @@ function readTargets(options: LoadOptions, command: Location | null): TargetSour
     return { targets: [{ url: 'http://localhost/', where: 'URL', ...name }] };
   }
   throw usageError('url, targets, targetsFile or command is needed: there is nothing to load');
+}
+
+/** The requests of scenarios' steps: a URL is their server, unless they all name one. */
+function readStepTargets(
+  steps: LocatedTarget[],
+  urls: LocatedTarget[],
+  base: { base?: Location },
+): TargetSource {
+  const relative = steps.find(isRelative);
+  if (relative && urls.length === 0 && !base.base) {
+    throw usageError(
+      `${relative.where}: '${relative.url}' needs a server: add a URL such as http://localhost:3000, or -- COMMAND`,
+    );
+  }
+  return { targets: steps, ...base, ...readBase(urls, steps) };
 }
 
 /** Refuses one name for several requests. */

@@ -1,5 +1,6 @@
 import { time } from '../../format/units.js';
-import type { Distribution, LoadResult, Statistic } from '../../load/result.js';
+import type { Distribution, Statistic } from '../../load/result.js';
+import type { PercentilePoints } from './percentiles.js';
 
 /** Statistics of a distribution that reports print, in order. */
 export const STATISTICS: readonly { name: string; key: Statistic }[] = [
@@ -38,7 +39,7 @@ export function formatStatistic<Name extends Statistic>(
 }
 
 /** Computes the share of times of which only a lower bound is known: they exceed the longest observed time. */
-export function computeUnknownShare(points: LoadResult['percentiles']['latency']): number {
+export function computeUnknownShare(points: PercentilePoints): number {
   return 1 - (points.at(-1)?.[0] ?? 0) / 100;
 }
 

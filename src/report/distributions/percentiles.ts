@@ -10,16 +10,16 @@ const POINTS_PER_NINE = 60;
  * Lists points of a distribution on the percentile axis, dense enough for a plot. They end below 100 % where the times of
  * the rest are unknown.
  */
-export function listPercentilePoints({ count, values }: Durations): PercentilePoints {
+export function listPercentilePoints({ count, values, censoredTail }: Durations): PercentilePoints {
   const points: [number, number][] = [];
   let seen = 0;
   let before = -1;
   for (const [index, { ms, count: number }] of values.entries()) {
     seen += number;
-    // Rounding errors of the sum must not exceed 1.
-    const share = Math.min(1, seen / count);
-    const place = Math.floor(-Math.log10(Math.max(1e-9, 1 - share)) * POINTS_PER_NINE);
     const isLast = index === values.length - 1;
+    // The sum has rounding errors.
+    const share = isLast && !censoredTail ? 1 : Math.min(1, seen / count);
+    const place = Math.floor(-Math.log10(Math.max(1e-9, 1 - share)) * POINTS_PER_NINE);
     if (place === before && !isLast) continue;
     points.push([100 * share, ms]);
     before = place;

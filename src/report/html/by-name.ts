@@ -16,9 +16,12 @@ const MAX_PLOTS = 20;
 
 const POINTS = ['p50', 'p90', 'p99', 'p99_9', 'max'] as const;
 
-/** Renders the requests by name: a table, and the plots of those with most time; `null` if there is one name only. */
-export function renderByName({ byName = [] }: LoadResult, plots: Plot[]): Markup | null {
-  if (byName.length < 2) return null;
+/** Renders the requests by name: a table, and the plots of those with most time; `null` if there is one name only, or scenarios have steps. */
+export function renderByName(
+  { byName = [], steps = [] }: LoadResult,
+  plots: Plot[],
+): Markup | null {
+  if (byName.length < 2 || steps.length > 0) return null;
   const note =
     byName.length > plots.length
       ? html`<p class="note">The ${plots.length} names with the most time have a plot.</p>`

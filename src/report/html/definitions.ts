@@ -1,3 +1,4 @@
+import type { LoadResult } from '../../load/result.js';
 import { html, type Markup } from './markup.js';
 
 /** The meaning of a printed word or number, in a line. */
@@ -57,6 +58,37 @@ export const LOAD_DEFINITIONS: readonly Definition[] = [
   ],
   ['server memory', 'resident set size of the same processes'],
 ];
+
+/** The meaning of each number of iterations. */
+const ITERATION_DEFINITIONS: readonly Definition[] = [
+  [
+    'iteration',
+    'one passage of a user through the steps of a scenario, with cookies and variables of its own',
+  ],
+  [
+    'duration of an iteration',
+    'from when it was due until its last step has ended, pauses included; failed ones and those in progress at the end are censored at their age',
+  ],
+  ['active', 'the duration without pauses and hooks'],
+  ['completed', 'iterations whose steps are all done, and none failed'],
+  ['not started', 'iterations that were due while no user was free; not included in started'],
+  [
+    'latency of a step',
+    'from when its request was due, which is the end of the step or pause before it, until the last byte of its response',
+  ],
+  ['share of the time', 'of the sum of the service times of all requests'],
+  [
+    'failed, of a step',
+    'an error status, no response, a failed check, or a value that was not found',
+  ],
+];
+
+/** Lists the meanings of the numbers of a load. */
+export function listLoadDefinitions({
+  iterations = null,
+}: Pick<LoadResult, 'iterations'>): readonly Definition[] {
+  return iterations === null ? LOAD_DEFINITIONS : [...ITERATION_DEFINITIONS, ...LOAD_DEFINITIONS];
+}
 
 /** Renders definitions as a list. */
 export function renderDefinitions(definitions: readonly Definition[]): Markup {

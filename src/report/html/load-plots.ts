@@ -1,5 +1,6 @@
 import { bytes, cores, duration, rate } from '../../format/units.js';
 import type { LoadResult, ServerResult } from '../../load/result.js';
+import { selectClocks } from '../distributions/clocks.js';
 import {
   computeUnknownShare,
   formatStatistic,
@@ -30,12 +31,10 @@ export function buildTimePlots(result: LoadResult): Plot[] {
   return plots;
 }
 
-/** Builds the plot of latency and service time over percentiles. */
-export function buildDistributionPlots({
-  percentiles,
-  latencyMs,
-  serviceTimeMs,
-}: LoadResult): Plot[] {
+/** Builds the plots over percentiles: of iterations where there are scenarios, otherwise of latency and service time. */
+export function buildDistributionPlots(result: LoadResult): Plot[] {
+  if (result.iterations) return buildIterationPlots(result);
+  const { percentiles, latencyMs, serviceTimeMs } = result;
   const { latency, serviceTime } = percentiles;
   if (latency.length === 0) return [];
   const unknown =
@@ -53,6 +52,29 @@ export function buildDistributionPlots({
       summary: `Latency: median ${formatStatistic(latencyMs, 'p50')}, 99th percentile ${formatStatistic(latencyMs, 'p99')}, maximum ${formatStatistic(latencyMs, 'max')}.`,
       count: latencyMs.count,
       lines: [{ label: 'latency', points: latency, color: 'first', dashed: false }, ...second],
+    }),
+  ];
+}
+
+function buildIterationPlots(result: LoadResult): Plot[] {
+  const clocks = selectClocks(result);
+  if (typeof clocks === 'string') return [];
+  const { first, second } = clocks;
+  const { times, points } = first;
+  const lines: PercentileLine[] = [
+    { label: 'iteration', points, color: 'first', dashed: false },
+    ...(second === null
+      ? []
+      : [{ label: 'active', points: second.points, color: 'second', dashed: true } as const]),
+  ];
+  const active = second === null ? '' : ' Active is its time without pauses and hooks.';
+  return [
+    buildPercentilePlot({
+      title: 'Duration of iterations by percentile',
+      caption: `From when an iteration was due to its end.${active}`,
+      summary: `Iterations: median ${formatStatistic(times, 'p50')}, 99th percentile ${formatStatistic(times, 'p99')}, maximum ${formatStatistic(times, 'max')}.`,
+      count: times.count,
+      lines,
     }),
   ];
 }

@@ -1,12 +1,18 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
 import { hasResponse } from '../../load/answered.js';
-import { isDefaultExpect } from '../../load/plan/expect.js';
+import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
+import { listHookRows } from './iterations.js';
 import { type Child, html, type Markup } from './markup.js';
-import { listConnectionSettings, listTargetSettings, renderSettings } from './settings.js';
+import {
+  listConnectionSettings,
+  listScenarioSettings,
+  listTargetSettings,
+  renderSettings,
+} from './settings.js';
 import { renderTable, renderTextTable } from './tables.js';
 
 /** Renders latency and service time, and connect and TLS times if there are any. */
@@ -25,6 +31,19 @@ export function renderDistributionTable(result: LoadResult): Markup | null {
     ['connect', result.connectMs],
     ['TLS', result.tlsMs],
   ];
+  return renderTimes('Times', all);
+}
+
+/** Renders the durations of iterations; `null` without scenarios. */
+export function renderIterationTimes({ iterations = null }: LoadResult): Markup | null {
+  if (iterations === null || iterations.completed === 0) return null;
+  return renderTimes('Times of iterations', [
+    ['iteration', iterations.durationMs],
+    ['active', iterations.activeMs],
+  ]);
+}
+
+function renderTimes(caption: string, all: [string, Distribution][]): Markup | null {
   const measured = all.filter(([, distribution]) => distribution.count > 0);
   if (measured.length === 0) return null;
   const row = (name: string, cell: (distribution: Distribution) => string) => [
@@ -32,7 +51,7 @@ export function renderDistributionTable(result: LoadResult): Markup | null {
     ...measured.map(([, distribution]) => cell(distribution)),
   ];
   return renderTable(
-    'Times',
+    caption,
     ['', ...measured.map(([name]) => name)],
     [
       row('min', ({ min }) => time(min)),
@@ -106,7 +125,8 @@ export function renderConnectionTable({ connections, bytes: moved }: LoadResult)
 }
 
 /** Renders the state of the load generator. */
-export function renderGeneratorTable({ generator, meanInFlight }: LoadResult): Markup | null {
+export function renderGeneratorTable(result: LoadResult): Markup | null {
+  const { generator, meanInFlight } = result;
   const { busy, starved, latenessMs, littleResidual } = generator;
   const lateness: Child[][] =
     latenessMs === null
@@ -122,6 +142,7 @@ export function renderGeneratorTable({ generator, meanInFlight }: LoadResult): M
     ...lateness,
     ["Little's law residual", littleResidual === null ? 'not applicable' : share(littleResidual)],
     ['requests in flight, mean', meanInFlight.toFixed(1)],
+    ...listHookRows(result),
   ];
   return renderTable('Generator', [], rows);
 }
@@ -139,6 +160,7 @@ export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Mark
     ['model', plan.model],
     ['counts as ok', isDefaultExpect(plan) ? null : plan.expect.join(', ')],
     ...listTargetSettings(plan),
+    ...listScenarioSettings(plan),
     ['schedule', plan.model === 'open' ? describeSchedule(plan) : null],
     ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],
     ['pipelining', plan.pipelining],

@@ -1,4 +1,4 @@
-import { bytes, duration } from '../../format/units.js';
+import { bytes, count, duration } from '../../format/units.js';
 import type { PlanSummary } from '../../load/result.js';
 import type { Child, Markup } from './markup.js';
 import { renderTextTable } from './tables.js';
@@ -28,6 +28,21 @@ export function listTargetSettings({
     ),
     ['addresses', addresses.join(', ')],
     ['command', command === null ? null : command.join(' ')],
+  ];
+}
+
+/** Lists the scenarios and their users. */
+export function listScenarioSettings({ model, flows }: PlanSummary): SettingRow[] {
+  if (!flows) return [];
+  return [
+    ...flows.scenarios.map(
+      ({ name, weight, steps }): SettingRow => [
+        flows.scenarios.length > 1 ? `scenario, weight ${weight}` : 'scenario',
+        `${name}: ${steps.map((step) => step.name).join(', ')}`,
+      ],
+    ),
+    [model === 'open' ? 'users, maximum' : 'users', count(flows.users)],
+    ['connections of users', flows.ownConnections ? 'their own' : 'shared'],
   ];
 }
 

@@ -5,8 +5,9 @@ import { listLoadConditions } from '../conditions.js';
 import { explainMarks } from '../distributions/distribution.js';
 import { buildNamePlots, renderByName } from '../html/by-name.js';
 import { renderConditions } from '../html/conditions.js';
-import { LOAD_DEFINITIONS, renderDefinitions } from '../html/definitions.js';
+import { listLoadDefinitions, renderDefinitions } from '../html/definitions.js';
 import { renderHeadline } from '../html/headline.js';
+import { renderIterations } from '../html/iterations.js';
 import { buildDistributionPlots, buildTimePlots } from '../html/load-plots.js';
 import {
   renderConnectionTable,
@@ -14,6 +15,7 @@ import {
   renderErrorTable,
   renderFailingResponses,
   renderGeneratorTable,
+  renderIterationTimes,
   renderPlanTable,
   renderRequestTable,
   renderServerTable,
@@ -22,6 +24,7 @@ import {
 import { html, type Markup } from '../html/markup.js';
 import { formatOrigin, renderPage, renderSection, renderWarnings } from '../html/page.js';
 import { renderPlot } from '../html/plot.js';
+import { renderFindings, renderStepPlots, renderSteps } from '../html/steps.js';
 import { describePlan } from '../plan.js';
 import { listWarnings } from '../warnings.js';
 
@@ -41,19 +44,23 @@ export function renderLoadPage(result: LoadResult): string {
       renderAlarm(result),
       renderHeadline(result),
       renderWarnings(listWarnings(result)),
+      renderIterations(result),
+      renderSteps(result),
+      renderFindings(result),
       overTime.length > 0 ? renderSection('Over time', overTime.map(renderPlot)) : null,
       distribution.length > 0 ? renderSection('Distribution', distribution.map(renderPlot)) : null,
       renderByName(result, names),
+      renderStepPlots(result, names),
       renderSection(
         'Numbers',
-        html`<div class="tables">${[renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
+        html`<div class="tables">${[renderIterationTimes(result), renderDistributionTable(result), renderRequestTable(result), renderStatusTable(result), renderErrorTable(result), renderConnectionTable(result), renderGeneratorTable(result), renderServerTable(result)]}</div>`,
         explainMarks(hasResponse(result) ? [result.latencyMs, result.serviceTimeMs] : []).map(
           (mark) => html`<p class="note">${mark}</p>`,
         ),
       ),
       failing.length > 0 ? renderSection('Failing responses', failing) : null,
       renderSection('Plan', renderPlanTable(result)),
-      renderSection('What the numbers mean', renderDefinitions(LOAD_DEFINITIONS)),
+      renderSection('What the numbers mean', renderDefinitions(listLoadDefinitions(result))),
     ],
     result,
   });

@@ -13,6 +13,7 @@ import {
   formatTable,
   joinParts,
 } from '../markdown/markup.js';
+import { formatScenarioParts } from '../markdown/scenarios.js';
 import { describePlan } from '../plan.js';
 import { listWarnings } from '../warnings.js';
 
@@ -23,12 +24,13 @@ const POINTS = ['p50', 'p90', 'p99', 'max'] as const;
 
 /** Renders the result of a load as Markdown for a pull request. */
 export function renderLoadMarkdown(result: LoadResult): string {
-  const names = result.byName ?? [];
+  const names = (result.steps ?? []).length > 0 ? [] : (result.byName ?? []);
   const more = names.length - MAX_NAMES;
   return joinParts([
     `### ${formatTitle(result)}`,
     escapeMarkdown(describePlan(result.plan)),
     formatConditions(listLoadConditions(result)),
+    ...formatScenarioParts(result),
     formatFigures(result),
     more > 0 ? `${plural(more, 'request name')} with less time not shown.` : '',
     formatAlarm(result),
@@ -42,11 +44,18 @@ function formatTitle(result: LoadResult): string {
   const word = holds.includes(false) ? 'failed' : holds.includes(null) ? 'interrupted' : 'passed';
   const outcome = holds.length === 0 ? '' : `${word}: `;
   const p99 = hasResponse(result) ? `, p99 ${formatStatistic(latencyMs, 'p99')}` : '';
+  if (result.iterations) {
+    const ofIterations = `iteration p99 ${formatStatistic(result.iterations.durationMs, 'p99')}`;
+    const isKnown = result.iterations.completed > 0;
+    return `Load ${outcome}${rate(result.iterations.rate)} iterations/s${isKnown ? `, ${ofIterations}` : ''}`;
+  }
   return `Load ${outcome}${rate(throughput.mean)} req/s${p99}`;
 }
 
 function formatFigures(result: LoadResult): string {
-  const names = (result.byName ?? []).slice(0, MAX_NAMES);
+  // Steps have a table of their own.
+  const hasSteps = (result.steps ?? []).length > 0;
+  const names = hasSteps ? [] : (result.byName ?? []).slice(0, MAX_NAMES);
   const isNamed = names.length > 1;
   const heads = [isNamed ? 'requests' : '', 'req/s', ...POINTS, 'failed'];
   const all = {
@@ -54,7 +63,7 @@ function formatFigures(result: LoadResult): string {
     throughput: result.throughput.mean,
     latencyMs: result.latencyMs,
   };
-  const rows = [formatRow(isNamed ? '**all**' : 'load', all)];
+  const rows = [formatRow(isNamed ? '**all**' : hasSteps ? 'all requests' : 'load', all)];
   if (isNamed) rows.push(...names.map((one) => formatRow(formatCodeCell(one.name), one)));
   return formatTable(heads, rows);
 }

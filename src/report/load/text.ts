@@ -4,8 +4,15 @@ import { formatByName } from '../text/by-name.js';
 import { formatDistributions } from '../text/distributions.js';
 import { formatFailingResponses } from '../text/failing.js';
 import { formatGenerator, formatWarnings } from '../text/generator.js';
+import {
+  formatHooks,
+  formatIterations,
+  formatMetrics,
+  formatScenarios,
+} from '../text/iterations.js';
 import { formatRequests } from '../text/requests.js';
 import { createSheet, formatList, formatParagraph, joinBlocks } from '../text/sheet.js';
+import { formatFindings, formatSteps } from '../text/steps.js';
 import { formatTimeline } from '../text/timeline.js';
 
 /** Options of the text report. */
@@ -25,13 +32,22 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
     ...formatList(sheet, describePlan(result.plan), 2, 'strong'),
     ...options.notes.flatMap((note) => formatParagraph(sheet, `note: ${note}`, 6)),
   ];
+  const findings = formatFindings(result, sheet);
   const blocks = [
     head,
-    formatRequests(result, sheet),
+    [...formatIterations(result, sheet), ...formatRequests(result, sheet)],
     formatDistributions(result, sheet),
+    formatScenarios(result, sheet),
+    formatSteps(result, sheet),
     formatByName(result, sheet),
-    [...formatTimeline(result, sheet), ...formatGenerator(result, sheet)],
-    formatFailingResponses(result, sheet),
+    formatMetrics(result, sheet),
+    [
+      ...formatTimeline(result, sheet),
+      ...formatGenerator(result, sheet),
+      ...formatHooks(result, sheet),
+    ],
+    // What failed in steps has the beginnings of responses.
+    findings.length > 0 ? findings : formatFailingResponses(result, sheet),
     formatWarnings(result, sheet),
   ];
   return joinBlocks(blocks);

@@ -3,6 +3,7 @@ import { hasResponse } from '../../load/answered.js';
 import type { LoadResult, NamedResult } from '../../load/result.js';
 import { formatStatistic } from '../distributions/distribution.js';
 import { countFailed } from '../failed.js';
+import { cutName } from './cut-name.js';
 import type { Sheet } from './sheet.js';
 
 /** Maximum number of names on a terminal; JSON and page contain all. */
@@ -13,9 +14,9 @@ const COLUMN_WIDTH = 10;
 const FAILED_WIDTH = 9;
 const NUMBERS_WIDTH = SHARE_WIDTH + 3 * COLUMN_WIDTH + FAILED_WIDTH;
 
-/** Formats the request names with the most time as a table; empty if there is one name only. */
-export function formatByName({ byName = [] }: LoadResult, sheet: Sheet): string[] {
-  if (byName.length < 2) return [];
+/** Formats the request names with the most time as a table; empty if there is one name only, or scenarios have steps. */
+export function formatByName({ byName = [], steps = [] }: LoadResult, sheet: Sheet): string[] {
+  if (byName.length < 2 || steps.length > 0) return [];
   const width = sheet.width - NUMBERS_WIDTH;
   const heads = ['req/s', 'p50', 'p99'].map((head) => head.padStart(COLUMN_WIDTH)).join('');
   const head = `${'by name'.padEnd(width)}${'time'.padStart(SHARE_WIDTH)}${heads}${'failed'.padStart(FAILED_WIDTH)}`;
@@ -41,12 +42,6 @@ function formatRow(result: NamedResult, width: number, sheet: Sheet): string {
     ...cells,
     failed > 0 ? sheet.paint('bad', failures) : failures,
   ].join('');
-}
-
-/** Cuts a name to a width; its control characters must not reach the terminal. */
-function cutName(name: string, width: number): string {
-  const text = name.replace(/\p{Cc}/gu, '\u{fffd}');
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
 function describeRest(rest: NamedResult[]): string {

@@ -1,14 +1,13 @@
-import { count, roundTime, share, time } from '../../format/units.js';
-import { hasResponse, isAnswered } from '../../load/answered.js';
+import { count, plural, roundTime, share, time } from '../../format/units.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { buildBuckets } from '../distributions/buckets.js';
+import { type Clocks, selectClocks } from '../distributions/clocks.js';
 import {
   computeUnknownShare,
   explainMarks,
   formatStatistic,
   isBounded,
   isCensoringVisible,
-  isSameDistribution,
   STATISTICS,
 } from '../distributions/distribution.js';
 import { drawBar } from './bars.js';
@@ -21,26 +20,22 @@ const BAR_WIDTH = 20;
 /** Width of bars next to statistics that take more space. */
 const SHORT_BAR_WIDTH = 12;
 
-/** Formats the percentiles of latency and service time next to the histogram of latency. */
+/** Formats the percentiles of both clocks next to the histogram of the first: latency and service time, or those of iterations. */
 export function formatDistributions(result: LoadResult, sheet: Sheet): string[] {
-  if (result.latencyMs.count === 0) return ['No request was sent: there is no latency to show.'];
-  if (!hasResponse(result)) {
-    // A warning tells of responses that did not end.
-    const what = isAnswered(result) ? 'Responses began and none ended' : 'No response came';
-    return [`${what}: there is no latency to show.`];
-  }
-  const histogram = formatHistogram(result, sheet);
+  const clocks = selectClocks(result);
+  if (typeof clocks === 'string') return [clocks];
+  const histogram = formatHistogram(clocks, sheet);
   return [
-    ...joinColumns(sheet, formatPercentiles(result, sheet), histogram, 4),
-    ...listRemarks(result).flatMap((remark) => formatParagraph(sheet, remark, 2, 'dim')),
+    ...joinColumns(sheet, formatPercentiles(clocks, sheet), histogram, 4),
+    ...listRemarks(clocks, result).flatMap((remark) => formatParagraph(sheet, remark, 2, 'dim')),
   ];
 }
 
-function formatPercentiles({ latencyMs, serviceTimeMs }: LoadResult, sheet: Sheet): string[] {
-  const same = isSameDistribution(latencyMs, serviceTimeMs);
-  const columns = same
-    ? [formatColumn('  latency = service time', 9, latencyMs)]
-    : [formatColumn('latency', 9, latencyMs), formatColumn('service time', 15, serviceTimeMs)];
+function formatPercentiles({ first, second, both }: Clocks, sheet: Sheet): string[] {
+  const columns =
+    second === null
+      ? [formatColumn(`  ${both}`, 9, first.times)]
+      : [formatColumn(first.label, 9, first.times), formatColumn(second.label, 15, second.times)];
   const [header = '', ...rows] = columns.reduce((left, right) =>
     left.map((cell, index) => cell + (right[index] ?? '')),
   );
@@ -58,17 +53,18 @@ function formatColumn(name: string, minWidth: number, distribution: Distribution
   return [name.padStart(width), ...cells.map((cell) => cell.padStart(width))];
 }
 
-function formatHistogram({ percentiles, latencyMs }: LoadResult, sheet: Sheet): string[] {
-  const rows = buildBuckets(percentiles.latency, HISTOGRAM_ROWS).map((row) => ({
+function formatHistogram({ first, noun, quantity }: Clocks, sheet: Sheet): string[] {
+  const { points, times } = first;
+  const rows = buildBuckets(points, HISTOGRAM_ROWS).map((row) => ({
     label: roundTime(row.upToMs),
     share: row.share,
   }));
-  const unknown = computeUnknownShare(percentiles.latency);
-  if (unknown > 0) rows.push({ label: `> ${time(latencyMs.max)}`, share: unknown });
+  const unknown = computeUnknownShare(points);
+  if (unknown > 0) rows.push({ label: `> ${time(times.max)}`, share: unknown });
   const highest = Math.max(...rows.map((row) => row.share));
-  const isShort = isBounded(latencyMs);
+  const isShort = isBounded(times);
   const width = isShort ? SHORT_BAR_WIDTH : BAR_WIDTH;
-  const what = isShort ? 'share, by latency' : 'share of requests, by latency';
+  const what = isShort ? `share, by ${quantity}` : `share of ${noun}s, by ${quantity}`;
   const header = sheet.paint('dim', `    up to  ${what}`);
   const lines = rows.map((row) => {
     const label = row.label.padStart(9);
@@ -78,15 +74,21 @@ function formatHistogram({ percentiles, latencyMs }: LoadResult, sheet: Sheet): 
   return rows.length > 0 ? [header, ...lines] : [];
 }
 
-/** Lists remarks on censoring and on the marks of statistics. */
-function listRemarks({ latencyMs, serviceTimeMs, warnings }: LoadResult): string[] {
-  const clocks = [latencyMs, serviceTimeMs];
-  const warned = warnings.some((warning) => warning.id === 'censored');
+/** Lists remarks on the clocks, on censoring and on the marks of statistics. */
+function listRemarks({ first, second, noun, remark }: Clocks, { warnings }: LoadResult): string[] {
+  const clocks = second === null ? [first.times] : [first.times, second.times];
+  // The warning is about requests.
+  const warned = noun === 'request' && warnings.some((warning) => warning.id === 'censored');
   const marks = explainMarks(clocks, { bounds: !warned });
-  if (warned || clocks.some(isBounded) || !isCensoringVisible(latencyMs)) return marks;
-  const part = `${count(latencyMs.censored)} of ${count(latencyMs.count)} samples`;
+  const remarks = remark === null ? marks : [remark, ...marks];
+  if (warned || clocks.some(isBounded) || !isCensoringVisible(first.times)) return remarks;
+  const part = `${count(first.times.censored)} of ${plural(first.times.count, 'sample')}`;
+  const how =
+    noun === 'request'
+      ? 'failed, timed out, or in flight or waiting at the end'
+      : 'failed, or in progress at the end';
   return [
-    `censored: ${part} did not finish (failed, timed out, or in flight or waiting at the end), so only their age is known; the statistics are estimated from all samples.`,
-    ...marks,
+    `censored: ${part} did not finish (${how}), so only their age is known; the statistics are estimated from all samples.`,
+    ...remarks,
   ];
 }

@@ -1,5 +1,5 @@
 import { bytes, count, plural, rate, time } from '../../format/units.js';
-import { isDefaultExpect } from '../../load/plan/expect.js';
+import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { LoadResult } from '../../load/result.js';
 import { formatField, type Sheet } from './sheet.js';
 
@@ -18,8 +18,9 @@ export function formatRequests(result: LoadResult, sheet: Sheet): string[] {
 
 function formatThroughput({ throughput, plan, bytes: moved, durationMs }: LoadResult): string {
   const spread = throughput.stdev === null ? '' : ` ± ${rate(throughput.stdev)}`;
-  const asked =
-    plan.rate !== null && plan.stages.length === 0 ? ` of ${rate(plan.rate)} asked for` : '';
+  // With scenarios the rate is that of iterations.
+  const isAsked = plan.rate !== null && plan.stages.length === 0 && plan.flows === undefined;
+  const asked = isAsked ? ` of ${rate(plan.rate ?? 0)} asked for` : '';
   const received = durationMs > 0 ? (moved.received * 1000) / durationMs : 0;
   return `${rate(throughput.mean)}${spread} req/s${asked}, ${bytes(received)}/s received in ${time(durationMs)}`;
 }

@@ -102,7 +102,7 @@ const BAD_INPUT = [
   [['--slo', 'p99<50', 'h'], /^millrace: --slo must be a condition \(got 'p99<50'\)/],
   [
     ['--slo', 'throughput>5', 'h'],
-    /slo must be about latency, errors or timeouts \(got 'throughput>5'\)/,
+    /slo must be about times, errors, timeouts or checks \(got 'throughput>5'\)/,
   ],
   [['--budget', '1s', 'h'], /^millrace: --budget must be at least 5s \(got 1s\)$/],
   [['--budget', 'soon', 'h'], /^millrace: --budget must be a duration such as .* \(got soon\)/],

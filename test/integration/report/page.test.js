@@ -41,7 +41,7 @@ describe('page in a browser', { skip }, () => {
     () => browser,
   );
 
-  const plots = { closed: 3, 'open-freeze': 3, 'tls-errors': 3, empty: 1, server: 5 };
+  const plots = { closed: 3, 'open-freeze': 3, 'tls-errors': 3, empty: 1, server: 5, scenarios: 7 };
 
   for (const name of names) {
     test(`the page of ${name} draws all plots, their lines within the axes`, async () => {

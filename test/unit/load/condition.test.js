@@ -41,7 +41,10 @@ for (const [text, advice] of [
   ['error_rate<1%', /write 'errors<1%'$/],
   ['rps>100', /write 'throughput>100'$/],
   ['p95<soon', /must be a condition such as 'p99<50ms'/],
-  ['users: p42<1s', /or, of one request name, 'list users: p99<50ms' \(got 'users: p42<1s'\)$/],
+  [
+    'users: p42<1s',
+    /or, of one request name, 'list users: p99<50ms'; of scenarios .* \(got 'users: p42<1s'\)$/,
+  ],
   [
     'users: p99 ratio<=1.1',
     /^fail-on: a ratio is a condition of millrace compare, or compare\(\) \(got /,

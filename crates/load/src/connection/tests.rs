@@ -79,6 +79,8 @@ fn mix() -> Vec<Rendered> {
             body: None,
             weight: 1.0,
             name: 0,
+            body_format: crate::plan::flow::BodyFormat::Text,
+            expected: None,
         };
         Rendered::new(&request, false, None, 1).unwrap()
     };
@@ -133,7 +135,11 @@ impl Scene {
         now: u64,
     ) -> io::Result<()> {
         for request in requests {
-            self.connection.due.push_back(Due { intended: Nanos(now), request: *request });
+            self.connection.due.push_back(Due {
+                intended: Nanos(now),
+                request: *request,
+                user: crate::metrics::in_flight::NO_USER,
+            });
         }
         let batch = RequestBatch { bytes, count: requests.len(), starts };
         self.connection.write(&batch, Nanos(now), &mut self.recorder)

@@ -1,4 +1,4 @@
-//! The connections to one server in an open run: who is free, and who waits.
+//! Connections to one server that requests share: who is free, and who waits.
 
 use std::collections::VecDeque;
 
@@ -13,8 +13,9 @@ pub(crate) struct ConnectionPool {
     idle: Vec<u32>,
     /// Connections with room for another request.
     busy: VecDeque<u32>,
-    /// By connection: where it is listed.
+    /// Where each connection is listed, by its distance from the first one.
     listed: Vec<Listed>,
+    first: u32,
     closed: Vec<u32>,
     /// Arrivals that wait for a free connection, in order.
     queue: VecDeque<Due>,
@@ -32,8 +33,9 @@ enum Listed {
 }
 
 impl ConnectionPool {
-    pub(crate) fn new(closed: Vec<u32>) -> Self {
-        Self { closed, ..Self::default() }
+    /// Creates a pool of connections that are closed; no connection of it has an index below `first`.
+    pub(crate) fn new(closed: Vec<u32>, first: u32) -> Self {
+        Self { closed, first, ..Self::default() }
     }
 
     /// A connection for those that wait, if there are any. It was free when it was listed; the caller checks
@@ -43,13 +45,13 @@ impl ConnectionPool {
             return None;
         }
         let connection = self.idle.pop().or_else(|| self.busy.pop_front())?;
-        self.listed[connection as usize] = Listed::Nowhere;
+        self.listed[(connection - self.first) as usize] = Listed::Nowhere;
         Some(connection)
     }
 
     /// Lists a connection that has room for another request, `idle`: has none.
     pub(crate) fn add_free(&mut self, connection: u32, idle: bool) {
-        let index = connection as usize;
+        let index = (connection - self.first) as usize;
         if self.listed.len() <= index {
             self.listed.resize(index + 1, Listed::Nowhere);
         }

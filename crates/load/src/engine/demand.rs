@@ -13,62 +13,143 @@ use crate::plan::{Model, Plan, Request};
 /// Who decides when a request is due.
 #[derive(Debug)]
 pub(super) enum Demand {
+    /// The responses: each is followed by the next request of its connection.
     Closed {
         think_time: Duration,
         /// One of all requests, or one for each server if connections keep to a server.
         mixes: Vec<RequestMix>,
     },
-    Open {
-        pools: Vec<ConnectionPool>,
-        mix: RequestMix,
-        arrivals: Arrivals,
-        start: Nanos,
-        next: Nanos,
-        max_pending: u64,
-    },
+    /// The schedule.
+    Open { mix: RequestMix, schedule: Schedule, max_pending: u64 },
+    /// The steps of users, whose iterations follow each other, or a schedule if there is one.
+    Users { scenarios: RequestMix, schedule: Option<Schedule> },
+}
+
+/// The arrivals of a worker.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    arrivals: Arrivals,
+    start: Nanos,
+    pub(super) next: Nanos,
+}
+
+impl Schedule {
+    /// `None` in the closed model.
+    fn new(plan: &Plan, worker: usize) -> Option<Self> {
+        let Model::Open { rate, stages, poisson, .. } = &plan.model else { return None };
+        let profile = RateProfile::new(*rate, plan.warmup, stages);
+        let (index, count) = (worker as u64, plan.threads as u64);
+        let arrivals = Arrivals::new(profile, *poisson, index, count, plan.seed);
+        Some(Self { arrivals, start: Nanos::NEVER, next: Nanos::NEVER })
+    }
+
+    /// Begins at this time.
+    pub(super) fn begin(&mut self, start: Nanos) {
+        self.start = start;
+        self.update();
+    }
+
+    /// Takes the next arrival.
+    pub(super) fn take(&mut self) -> Nanos {
+        let at = self.next;
+        self.arrivals.advance();
+        self.update();
+        at
+    }
+
+    fn update(&mut self) {
+        self.next = self.arrivals.next().map_or(Nanos::NEVER, |after| self.start + after);
+    }
 }
 
 impl Demand {
-    /// Divides the next `count` requests among the requests of the mix.
-    pub(super) fn apportion(&mut self, count: u64, random: &mut fastrand::Rng) -> Vec<(u32, u64)> {
-        match self {
-            Self::Closed { mixes, .. } => mixes[0].apportion(count, random),
-            Self::Open { mix, .. } => mix.apportion(count, random),
+    pub(super) fn new(plan: &Plan, worker: usize) -> Self {
+        let schedule = Schedule::new(plan, worker);
+        if let Some(flows) = &plan.flows {
+            let weights: Vec<_> =
+                (0..).zip(&flows.scenarios).map(|(index, it)| (index, it.weight)).collect();
+            let weighted = weights.iter().any(|(_, weight)| *weight != weights[0].1);
+            let scenarios = RequestMix::new(&weights, weighted, worker);
+            return Self::Users { scenarios, schedule };
         }
-    }
-
-    /// `closed` are the slots from index `first` on, which are opened as needed.
-    pub(super) fn new(plan: &Plan, closed: &[Slot], first: u32, worker: usize) -> Self {
-        let weights = |origin: Option<usize>| -> Vec<(u32, f64)> {
+        let mix = |origin: Option<usize>| {
             let all = (0..).zip(&plan.requests);
-            let wanted = |request: &Request| origin.is_none_or(|o| o == request.origin);
-            all.filter(|(_, r)| wanted(r)).map(|(index, r)| (index, r.weight)).collect()
+            let wanted = |request: &Request| origin.is_none_or(|it| it == request.origin);
+            let wanted = all.filter(|(_, request)| wanted(request));
+            let weights: Vec<_> = wanted.map(|(index, it)| (index, it.weight)).collect();
+            RequestMix::new(&weights, plan.weighted, worker)
         };
-        match &plan.model {
-            Model::Closed { think_time } => {
-                let mix = |origin| RequestMix::new(&weights(origin), plan.weighted, worker);
+        match (&plan.model, schedule) {
+            (Model::Open { max_pending, .. }, Some(schedule)) => {
+                let max_pending = plan.share(*max_pending, worker).max(1);
+                Self::Open { mix: mix(None), schedule, max_pending }
+            }
+            (Model::Open { .. }, None) | (Model::Closed { .. }, _) => {
+                let think_time = match plan.model {
+                    Model::Closed { think_time } => think_time,
+                    Model::Open { .. } => Duration::ZERO,
+                };
                 let mixes = match plan.pinned {
                     true => (0..plan.origins.len()).map(|origin| mix(Some(origin))).collect(),
                     false => vec![mix(None)],
                 };
-                Self::Closed { think_time: *think_time, mixes }
-            }
-            Model::Open { rate, stages, poisson, max_pending } => {
-                let profile = RateProfile::new(*rate, plan.warmup, stages);
-                let (index, count) = (worker as u64, plan.threads as u64);
-                let pool = |origin: usize| {
-                    let slots = (first..).zip(closed).filter(|(_, slot)| slot.origin == origin);
-                    ConnectionPool::new(slots.map(|(index, _)| index).collect())
-                };
-                Self::Open {
-                    pools: (0..plan.origins.len()).map(pool).collect(),
-                    mix: RequestMix::new(&weights(None), plan.weighted, worker),
-                    arrivals: Arrivals::new(profile, *poisson, index, count, plan.seed),
-                    start: Nanos::NEVER,
-                    next: Nanos::NEVER,
-                    max_pending: plan.share(*max_pending, worker).max(1),
-                }
+                Self::Closed { think_time, mixes }
             }
         }
     }
+
+    /// The schedule, if there is one.
+    pub(super) fn schedule(&self) -> Option<&Schedule> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Open { schedule, .. } => Some(schedule),
+            Self::Users { schedule, .. } => schedule.as_ref(),
+        }
+    }
+
+    /// As [`Self::schedule`].
+    pub(super) fn schedule_mut(&mut self) -> Option<&mut Schedule> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Open { schedule, .. } => Some(schedule),
+            Self::Users { schedule, .. } => schedule.as_mut(),
+        }
+    }
+
+    /// Draws the next request of the mix.
+    pub(super) fn draw(&mut self, random: &mut fastrand::Rng) -> u32 {
+        match self {
+            Self::Closed { mixes, .. } => mixes[0].next(random),
+            Self::Open { mix, .. } => mix.next(random),
+            Self::Users { scenarios, .. } => scenarios.next(random),
+        }
+    }
+
+    /// Divides the next `count` requests among the requests of the mix. Users do not say which requests theirs would be.
+    pub(super) fn apportion(&mut self, count: u64, random: &mut fastrand::Rng) -> Vec<(u32, u64)> {
+        match self {
+            Self::Closed { mixes, .. } => mixes[0].apportion(count, random),
+            Self::Open { mix, .. } => mix.apportion(count, random),
+            Self::Users { .. } => Vec::new(),
+        }
+    }
+}
+
+/// Creates the pools of connections, where requests do not belong to a connection from the beginning: one for each server,
+/// or for each slot where users have connections of their own. The first `initial` slots are opened by the set-up.
+pub(super) fn pools(plan: &Plan, slots: &mut [Slot], initial: usize) -> Vec<ConnectionPool> {
+    let own = plan.flows.as_ref().is_some_and(|flows| flows.own_connections);
+    if plan.flows.is_none() && matches!(plan.model, Model::Closed { .. }) {
+        return Vec::new();
+    }
+    let count = if own { slots.len() } else { plan.origins.len() };
+    let mut closed = vec![Vec::new(); count];
+    for (index, slot) in slots.iter_mut().enumerate() {
+        slot.pool = if own { index } else { slot.origin };
+        if index >= initial {
+            closed[slot.pool].push(index as u32);
+        }
+    }
+    let first = |pool: usize| if own { pool as u32 } else { 0 };
+    closed.into_iter().enumerate().map(|(pool, it)| ConnectionPool::new(it, first(pool))).collect()
 }

@@ -5,8 +5,8 @@ use std::io;
 use millrace_net::{Clock, Nanos};
 use mio::event::Event;
 
+use super::Engine;
 use super::slot::Side;
-use super::{Demand, Engine};
 use crate::ErrorKind;
 use crate::connection::ReadResult;
 use crate::engine::target_server::SocketReuse;
@@ -16,6 +16,7 @@ use crate::session::{End, Receiving};
 impl Engine {
     pub(crate) fn on_event(&mut self, event: &Event) {
         self.handle_event(event);
+        self.settle_users();
         if !self.elsewhere.is_empty() {
             self.pump_elsewhere(self.clock.now());
         }
@@ -107,12 +108,11 @@ impl Engine {
 
     /// Sends what an open connection has room for.
     pub(super) fn refill(&mut self, index: usize, now: Nanos) {
-        match self.demand {
-            Demand::Closed { .. } => {
-                self.pump(index, now);
-                self.close_unused(index);
-            }
-            Demand::Open { .. } => self.serve(index, now),
+        if self.is_pooled() {
+            self.serve(index, now);
+        } else {
+            self.pump(index, now);
+            self.close_unused(index);
         }
     }
 
@@ -190,14 +190,16 @@ impl Engine {
             slot.failures += 1;
         }
         let (origin, fruitful) = (slot.origin, slot.productive);
-        if let Demand::Open { pools, .. } = &mut self.demand {
-            pools[origin].wait_first(slot.connection.due.drain(..));
+        if self.is_pooled() {
+            let slot = &mut self.slots[index];
+            let pool = slot.pool;
+            self.pools[pool].wait_first(slot.connection.due.drain(..));
             if fruitful {
-                pools[origin].add_closed(index as u32);
+                self.pools[pool].add_closed(index as u32);
             } else {
                 self.back_off(index, now);
             }
-            self.hand_out(origin, now);
+            self.hand_out(pool, now);
         } else if fruitful {
             self.pump_or_open(index, now);
         } else {

@@ -3,8 +3,8 @@
 
 use millrace_net::Nanos;
 
-use super::{Demand, Engine};
-use crate::metrics::in_flight::Due;
+use super::Engine;
+use crate::metrics::in_flight::{Due, NO_USER};
 
 /// Requests that are drawn at once at most for one whose server can be connected to; a mix may weight it as low as it likes.
 const MAX_DRAWN: usize = 10_000;
@@ -45,11 +45,8 @@ impl Engine {
     }
 
     fn draw(&mut self, first: usize, intended: Nanos) -> (usize, Due) {
-        let request = match &mut self.demand {
-            Demand::Closed { mixes, .. } => mixes[0].next(&mut self.random),
-            Demand::Open { mix, .. } => mix.next(&mut self.random),
-        };
-        (first + self.shared.mix[request as usize].origin, Due { intended, request })
+        let request = self.demand.draw(&mut self.random);
+        (first + self.shared.mix[request as usize].origin, Due { intended, request, user: NO_USER })
     }
 
     /// Sends what has become due on other slots than those that the caller is concerned with.

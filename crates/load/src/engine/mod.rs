@@ -17,9 +17,11 @@ mod slot;
 pub(crate) mod start_barrier;
 pub(crate) mod target_server;
 mod timers;
+mod users;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use millrace_net::tls::{ClientTlsConfig, TlsOptions};
@@ -31,11 +33,16 @@ use self::connection_ramp::ConnectionRamp;
 use self::target_server::{Resolved, TargetServer};
 use crate::RunError;
 use crate::connection::ReadBuffers;
+use crate::flow::CompiledFlows;
+use crate::flow::ends::StepEnds;
+use crate::flow::hooks::{HookCall, HookCaller, HookResult};
+use crate::flow::users::Users;
 use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::recorder::Recorder;
 use crate::plan::Plan;
 use crate::rendered::Rendered;
 use crate::session::{self, SharedMemory};
+use crate::template::Names;
 
 use demand::Demand;
 use slot::{Slot, slots};
@@ -60,21 +67,37 @@ pub(crate) struct RunContext {
     mix: Vec<Rendered>,
     resolved: Vec<Resolved>,
     tls: Option<ClientTlsConfig>,
+    flows: Option<Arc<CompiledFlows>>,
+    /// Takes the calls of JavaScript.
+    hooks: Option<Hooks>,
+}
+
+/// Whoever takes the calls of JavaScript.
+pub(crate) struct Hooks(pub(crate) Arc<dyn HookCaller>);
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Hooks")
+    }
 }
 
 impl RunContext {
     /// Checks the plan, renders its requests, reads certificates and resolves names.
-    pub(crate) fn new(plan: Arc<Plan>) -> Result<Self, RunError> {
+    pub(crate) fn new(plan: Arc<Plan>, hooks: Option<Hooks>) -> Result<Self, RunError> {
         plan.check()?;
-        let tables = plan.placeholders.then_some(&plan.tables[..]);
-        let render = |request| Rendered::new(request, plan.close, tables, plan.pipelining);
-        let mix = plan.requests.iter().map(render).collect::<Result<Vec<_>, _>>()?;
+        let variables = plan.flows.as_ref().map_or(&[][..], |flows| &flows.variables);
+        let names = Names { tables: &plan.tables, variables };
+        let placeholders = plan.placeholders.then_some(names);
+        let render = |request| Rendered::new(request, plan.close, placeholders, plan.pipelining);
+        let mut mix = plan.requests.iter().map(render).collect::<Result<Vec<_>, _>>()?;
+        let compile = |flows| CompiledFlows::compile(flows, &plan, names, &mut mix).map(Arc::new);
+        let flows = plan.flows.as_ref().map(compile).transpose()?;
         let with_tls = plan.origins.iter().any(|origin| origin.server_name.is_some());
         let options = TlsOptions { protocols: session::alpn_protocols(), ..plan.tls.clone() };
         let tls = with_tls.then(|| ClientTlsConfig::new(&options)).transpose();
         let tls = tls.map_err(|error| RunError::Usage(error.to_string()))?;
         let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { plan, mix, resolved, tls })
+        Ok(Self { plan, mix, resolved, tls, flows, hooks })
     }
 }
 
@@ -87,6 +110,22 @@ pub(crate) struct Engine {
     slots: Vec<Slot>,
     servers: Vec<TargetServer>,
     demand: Demand,
+    /// Connections that requests share; empty where each request belongs to a connection from the beginning.
+    pools: Vec<ConnectionPool>,
+    /// The users of flows.
+    users: Users,
+    /// How many of them are in use where no schedule says when iterations begin.
+    users_in_use: usize,
+    /// Whether each user has connections of its own.
+    has_own_connections: bool,
+    /// Users whose next iterations begin.
+    beginning: Vec<u32>,
+    /// Memory for the ends of users' requests.
+    step_ends: StepEnds,
+    /// Calls of JavaScript that are to be made.
+    calls: Vec<HookCall>,
+    /// Results of such calls.
+    pub(crate) results: Option<Receiver<HookResult>>,
     timers: TimerQueue<SlotTimer>,
     pub(crate) recorder: Recorder,
     random: fastrand::Rng,
@@ -139,11 +178,13 @@ impl Engine {
             .iter()
             .map(|resolved| TargetServer::new(resolved, shared.tls.as_ref(), &plan.local_addresses))
             .collect::<Result<Vec<_>, _>>()?;
-        let slots = slots(plan, share(plan.connections));
+        let mut slots = slots(plan, share(plan.connections));
         let servers_per_slot = plan.servers_per_slot();
         let initial = share(plan.initial_connections) * servers_per_slot;
         let set_up = (0..slots.len() as u32).take(initial).rev().collect();
-        let demand = Demand::new(plan, &slots[initial.min(slots.len())..], initial as u32, worker);
+        let pools = demand::pools(plan, &mut slots, initial);
+        let users = plan.flows.as_ref().map_or(0, |flows| share(flows.users));
+        let has_own_connections = plan.flows.as_ref().is_some_and(|flows| flows.own_connections);
         let stages = &plan.connection_stages;
         let ramp = || ConnectionRamp::new(plan.initial_connections, plan.warmup, stages);
         let (ramp, in_use) = ((!stages.is_empty()).then(ramp), slots.len());
@@ -153,7 +194,15 @@ impl Engine {
             clock,
             slots,
             servers,
-            demand,
+            demand: Demand::new(plan, worker),
+            pools,
+            users: Users::new(shared.flows.clone(), users),
+            users_in_use: users,
+            has_own_connections,
+            beginning: Vec::new(),
+            step_ends: StepEnds::default(),
+            calls: Vec::new(),
+            results: None,
             timers: TimerQueue::default(),
             recorder: Recorder::new(Nanos::NEVER).for_plan(plan),
             random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
@@ -193,8 +242,9 @@ impl Engine {
                 self.setting_up += 1;
                 let slot = &mut self.slots[index as usize];
                 slot.setting_up = true;
-                if let Demand::Open { pools, .. } = &mut self.demand {
-                    pools[slot.origin].set_up();
+                let pool = slot.pool;
+                if let Some(pool) = self.pools.get_mut(pool) {
+                    pool.set_up();
                 }
                 self.open(index as usize);
             }
@@ -217,16 +267,20 @@ impl Engine {
         self.sending = true;
         (self.start, self.end) = (start, end);
         self.unreachable = None;
-        match &mut self.demand {
-            Demand::Open { arrivals, start: origin, next, .. } => {
-                *origin = start;
-                *next = arrivals.next().map_or(Nanos::NEVER, |after| start + after);
-            }
-            Demand::Closed { .. } => {
-                self.begin_ramp();
-                self.unstarted = 0..self.in_use / self.servers_per_slot;
-            }
+        if let Some(schedule) = self.demand.schedule_mut() {
+            schedule.begin(start);
+        } else {
+            self.begin_ramp();
+            self.unstarted = match self.has_users() {
+                true => 0..self.users_in_use,
+                false => 0..self.in_use / self.servers_per_slot,
+            };
         }
+    }
+
+    /// Whether requests wait for whichever connection is free.
+    fn is_pooled(&self) -> bool {
+        !self.pools.is_empty()
     }
 
     /// Whether there are slots whose first requests have not been sent.
@@ -245,8 +299,16 @@ impl Engine {
             if now < self.start {
                 return;
             }
-            let index = self.unstarted.start * self.servers_per_slot;
+            let place = self.unstarted.start;
             self.unstarted.start += 1;
+            if self.has_users() {
+                if self.users.take(place as u32) {
+                    self.start_iteration(place as u32, now, now);
+                    self.settle_users();
+                }
+                continue;
+            }
+            let index = place * self.servers_per_slot;
             self.add_due(index, self.shared.plan.pipelining, now);
             self.pump_or_open(index, now);
             self.pump_elsewhere(now);
@@ -259,15 +321,17 @@ impl Engine {
     }
 
     fn is_exhausted(&self) -> bool {
-        let (waiting, nothing_comes) = match &self.demand {
-            Demand::Closed { .. } => (0, false),
-            // Without an end in time the schedule itself may end, at a rate of zero.
-            Demand::Open { pools, next, .. } => (
-                pools.iter().map(ConnectionPool::waiting).sum(),
-                *next == Nanos::NEVER && self.end == Nanos::NEVER,
-            ),
-        };
-        (self.budget == 0 || nothing_comes) && self.recorder.under_way() == 0 && waiting == 0
+        // Without an end in time the schedule itself may end, at a rate of zero.
+        let schedule = self.demand.schedule();
+        let nothing_comes = self.end == Nanos::NEVER
+            && schedule.is_some_and(|schedule| schedule.next == Nanos::NEVER);
+        if self.budget != 0 && !nothing_comes || self.recorder.under_way() > 0 {
+            return false;
+        }
+        match self.has_users() {
+            true => self.users.active() == 0,
+            false => self.pools.iter().all(|pool| pool.waiting() == 0),
+        }
     }
 
     /// Whether the server is unreachable and no duration ends the run.
@@ -286,11 +350,11 @@ impl Engine {
             slot.connection.lose_all(now, &mut self.recorder, at_end);
             slot.connection.requeue_buffered(&mut self.recorder);
         }
-        if let Demand::Open { pools, .. } = &mut self.demand {
+        if self.is_pooled() {
             // What was given to a connection and did not go out before the end has waited as well.
             let given = self.slots.iter_mut().flat_map(|slot| slot.connection.due.drain(..));
             let waiting =
-                pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.take_waiting()));
+                self.pools.iter_mut().flat_map(|pool| std::iter::from_fn(|| pool.take_waiting()));
             for due in given.chain(waiting) {
                 if given_up {
                     self.recorder.unconnected(&due);
@@ -299,6 +363,8 @@ impl Engine {
                 }
             }
         }
+        let recorder = &self.recorder;
+        self.users.finish(now, |due| recorder.is_measured(due));
         if given_up {
             let offered = matches!(self.demand, Demand::Open { .. });
             for (request, rest) in self.demand.apportion(self.budget, &mut self.random) {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use millrace_net::{Clock, Nanos};
 
+use super::Engine;
 use super::timers::{Limit, SlotTimer};
-use super::{Demand, Engine};
 use crate::ErrorKind;
 use crate::error::describe;
 use crate::metrics::in_flight::Due;
@@ -82,8 +82,9 @@ impl Engine {
         if std::mem::take(&mut slot.setting_up) {
             self.setting_up -= 1;
         }
-        if let Demand::Open { pools, .. } = &mut self.demand {
-            pools[slot.origin].opened();
+        let pool = slot.pool;
+        if self.is_pooled() {
+            self.pools[pool].opened();
             self.serve(index, now);
         } else {
             self.pump(index, now);
@@ -116,14 +117,14 @@ impl Engine {
     /// Records the requests that a connect which failed leaves unsent: those that are due on the slot, or the arrival for
     /// which it was opened if no other connection can take it.
     fn leave_unsent(&mut self, index: usize) {
-        let origin = self.slots[index].origin;
-        if let Demand::Open { pools, .. } = &mut self.demand {
-            pools[origin].opened();
-            let mut others = self.slots.iter().filter(|slot| slot.origin == origin);
-            if others.any(|slot| slot.connection.is_open()) {
+        if self.is_pooled() {
+            let pool = self.slots[index].pool;
+            self.pools[pool].opened();
+            let mut others = self.slots.iter().filter(|slot| slot.pool == pool);
+            if !self.has_own_connections && others.any(|slot| slot.connection.is_open()) {
                 return;
             }
-            if let Some(due) = pools[origin].take_waiting() {
+            if let Some(due) = self.pools[pool].take_waiting() {
                 self.recorder.unconnected(&due);
             }
             return;

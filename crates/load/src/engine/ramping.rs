@@ -12,7 +12,10 @@ impl Engine {
     /// Begins the stages with the load.
     pub(super) fn begin_ramp(&mut self) {
         if let Some(count) = self.count_in_use(Duration::ZERO) {
-            self.in_use = count;
+            match self.has_users() {
+                true => self.users_in_use = count,
+                false => self.in_use = count,
+            }
             self.arm_ramp(Duration::ZERO);
         }
     }
@@ -21,6 +24,10 @@ impl Engine {
     pub(super) fn on_ramp(&mut self, now: Nanos) {
         let elapsed = now.since(self.start);
         let Some(count) = self.count_in_use(elapsed) else { return };
+        if self.has_users() {
+            self.arm_ramp(elapsed);
+            return self.set_users_in_use(count, now);
+        }
         let before = std::mem::replace(&mut self.in_use, count);
         self.arm_ramp(elapsed);
         for index in (before..count).step_by(self.servers_per_slot) {
@@ -55,10 +62,13 @@ impl Engine {
         self.pump_elsewhere(now);
     }
 
-    /// Returns how many slots of this worker are in use at a time; `None` without stages.
+    /// Returns how many slots, or users, of this worker are in use at a time; `None` without stages.
     fn count_in_use(&self, elapsed: Duration) -> Option<usize> {
         let total = self.ramp.as_ref()?.count_at(elapsed);
         let places = self.shared.plan.share(total, self.worker) as usize;
+        if self.has_users() {
+            return Some(places.min(self.users.count()));
+        }
         Some((places * self.servers_per_slot).min(self.slots.len()))
     }
 

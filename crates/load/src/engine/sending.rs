@@ -4,7 +4,7 @@ use millrace_net::Nanos;
 
 use super::timers::{Limit, SlotTimer};
 use super::{Demand, Engine};
-use crate::metrics::in_flight::Due;
+use crate::metrics::in_flight::{Due, NO_USER};
 use crate::session::Rendering;
 
 impl Engine {
@@ -21,7 +21,7 @@ impl Engine {
         let mix = if mixes.len() > 1 { slot.origin } else { 0 };
         for _ in 0..count {
             let request = mixes[mix].next(&mut self.random);
-            slot.connection.due.push_back(Due { intended, request });
+            slot.connection.due.push_back(Due { intended, request, user: NO_USER });
         }
     }
 
@@ -37,7 +37,7 @@ impl Engine {
                     self.timers.push(now + think_time, SlotTimer::Due(index as u32));
                 }
             }
-            Demand::Open { .. } => {}
+            Demand::Open { .. } | Demand::Users { .. } => {}
         }
     }
 
@@ -68,6 +68,7 @@ impl Engine {
             sequence: &mut self.sequence,
             random: &mut self.random,
             memory: &mut self.memory,
+            users: &mut self.users,
         };
         let sent = slot.connection.send(count, &mut rendering, now, &mut self.recorder);
         self.budget -= cost;
@@ -76,7 +77,9 @@ impl Engine {
             Err(error) => {
                 // The numbers of those that did not go out are used again.
                 let sent = count - slot.connection.buffered();
-                self.sequence.0 = first + sent as u64 * self.sequence.1;
+                if !self.has_users() {
+                    self.sequence.0 = first + sent as u64 * self.sequence.1;
+                }
                 self.write_failed(index, &error);
             }
         }
@@ -87,7 +90,7 @@ impl Engine {
     fn within_budget(&self, index: usize) -> (usize, u64) {
         let connection = &self.slots[index].connection;
         let sendable = connection.sendable(self.shared.plan.pipelining);
-        if self.budget == u64::MAX || matches!(self.demand, Demand::Open { .. }) {
+        if self.budget == u64::MAX || !matches!(self.demand, Demand::Closed { .. }) {
             return (sendable, 0);
         }
         let (mut count, mut cost) = (0, 0);

@@ -47,6 +47,8 @@ pub(super) struct Slot {
     pub(super) connection: Connection<Stream>,
     /// Index of the server.
     pub(super) origin: usize,
+    /// Index of the pool, where connections are in pools.
+    pub(super) pool: usize,
     /// Index of the address in use.
     pub(super) address: usize,
     /// Whether a timer is set, by kind of limit.
@@ -112,6 +114,7 @@ impl Slot {
         Self {
             connection: Connection::new(redirects),
             origin,
+            pool: 0,
             address: 0,
             armed: [false; 2],
             failures: 0,

@@ -34,7 +34,7 @@ impl Scene {
         let port = listener.local_addr().unwrap().port();
         plan.origins[0].endpoint = Endpoint::Host("127.0.0.1".into(), port);
         change(&mut plan);
-        let shared = Arc::new(RunContext::new(Arc::new(plan)).unwrap());
+        let shared = Arc::new(RunContext::new(Arc::new(plan), None).unwrap());
         let poller = Poller::new(512).unwrap();
         let registry = poller.registry().try_clone().unwrap();
         let engine = Engine::new(shared, 0, registry, Monotonic::new()).unwrap();

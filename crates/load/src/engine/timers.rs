@@ -19,6 +19,8 @@ pub(super) enum SlotTimer {
     Reopen(u32),
     /// The number of connections in use changes.
     Ramp,
+    /// A user, by number, continues after a pause.
+    Resume(u32),
 }
 
 /// What has a time limit.
@@ -40,6 +42,8 @@ impl Engine {
         let precise = match self.demand {
             // The end of a think time is as exact as an arrival.
             Demand::Closed { think_time, .. } if !think_time.is_zero() => timer,
+            // Nor is the end of a pause.
+            Demand::Users { .. } => timer.min(arrival),
             _ => arrival,
         };
         Wake { precise, coarse: timer }
@@ -52,8 +56,10 @@ impl Engine {
                 SlotTimer::Due(index) => self.on_due(index as usize, at),
                 SlotTimer::Reopen(index) => self.on_reopen(index as usize, now),
                 SlotTimer::Ramp => self.on_ramp(now),
+                SlotTimer::Resume(user) => self.on_resume(user, at, now),
             }
             self.pump_elsewhere(now);
+            self.settle_users();
         }
     }
 
@@ -110,10 +116,10 @@ impl Engine {
         let slot = &mut self.slots[index];
         slot.backing_off = false;
         let stalled = std::mem::take(&mut slot.deferred);
-        let origin = slot.origin;
-        if let Demand::Open { pools, .. } = &mut self.demand {
-            pools[origin].add_closed(index as u32);
-            self.hand_out(origin, now);
+        let pool = slot.pool;
+        if self.is_pooled() {
+            self.pools[pool].add_closed(index as u32);
+            self.hand_out(pool, now);
         } else if self.sending {
             self.add_due(index, stalled, now);
             self.pump_or_open(index, now);

@@ -8,6 +8,7 @@ use millrace_net::Nanos;
 
 use crate::metrics::by_name::{NameCounts, NameStats, add_up};
 use crate::metrics::counts::Counts;
+use crate::metrics::flow_stats::{FlowStats, IterationCounts, ScenarioStats};
 use crate::metrics::recorder::WINDOW;
 use crate::metrics::window_series::WindowSeries;
 use crate::metrics::window_stats::{Stall, WindowStats};
@@ -30,6 +31,8 @@ pub(crate) struct Collector<'a> {
     in_flight: Vec<u64>,
     /// The newest numbers by name, by worker.
     names: Vec<Vec<NameCounts>>,
+    /// The newest numbers of iterations, by worker.
+    iterations: Vec<IterationCounts>,
     per_worker: Vec<(u64, Duration)>,
     done: Vec<WorkerReport>,
     set_up_turns: u32,
@@ -52,6 +55,7 @@ impl<'a> Collector<'a> {
             warmup_windows: 0,
             in_flight: vec![0; workers],
             names: vec![Vec::new(); workers],
+            iterations: vec![IterationCounts::default(); workers],
             per_worker: vec![(0, Duration::ZERO); workers],
             done: Vec::new(),
             set_up_turns: 0,
@@ -62,9 +66,19 @@ impl<'a> Collector<'a> {
     pub(crate) fn collect(&mut self, messages: &Receiver<Message>) {
         loop {
             match messages.recv_timeout(WINDOW) {
-                Ok(Message::Window { worker, phase, index, next, in_flight, tally, names }) => {
+                Ok(Message::Window {
+                    worker,
+                    phase,
+                    index,
+                    next,
+                    in_flight,
+                    tally,
+                    names,
+                    iterations,
+                }) => {
                     self.in_flight[worker] = in_flight;
                     self.names[worker] = names;
+                    self.iterations[worker] = iterations;
                     self.add_window(worker, phase, (index, next), tally);
                 }
                 Ok(Message::Done(done)) => {
@@ -148,6 +162,11 @@ impl<'a> Collector<'a> {
             p99,
             latency_sum: self.total.latency.total(),
             names: self.names.iter().cloned().reduce(add_up).unwrap_or_default(),
+            iterations: self.plan.flows.is_some().then(|| {
+                let mut sum = IterationCounts::default();
+                self.iterations.iter().for_each(|counts| sum += counts);
+                sum
+            }),
         });
     }
 
@@ -179,6 +198,13 @@ impl<'a> Collector<'a> {
         let names = self.done.iter_mut().map(|done| std::mem::take(&mut done.names));
         let names = names.reduce(add_up).unwrap_or_default();
         self.check_names(&names)?;
+        let flows = self.done.iter_mut().map(|done| std::mem::take(&mut done.flows));
+        let flows = flows.reduce(|mut sum, flows| {
+            sum += &flows;
+            sum
+        });
+        let flows = flows.filter(|_| self.plan.flows.is_some());
+        check_iterations(flows.as_ref())?;
         let used: BTreeSet<&String> = self.done.iter().flat_map(|done| &done.used).collect();
         let ruled_out = self.done.iter().flat_map(|done| &done.ruled_out);
         let ruled_out = ruled_out.filter(|address| !used.contains(address));
@@ -200,6 +226,7 @@ impl<'a> Collector<'a> {
             ruled_out: ruled_out.into_iter().cloned().collect(),
             total: self.total,
             names,
+            flows,
         })
     }
 
@@ -233,7 +260,9 @@ impl<'a> Collector<'a> {
             let (sent, ended) = (counts.sent, counts.ended());
             let (timed, latencies) = (service_time.count(), latency.count());
             format!("sent {sent}, ended {ended}, timed {timed} and {latencies}")
-        } else if matches!(self.plan.model, Model::Open { .. }) && !self.total.schedule_adds_up() {
+        } else if (matches!(self.plan.model, Model::Open { .. }) || self.plan.flows.is_some())
+            && !self.total.schedule_adds_up()
+        {
             let Counts { offered, sent, overflow, queued_at_end, connect_failed, .. } = counts;
             format!(
                 "due {offered}, sent {sent}, not sent {overflow}, {queued_at_end} and {connect_failed}"
@@ -250,7 +279,7 @@ impl<'a> Collector<'a> {
     fn little_residual(&self, seconds: f64) -> Option<f64> {
         let flat_out =
             matches!(&self.plan.model, Model::Closed { think_time } if think_time.is_zero());
-        let varies = !self.plan.connection_stages.is_empty();
+        let varies = !self.plan.connection_stages.is_empty() || self.plan.flows.is_some();
         if !flat_out || varies || self.plan.max_requests.is_some() || seconds == 0.0 {
             return None;
         }
@@ -271,6 +300,21 @@ impl<'a> Collector<'a> {
         };
         RunError::Unreachable { kind, message }
     }
+}
+
+/// The iterations add up.
+fn check_iterations(flows: Option<&FlowStats>) -> Result<(), RunError> {
+    for ScenarioStats { counts, duration, .. } in flows.iter().flat_map(|flows| &flows.scenarios) {
+        let IterationCounts { started, completed, failed, in_progress, .. } = *counts;
+        let timed = duration.count();
+        if started != completed + failed + in_progress || started != timed {
+            return Err(RunError::Accounting(format!(
+                "iterations: started {started}, completed {completed}, failed {failed}, in progress {in_progress}, \
+                 timed {timed}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Joins the times in which workers stood still; what stops the process stops them all.

@@ -11,7 +11,12 @@ pub(crate) struct Due {
     pub(crate) intended: Nanos,
     /// Index into the mix.
     pub(crate) request: u32,
+    /// The user of a flow that it belongs to, or [`NO_USER`].
+    pub(crate) user: u32,
 }
+
+/// The user of requests that belong to no flow.
+pub(crate) const NO_USER: u32 = u32::MAX;
 
 /// A request that was sent and has not ended.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +27,8 @@ pub(crate) struct InFlight {
     pub(crate) sent: Nanos,
     /// Index into the mix.
     pub(crate) request: u32,
+    /// As that of [`Due`].
+    pub(crate) user: u32,
 }
 
 /// How a request ended without a complete response.

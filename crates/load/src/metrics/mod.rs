@@ -5,6 +5,7 @@ pub(crate) mod collector;
 pub mod counts;
 pub mod duration_histogram;
 mod estimate;
+pub mod flow_stats;
 pub(crate) mod in_flight;
 pub mod kept;
 pub(crate) mod recorder;

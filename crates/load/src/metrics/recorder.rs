@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use millrace_net::Nanos;
 
+use crate::flow::ends::{HowEnded, StepEnd, StepEnds};
 use crate::metrics::by_name::{NameCounts, NameRecorder, NameStats};
-use crate::metrics::in_flight::{Due, InFlight, Loss};
+use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
 use crate::metrics::kept::{FirstResponses, KeepReason, KeptResponse};
 use crate::metrics::unended::Unended;
 use crate::metrics::window_stats::{Stall, WindowStats};
-use crate::plan::Plan;
+use crate::plan::{Plan, Request};
 use crate::{ErrorKind, StatusSet};
 
 /// Length of a window.
@@ -38,6 +39,10 @@ pub(crate) struct Recorder {
     /// Kinds of responses of which the first is still to be kept.
     unseen: FirstResponses,
     names: NameRecorder,
+    /// Statuses that count as success by request, where a request has its own.
+    expected_of: Vec<StatusSet>,
+    /// Ends of users' requests, for the flows.
+    pub(crate) ends: StepEnds,
 }
 
 impl Recorder {
@@ -53,13 +58,34 @@ impl Recorder {
             expected: StatusSet::below_400(),
             unseen: FirstResponses::new(&StatusSet::below_400()),
             names: NameRecorder::default(),
+            expected_of: Vec::new(),
+            ends: StepEnds::default(),
         }
     }
 
     /// Sets the statuses that count as success, and the names of the requests.
     pub(crate) fn for_plan(self, plan: &Plan) -> Self {
         let unseen = FirstResponses::new(&plan.expected);
-        Self { expected: plan.expected, unseen, names: NameRecorder::new(plan), ..self }
+        let own = |request: &Request| request.expected.unwrap_or(plan.expected);
+        let expected_of = match plan.requests.iter().any(|request| request.expected.is_some()) {
+            true => plan.requests.iter().map(own).collect(),
+            false => Vec::new(),
+        };
+        let names = NameRecorder::new(plan);
+        Self { expected: plan.expected, unseen, names, expected_of, ..self }
+    }
+
+    /// Returns the statuses that count as success for a request.
+    fn expected(&self, request: &InFlight) -> &StatusSet {
+        self.expected_of.get(request.request as usize).unwrap_or(&self.expected)
+    }
+
+    /// Hands the end of a user's request on to its flow.
+    fn end_step(&mut self, user: u32, request: u32, intended: Nanos, how: HowEnded) {
+        if user != NO_USER {
+            let is_measured = self.is_measured(intended);
+            self.ends.push(StepEnd { user, request, is_measured, how });
+        }
     }
 
     /// Sets when the measurement begins.
@@ -151,6 +177,11 @@ impl Recorder {
         self.handled(intended, now);
     }
 
+    /// Records a request of a flow that has become due.
+    pub(crate) fn due_in_flow(&mut self, intended: Nanos) {
+        self.stats.counts.offered += u64::from(self.is_measured(intended));
+    }
+
     /// Records the delay with which the worker handles a request that became due at `intended`.
     pub(crate) fn handled(&mut self, intended: Nanos, now: Nanos) {
         if self.is_measured(intended) {
@@ -191,12 +222,14 @@ impl Recorder {
     pub(crate) fn completed(&mut self, request: &InFlight, now: Nanos, status: u16) {
         self.sum_area(now);
         self.in_flight -= 1;
+        let how = HowEnded::Answered { at: now, status, bytes: 0..0, is_cut: false };
+        self.end_step(request.user, request.request, request.intended, how);
         if !self.is_measured(request.intended) {
             self.stats.counts.completed_of_warmup += u64::from(now >= self.measure_from);
             return self.carry_over(now);
         }
+        let succeeded = self.expected(request).contains(status);
         let tally = &mut *self.stats;
-        let succeeded = self.expected.contains(status);
         tally.counts.ok += u64::from(succeeded);
         tally.counts.status_errors += u64::from(!succeeded);
         tally.counts.count_status(status);
@@ -208,8 +241,9 @@ impl Recorder {
 
     /// Whether the caller should pass the response to `keep`.
     pub(crate) fn wants(&self, why: KeepReason, request: &InFlight) -> bool {
-        (self.unseen.has(why) || self.is_failing(why) && self.names.wants(request))
-            && self.is_measured(request.intended)
+        let is_failing = self.is_failing(why, request);
+        let is_unseen = self.unseen.has(why) && (is_failing || self.expected_of.is_empty());
+        (is_unseen || is_failing && self.names.wants(request)) && self.is_measured(request.intended)
     }
 
     /// Keeps the response to `request`, which consists of these parts: its text, as HTTP/1.1 has it. A session of another
@@ -217,7 +251,7 @@ impl Recorder {
     #[cold]
     pub(crate) fn keep(&mut self, why: KeepReason, request: &InFlight, parts: [&[u8]; 2]) {
         let response = KeptResponse::new(why, request, parts);
-        if self.is_failing(why) {
+        if self.is_failing(why, request) {
             self.names.keep(&response, request);
         }
         if self.unseen.remove(why) {
@@ -225,9 +259,9 @@ impl Recorder {
         }
     }
 
-    fn is_failing(&self, why: KeepReason) -> bool {
+    fn is_failing(&self, why: KeepReason, request: &InFlight) -> bool {
         match why {
-            KeepReason::Status(status) => !self.expected.contains(status),
+            KeepReason::Status(status) => !self.expected(request).contains(status),
             KeepReason::Error(_) => true,
         }
     }
@@ -265,6 +299,7 @@ impl Recorder {
     ) {
         self.sum_area(now);
         self.in_flight -= 1;
+        self.end_step(request.user, request.request, request.intended, HowEnded::Lost(loss));
         if !self.is_measured(request.intended) {
             return self.carry_over(now);
         }
@@ -382,6 +417,7 @@ impl Recorder {
 
     /// Records a request that is due and will not be sent, as there is no connection for it.
     pub(crate) fn unconnected(&mut self, due: &Due) {
+        self.end_step(due.user, due.request, due.intended, HowEnded::Unconnected);
         if self.is_measured(due.intended) {
             self.stats.counts.connect_failed += 1;
             self.names.connect_failed(due.request, 1);

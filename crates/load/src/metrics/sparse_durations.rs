@@ -44,6 +44,12 @@ impl SparseDurations {
         nanos
     }
 
+    /// Returns the number of samples.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.all.counts().map(|(_, count)| count).sum()
+    }
+
     /// Returns the same samples as a histogram, which has the estimates.
     #[must_use]
     pub fn to_histogram(&self) -> DurationHistogram {

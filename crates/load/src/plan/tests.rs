@@ -12,6 +12,8 @@ pub(crate) fn plan() -> Plan {
         body: None,
         weight: 1.0,
         name: 0,
+        body_format: BodyFormat::Text,
+        expected: None,
     };
     let endpoint = Endpoint::Host("127.0.0.1".into(), 80);
     Plan {

@@ -14,9 +14,10 @@ use millrace_net::Nanos;
 
 use super::{Expired, Rendering, RequestBatch, Written};
 use crate::ErrorKind;
-use crate::metrics::in_flight::{Due, InFlight, Loss};
+use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
 use crate::metrics::recorder::Recorder;
 use crate::redirect::RedirectRule;
+use crate::rendered::Capture;
 use crate::template::Values;
 use redirects::RedirectFollower;
 
@@ -34,6 +35,8 @@ pub(crate) struct H1Session {
     partial: Option<Partial>,
     /// The first bytes of the partial response, up to the maximum that is kept.
     begun: Vec<u8>,
+    /// How much of the present response goes to a flow.
+    capture: Capture,
     /// The part of a response's head that has arrived.
     read_buf: Vec<u8>,
     /// Whether a request has been sent on the present connection.
@@ -83,6 +86,7 @@ impl H1Session {
             buffered: VecDeque::new(),
             partial: None,
             begun: Vec::new(),
+            capture: Capture::Status,
             read_buf: Vec::new(),
             carried: false,
             following: redirects.map(RedirectFollower::new),
@@ -119,7 +123,7 @@ impl H1Session {
         count: usize,
         rendering: &'a mut Rendering<'_>,
     ) -> RequestBatch<'a> {
-        let Rendering { mix, sequence, random, memory } = rendering;
+        let Rendering { mix, sequence, random, memory, users } = rendering;
         let mix: &'a [_] = mix;
         let (outgoing, shared) = (&mut memory.outgoing, &mut memory.h1);
         shared.starts.clear();
@@ -132,11 +136,15 @@ impl H1Session {
             None => {
                 outgoing.clear();
                 for due in due.iter().take(count) {
-                    let mut values = Values { sequence: sequence.0, random };
                     let request = &mix[due.request as usize];
                     shared.starts.push(outgoing.len());
-                    request.render(&mut values, &mut shared.scratch, outgoing);
-                    sequence.0 += sequence.1;
+                    if due.user == NO_USER {
+                        let mut values = Values::new(sequence.0, random);
+                        request.render(&mut values, &mut shared.scratch, outgoing);
+                        sequence.0 += sequence.1;
+                    } else {
+                        users.render(due, request, random, &mut shared.scratch, outgoing);
+                    }
                 }
                 outgoing
             }
@@ -185,8 +193,8 @@ impl H1Session {
 
     /// Records that the first byte of a request of this length has been sent.
     fn send(&mut self, due: Due, length: usize, now: Nanos, recorder: &mut Recorder) {
-        let Due { intended, request } = due;
-        let request = InFlight { intended, sent: now, request };
+        let Due { intended, request, user } = due;
+        let request = InFlight { intended, sent: now, request, user };
         recorder.sent(&request, self.carried);
         recorder.bytes_sent_for(&request, length);
         self.carried = true;

@@ -71,8 +71,9 @@ impl StreamSession {
         recorder: &mut Recorder,
     ) {
         assert_eq!(written.count, batch.bytes.len());
-        for (number, Due { intended, request }) in (self.next..).zip(due.drain(..batch.count)) {
-            let request = InFlight { intended, sent: now, request };
+        for (number, Due { intended, request, user }) in (self.next..).zip(due.drain(..batch.count))
+        {
+            let request = InFlight { intended, sent: now, request, user };
             recorder.sent(&request, number > 0);
             self.in_flight.push_back((number, request));
         }

@@ -18,7 +18,7 @@ fn waiting() -> (Worker, TcpStream, Receiver<Message>) {
     let port = listener.local_addr().unwrap().port();
     plan.origins[0].endpoint = Endpoint::Host("127.0.0.1".into(), port);
     (plan.duration, plan.max_requests, plan.timeout) = (None, Some(1), TIMEOUT);
-    let shared = Arc::new(RunContext::new(Arc::new(plan)).unwrap());
+    let shared = Arc::new(RunContext::new(Arc::new(plan), None).unwrap());
     let (sender, messages) = mpsc::channel();
     let (gate, recycled) = (Arc::new(StartBarrier::new(1)), mpsc::channel().1);
     let mut worker = Worker::new(0, shared, gate, Monotonic::new(), sender, recycled).unwrap();

@@ -4,6 +4,7 @@
 mod closed;
 mod error;
 mod faults;
+mod flows;
 mod open;
 mod peer;
 mod schedule;

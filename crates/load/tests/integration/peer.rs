@@ -87,6 +87,12 @@ impl Peer {
 impl Exchange {
     /// The next request's method and target; `None` at the end of the connection.
     pub(crate) fn request(&mut self) -> Option<String> {
+        let (head, _) = self.whole_request()?;
+        Some(head.split(" HTTP/1.1").next().unwrap().to_owned())
+    }
+
+    /// The next request's head and body.
+    pub(crate) fn whole_request(&mut self) -> Option<(String, String)> {
         loop {
             if let Some(end) = self.arrived.windows(4).position(|four| four == b"\r\n\r\n") {
                 let head = String::from_utf8(self.arrived[..end].to_vec()).unwrap();
@@ -94,10 +100,12 @@ impl Exchange {
                 let length = length.and_then(|rest| rest.lines().next()?.parse().ok());
                 let end = end + 4 + length.unwrap_or(0);
                 if self.arrived.len() >= end {
+                    let start = end - length.unwrap_or(0);
+                    let body = String::from_utf8(self.arrived[start..end].to_vec()).unwrap();
                     self.arrived.drain(..end);
                     let request = head.split(" HTTP/1.1").next().unwrap().to_owned();
-                    self.seen.requests.lock().unwrap().push(request.clone());
-                    return Some(request);
+                    self.seen.requests.lock().unwrap().push(request);
+                    return Some((head, body));
                 }
             }
             let mut buffer = [0; 4096];
@@ -137,6 +145,8 @@ pub(crate) fn get(target: &str) -> Request {
         body: None,
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     }
 }
 

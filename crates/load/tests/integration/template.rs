@@ -3,7 +3,11 @@
 use millrace_load::RunError;
 use millrace_load::plan::{Request, Table};
 use millrace_load::rendered::Rendered;
-use millrace_load::template::{Template, TextPosition, Values, table_names};
+use millrace_load::template::{Names, Template, TextPosition, Values, table_names};
+
+fn names(tables: &[Table]) -> Names<'_> {
+    Names { tables, variables: &[] }
+}
 
 fn users() -> Vec<Table> {
     let row = |name: &str, age: &str| vec![name.to_owned(), age.to_owned()];
@@ -13,12 +17,12 @@ fn users() -> Vec<Table> {
 }
 
 fn parse(text: &str) -> Result<Template, RunError> {
-    Template::parse(text.as_bytes(), &users(), TextPosition::Body)
+    Template::parse(text.as_bytes(), names(&users()), TextPosition::Body)
 }
 
 fn with_values<R>(sequence: u64, f: impl FnOnce(&mut Values<'_>) -> R) -> R {
     let mut random = fastrand::Rng::with_seed(sequence);
-    f(&mut Values { sequence, random: &mut random })
+    f(&mut Values::new(sequence, &mut random))
 }
 
 fn render(text: &str, sequence: u64) -> String {
@@ -105,8 +109,8 @@ fn the_name_of_a_table_may_hold_colons() {
         rows: vec![vec!["1".into()]],
     };
     let text = b"{{csv:c:/data/x.csv:id}}";
-    assert_eq!(table_names(text).unwrap(), ["c:/data/x.csv"]);
-    assert!(Template::parse(text, &[table], TextPosition::Body).is_ok());
+    assert_eq!(table_names(text, &[]).unwrap(), ["c:/data/x.csv"]);
+    assert!(Template::parse(text, names(&[table]), TextPosition::Body).is_ok());
 }
 
 #[test]
@@ -145,21 +149,26 @@ fn unknown_columns_are_named_with_those_that_there_are() {
 #[test]
 fn a_table_without_rows_is_refused() {
     let table = Table { name: "e.csv".into(), columns: vec!["id".into()], rows: Vec::new() };
-    let message = refusal(Template::parse(b"{{csv:e.csv:id}}", &[table], TextPosition::Body));
+    let message =
+        refusal(Template::parse(b"{{csv:e.csv:id}}", names(&[table]), TextPosition::Body));
     assert_eq!(message, "e.csv has a header but no rows");
 }
 
 #[test]
 fn bytes_that_are_no_text_are_left_alone_outside_and_refused_inside() {
-    assert!(Template::parse(b"\xff\x00{{seq}}\xfe", &[], TextPosition::Body).is_ok());
-    assert!(refusal(Template::parse(b"{{\xff}}", &[], TextPosition::Body)).contains("not UTF-8"));
+    assert!(Template::parse(b"\xff\x00{{seq}}\xfe", Names::default(), TextPosition::Body).is_ok());
+    assert!(
+        refusal(Template::parse(b"{{\xff}}", Names::default(), TextPosition::Body))
+            .contains("not UTF-8")
+    );
 }
 
 #[test]
 fn the_tables_of_a_text_are_listed_before_they_are_read() {
-    let names = table_names(b"{{csv:a.csv:x}} {{seq}} {{csv:b.csv:y}} {{csv:a.csv:z}}").unwrap();
+    let names =
+        table_names(b"{{csv:a.csv:x}} {{seq}} {{csv:b.csv:y}} {{csv:a.csv:z}}", &[]).unwrap();
     assert_eq!(names, ["a.csv", "b.csv", "a.csv"]);
-    assert!(table_names(b"{{nothing}}").is_err());
+    assert!(table_names(b"{{nothing}}", &[]).is_err());
 }
 
 // --- requests ---
@@ -175,11 +184,13 @@ fn request(target: &str, fields: &[(&str, &str)], body: Option<&str>) -> Request
         body,
         weight: 1.0,
         name: 0,
+        body_format: millrace_load::plan::flow::BodyFormat::Text,
+        expected: None,
     }
 }
 
 fn rendered(request: &Request, close: bool) -> Rendered {
-    Rendered::new(request, close, Some(&users()), 3).unwrap()
+    Rendered::new(request, close, Some(names(&users())), 3).unwrap()
 }
 
 fn text(rendered: &Rendered, sequence: u64) -> String {
@@ -270,7 +281,7 @@ fn values_of_tables_are_made_to_fit_their_place() {
     };
     let sent = |target: &str, value: &str, field: &str| {
         let request = request(target, &[("X", field)], None);
-        let rendered = Rendered::new(&request, false, Some(&[table(value)]), 1)?;
+        let rendered = Rendered::new(&request, false, Some(names(&[table(value)])), 1)?;
         let mut out = Vec::new();
         with_values(0, |values| rendered.render(values, &mut Vec::new(), &mut out));
         Ok(String::from_utf8(out).unwrap())

@@ -1,6 +1,9 @@
 //! The load engine for JavaScript: plan, run, outcome.
 
 mod by_name;
+mod flow_outcome;
+mod flows;
+mod hooks;
 mod outcome;
 mod plan;
 mod run;

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::by_name::{NativeNameCounts, NativeNameStats};
+use super::flow_outcome::{NativeFlowOutcome, NativeIterationCounts};
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
@@ -40,6 +41,8 @@ pub struct NativeSnapshot {
     pub latency_sum_ms: f64,
     /// Numbers so far by name, if the plan asks for them and there are several.
     pub names: Vec<NativeNameCounts>,
+    /// Iterations so far, if the plan has flows.
+    pub iterations: Option<NativeIterationCounts>,
 }
 
 /// A distribution in milliseconds; what has no sample is absent.
@@ -369,6 +372,8 @@ pub struct NativeOutcome {
     pub names: Vec<NativeNameStats>,
     /// Distributions as points.
     pub percentiles: NativePercentiles,
+    /// Figures of flows, if the plan has some.
+    pub flows: Option<NativeFlowOutcome>,
 }
 
 pub(super) fn ms(duration: Duration) -> f64 {

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use millrace_load::StatusSet;
+use millrace_load::plan::flow::Flows;
 use millrace_load::plan::{
     Bound, ConnectionStage, Endpoint, Model, Origin, Plan, Request, Stage, Table,
 };
@@ -7,6 +9,7 @@ use millrace_net::tls::TlsOptions;
 use napi::{Error, Result};
 use napi_derive::napi;
 
+use super::flows::{NativeFlows, read_body_format};
 use crate::ffi::node_api::List;
 use crate::ffi::shared_memory::Bytes;
 use crate::time::milliseconds;
@@ -57,6 +60,11 @@ pub struct NativeRequest {
     pub weight: f64,
     /// Its name, by number.
     pub name: u32,
+    /// How placeholders of the body are filled in: `text`, `json` or `form`.
+    pub body_format: Option<String>,
+    /// Statuses of a success, if they are not the plan's.
+    #[napi(ts_type = "Array<number>")]
+    pub expected: Option<List<u32>>,
 }
 
 /// A straight line from the rate before to this one.
@@ -193,16 +201,19 @@ pub struct NativePlan {
     pub early_ack_probe: bool,
     /// For random numbers: below 2^53.
     pub seed: f64,
+    /// What users do; the requests are then those of their steps, and the schedule is that of iterations.
+    pub flows: Option<NativeFlows>,
 }
 
-/// The CSV files that placeholders in these texts name; throws for a placeholder that is not known.
+/// The CSV files that placeholders in these texts name; throws for a placeholder that is neither known nor one of the variables.
 #[napi]
 pub fn csv_files(
     #[napi(ts_arg_type = "Array<Buffer>")] templates: List<Bytes>,
+    #[napi(ts_arg_type = "Array<string>")] variables: List<String>,
 ) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for template in templates {
-        let names = millrace_load::template::table_names(&template.0)
+        let names = millrace_load::template::table_names(&template.0, &variables.0)
             .map_err(|error| Error::from_reason(error.to_string()))?;
         files.extend(names.into_iter().filter(|name| !files.contains(name)).collect::<Vec<_>>());
     }
@@ -216,8 +227,10 @@ impl From<NativeConnectionStage> for ConnectionStage {
     }
 }
 
-impl From<NativePlan> for Plan {
-    fn from(plan: NativePlan) -> Self {
+impl TryFrom<NativePlan> for Plan {
+    type Error = Error;
+
+    fn try_from(plan: NativePlan) -> Result<Self> {
         let NativePlan {
             origins,
             requests,
@@ -250,6 +263,7 @@ impl From<NativePlan> for Plan {
             bounds,
             early_ack_probe,
             seed,
+            flows,
         } = plan;
         let model = match start_rate {
             None => Model::Closed { think_time: milliseconds(think_time_ms) },
@@ -260,7 +274,7 @@ impl From<NativePlan> for Plan {
                 max_pending: max_pending as u64,
             },
         };
-        Self {
+        Ok(Self {
             origins: origins.into_iter().map(Origin::from).collect(),
             requests: requests.into_iter().map(Request::from).collect(),
             names: names as usize,
@@ -284,16 +298,18 @@ impl From<NativePlan> for Plan {
             timeout: milliseconds(timeout_ms),
             connect_timeout: milliseconds(connect_timeout_ms),
             tls: tls.into(),
-            expected: expected
-                .into_iter()
-                .filter_map(|status| u16::try_from(status).ok())
-                .collect(),
+            expected: read_statuses(expected),
             snapshots_by_name,
             bounds: bounds.into_iter().map(Bound::from).collect(),
             early_ack_probe,
             seed: seed as u64,
-        }
+            flows: flows.map(Flows::try_from).transpose()?,
+        })
     }
+}
+
+fn read_statuses(statuses: List<u32>) -> StatusSet {
+    statuses.into_iter().filter_map(|status| u16::try_from(status).ok()).collect()
 }
 
 impl From<NativeOrigin> for Origin {
@@ -313,7 +329,17 @@ impl From<NativeOrigin> for Origin {
 
 impl From<NativeRequest> for Request {
     fn from(request: NativeRequest) -> Self {
-        let NativeRequest { origin, method, target, headers, body, weight, name } = request;
+        let NativeRequest {
+            origin,
+            method,
+            target,
+            headers,
+            body,
+            weight,
+            name,
+            body_format,
+            expected,
+        } = request;
         Self {
             origin: origin as usize,
             method,
@@ -322,6 +348,8 @@ impl From<NativeRequest> for Request {
             body: body.map(|body| body.0),
             weight,
             name,
+            body_format: read_body_format(body_format.as_deref()),
+            expected: expected.map(read_statuses),
         }
     }
 }

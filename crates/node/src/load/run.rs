@@ -3,12 +3,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use millrace_load::plan::Plan;
-use millrace_load::{Outcome, Run, RunError, Snapshot, Stopper};
+use millrace_load::{HookResult, HookResults, Outcome, Run, RunError, Snapshot, Stopper};
 use napi::bindgen_prelude::{Function, JsObjectValue, Object};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Error, JsDeferred, JsValue, Result};
 use napi_derive::napi;
 
+use crate::ffi::node_api::List;
+use crate::load::hooks::{JsCaller, NativeHookCall, NativeHookResult};
 use crate::load::outcome::{NativeOutcome, NativeSnapshot};
 use crate::load::plan::NativePlan;
 
@@ -29,16 +31,28 @@ pub struct NativeRun {
     stopper: Stopper,
     end: Arc<Mutex<RunEnd>>,
     warmup: std::time::Duration,
+    results: HookResults,
 }
 
 #[napi]
 impl NativeRun {
-    /// Starts a run. `onSnapshot` is called ten times a second until it has ended.
+    /// Starts a run. `onSnapshot` is called ten times a second until it has ended; `onHooks` with calls of the plan's hooks,
+    /// whose results `answerHooks` takes.
     #[napi(factory)]
-    pub fn start(plan: NativePlan, on_snapshot: Function<'_, NativeSnapshot, ()>) -> Result<Self> {
-        let plan = Plan::from(plan);
+    pub fn start(
+        plan: NativePlan,
+        on_snapshot: Function<'_, NativeSnapshot, ()>,
+        #[napi(ts_arg_type = "(calls: Array<NativeHookCall>) => void")] on_hooks: Option<
+            Function<'_, Vec<NativeHookCall>, ()>,
+        >,
+    ) -> Result<Self> {
+        let plan = Plan::try_from(plan)?;
         let warmup = plan.warmup;
-        let run = Run::new(plan);
+        let mut run = Run::new(plan);
+        let results = match on_hooks {
+            Some(function) => run.call_hooks(JsCaller::new(function)?),
+            None => HookResults::default(),
+        };
         let snapshots = on_snapshot.build_threadsafe_function().build()?;
         let end = Arc::new(Mutex::new(RunEnd::Pending));
         let (stopper, thread_end) = (run.stopper(), Arc::clone(&end));
@@ -59,7 +73,7 @@ impl NativeRun {
                 }
             })
             .map_err(|error| Error::from_reason(error.to_string()))?;
-        Ok(Self { stopper, end, warmup })
+        Ok(Self { stopper, end, warmup, results })
     }
 
     /// The outcome; to be called once. Rejects with an error whose `code` is one of `MillraceError`'s.
@@ -75,6 +89,15 @@ impl NativeRun {
             _ => *end = RunEnd::Awaited(deferred),
         }
         Ok(promise)
+    }
+
+    /// Takes results of calls of hooks, in any order.
+    #[napi]
+    pub fn answer_hooks(
+        &self,
+        #[napi(ts_arg_type = "Array<NativeHookResult>")] results: List<NativeHookResult>,
+    ) {
+        self.results.send(results.into_iter().map(HookResult::from).collect());
     }
 
     /// Ends the run early; `finished` then gives the outcome so far.

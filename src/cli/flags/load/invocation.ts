@@ -19,6 +19,8 @@ export interface Invocation extends OutputOptions {
   prometheus?: SocketAddress;
   /** File of an earlier result, or a pattern, that the result is compared with. */
   baseline?: string;
+  /** Whether one iteration of each scenario is sent and printed. */
+  dryRun: boolean;
   /** Whether the target is the server of the demo. */
   demo: boolean;
   /** The arguments of the command. */
@@ -37,6 +39,7 @@ export function newInvocation(): Invocation {
     strict: false,
     failOn: [],
     abortOnFail: false,
+    dryRun: false,
     demo: false,
     args: [],
     typed: [],

@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
-import { readExpect } from '../../../load/plan/expect.js';
+import { readExpect } from '../../../load/requests/expect.js';
 import { readHeaderFile, splitHeader } from '../../../load/requests/header.js';
+import { parseBytes } from '../../../validation/units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { setBody } from './body.js';
@@ -95,6 +96,19 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
     help: "requests in vegeta's text or JSON form",
     details:
       'Text: a line METHOD URL, its headers a line each, a line @FILE for the body, an empty line between targets; # begins a comment. JSON: one object per line with method, url, header ({"Name": ["value"]}), body (base64), and weight. UTF-8 or UTF-16. Targets are requested in turn, or by weight. - is standard input.',
+  }),
+  text('scenario', 'scenario', {
+    value: 'FILE',
+    help: 'what users do, step by step: a module of scenarios',
+    details:
+      'The same as millrace run FILE, for the other commands too. The file imports from millrace/scenario and exports scenarios; setup() and teardown() run before and after. Rates, -n and --stage are then those of iterations.',
+  }),
+  parsed('max-body', 'maxBody', (value, flag) => parseBytes(value, flag), {
+    value: 'BYTES',
+    fallback: '1mib',
+    help: 'bytes of a body that checks and saves of scenarios see',
+    details:
+      'A longer body fails a step that looks at it. Bodies that no step looks at are not kept.',
   }),
   count('follow', 'follow', LIMITS.follow, {
     aliases: ['max-redirects', 'max-redirs', 'redirects', 'redirect'],

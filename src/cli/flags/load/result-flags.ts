@@ -54,6 +54,11 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
       options.pid = value === 'none' ? false : parseCount(value, flag, PID_RANGE);
     },
   },
+  toggle('dry-run', 'dryRun', true, {
+    help: 'send one iteration of each scenario, and print all of it',
+    details:
+      'Each request and response, what was saved and what was checked. Nothing is masked. Exit 3 if an iteration fails.',
+  }),
   NO_PROGRESS,
   {
     name: 'prometheus',

@@ -26,6 +26,12 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     details:
       'Without a rate all connections are opened before the clock starts. With a rate some are opened before (all if the flag is given), the others when an arrival finds no free connection. At least one per thread, and no more than -n requests.',
   }),
+  count('users', 'users', LIMITS.connections, {
+    fallback: `${DEFAULTS.connections}; with a rate up to ${DEFAULTS.openUsers}`,
+    help: 'users of scenarios: how many repeat their iterations',
+    details:
+      'Each user has connections of its own, unless -c is given as well: then all users share these. With a rate it is the largest number of iterations at the same time; an iteration for which no user is free is counted and not started. -c alone is the same without a rate; with one it is the number of shared connections.',
+  }),
   reinterpret(
     count('threads', 'threads', LIMITS.threads, {
       short: 't',
@@ -106,12 +112,12 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
   },
   {
     name: 'connections-stage',
-    aliases: ['connection-stage'],
+    aliases: ['connection-stage', 'users-stage'],
     value: 'TIME:N',
     repeatable: true,
     help: 'change the connections to N within TIME: 30s:100',
     details:
-      'Without a rate. Stages follow each other, each evenly from the number before it, the first from -c or one connection per thread and server. 0s:50 is a step. A connection that is no longer wanted ends after its response. Without -d the run ends with the last stage; a warm-up has the first number.',
+      'Without a rate. Stages follow each other, each evenly from the number before it, the first from -c or one connection per thread and server. 0s:50 is a step. A connection that is no longer wanted ends after its response. Without -d the run ends with the last stage; a warm-up has the first number. With scenarios they are stages of users.',
     set({ options }, value, flag) {
       const [time, number] = splitStage(value, flag, 'N');
       const connections = parseCount(number, flag, LIMITS.connections);

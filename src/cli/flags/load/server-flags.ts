@@ -20,8 +20,9 @@ export const SERVER_FLAGS: readonly Flag<Invocation>[] = [
     name: 'env',
     value: 'NAME=VALUE',
     repeatable: true,
-    help: 'environment variable for the command',
-    details: 'The same as NAME=VALUE before the command: -- NAME=VALUE node server.js.',
+    help: 'environment variable for the command, and for scenarios',
+    details:
+      'The same as NAME=VALUE before the command: -- NAME=VALUE node server.js. A file of scenarios has it in process.env.',
     set({ options }, value, flag) {
       options.env = { ...options.env, ...readVariable(value, flag) };
     },

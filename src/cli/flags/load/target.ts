@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { usageError } from '../../../errors/millrace-error.js';
+import { MODULE_FILE } from '../../../load/flows/load-module.js';
 import { refuseBareCommand, refuseBody, refuseJsonFile } from '../../bare-command.js';
 import { noteUndecoded } from '../../undecoded.js';
 import type { Operands } from '../parse.js';
@@ -11,9 +13,15 @@ export function addUrl({ options }: Invocation, url: string): void {
 
 /** Refuses an operand that is not a URL: a command without `--` before it, or a body. */
 export function checkUrlOperand(operand: string, rest: string[], isFirst: boolean): void {
+  if (isFirst && isScenarioFile(operand)) return;
   if (isFirst) refuseBareCommand(operand, rest);
   refuseBody(operand);
   refuseJsonFile(operand);
+}
+
+/** Reports whether an operand is a file that may have scenarios. */
+function isScenarioFile(operand: string): boolean {
+  return MODULE_FILE.test(operand) && existsSync(operand);
 }
 
 /** Stores URLs and the command as the target, and the arguments as they were typed. */
@@ -21,7 +29,10 @@ export function setTarget(invocation: Invocation, operands: Operands): void {
   const { positional, command, flags, args } = operands;
   invocation.args = args;
   invocation.typed = flags;
-  for (const url of positional) addUrl(invocation, url);
+  const [first = '', ...others] = positional;
+  const isFile = invocation.options.scenario === undefined && isScenarioFile(first);
+  if (isFile) invocation.options.scenario = first;
+  for (const url of isFile ? others : positional) addUrl(invocation, url);
   applyTlsMode(invocation);
   invocation.notes.push(...noteUndecoded(args));
   if (command?.length === 0) throw usageError('-- given without a command after it');

@@ -28,9 +28,11 @@ export function drawReadings(
     const next = xs[indexes[place + 1] ?? xs.length] ?? xs.at(-1) ?? x;
     const before = xs[indexes[place - 1] ?? index] ?? x;
     // A strip is its window, or reaches half-way to the points beside it.
-    const from = scale.at(isStepped ? x : (before + x) / 2);
+    const start = scale.at(isStepped ? x : (before + x) / 2);
     const to = scale.at(isStepped ? next : (x + next) / 2);
-    const width = Number(Math.max(MIN_WIDTH, to - from).toFixed(2));
+    const width = Number(Math.max(MIN_WIDTH, to - start).toFixed(2));
+    // The last window may be shorter than that.
+    const from = Math.max(0, Math.min(start, 100 - width));
     const lines = series.map(({ label, values }) => {
       const value = values[index] ?? null;
       return `${label} ${value === null ? '–' : words.value(value)}`;

@@ -3,7 +3,7 @@ use millrace_net::Nanos;
 use super::*;
 
 fn due(intended: u64) -> Due {
-    Due { intended: Nanos(intended), request: 0 }
+    Due { intended: Nanos(intended), request: 0, user: crate::metrics::in_flight::NO_USER }
 }
 
 fn waiting(pool: &mut ConnectionPool) -> Vec<u64> {
@@ -64,7 +64,7 @@ fn arrivals_wait_in_order_and_those_put_back_come_first() {
 
 #[test]
 fn no_more_connections_are_opened_than_arrivals_wait() {
-    let mut pool = ConnectionPool::new(vec![0, 1, 2, 3]);
+    let mut pool = ConnectionPool::new(vec![0, 1, 2, 3], 0);
     assert_eq!(pool.take_closed(), None, "nobody waits");
     pool.wait(due(1));
     pool.wait(due(2));
@@ -85,7 +85,7 @@ fn no_more_connections_are_opened_than_arrivals_wait() {
 
 #[test]
 fn connections_of_the_set_up_are_on_their_way_too() {
-    let mut pool = ConnectionPool::new(vec![5]);
+    let mut pool = ConnectionPool::new(vec![5], 5);
     pool.set_up();
     pool.wait(due(1));
     assert_eq!(pool.take_closed(), None);

@@ -45,7 +45,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 /// A request that is due at a time.
 fn due(intended: u64) -> Due {
-    Due { intended: Nanos(intended), request: 0 }
+    Due { intended: Nanos(intended), request: 0, user: NO_USER }
 }
 
 /// A recorder, what it has given away, and the requests that it should know.
@@ -77,6 +77,7 @@ impl Scene {
                     intended: Nanos(self.now.saturating_sub(age)),
                     sent: now,
                     request: 0,
+                    user: NO_USER,
                 };
                 let measured = request.intended.0 >= MEASURE_FROM;
                 self.sent += u64::from(measured);
@@ -161,7 +162,7 @@ proptest! {
 }
 
 fn request(intended: u64, sent: u64) -> InFlight {
-    InFlight { intended: Nanos(intended), sent: Nanos(sent), request: 0 }
+    InFlight { intended: Nanos(intended), sent: Nanos(sent), request: 0, user: NO_USER }
 }
 
 fn measuring() -> Recorder {
@@ -264,7 +265,7 @@ fn what_a_schedule_made_due_was_sent_or_has_a_reason() {
 fn named() -> Recorder {
     let mut plan = crate::plan::tests::plan();
     let request = plan.requests[0].clone();
-    plan.requests = [0, 0, 1].map(|name| crate::plan::Request { name, ..request.clone() }).to_vec();
+    plan.requests = [0, 0, 1].map(|name| Request { name, ..request.clone() }).to_vec();
     plan.names = 2;
     let bound = |service_time, nanos| crate::plan::Bound {
         service_time,
@@ -319,7 +320,7 @@ fn requests_are_counted_by_name_if_they_are_measured() {
 #[test]
 fn what_was_not_sent_is_counted_by_name_if_it_is_measured() {
     let mut recorder = named();
-    let at = |intended, request| Due { intended: Nanos(intended), request };
+    let at = |intended, request| Due { intended: Nanos(intended), request, user: NO_USER };
     for intended in [MEASURE_FROM - 1, MEASURE_FROM] {
         recorder.overflowed(&at(intended, 0));
         recorder.overflowed(&at(intended, 1));

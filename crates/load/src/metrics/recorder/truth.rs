@@ -121,7 +121,12 @@ impl Scene {
     /// Writes a request down; gives the time of its end.
     fn record(self, recorder: &mut Recorder, at: f64, takes: f64) -> f64 {
         let nanos = |ms: f64| Nanos((ms * MILLI) as u64);
-        let request = InFlight { intended: nanos(at), sent: nanos(at), request: 0 };
+        let request = InFlight {
+            intended: nanos(at),
+            sent: nanos(at),
+            request: 0,
+            user: crate::metrics::in_flight::NO_USER,
+        };
         recorder.sent(&request, true);
         let end = at + takes.min(self.limit);
         if end >= self.length {

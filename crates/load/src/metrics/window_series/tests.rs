@@ -8,7 +8,12 @@ use crate::metrics::recorder::Recorder;
 fn tally(completed: u64) -> WindowStats {
     let mut recorder = Recorder::new(Nanos(0));
     for _ in 0..completed {
-        let request = InFlight { intended: Nanos(0), sent: Nanos(0), request: 0 };
+        let request = InFlight {
+            intended: Nanos(0),
+            sent: Nanos(0),
+            request: 0,
+            user: crate::metrics::in_flight::NO_USER,
+        };
         recorder.sent(&request, false);
         recorder.completed(&request, Nanos(completed * 1_000_000), 200);
     }

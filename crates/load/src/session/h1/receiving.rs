@@ -6,12 +6,13 @@ use millrace_http::h1::{Decoded, Error, KnownHead};
 use millrace_net::Nanos;
 
 use super::other_protocol::detect_other;
-use super::redirects::{self, RedirectFollower};
+use super::redirects::{MAX_HEAD, RedirectFollower};
 use super::{H1Session, Partial, SharedMemory};
 use crate::ErrorKind;
-use crate::metrics::in_flight::{Due, InFlight, Loss};
+use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
 use crate::metrics::kept::{self, KeepReason};
 use crate::metrics::recorder::Recorder;
+use crate::rendered::Capture;
 use crate::session::{End, NextRead, Received, Receiving};
 
 /// Minimum number of bytes of a body that are discarded and not read: what is not much more than a head is as fast to read,
@@ -124,11 +125,10 @@ impl H1Session {
                 received.end = end;
                 break;
             };
-            match self.decoder.decode_with(
-                &mut memory.h1.known_head,
-                &bytes[at..],
-                mix[request.request as usize].head,
-            ) {
+            let rendered = &mix[request.request as usize];
+            self.capture = rendered.capture;
+            let known_head = &mut memory.h1.known_head;
+            match self.decoder.decode_with(known_head, &bytes[at..], rendered.head) {
                 Ok(Decoded::More { consumed }) => {
                     recorder.bytes_received_for(request, consumed);
                     self.keep_bytes(&bytes[at..at + consumed]);
@@ -205,9 +205,20 @@ impl H1Session {
 
     /// Returns how many more bytes of the partial response are kept.
     fn room_to_keep(&self) -> usize {
-        let max = if self.following.is_some() { redirects::MAX_HEAD } else { kept::MAX_KEPT };
-        let max_kept =
-            self.decoder.head_length().map_or(max, |head| max.min(head + kept::MAX_KEPT_BODY));
+        let max = match self.capture {
+            Capture::Status if self.following.is_none() => kept::MAX_KEPT,
+            _ => MAX_HEAD,
+        };
+        let body = match self.capture {
+            // The framing of chunks is kept as well; it may be several times as long as what is in them.
+            Capture::Body(most) => most.saturating_mul(2).max(kept::MAX_KEPT_BODY),
+            _ => kept::MAX_KEPT_BODY,
+        };
+        let head = self.decoder.head_length();
+        let max_kept = head.map_or(max, |head| match self.capture {
+            Capture::Body(_) => head.saturating_add(body),
+            _ => max.min(head + body),
+        });
         max_kept.saturating_sub(self.begun.len())
     }
 
@@ -215,6 +226,10 @@ impl H1Session {
     fn complete(&mut self, now: Nanos, status: u16, last: &[u8], recorder: &mut Recorder) {
         let Some(request) = self.in_flight.pop_front() else { return };
         recorder.completed(&request, now, status);
+        if self.capture != Capture::Status && request.user != NO_USER {
+            let before = self.partial.map_or(0, |partial| partial.bytes);
+            recorder.ends.capture([&self.begun, last], before > self.begun.len() as u64);
+        }
         let why = KeepReason::Status(status);
         if recorder.wants(why, &request) {
             recorder.keep(why, &request, [&self.begun, last]);

@@ -1,12 +1,10 @@
 //! Redirections of a session: what was sent and received, as fields, and the next request, as bytes.
 
-use std::borrow::Cow;
-
 use millrace_http::h1::ResponseHead;
 
 use super::receiving::is_line_ends;
 use crate::metrics::kept;
-use crate::redirect::{RedirectRule, RequestFields};
+use crate::redirect::{RedirectRule, parse_request, render_request};
 
 /// Maximum bytes of a response that are kept until its end to find `Location` in its head.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
@@ -90,33 +88,6 @@ fn find_location(mut response: &[u8]) -> Option<Vec<u8>> {
         value.extend_from_slice(fold.trim_ascii());
     }
     Some(value)
-}
-
-/// Parses a request that was sent. `None` if it has bytes that are not UTF-8.
-fn parse_request(request: &[u8]) -> Option<RequestFields<'_>> {
-    let end = request.windows(4).position(|bytes| bytes == b"\r\n\r\n")? + 2;
-    let head = std::str::from_utf8(&request[..end]).ok()?;
-    let (start, lines) = head.split_once("\r\n")?;
-    let (method, rest) = start.split_once(' ')?;
-    let (target, _) = rest.split_once(' ')?;
-    let fields = lines.lines().map(|line| line.split_once(": ")).collect::<Option<_>>()?;
-    Some(RequestFields {
-        method,
-        target: Cow::Borrowed(target),
-        fields,
-        content: &request[end + 2..],
-    })
-}
-
-/// Renders a request as [`parse_request`] parses it.
-fn render_request(request: &RequestFields<'_>) -> Vec<u8> {
-    let RequestFields { method, target, fields, content } = request;
-    let mut head = format!("{method} {target} HTTP/1.1\r\n");
-    for (name, value) in fields {
-        head.extend([name, ": ", value, "\r\n"]);
-    }
-    head.push_str("\r\n");
-    [head.as_bytes(), content].concat()
 }
 
 #[cfg(test)]

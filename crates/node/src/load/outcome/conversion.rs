@@ -14,6 +14,7 @@ use super::{
     NativeUnfinished, NativeWarmup, NativeWindow, NativeWorker, ms,
 };
 use crate::load::by_name::{NativeNameCounts, NativeNameStats};
+use crate::load::flow_outcome::{NativeFlowOutcome, NativeIterationCounts};
 
 impl From<Snapshot> for NativeSnapshot {
     fn from(snapshot: Snapshot) -> Self {
@@ -32,6 +33,7 @@ impl From<Snapshot> for NativeSnapshot {
             p99,
             latency_sum,
             names,
+            iterations,
         } = snapshot;
         let phase = match phase {
             SnapshotPhase::SetUp => "setup",
@@ -53,6 +55,7 @@ impl From<Snapshot> for NativeSnapshot {
             p99_ms: p99.map(ms),
             latency_sum_ms: ms(latency_sum),
             names: names.iter().map(NativeNameCounts::from).collect(),
+            iterations: iterations.as_ref().map(NativeIterationCounts::from),
         }
     }
 }
@@ -126,6 +129,7 @@ impl NativeOutcome {
             addresses,
             ruled_out,
             names,
+            flows,
         } = outcome;
         let counts = &total.counts;
         let seconds = duration.as_secs_f64();
@@ -239,6 +243,7 @@ impl NativeOutcome {
                 latency: points(&total.latency),
                 service_time: points(&total.service_time),
             },
+            flows: flows.as_ref().map(NativeFlowOutcome::from),
         }
     }
 }

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import * as nodeModule from 'node:module';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
+import type { ScenarioOption } from '../../scenario/module.js';
+import type { LoadOptions } from '../options.js';
+
+/** Extensions of TypeScript, which Node runs by itself from 22.18 on. */
+const TYPESCRIPT = /\.[cm]?ts$/;
+
+/** Extensions of modules. */
+export const MODULE_FILE = /\.[cm]?[jt]s$/;
+
+/** Name of the module that files of scenarios import. */
+const SCENARIO_MODULE = 'millrace/scenario';
+
+/**
+ * Returns the options with the module of their scenario, where that is a file. The module runs in this process, with the
+ * variables of the option `env` in its environment.
+ */
+export async function loadScenario(options: LoadOptions): Promise<LoadOptions> {
+  const { scenario, env } = options;
+  if (typeof scenario !== 'string' && !(scenario instanceof URL)) return options;
+  for (const [name, value] of Object.entries(env ?? {})) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  return { ...options, scenario: await importScenario(scenario) };
+}
+
+async function importScenario(file: string | URL): Promise<ScenarioOption> {
+  const path = typeof file === 'string' ? resolve(file) : fileURLToPath(file);
+  checkFile(path, String(file));
+  provideScenarioModule();
+  try {
+    return (await import(pathToFileURL(path).href)) as ScenarioOption;
+  } catch (error) {
+    throw describe(error, path);
+  }
+}
+
+function checkFile(path: string, shown: string): void {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw usageError(`scenario '${shown}' cannot be read: ${(error as Error).message}`);
+  }
+  if (!text.includes(SCENARIO_MODULE)) {
+    throw usageError(
+      `'${shown}' is no file of scenarios: it imports nothing from '${SCENARIO_MODULE}'; a server to start follows --, as in -- node ${shown}`,
+    );
+  }
+  if (TYPESCRIPT.test(path) && !(process.features as { typescript?: unknown }).typescript) {
+    throw usageError(
+      `'${shown}' is TypeScript, which Node ${process.versions.node} does not run: use Node 22.18 or later, or JavaScript`,
+    );
+  }
+}
+
+/** Describes what a module threw, with its place in the file. */
+function describe(error: unknown, path: string): Error {
+  if (!(error instanceof Error)) return usageError(`${path}: ${String(error)}`);
+  const [, place] =
+    new RegExp(`${escapeRegExp(path)}:(\\d+(?::\\d+)?)`).exec(`${error.stack ?? ''}`) ?? [];
+  const where = place === undefined ? path : `${path}:${place}`;
+  const message = error.message.replace(/\s*\n\s*/g, ' ');
+  const name = error instanceof MillraceError || error.name === 'Error' ? '' : `${error.name}: `;
+  return usageError(`${where}: ${name}${message}`);
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** The part of the hooks of `node:module` that is used here. */
+interface ResolveHook {
+  resolve<Result, Context>(
+    specifier: string,
+    context: Context,
+    nextResolve: (specifier: string, context: Context) => Result,
+  ): Result | { url: string; shortCircuit: boolean };
+}
+
+let isProvided = false;
+
+/** Lets files import the module though this package is not installed beside them, as with npx. */
+function provideScenarioModule(): void {
+  if (isProvided) return;
+  isProvided = true;
+  const own = new URL('../../scenario/index.js', import.meta.url).href;
+  // From 22.15 on.
+  const { registerHooks } = nodeModule as { registerHooks?: (hooks: ResolveHook) => void };
+  if (registerHooks) {
+    registerHooks({
+      resolve(specifier, context, nextResolve) {
+        if (specifier === SCENARIO_MODULE) return { url: own, shortCircuit: true };
+        return nextResolve(specifier, context);
+      },
+    });
+    return;
+  }
+  const source = `export async function resolve(specifier, context, next) {
+    if (specifier === ${JSON.stringify(SCENARIO_MODULE)}) return { url: ${JSON.stringify(own)}, shortCircuit: true };
+    return next(specifier, context);
+  }`;
+  nodeModule.register(`data:text/javascript,${encodeURIComponent(source)}`);
+}

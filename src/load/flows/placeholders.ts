@@ -1,0 +1,69 @@
+import { usageError } from '../../errors/millrace-error.js';
+
+/** A step with the variables that its texts use, and those that it sets. */
+export interface VariableUse {
+  /** Where it stands, for messages. */
+  where: string;
+  uses: string[];
+  sets: string[];
+  /** Whether JavaScript may set others before it, or after it. */
+  setsAny: 'before' | 'after' | null;
+  /** Numbers of the loops around it. */
+  loops: number[];
+}
+
+/** Placeholders that are no variables. */
+const BUILT_IN = /^(?:seq|uuid|random:.*|csv:.*)$/;
+
+/** Names of variables. */
+const NAME = /^[A-Za-z_$][\w.$-]*$/;
+
+/** Lists the variables among the placeholders of texts. */
+export function listVariables(texts: readonly string[]): string[] {
+  const names = new Set<string>();
+  for (const text of texts) {
+    for (const [, inner = ''] of text.matchAll(/\{\{(.*?)\}\}/gs)) {
+      const name = inner.trim().replace(/^raw:/, '');
+      if (!BUILT_IN.test(name) && NAME.test(name)) names.add(name);
+    }
+  }
+  return [...names];
+}
+
+/** Checks the name of a variable. */
+export function checkVariableName(name: string, where: string): void {
+  if (NAME.test(name) && !BUILT_IN.test(name)) return;
+  throw usageError(
+    `${where}: '${name}' is no name of a variable: letters, digits, _, . and -, but not seq or uuid`,
+  );
+}
+
+/** Refuses variables that no step before has set; `initial`: those that are known from the beginning, `null` if any may be. */
+export function checkVariables(
+  steps: readonly VariableUse[],
+  initial: readonly string[] | null,
+): void {
+  if (initial === null) return;
+  const known = new Set(initial);
+  let isOpen = false;
+  for (const [index, { where, uses, sets, setsAny, loops }] of steps.entries()) {
+    isOpen ||= setsAny === 'before';
+    const inLoop = steps
+      .slice(index)
+      .filter((other) => other.loops.some((it) => loops.includes(it)));
+    for (const name of uses) {
+      if (known.has(name) || isOpen || inLoop.some((other) => other.sets.includes(name))) continue;
+      const later = steps.slice(index).find((other) => other.sets.includes(name));
+      const hint = later
+        ? `it is saved only by ${later.where}${later.where === where ? ' itself' : ', which comes later'}`
+        : known.size > 0
+          ? `known here are ${[...known].map((it) => `{{${it}}}`).join(', ')}`
+          : 'no step before saves a value';
+      throw usageError(
+        `${where}: {{${name}}} has no value: ${hint}; others are {{seq}}, {{random:1-100}}, {{uuid}}, {{csv:FILE:COLUMN}}`,
+      );
+    }
+    for (const name of sets) known.add(name);
+    isOpen ||= setsAny === 'after';
+  }
+}

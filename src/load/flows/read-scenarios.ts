@@ -1,0 +1,91 @@
+import { usageError } from '../../errors/millrace-error.js';
+import type { ScenarioModule, ScenarioOption } from '../../scenario/module.js';
+import { isScenario, type Scenario } from '../../scenario/scenario.js';
+import type { RequestStep, Step } from '../../scenario/steps.js';
+import { describeValue, isObject } from '../../validation/shape.js';
+
+/** Scenarios, with what is to be done before and after them. */
+export interface ReadScenarios {
+  scenarios: readonly Scenario[];
+  setup?: ScenarioModule['setup'];
+  teardown?: ScenarioModule['teardown'];
+}
+
+/** A request step, with its place. */
+export interface LocatedStep {
+  step: RequestStep;
+  scenario: Scenario;
+  where: string;
+}
+
+/** Most nested steps. */
+const MAX_DEPTH = 30;
+
+/** Reads the option `scenario`: a scenario, several, or what a module exports. */
+export function readScenarios(option: ScenarioOption): ReadScenarios {
+  if (isScenario(option)) return finish([option]);
+  if (Array.isArray(option)) return finish(option);
+  if (!isObject(option) || option instanceof URL) throw refuse(option);
+  const module = option as ScenarioModule;
+  const found = new Set<Scenario>();
+  for (const value of [module.default, ...Object.values(module)].flat()) {
+    if (isScenario(value)) found.add(value);
+  }
+  for (const name of ['setup', 'teardown'] as const) {
+    if (module[name] !== undefined && typeof module[name] !== 'function') {
+      throw usageError(`${name} must be a function (got ${describeValue(module[name])})`);
+    }
+  }
+  const { setup, teardown } = module;
+  return { ...finish([...found]), ...(setup && { setup }), ...(teardown && { teardown }) };
+}
+
+function finish(scenarios: readonly unknown[]): ReadScenarios {
+  if (scenarios.length === 0) {
+    throw usageError('no scenario: export default scenario(NAME, [...]) of millrace/scenario');
+  }
+  const names = new Set<string>();
+  for (const scenario of scenarios) {
+    if (!isScenario(scenario)) throw refuse(scenario);
+    if (names.has(scenario.name)) {
+      throw usageError(`two scenarios have the name '${scenario.name}'`);
+    }
+    names.add(scenario.name);
+    checkSteps(scenario.steps, scenario, []);
+  }
+  return { scenarios: scenarios as Scenario[] };
+}
+
+function refuse(value: unknown): Error {
+  return usageError(
+    `a scenario is what scenario() of millrace/scenario returns (got ${describeValue(value)})`,
+  );
+}
+
+function checkSteps(
+  steps: readonly Step[],
+  scenario: Scenario,
+  around: readonly (readonly Step[])[],
+): void {
+  if (around.includes(steps)) {
+    throw usageError(`scenario '${scenario.name}': a repeat or when contains itself`);
+  }
+  if (around.length > MAX_DEPTH) {
+    throw usageError(`scenario '${scenario.name}': steps are nested more than ${MAX_DEPTH} times`);
+  }
+  for (const step of steps) {
+    if ('steps' in step) checkSteps(step.steps, scenario, [...around, steps]);
+  }
+}
+
+/** Lists the request steps of scenarios, depth first. */
+export function listRequestSteps(scenarios: readonly Scenario[]): LocatedStep[] {
+  const list = (steps: readonly Step[], scenario: Scenario): LocatedStep[] =>
+    steps.flatMap((step) => {
+      if (step.kind === 'request') {
+        return [{ step, scenario, where: `scenario '${scenario.name}', step '${step.name}'` }];
+      }
+      return 'steps' in step ? list(step.steps, scenario) : [];
+    });
+  return scenarios.flatMap((scenario) => list(scenario.steps, scenario));
+}

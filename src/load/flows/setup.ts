@@ -1,0 +1,66 @@
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
+import type { SetupContext } from '../../scenario/module.js';
+import type { LoadOptions } from '../options.js';
+import { listUrls } from '../requests/url.js';
+import { type ReadScenarios, readScenarios } from './read-scenarios.js';
+
+/** Calls `use` between the scenarios' `setup()` and `teardown()`, with what `setup()` returned. */
+export async function withSetup<Result>(
+  options: LoadOptions,
+  server: string | null,
+  use: (data: unknown) => Promise<Result>,
+): Promise<Result> {
+  if (options.scenario === undefined) return use(undefined);
+  const scenarios = readScenarios(options.scenario);
+  const context: SetupContext = {
+    url: findUrl(options, server),
+    env: process.env,
+    signal: options.signal ?? null,
+  };
+  const data = await callSetup(scenarios, context);
+  try {
+    return await use(data);
+  } finally {
+    await callTeardown(scenarios, data, context);
+  }
+}
+
+/** Reports whether scenarios have variables that are known only when `setup()` was called. */
+export function hasSetup({ scenario }: LoadOptions): boolean {
+  return scenario !== undefined && readScenarios(scenario).setup !== undefined;
+}
+
+function findUrl(options: LoadOptions, server: string | null): string | null {
+  const url = listUrls(options.url).find((it) => !it.startsWith('/')) ?? server;
+  return url === null || url === undefined ? null : url.replace(/\/$/, '');
+}
+
+async function callSetup({ setup }: ReadScenarios, context: SetupContext): Promise<unknown> {
+  if (!setup) return undefined;
+  try {
+    // What is `undefined` would look as if it had not been called.
+    return (await setup(context)) ?? null;
+  } catch (error) {
+    if (context.signal?.aborted) throw context.signal.reason;
+    throw describe('setup', error);
+  }
+}
+
+async function callTeardown(
+  { teardown }: ReadScenarios,
+  data: unknown,
+  context: SetupContext,
+): Promise<void> {
+  if (!teardown) return;
+  try {
+    await teardown(data ?? undefined, { ...context, signal: null });
+  } catch (error) {
+    throw describe('teardown', error);
+  }
+}
+
+function describe(name: string, error: unknown): Error {
+  if (error instanceof MillraceError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return usageError(`the scenario's ${name}() failed: ${message.replace(/\s*\n\s*/g, ' ')}`);
+}

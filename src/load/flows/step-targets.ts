@@ -1,0 +1,66 @@
+import { usageError } from '../../errors/millrace-error.js';
+import type { NativeRequest } from '../../native/addon.js';
+import { listHeaders } from '../../validation/headers.js';
+import type { LoadOptions } from '../options.js';
+import type { LocatedTarget } from '../requests/targets-file.js';
+import { buildBody } from './body.js';
+import { listStatuses } from './checks.js';
+import type { LocatedStep } from './read-scenarios.js';
+
+/** The request of a step: as a target of the mix, and what targets do not have. */
+export interface StepTarget {
+  target: LocatedTarget;
+  extra: Pick<NativeRequest, 'bodyFormat' | 'expected'>;
+}
+
+/** Turns the steps' requests into targets. */
+export function buildStepTargets(
+  steps: readonly LocatedStep[],
+  options: LoadOptions,
+): StepTarget[] {
+  const shared = options.headers === undefined ? [] : listHeaders(options.headers);
+  return steps.map(({ step, where }) => {
+    const body = buildBody(step, where);
+    const own: [name: string, value: string][] =
+      step.headers === undefined ? [] : listHeaders(step.headers);
+    const hasType = [...own, ...shared].some(([name]) => name.toLowerCase() === 'content-type');
+    const headers: [name: string, value: string][] =
+      body?.type === undefined || hasType ? own : [['Content-Type', body.type], ...own];
+    const expected = listStatuses(step.expect, where);
+    return {
+      target: {
+        ...{ where, url: step.url, method: step.method, name: step.name, headers },
+        ...(body && { body: body.content }),
+      },
+      extra: {
+        ...(body && { bodyFormat: body.format }),
+        ...(expected && { expected }),
+      },
+    };
+  });
+}
+
+/** Options that say what scenarios say themselves, and what to do instead. */
+const CONFLICTS: readonly (readonly [keyof LoadOptions, string])[] = [
+  ['targets', 'its steps are the requests'],
+  ['targetsFile', 'its steps are the requests'],
+  ['name', 'its steps have names'],
+  ['method', 'its steps have methods'],
+  ['body', 'its steps have bodies'],
+  ['bodyFile', 'its steps have bodies'],
+  ['follow', 'it has an option of its own: scenario(NAME, [...], { follow: 3 })'],
+  ['pipelining', 'a user sends one request at a time'],
+  ['thinkTime', "it has pauses: pause('1s')"],
+  ['maxPending', 'users are the bound: an iteration for which no user is free is not started'],
+  ['placeholders', 'its steps need them'],
+  ['expect', 'its steps have expectations: expect: { status: 404 }'],
+];
+
+/** Refuses options that cannot be combined with a scenario. */
+export function refuseConflicts(options: LoadOptions): void {
+  for (const [option, reason] of CONFLICTS) {
+    if (options[option] !== undefined) {
+      throw usageError(`${option} cannot be combined with a scenario: ${reason}`);
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import { usageError } from '../errors/millrace-error.js';
+import type { RequestHeaders } from '../validation/headers.js';
+import { describeValue, isObject } from '../validation/shape.js';
+import type { Duration } from '../validation/units.js';
+import type { AfterHook, BeforeHook } from './hooks.js';
+import type { Source } from './sources.js';
+
+/** A value of JSON; strings may have placeholders. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+/** Expects a value to be there, whatever it is. */
+export const exists: unique symbol = Symbol.for('millrace.exists');
+/** Expects a value not to be there. */
+export const absent: unique symbol = Symbol.for('millrace.absent');
+
+/** What a value is expected to be: there, not there, or matched by a regular expression. */
+export type ValueTest = typeof exists | typeof absent | RegExp;
+
+/** What a response is expected to be like. Texts may have placeholders. */
+export interface Expectations {
+  /** A status, a class or a range, or a list of them: `200`, `'2xx'`, `['200-204', 404]`. Default: all below 400. */
+  status?: number | string | readonly (number | string)[];
+  /** Values of a JSON body by JSON pointer: equal to this value, or as the test says. */
+  json?: { readonly [pointer: string]: JsonValue | ValueTest };
+  /** Values of headers by name. */
+  headers?: { readonly [name: string]: string | ValueTest };
+  /** A text that the body contains, or a regular expression that matches it; or a list of them. */
+  body?: string | RegExp | readonly (string | RegExp)[];
+  /** The longest time from when the step was due to the end of the response. */
+  within?: Duration;
+  /** Bytes of the body: `'1kb-2mb'`, or an exact number. */
+  size?: number | string;
+}
+
+/** A part of a multipart body: a text, or a file with its content. */
+export type MultipartPart =
+  | string
+  | { content: string | Uint8Array; filename?: string; type?: string };
+
+/** A request of a scenario. */
+export interface RequestOptions {
+  /** Header fields, in addition to those of the run. */
+  headers?: RequestHeaders;
+  /** A body that is sent as JSON. A string that is only a placeholder of a variable becomes its value, with its type. */
+  json?: JsonValue;
+  /** A body that is sent as the fields of a form. */
+  form?: Record<string, string | number | boolean>;
+  /** A body of several parts (RFC 7578). */
+  multipart?: Record<string, MultipartPart>;
+  /** Any other body. */
+  body?: string | Uint8Array;
+  /** What the response is expected to be like; otherwise the step fails. */
+  expect?: Expectations;
+  /** Values of the response that are kept as variables. */
+  save?: Record<string, Source>;
+  /** Whether the iteration goes on when the step has failed. Default `'end'`. */
+  onError?: 'end' | 'continue';
+  /** JavaScript that is called before the request is built, to set variables. */
+  before?: BeforeHook;
+  /** JavaScript that is called with the response. */
+  after?: AfterHook;
+}
+
+/** A step that sends a request. */
+export interface RequestStep extends Readonly<RequestOptions> {
+  readonly kind: 'request';
+  readonly name: string;
+  readonly method: string;
+  readonly url: string;
+}
+
+/** A step that waits. */
+export interface PauseStep {
+  readonly kind: 'pause';
+  /** A duration, or the shortest and the longest one. */
+  readonly time: Duration;
+}
+
+/** Steps that are done several times. */
+export interface RepeatStep {
+  readonly kind: 'repeat';
+  readonly count: number;
+  readonly steps: readonly Step[];
+}
+
+/** Steps that are done if a comparison holds. */
+export interface WhenStep {
+  readonly kind: 'when';
+  readonly left: string;
+  readonly operator: Operator;
+  readonly right: string;
+  readonly steps: readonly Step[];
+}
+
+export type Step = RequestStep | PauseStep | RepeatStep | WhenStep;
+
+export const OPERATORS = ['=', '!=', '<', '<=', '>', '>='] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+/**
+ * Sends a request: `request('list', 'GET /items?page={{page}}', { save: { first: json('/items/0/id') } })`. The name is that of
+ * its figures in the report. A URL that begins with `/` goes to the server of the run.
+ */
+export function request(name: string, line: string, options: RequestOptions = {}): RequestStep {
+  const where = `request ${describeValue(name)}`;
+  if (typeof name !== 'string' || name.trim() === '') {
+    throw usageError(
+      `request takes a name, as in request('log in', 'POST /login') (got ${describeValue(name)})`,
+    );
+  }
+  const [, method, url] =
+    /^([^\s/]+)\s+(\S.*)$/.exec(typeof line === 'string' ? line.trim() : '') ?? [];
+  if (method === undefined || url === undefined) {
+    throw usageError(
+      `${where} takes a method and a URL, as in 'GET /items' (got ${describeValue(line)})`,
+    );
+  }
+  if (!isObject(options)) {
+    throw usageError(
+      `${where}: the third argument is an object of options (got ${describeValue(options)})`,
+    );
+  }
+  const unknown = Object.keys(options).find((key) => !REQUEST_OPTIONS.has(key));
+  if (unknown !== undefined) {
+    throw usageError(
+      `${where}: unknown option '${unknown}'; known are ${[...REQUEST_OPTIONS].join(', ')}`,
+    );
+  }
+  const bodies = (['json', 'form', 'multipart', 'body'] as const).filter(
+    (it) => options[it] !== undefined,
+  );
+  if (bodies.length > 1)
+    throw usageError(`${where}: one body at most (got ${bodies.join(' and ')})`);
+  for (const hook of ['before', 'after'] as const) {
+    if (options[hook] !== undefined && typeof options[hook] !== 'function') {
+      throw usageError(
+        `${where}: ${hook} must be a function (got ${describeValue(options[hook])})`,
+      );
+    }
+  }
+  if (options.onError !== undefined && !['end', 'continue'].includes(options.onError)) {
+    throw usageError(
+      `${where}: onError must be 'end' or 'continue' (got ${describeValue(options.onError)})`,
+    );
+  }
+  return { ...options, kind: 'request', name: name.trim(), method, url };
+}
+
+const REQUEST_OPTIONS = new Set<string>([
+  'headers',
+  'json',
+  'form',
+  'multipart',
+  'body',
+  'expect',
+  'save',
+  'onError',
+  'before',
+  'after',
+] satisfies (keyof RequestOptions)[]);
+
+/** Waits for a duration, or for a random one of a range: `pause('500ms')`, `pause('1-3s')`, `pause('500ms-2s')`. */
+export function pause(time: Duration): PauseStep {
+  return { kind: 'pause', time };
+}
+
+/** Does steps so many times. */
+export function repeat(count: number, steps: readonly Step[]): RepeatStep {
+  if (!Number.isSafeInteger(count) || count < 0 || count > MAX_COUNT) {
+    throw usageError(
+      `repeat takes a whole number from 0 to ${MAX_COUNT} (got ${describeValue(count)})`,
+    );
+  }
+  return { kind: 'repeat', count, steps: readSteps(steps, 'repeat') };
+}
+
+/**
+ * Does steps if a comparison holds: `when('{{total}}', '>', 0, [...])`. Numbers are compared as numbers, other texts as texts; a
+ * variable without a value is an empty text.
+ */
+export function when(
+  left: string,
+  operator: Operator,
+  right: string | number | boolean | null,
+  steps: readonly Step[],
+): WhenStep {
+  if (!OPERATORS.includes(operator)) {
+    throw usageError(`when takes one of ${OPERATORS.join(' ')} (got ${describeValue(operator)})`);
+  }
+  return {
+    kind: 'when',
+    left: String(left),
+    operator,
+    right: String(right),
+    steps: readSteps(steps, 'when'),
+  };
+}
+
+const MAX_COUNT = 1_000_000_000;
+
+/** Checks a list of steps. */
+export function readSteps(steps: readonly Step[], where: string): readonly Step[] {
+  if (!Array.isArray(steps))
+    throw usageError(`${where} takes a list of steps (got ${describeValue(steps)})`);
+  for (const step of steps as unknown[]) {
+    if (isObject(step) && KINDS.has((step as { kind?: unknown }).kind)) continue;
+    throw usageError(
+      `${where}: a step is what request(), pause(), repeat() or when() returns (got ${describeValue(step)})`,
+    );
+  }
+  return steps;
+}
+
+const KINDS = new Set<unknown>(['request', 'pause', 'repeat', 'when']);
