@@ -74,6 +74,7 @@ const OF_ADDON = [
   ].map((name) => `sharing/${name}`),
   ...['busy', 'memory', 'robust', 'servers', 'soak'].map((name) => `process/${name}`),
   'cache/waiting',
+  'closing/lingering',
 ].map((name) => integrationTest(`stack/${name}`));
 
 const tests = join(root, 'test');
