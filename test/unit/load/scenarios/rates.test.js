@@ -76,7 +76,9 @@ describe('the report of capacity', () => {
 });
 
 describe('a comparison', () => {
-  const runs = ['a', 'b', 'b', 'a'].map((side, index) =>
+  /** @type {('a' | 'b')[]} */
+  const sides = ['a', 'b', 'b', 'a'];
+  const runs = sides.map((side, index) =>
     readRun({ result: run, side, pair: Math.floor(index / 2) }),
   );
 
