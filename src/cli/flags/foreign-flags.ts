@@ -117,7 +117,7 @@ const HEY_AND_OHA: UnsupportedFlags = {
 };
 
 const USERS_AND_TIMES: UnsupportedFlags = {
-  ...each('users concurrent', 'virtual users are connections: -c N'),
+  ...each('concurrent', 'virtual users are connections: -c N'),
   ...each('time run-time runtime timelimit time-limit', 'the length of a run is -d 30s'),
   ...each(
     'ramp-up rampup rampUp ramp ramp-time ramp-up-time spawn-rate hatch-rate startup',
@@ -148,7 +148,7 @@ const K6: UnsupportedFlags = {
     'check checks',
     "a condition on the run is --fail-on 'errors<1%'; bodies are not checked",
   ),
-  ...each('scenario scenarios exec', NO_SCRIPTS),
+  ...each('scenarios exec', NO_SCRIPTS),
   ...each(
     'summary-trend-stats summary-time-unit no-summary system-tags',
     'the report has all percentiles, by request name too; JSON is --json, CSV --csv FILE',
