@@ -15,7 +15,7 @@ const HTTP_1 = 'requests are always HTTP/1.1';
 const LOOKUP =
   'a host is looked up once, before the run; other addresses are --resolve HOST:PORT:ADDRESS';
 const NO_SCRIPTS =
-  'scripts are not run; several requests: --targets FILE, changing values: {{...}}, stages: --stage';
+  'scripts of other tools are not run; what users do is millrace run FILE, several requests: --targets FILE, changing values: {{...}}, stages: --stage';
 
 const CURL: UnsupportedFlags = {
   ...each(
@@ -177,7 +177,6 @@ const VEGETA_AB_H2LOAD: UnsupportedFlags = {
     'the report has all figures; JSON is --json, CSV --csv FILE, .hgrm millrace report --hdr',
   ),
   'session-tickets': 'connections that resume a session are --tls resume',
-  'max-body': 'bodies are read whole, and not kept',
   g: 'figures for plots are --series FILE, or --csv FILE',
   y: 'a page is --html FILE',
   P: `${NO_PROXY}; ${CREDENTIALS}`,
