@@ -156,7 +156,7 @@ export interface LoadOptions {
   /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
   expect?: string | number | (string | number)[];
 
-  /** Conditions that the result is judged by, such as `'p99<50ms'` or `'list users: errors<1%'`: `conditions` of the result says which hold. */
+  /** Conditions that the result is judged by, such as `'p99<50ms'`, `'list users: errors<1%'` or, of scenarios, `'checks>99%'`: `conditions` of the result says which hold. */
   failOn?: string | readonly string[];
   /** Ends the run as soon as a condition of `failOn` can no longer hold; `abortedBy` of the result names it. Default `false`. */
   abortOnFail?: boolean;
