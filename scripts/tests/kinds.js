@@ -32,9 +32,9 @@ export const KINDS = {
       'stack/process/robust',
       'stack/process/servers',
       'stack/process/memory',
-      'stack/process/wrapped',
+      'stack/instrumentation/wrapped',
       'stack/messages/differential',
-      'stack/connection/shutdown',
+      'stack/closing/shutdown',
       'stack/sharing/stopped',
       'stack/sharing/listen',
       'stack/sweeps/writing',
@@ -56,10 +56,26 @@ export const RUST = 'rust';
 /** Stands for the integration tests that depend on the version of Node.js: of what stands in for its code. */
 export const OF_VERSION = 'of-version';
 const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client'];
-/** Their subject is processes and users, which the addon handles: the same on each version. */
-const OF_PROCESSES = ['users', 'ends', 'stopped', 'moves', 'listen', 'https'].map((name) =>
-  integrationTest(`stack/sharing/${name}`),
-);
+/**
+ * Of these folders, files that run on one version: what the addon does alone, to processes, users, waiting requests and a busy
+ * event loop, is the same on each; what is left of many requests is seen at full size by slow tests.
+ */
+const OF_ADDON = [
+  ...[
+    'users',
+    'ends',
+    'stopped',
+    'moves',
+    'listen',
+    'https',
+    'sharing',
+    'same-prefix',
+    'tunnels',
+  ].map((name) => `sharing/${name}`),
+  ...['busy', 'memory', 'robust', 'servers', 'soak'].map((name) => `process/${name}`),
+  'cache/waiting',
+  'closing/lingering',
+].map((name) => integrationTest(`stack/${name}`));
 
 const tests = join(root, 'test');
 
@@ -87,9 +103,7 @@ export function selectTests(args) {
 /** Whether a file also runs on other versions of Node.js. */
 export function dependsOnVersion(file) {
   const [kind, folder] = relative(tests, file).split(sep);
-  return (
-    kind === 'integration' && OF_VERSION_FOLDERS.includes(folder) && !OF_PROCESSES.includes(file)
-  );
+  return kind === 'integration' && OF_VERSION_FOLDERS.includes(folder) && !OF_ADDON.includes(file);
 }
 
 /** Formats the name of a test file for messages: its path below `test/`, with slashes. */

@@ -424,3 +424,6 @@ fn push_uuid(out: &mut Vec<u8>, random: &mut fastrand::Rng) {
         out.push(HEX[usize::from(byte & 15)]);
     }
 }
+
+#[cfg(test)]
+mod tests;

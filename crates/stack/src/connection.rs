@@ -122,7 +122,9 @@ impl Connection {
     /// The end of a peer that is gone is found behind what is received until then, for which nothing has to happen first.
     pub(crate) fn finds_end(&self) -> bool {
         let goes_on = self.lane.blocked == Blocked::Report || !self.is_blocked();
-        self.is_asked() || self.goes_on() && goes_on
+        // The caller sees a connection at once.
+        let is_new = self.lane.blocked == Blocked::Admission;
+        is_new || self.is_asked() || self.goes_on() && goes_on
     }
 
     /// The caller says at once how to go on with a body, unless it has ended our side.

@@ -136,8 +136,12 @@ fn decode_one(coding: &str, encoded: &[u8], max: usize) -> Result<Vec<u8>, Conte
     match coding {
         "gzip" | "x-gzip" => read_all(coding, flate2::read::MultiGzDecoder::new(encoded), max),
         // Some servers send deflate without the format that RFC 1950 asks for.
-        "deflate" => read_all(coding, flate2::read::ZlibDecoder::new(encoded), max)
-            .or_else(|_| read_all(coding, flate2::read::DeflateDecoder::new(encoded), max)),
+        "deflate" => match read_all(coding, flate2::read::ZlibDecoder::new(encoded), max) {
+            Err(ContentError::Encoding(_)) => {
+                read_all(coding, flate2::read::DeflateDecoder::new(encoded), max)
+            }
+            decoded => decoded,
+        },
         "br" => read_all(coding, brotli_decompressor::Decompressor::new(encoded, 16 * 1024), max),
         "zstd" => match ruzstd::decoding::StreamingDecoder::new(encoded) {
             Ok(decoder) => read_all(coding, decoder, max),

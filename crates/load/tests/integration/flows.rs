@@ -554,3 +554,111 @@ fn iterations_without_requests_take_turns() {
     assert_eq!(flows.scenarios[0].counts.in_progress, 3);
     peer.finish();
 }
+
+/// Answers calls as JavaScript would, on another thread.
+struct Caller(std::sync::mpsc::Sender<Vec<millrace_load::HookCall>>);
+
+impl millrace_load::HookCaller for Caller {
+    fn call(&self, calls: Vec<millrace_load::HookCall>) {
+        self.0.send(calls).unwrap();
+    }
+}
+
+/// What hooks set is known to later steps, what they refuse fails the step, and their time is in no latency.
+#[test]
+fn hooks_are_called_before_requests_and_with_responses() {
+    let peer = Peer::start(|exchange| {
+        exchange.answer_all(|request| {
+            let path = request.split(' ').nth(1).unwrap();
+            response("200 OK", "X-A: b\r\n", &format!("{{\"path\": \"{path}\"}}"))
+        });
+    });
+    let steps = vec![
+        Step::Request(RequestStep { before: Some(0), after: Some(1), ..step(0) }),
+        Step::Request(step(1)),
+    ];
+    let requests = vec![get("/a/{{token}}"), get("/b/{{id}}")];
+    let mut plan = counted(flows(peer.plan(), requests, steps, 4), 40);
+    plan.threads = 2;
+    let mut run = millrace_load::Run::new(plan);
+    let (sender, calls) = std::sync::mpsc::channel();
+    let results = run.call_hooks(std::sync::Arc::new(Caller(sender)));
+    let javascript = std::thread::spawn(move || {
+        let mut count = [0, 0];
+        for call in calls.iter().flatten() {
+            std::thread::sleep(Duration::from_millis(5));
+            count[call.hook as usize] += 1;
+            let number = call.sequence;
+            let (variables, error) = match call.response {
+                None => (vec![(0, Some(format!("\"t{number}\"")))], None),
+                Some(response) => {
+                    assert_eq!(response.status, 200);
+                    assert!(response.fields.contains(&("X-A".into(), "b".into())));
+                    let body = String::from_utf8(response.body.unwrap()).unwrap();
+                    assert_eq!(body, format!("{{\"path\": \"/a/t{number}\"}}"));
+                    assert_eq!(call.variables, [(0, format!("\"t{number}\""))]);
+                    let error = (number % 10 == 9).then(|| "refused".to_owned());
+                    (vec![(0, None), (1, Some(number.to_string()))], error)
+                }
+            };
+            let (worker, user) = (call.worker, call.user);
+            results.send(vec![millrace_load::HookResult { worker, user, variables, error }]);
+        }
+        count
+    });
+    let outcome = run.run(&mut |_| ()).unwrap();
+    assert_eq!(javascript.join().unwrap(), [40, 40]);
+    let (_, mut arrived) = peer.finish();
+    let flows = outcome.flows.unwrap();
+    let counts = flows.scenarios[0].counts;
+    assert_eq!((counts.completed, counts.failed), (36, 4), "{:?}", flows.steps);
+    assert_eq!(flows.steps[0].failures[0].reason, FailureReason::Hook);
+    assert_eq!(flows.steps[0].failures[0].example, "refused");
+    arrived.sort();
+    let mut expected: Vec<String> = (0..40).map(|it| format!("GET /a/t{it}")).collect();
+    expected.extend((0..40).filter(|it| it % 10 != 9).map(|it| format!("GET /b/{it}")));
+    expected.sort();
+    assert_eq!(arrived, expected);
+    // Hundreds of milliseconds of hooks, and none in the latencies or in the active time.
+    let longest = outcome.total.latency.max().unwrap();
+    assert!(longest < Duration::from_millis(20 * 5), "{longest:?}");
+    let scenario = &flows.scenarios[0];
+    let (total, active) = (scenario.duration.to_histogram(), scenario.active.to_histogram());
+    assert!(total.min().unwrap() >= Duration::from_millis(10));
+    assert!(active.min().unwrap() < Duration::from_millis(5), "{:?}", active.min());
+}
+
+/// A dry run keeps each request, response, value and failure.
+#[test]
+fn a_trace_has_everything_of_each_step() {
+    let peer = Peer::start(|exchange| {
+        exchange.answer_all(|request| match request {
+            "GET /a" => response("302 Found", "Location: /b\r\n", ""),
+            "GET /b" => response("200 OK", "", r#"{"a": [1]}"#),
+            _ => response("500 Error", "", "broken"),
+        });
+    });
+    let first = RequestStep {
+        saves: vec![save(0, json("/a")), Save { optional: true, ..save(1, json("/none")) }],
+        checks: vec![status(200), Check::Value(json("/a/0"), Test::EqualsJson("1".into()))],
+        ..step(0)
+    };
+    let second = RequestStep { checks: vec![status(200)], ..step(1) };
+    let steps = vec![Step::Request(first), Step::Request(second)];
+    let plan = counted(flows(peer.plan(), vec![get("/a"), get("/c")], steps, 1), 1);
+    let (_, flows) = run_flows(change(plan, |flows| {
+        flows.trace = true;
+        flows.scenarios[0].follow = 1;
+    }));
+    peer.finish();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let [hop, done, failed] = &flows.trace[..] else { panic!("{:?}", flows.trace) };
+    assert!(hop.is_followed && !done.is_followed);
+    assert!(text(&hop.request).starts_with("GET /a HTTP/1.1\r\n"));
+    assert!(text(&done.request).starts_with("GET /b HTTP/1.1\r\n"));
+    assert!(text(&done.response).ends_with(r#"{"a": [1]}"#));
+    assert_eq!(done.saved, [(0, Some("[1]".to_owned())), (1, None)]);
+    assert_eq!(done.checks, [None, None]);
+    assert_eq!(failed.checks, [Some("status 500 in: broken".to_owned())]);
+    assert_eq!(failed.failure.as_ref().unwrap().0, FailureReason::Check);
+}
