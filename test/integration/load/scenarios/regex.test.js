@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { regex, request, scenario } from 'millrace/scenario';
 import { dryRun } from '#internal/load/engine/dry-run.js';
-import { Random } from '../../fixtures/random.js';
-import { scenarioServer } from '../../fixtures/scenario/server.js';
-import { isFull } from '../../fixtures/size.js';
+import { Random } from '../../../fixtures/random.js';
+import { scenarioServer } from '../../../fixtures/scenario/server.js';
+import { isFull } from '../../../fixtures/size.js';
 
 const TEXTS = isFull ? 200 : 60;
 const PATTERNS_PER_TEXT = isFull ? 50 : 25;
