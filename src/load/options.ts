@@ -50,8 +50,8 @@ export interface LoadOptions {
    */
   scenario?: ScenarioOption;
   /**
-   * Number of users of scenarios. In a closed run they repeat their iterations (default 10); in an open run it is the largest
-   * number of iterations at the same time (default 10 000). Without `connections` each has connections of its own.
+   * Number of users of scenarios: in a closed run they repeat their iterations, in an open run it is the largest number of
+   * iterations at the same time. Without `connections` each has connections of its own. Default 10; in an open run 10000.
    */
   users?: number | string;
   /** Bytes of a body that are kept for checks and saves of scenarios: a longer one fails its step. Default `'1mib'`. */
