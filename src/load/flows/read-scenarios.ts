@@ -34,6 +34,10 @@ export function readScenarios(option: ScenarioOption): ReadScenarios {
   if (!isObject(option) || option instanceof URL) throw refuse(option);
   const module = option as ScenarioModule;
   const found = new Set<Scenario>();
+  if (Array.isArray(module.default)) {
+    const other = module.default.find((value) => !isScenario(value));
+    if (other !== undefined) throw refuse(other);
+  }
   for (const value of [module.default, ...Object.values(module)].flat()) {
     if (isScenario(value)) found.add(value);
   }
