@@ -55,3 +55,11 @@ test('env without a command is for a scenario alone', async () => {
     /cannot connect to 127\.0\.0\.1:9/,
   );
 });
+
+test('what a CommonJS module exports is read', async () => {
+  const list = [scenario('a', [request('r', 'GET /')]), 7];
+  await assert.rejects(
+    load({ url: URL, scenario: { default: { default: list } } }),
+    /a scenario is what scenario\(\) of millrace\/scenario returns \(got 7\)$/,
+  );
+});
