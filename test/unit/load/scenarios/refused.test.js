@@ -14,13 +14,16 @@ const run = (options, module = {}) =>
 test('options of what is saved', () => {
   assert.throws(() => json('/a', null), /json takes an object of options: optional \(got null\)/);
   assert.throws(
+    // @ts-expect-error what is refused
     () => json('/a', { optionel: true }),
     /unknown option 'optionel'; known are optional/,
   );
   assert.throws(
+    // @ts-expect-error what is refused
     () => header('a', { optional: 'yes' }),
     /optional must be true or false \(got 'yes'\)/,
   );
+  // @ts-expect-error what is refused
   assert.throws(() => regex(/a/, { grup: 1 }), /unknown option 'grup'; known are optional, group/);
   assert.throws(() => regex(/a/, null), /regex takes an object of options/);
   assert.equal(regex(/(a)/, { group: 1, optional: true }).group, 1);
@@ -59,6 +62,7 @@ test('env without a command is for a scenario alone', async () => {
 test('what a CommonJS module exports is read', async () => {
   const list = [scenario('a', [request('r', 'GET /')]), 7];
   await assert.rejects(
+    // @ts-expect-error what is refused
     load({ url: URL, scenario: { default: { default: list } } }),
     /a scenario is what scenario\(\) of millrace\/scenario returns \(got 7\)$/,
   );
