@@ -1,8 +1,8 @@
 // Each kind of check, seen passing and failing; what a failed step does; codings of bodies.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import * as zlib from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { load } from 'millrace';
 import { absent, exists, json, pause, regex, request, scenario } from 'millrace/scenario';
 import { scenarioServer } from '../../../fixtures/scenario/server.js';
@@ -23,24 +23,60 @@ const CHECKS = {
   'status one': [{ status: 201 }, { status: 200 }, /^status 201 in: \{"state":"paid"/],
   'status class': [{ status: '2xx' }, { status: '3xx' }, /^status 201/],
   'status list': [{ status: ['404', 200, '201-204'] }, { status: [200, '202-299'] }, /^status 201/],
-  'header text': [{ headers: { 'X-Kind': 'order' } }, { headers: { 'x-kind': 'Order' } }, /^'order'$/],
-  'header pattern': [{ headers: { 'x-kind': /^or/ } }, { headers: { 'x-kind': /^r/ } }, /^'order'$/],
-  'header exists': [{ headers: { 'x-kind': exists } }, { headers: { 'x-none': exists } }, /^no header x-none$/],
-  'header absent': [{ headers: { 'x-none': absent } }, { headers: { 'x-kind': absent } }, /^there is 'order'$/],
+  'header text': [
+    { headers: { 'X-Kind': 'order' } },
+    { headers: { 'x-kind': 'Order' } },
+    /^'order'$/,
+  ],
+  'header pattern': [
+    { headers: { 'x-kind': /^or/ } },
+    { headers: { 'x-kind': /^r/ } },
+    /^'order'$/,
+  ],
+  'header exists': [
+    { headers: { 'x-kind': exists } },
+    { headers: { 'x-none': exists } },
+    /^no header x-none$/,
+  ],
+  'header absent': [
+    { headers: { 'x-none': absent } },
+    { headers: { 'x-kind': absent } },
+    /^there is 'order'$/,
+  ],
   'json text': [{ json: { '/state': 'paid' } }, { json: { '/state': 'open' } }, /^'paid'$/],
   'json number': [{ json: { '/total': 12.5 } }, { json: { '/total': '12.5' } }, /^'12\.5'$/],
-  'json list': [{ json: { '/list': [1, { a: null }] } }, { json: { '/list': [1] } }, /^'\[1,\{"a":null\}\]'$/],
+  'json list': [
+    { json: { '/list': [1, { a: null }] } },
+    { json: { '/list': [1] } },
+    /^'\[1,\{"a":null\}\]'$/,
+  ],
   'json null': [{ json: { '/list/1/a': null } }, { json: { '/list/0': null } }, /^'1'$/],
   'json whole': [{ json: { '': CONTENT } }, { json: { '': {} } }, /^'\{"state"/],
   'json pattern': [{ json: { '/state': /^pa.d$/ } }, { json: { '/state': /^p$/ } }, /^'paid'$/],
-  'json exists': [{ json: { '/list/1/a': exists } }, { json: { '/list/2': exists } }, /^nothing at '\/list\/2' in: \{/],
-  'json absent': [{ json: { '/none': absent } }, { json: { '/state': absent } }, /^there is 'paid'$/],
-  'json two': [{ json: { '/state': 'paid', '/total': 12.5 } }, { json: { '/state': 'paid', '/total': 1 } }, /^'12\.5'$/],
+  'json exists': [
+    { json: { '/list/1/a': exists } },
+    { json: { '/list/2': exists } },
+    /^nothing at '\/list\/2' in: \{/,
+  ],
+  'json absent': [
+    { json: { '/none': absent } },
+    { json: { '/state': absent } },
+    /^there is 'paid'$/,
+  ],
+  'json two': [
+    { json: { '/state': 'paid', '/total': 12.5 } },
+    { json: { '/state': 'paid', '/total': 1 } },
+    /^'12\.5'$/,
+  ],
   'body text': [{ body: '"paid"' }, { body: 'Paid' }, /^'\{"state"/],
   'body pattern': [{ body: /"total":\s*\d+/ }, { body: /^\s*total/ }, /^'\{"state"/],
   'body list': [{ body: ['paid', /12\.5/] }, { body: ['paid', /13/] }, /^'\{"state"/],
   within: [{ within: '10s' }, { within: 0.001 }, /^it took \d+\.\d ms$/],
-  'size exact': [{ size: Buffer.byteLength(BODY) }, { size: 1 }, new RegExp(`^${Buffer.byteLength(BODY)} bytes$`)],
+  'size exact': [
+    { size: Buffer.byteLength(BODY) },
+    { size: 1 },
+    new RegExp(`^${Buffer.byteLength(BODY)} bytes$`),
+  ],
   'size range': [{ size: '1-1kb' }, { size: '1kb-1mb' }, /^\d+ bytes$/],
 };
 
@@ -57,7 +93,9 @@ describe('checks', { timeout: 30_000 }, () => {
     for (const [name, [, , found]] of Object.entries(CHECKS)) {
       const [passing, failing] = [byName[`${name} +`], byName[`${name} -`]];
       assert.ok(
-        passing.checks.every((check) => check.passed === 3 && check.failed === 0 && check.example === null),
+        passing.checks.every(
+          (check) => check.passed === 3 && check.failed === 0 && check.example === null,
+        ),
         `${name}: ${JSON.stringify(passing)}`,
       );
       assert.deepEqual(passing.failures, [], name);
@@ -78,15 +116,26 @@ describe('checks', { timeout: 30_000 }, () => {
     const server = await scenarioServer(t, answer);
     const { byName } = await run(server.url, [
       request('save', 'GET /', { save: { total: json('/total'), state: json('/state') } }),
-      request('same', 'GET /', { expect: { json: { '/total': '{{total}}', '/state': '{{state}}' }, body: '"{{state}}"' }, onError: 'continue' }),
-      request('other', 'GET /', { expect: { json: { '/state': '{{total}}' } }, onError: 'continue' }),
+      request('same', 'GET /', {
+        expect: { json: { '/total': '{{total}}', '/state': '{{state}}' }, body: '"{{state}}"' },
+        onError: 'continue',
+      }),
+      request('other', 'GET /', {
+        expect: { json: { '/state': '{{total}}' } },
+        onError: 'continue',
+      }),
     ]);
     assert.deepEqual(byName.same.failures, []);
     assert.equal(byName.other.checks[0].failed, 3);
   });
 
   test('that need a body fail where there is none that can be looked at', async (t) => {
-    const bodies = { '/long': `"${'x'.repeat(5000)}"`, '/text': 'no json', '/gzip': 'not gzip', '/empty': '' };
+    const bodies = {
+      '/long': `"${'x'.repeat(5000)}"`,
+      '/text': 'no json',
+      '/gzip': 'not gzip',
+      '/empty': '',
+    };
     const server = await scenarioServer(t, ({ url }) => ({
       ...{ body: bodies[url], headers: url === '/gzip' ? { 'content-encoding': 'gzip' } : {} },
     }));
@@ -94,7 +143,10 @@ describe('checks', { timeout: 30_000 }, () => {
     const tests = { exists: { '/a': exists }, equals: { '/a': 1 }, pattern: { '/a': /1/ } };
     const steps = names.flatMap((name) =>
       Object.entries(tests).map(([kind, expected]) =>
-        request(`${name} ${kind}`, `GET ${name}`, { expect: { json: expected }, onError: 'continue' }),
+        request(`${name} ${kind}`, `GET ${name}`, {
+          expect: { json: expected },
+          onError: 'continue',
+        }),
       ),
     );
     const { byName } = await run(server.url, steps, { maxBody: 4096 });
@@ -110,7 +162,13 @@ describe('checks', { timeout: 30_000 }, () => {
 
   test('and saves see bodies without their codings', async (t) => {
     const codings = {
-      ...{ identity: (it) => it, gzip: gzipSync, 'x-gzip': gzipSync, br: brotliCompressSync, deflate: deflateSync },
+      ...{
+        identity: (it) => it,
+        gzip: gzipSync,
+        'x-gzip': gzipSync,
+        br: brotliCompressSync,
+        deflate: deflateSync,
+      },
       'deflate raw': deflateRawSync,
       'gzip, br': (it) => brotliCompressSync(gzipSync(it)),
       ...(zlib.zstdCompressSync && { zstd: zlib.zstdCompressSync }),
@@ -147,7 +205,10 @@ describe('checks', { timeout: 30_000 }, () => {
 
 describe('a failed step', { timeout: 30_000 }, () => {
   test('ends the iteration, unless it says that it goes on', async (t) => {
-    const server = await scenarioServer(t, ({ url }) => ({ status: url.startsWith('/bad') ? 500 : 200, body: 'oh no' }));
+    const server = await scenarioServer(t, ({ url }) => ({
+      status: url.startsWith('/bad') ? 500 : 200,
+      body: 'oh no',
+    }));
     const { result, byName } = await run(server.url, [
       request('first', 'GET /bad/1', { onError: 'continue' }),
       request('second', 'GET /ok'),
@@ -155,18 +216,32 @@ describe('a failed step', { timeout: 30_000 }, () => {
       request('third', 'GET /bad/2'),
       request('never', 'GET /never'),
     ]);
-    assert.deepEqual(server.requests.map(({ url }) => url), Array(3).fill(['/bad/1', '/ok', '/bad/2']).flat());
+    assert.deepEqual(
+      server.requests.map(({ url }) => url),
+      Array(3).fill(['/bad/1', '/ok', '/bad/2']).flat(),
+    );
     for (const name of ['first', 'third']) {
-      assert.deepEqual(byName[name].failures, [{ reason: 'status', count: 3, example: 'status 500 in: oh no' }]);
+      assert.deepEqual(byName[name].failures, [
+        { reason: 'status', count: 3, example: 'status 500 in: oh no' },
+      ]);
     }
     const { started, completed, failed, inProgress } = result.iterations;
     assert.deepEqual([started, completed, failed, inProgress], [3, 0, 3, 0]);
   });
 
   test('is also one without a response', async (t) => {
-    const server = await scenarioServer(t, ({ url }) => ({ headers: url === '/close' ? { 'content-length': 5 } : {} }));
-    const { result, byName } = await run(server.url, [request('close', 'GET /close'), request('never', 'GET /never')], { timeout: '300ms' });
-    assert.deepEqual(byName.close.failures.map(({ reason, count }) => [reason, count]), [['transport', 3]]);
+    const server = await scenarioServer(t, ({ url }) => ({
+      headers: url === '/close' ? { 'content-length': 5 } : {},
+    }));
+    const { result, byName } = await run(
+      server.url,
+      [request('close', 'GET /close'), request('never', 'GET /never')],
+      { timeout: '300ms' },
+    );
+    assert.deepEqual(
+      byName.close.failures.map(({ reason, count }) => [reason, count]),
+      [['transport', 3]],
+    );
     assert.deepEqual([result.iterations.failed, byName.never.failures], [3, []]);
   });
 });

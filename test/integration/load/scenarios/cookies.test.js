@@ -6,19 +6,45 @@ import { header, json, request, scenario } from 'millrace/scenario';
 import { scenarioServer } from '../../../fixtures/scenario/server.js';
 
 const run = (url, steps, { requests = 2, ...options } = {}, settings = {}) =>
-  load({ url, scenario: scenario('one', steps, options), requests, users: 1, seed: 1, ...settings });
+  load({
+    url,
+    scenario: scenario('one', steps, options),
+    requests,
+    users: 1,
+    seed: 1,
+    ...settings,
+  });
 
 describe('cookies', { timeout: 30_000 }, () => {
   test('are sent where they belong, until they expire, and are new in each iteration', async (t) => {
     const answers = {
-      '/set': ['plain=1', 'deep=2; Path=/deep', 'gone=3; Max-Age=0', 'old=4; Expires=Thu, 01 Jan 1970 00:00:00 GMT'],
-      '/more': ['plain=5; Path=/', 'later=6; Max-Age=60', 'safe=7; Secure', 'other=8; Domain=example.com', 'quoted="a b"'],
+      '/set': [
+        'plain=1',
+        'deep=2; Path=/deep',
+        'gone=3; Max-Age=0',
+        'old=4; Expires=Thu, 01 Jan 1970 00:00:00 GMT',
+      ],
+      '/more': [
+        'plain=5; Path=/',
+        'later=6; Max-Age=60',
+        'safe=7; Secure',
+        'other=8; Domain=example.com',
+        'quoted="a b"',
+      ],
       '/out': ['plain=; Max-Age=0', 'later=; Expires=Thu, 01 Jan 1970 00:00:00 GMT'],
     };
-    const server = await scenarioServer(t, ({ url }) => ({ headers: { 'set-cookie': answers[url] ?? [] } }));
+    const server = await scenarioServer(t, ({ url }) => ({
+      headers: { 'set-cookie': answers[url] ?? [] },
+    }));
     const paths = ['/set', '/a', '/deep/b', '/deeper', '/more', '/c', '/out', '/d'];
-    await run(server.url, paths.map((path) => request(path, `GET ${path}`)));
-    const seen = server.requests.map(({ url, headers }) => [url, (headers.cookie ?? '').split('; ').sort().join('; ')]);
+    await run(
+      server.url,
+      paths.map((path) => request(path, `GET ${path}`)),
+    );
+    const seen = server.requests.map(({ url, headers }) => [
+      url,
+      (headers.cookie ?? '').split('; ').sort().join('; '),
+    ]);
     const iteration = [
       ['/set', ''],
       ['/a', 'plain=1'],
@@ -35,7 +61,10 @@ describe('cookies', { timeout: 30_000 }, () => {
 
   test('are not kept where the scenario says so, and those of the step itself stay', async (t) => {
     const server = await scenarioServer(t, () => ({ headers: { 'set-cookie': 'sid=1' } }));
-    const steps = [request('a', 'GET /a'), request('b', 'GET /b', { headers: { cookie: 'own=1' } })];
+    const steps = [
+      request('a', 'GET /a'),
+      request('b', 'GET /b', { headers: { cookie: 'own=1' } }),
+    ];
     await run(server.url, steps, { cookies: false, requests: 1 });
     await run(server.url, steps, { requests: 1 });
     const seen = server.requests.map(({ headers }) => headers.cookie);
@@ -45,27 +74,43 @@ describe('cookies', { timeout: 30_000 }, () => {
 
   test('belong to the server that set them', async (t) => {
     const first = await scenarioServer(t, () => ({ headers: { 'set-cookie': 'from=first' } }));
-    const second = await scenarioServer(t, () => ({ headers: { 'set-cookie': 'from=second; Domain=127.0.0.1' } }));
+    const second = await scenarioServer(t, () => ({
+      headers: { 'set-cookie': 'from=second; Domain=127.0.0.1' },
+    }));
     const at = (name) => `http://localhost:${second.port}/${name}`;
-    await run(first.url, [
-      ...[request('a', 'GET /a'), request('b', `GET ${at('b')}`)],
-      ...[request('c', 'GET /c'), request('d', `GET ${at('d')}`)],
-    ], { requests: 1 });
-    assert.deepEqual(first.requests.map(({ headers }) => headers.cookie), [undefined, 'from=first']);
+    await run(
+      first.url,
+      [
+        ...[request('a', 'GET /a'), request('b', `GET ${at('b')}`)],
+        ...[request('c', 'GET /c'), request('d', `GET ${at('d')}`)],
+      ],
+      { requests: 1 },
+    );
+    assert.deepEqual(
+      first.requests.map(({ headers }) => headers.cookie),
+      [undefined, 'from=first'],
+    );
     // A cookie for another host is not kept.
-    assert.deepEqual(second.requests.map(({ headers }) => headers.cookie), [undefined, undefined]);
+    assert.deepEqual(
+      second.requests.map(({ headers }) => headers.cookie),
+      [undefined, undefined],
+    );
   });
 });
 
 describe('redirections', { timeout: 30_000 }, () => {
   test('are followed on the servers of the scenarios, as often as the scenario allows', async (t) => {
     const second = await scenarioServer(t, ({ url }) =>
-      url === '/there' ? { status: 302, headers: { location: `${first.url}/end?x=1`, 'set-cookie': 'b=2' } } : {},
+      url === '/there'
+        ? { status: 302, headers: { location: `${first.url}/end?x=1`, 'set-cookie': 'b=2' } }
+        : {},
     );
     const first = await scenarioServer(t, ({ url, method }) => {
-      if (url === '/login') return { status: 303, headers: { location: `${second.url}/there`, 'set-cookie': 'a=1' } };
+      if (url === '/login')
+        return { status: 303, headers: { location: `${second.url}/there`, 'set-cookie': 'a=1' } };
       if (url === '/307') return { status: 307, headers: { location: 'relative' } };
-      if (url.startsWith('/round')) return { status: 301, headers: { location: `/round/${url.length}` } };
+      if (url.startsWith('/round'))
+        return { status: 301, headers: { location: `/round/${url.length}` } };
       return { body: { url, method } };
     });
     const result = await run(
@@ -79,8 +124,16 @@ describe('redirections', { timeout: 30_000 }, () => {
       ],
       { follow: 3, requests: 1 },
     );
-    assert.deepEqual(result.steps.flatMap(({ failures }) => failures), []);
-    const ofFirst = first.requests.map(({ method, url, body, headers }) => [method, url, body, headers.host]);
+    assert.deepEqual(
+      result.steps.flatMap(({ failures }) => failures),
+      [],
+    );
+    const ofFirst = first.requests.map(({ method, url, body, headers }) => [
+      method,
+      url,
+      body,
+      headers.host,
+    ]);
     const host = new URL(first.url).host;
     assert.deepEqual(ofFirst, [
       ['POST', '/login', '{"secret":1}', host],
@@ -98,17 +151,27 @@ describe('redirections', { timeout: 30_000 }, () => {
     assert.equal(there.headers.host, new URL(second.url).host);
     assert.equal(there.headers['content-type'], undefined);
     // Each one is a request with the name of its step.
-    const sent = Object.fromEntries(result.byName.map(({ name, requests }) => [name, requests.sent]));
+    const sent = Object.fromEntries(
+      result.byName.map(({ name, requests }) => [name, requests.sent]),
+    );
     assert.deepEqual(sent, { login: 3, use: 1, keep: 2, known: 1, round: 4 });
     assert.equal(result.iterations.completed, 1);
   });
 
   test('to a server that no scenario names are the response', async (t) => {
     const other = await scenarioServer(t);
-    const server = await scenarioServer(t, () => ({ status: 302, headers: { location: `${other.url}/x` } }));
+    const server = await scenarioServer(t, () => ({
+      status: 302,
+      headers: { location: `${other.url}/x` },
+    }));
     const result = await run(
       server.url,
-      [request('go', 'GET /go', { save: { to: header('location') }, expect: { headers: { location: `${other.url}/x` } } })],
+      [
+        request('go', 'GET /go', {
+          save: { to: header('location') },
+          expect: { headers: { location: `${other.url}/x` } },
+        }),
+      ],
       { follow: 5 },
     );
     assert.equal(result.iterations.completed, 2);

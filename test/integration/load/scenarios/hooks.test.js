@@ -13,10 +13,16 @@ const run = (url, steps, options = {}) =>
 const sign = (text) => createHmac('sha256', 'key').update(text).digest('hex');
 
 describe('hooks', { timeout: 30_000 }, () => {
-  for (const [kind, wait] of [['at once', () => {}], ['by a promise', () => setImmediate()]]) {
+  for (const [kind, wait] of [
+    ['at once', () => {}],
+    ['by a promise', () => setImmediate()],
+  ]) {
     test(`set variables before a request and after its response, ${kind}`, async (t) => {
       const server = await scenarioServer(t, ({ number }) => ({
-        ...{ headers: { 'X-Number': `${number}`, 'set-cookie': ['a=1', 'b=2'] }, body: { id: number, list: [1] } },
+        ...{
+          headers: { 'X-Number': `${number}`, 'set-cookie': ['a=1', 'b=2'] },
+          body: { id: number, list: [1] },
+        },
       }));
       const iterations = new Set();
       const wrong = [];
@@ -92,7 +98,11 @@ describe('hooks', { timeout: 30_000 }, () => {
       );
       const result = await run(server.url, steps, { requests: 3, users: 1 });
       for (const { name, failures } of result.steps) {
-        assert.deepEqual(failures.map(({ reason, count }) => [reason, count]), [['hook', 3]], name);
+        assert.deepEqual(
+          failures.map(({ reason, count }) => [reason, count]),
+          [['hook', 3]],
+          name,
+        );
         assert.match(failures[0].example, messages[name], name);
       }
       assert.equal(result.iterations.failed, 3);
@@ -126,14 +136,23 @@ describe('hooks', { timeout: 30_000 }, () => {
           metrics.add('count');
         },
       }),
-      request('bad', 'GET /bad', { onError: 'continue', after: (_, { metrics }) => metrics.add('number', 'x') }),
-      request('name', 'GET /name', { onError: 'continue', after: (_, { metrics }) => metrics.add('') }),
+      request('bad', 'GET /bad', {
+        onError: 'continue',
+        after: (_, { metrics }) => metrics.add('number', 'x'),
+      }),
+      request('name', 'GET /name', {
+        onError: 'continue',
+        after: (_, { metrics }) => metrics.add(''),
+      }),
     ]);
     const numbers = server.requests.flatMap(({ url, number }) => (url === '/' ? [number] : []));
     const { number, count } = result.metrics;
     const sum = numbers.reduce((total, it) => total + it, 0);
     assert.deepEqual([count.count, count.sum, count.stdev], [20, 20, 0]);
-    assert.deepEqual([number.count, number.sum, number.min, number.max], [20, sum, Math.min(...numbers), Math.max(...numbers)]);
+    assert.deepEqual(
+      [number.count, number.sum, number.min, number.max],
+      [20, sum, Math.min(...numbers), Math.max(...numbers)],
+    );
     const [, bad, name] = result.steps;
     assert.match(bad.failures[0].example, /metrics\.add\('number'\) takes a number \(got 'x'\)/);
     assert.match(name.failures[0].example, /metrics\.add takes a name and a number/);

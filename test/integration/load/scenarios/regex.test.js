@@ -24,7 +24,23 @@ const ATOMS = split(String.raw`
 const ONLY_WITHOUT_U = split(String.raw`
   { } ] \< \> \" \- \_ \a \@ {a [\a] [\d-z] [a-\d] \c [\1] \07 \u{2} \8 \p \k {,2}`);
 const ONLY_WITH_U = split(String.raw`\u{e9} \p{L} \P{L} [\p{Lu}_] \p{Script=Greek} [^\u{e9}]`);
-const QUANTIFIERS = ['', '', '', '', '*', '+', '?', '{2}', '{1,3}', '{0,2}', '{1,}', '*?', '+?', '??', '{1,2}?'];
+const QUANTIFIERS = [
+  '',
+  '',
+  '',
+  '',
+  '*',
+  '+',
+  '?',
+  '{2}',
+  '{1,3}',
+  '{0,2}',
+  '{1,}',
+  '*?',
+  '+?',
+  '??',
+  '{1,2}?',
+];
 const ASSERTIONS = ['^', '$', '\\b', '\\B'];
 
 function split(text) {
