@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
-import { header, json, request, scenario } from 'millrace/scenario';
+import { header, json, repeat, request, scenario } from 'millrace/scenario';
 import { scenarioServer } from '../../../fixtures/scenario/server.js';
 
 const run = (url, steps, { requests = 2, ...options } = {}, settings = {}) =>
@@ -57,6 +57,28 @@ describe('cookies', { timeout: 30_000 }, () => {
       ['/d', 'quoted="a b"; safe=7'],
     ];
     assert.deepEqual(seen, [...iteration, ...iteration]);
+  });
+
+  const todo = 'the engine sends copies where a plan has one request';
+  test('are sent by a scenario of one request, whose redirections are followed', {
+    todo,
+  }, async (t) => {
+    const server = await scenarioServer(t, ({ url, number }) => ({
+      ...{
+        status: url === '/a' ? 302 : 200,
+        headers: { location: '/b', 'set-cookie': `n=${number}` },
+      },
+    }));
+    await run(server.url, [repeat(2, [request('a', 'GET /a')])], { follow: 1, requests: 1 });
+    assert.deepEqual(
+      server.requests.map(({ url, headers }) => [url, headers.cookie]),
+      [
+        ['/a', undefined],
+        ['/b', 'n=0'],
+        ['/a', 'n=1'],
+        ['/b', 'n=2'],
+      ],
+    );
   });
 
   test('are not kept where the scenario says so, and those of the step itself stay', async (t) => {

@@ -118,7 +118,10 @@ describe('values of responses', { timeout: 30_000 }, () => {
       ...{ named: regex(/(?<x>h)ref="(?<to>[^"]+)/, { group: 'to' }) },
       ...{ none: header('x-none', { optional: true }), pointer: json('/none', { optional: true }) },
     };
-    const done = await once(server.url, [request('any', 'GET /', { save })]);
+    const done = await once(server.url, [
+      request('any', 'GET /', { save }),
+      request('other', 'GET /'),
+    ]);
     assert.deepEqual(failuresOf(done), []);
     const saved = Object.fromEntries(
       done.steps[0].saved.map(({ variable, json }) => [
@@ -148,6 +151,7 @@ describe('values of responses', { timeout: 30_000 }, () => {
       request('any', 'GET /', {
         save: Object.fromEntries(Object.entries(pointers).map(([name, it]) => [name, json(it)])),
       }),
+      request('other', 'GET /'),
     ]);
     assert.deepEqual(failuresOf(done), []);
     assert.deepEqual(
