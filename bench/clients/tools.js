@@ -188,7 +188,7 @@ export const tools = {
     version: ['version'],
     // Without summary and thresholds it aggregates nothing. Its progress counts the iterations.
     args: (load) => [
-      ...['run', '--no-summary', '--no-thresholds', '--no-usage-report', '--no-color'],
+      ...['run', '--summary-mode=disabled', '--no-thresholds', '--no-usage-report', '--no-color'],
       ...['--address', '', '--vus', load.connections, '--duration', `${load.seconds}s`],
       ...['-e', `URL=${load.url}`, scenarioFile(load.script)],
     ],
@@ -226,7 +226,7 @@ export const tools = {
 /** Requests of an iteration of the scripts for k6. */
 const K6_REQUESTS = 2;
 
-/** Reads the last line of k6's progress; a failed check or an exception makes the exit code one of failure. */
+/** Reads the last line of k6's progress. Its scripts end the run when something fails, with another exit code than 0. */
 function readK6(stdout) {
   const lines = [...stdout.matchAll(/running \((?:(\d+)m)?([\d.]+)s\), .* (\d+) complete and/g)];
   const last = lines.at(-1);

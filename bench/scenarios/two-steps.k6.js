@@ -1,4 +1,4 @@
-// The flow of two steps for k6. A failed check ends the run, as without a summary nothing counts it.
+// The flow of two steps for k6. What fails ends the run, as without a summary nothing counts it.
 import { check } from 'k6';
 import exec from 'k6/execution';
 import http from 'k6/http';
@@ -7,8 +7,11 @@ import http from 'k6/http';
 const url = __ENV.URL;
 
 export default function run() {
-  const token = http.get(`${url}login`).json('token');
-  const items = http.get(`${url}items`, { headers: { authorization: `Bearer ${token}` } });
-  const paid = check(items, { paid: (response) => response.json('state') === 'paid' });
-  if (!paid) exec.test.abort('the check failed');
+  const login = http.get(`${url}login`);
+  if (login.status !== 200) exec.test.abort('the log-in failed');
+  const authorization = `Bearer ${login.json('token')}`;
+  const items = http.get(`${url}items`, { headers: { authorization } });
+  if (items.status !== 200) exec.test.abort('the list failed');
+  const isPaid = check(items, { paid: (response) => response.json('state') === 'paid' });
+  if (!isPaid) exec.test.abort('the check failed');
 }
