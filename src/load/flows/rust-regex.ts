@@ -247,8 +247,8 @@ function toAtom(code: number): Atom {
 function format(atom: Atom): string {
   if ('members' in atom) return atom.members;
   const char = String.fromCodePoint(atom.code);
-  if (/[\w ]|[^\0-\x9f]/.test(char)) return char;
-  // The engine's syntax knows each of them with a backslash, but `<` and `>`, which are other assertions there.
-  if (/[!-~]/.test(char) && !'<>'.includes(char)) return `\\${char}`;
+  // With a meaning in the engine's syntax, in a class or outside.
+  if (/[\\.+*?()|[\]{}^$#&~-]/.test(char)) return `\\${char}`;
+  if (/[ -~]|[^\0-\x9f]/.test(char)) return char;
   return `\\x{${atom.code.toString(16)}}`;
 }

@@ -84,5 +84,7 @@ function describe(name: string, error: unknown): Error {
   const message = error instanceof Error ? error.message : String(error);
   const place = error instanceof Error ? findPlace(error.stack) : null;
   const line = message.replace(/\s*\n\s*/g, ' ');
-  return usageError(`the scenario's ${name}() failed: ${place === null ? '' : `${place}: `}${line}`);
+  return usageError(
+    `the scenario's ${name}() failed: ${place === null ? '' : `${place}: `}${line}`,
+  );
 }
