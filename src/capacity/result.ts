@@ -36,6 +36,8 @@ export type CapacitySweepEnd =
 
 /** Throughput over connections in the closed model. */
 export interface CapacitySweep {
+  /** The rates are those of iterations, and connections are users. Absent without scenarios. */
+  counted?: 'iterations';
   /** In ascending order of connections. */
   levels: CapacityLevel[];
   /** The level with the highest throughput. */
@@ -74,6 +76,8 @@ export type CapacitySearchEnd =
 
 /** The highest rate at which the objective holds, in the open model. */
 export interface CapacitySearch {
+  /** The rates are those of iterations. Absent without scenarios. */
+  counted?: 'iterations';
   objective: string[];
   /**
    * Rate at which half of the blocks hold, with its 95 % interval; `null` if no block held. `high` is Infinity (`null` in

@@ -58,11 +58,12 @@ export async function run(
 }
 
 function toResultParts(
-  measured: { search: CapacitySearch } | { sweep: CapacitySweep },
+  measured: { first: LoadResult } & ({ search: CapacitySearch } | { sweep: CapacitySweep }),
 ): Pick<CapacityResult, 'sweep' | 'search'> {
+  const counted = measured.first.iterations ? ({ counted: 'iterations' } as const) : {};
   return 'search' in measured
-    ? { sweep: null, search: measured.search }
-    : { sweep: measured.sweep, search: null };
+    ? { sweep: null, search: { ...counted, ...measured.search } }
+    : { sweep: { ...counted, ...measured.sweep }, search: null };
 }
 
 /** Selects the warnings that apply to every block; levels and trials report those of single blocks. */

@@ -268,13 +268,16 @@ function toTrial(
   };
 }
 
+/** Metrics of failures: an objective with one says how many there may be. */
+const OF_FAILURES = ['errors', 'timeouts', 'iterations.failed', 'checks'];
+
 function findFailures(result: LoadResult, conditions: readonly Condition[]): string[] {
   const failures = conditions.flatMap((condition) => {
     const measured = condition.failure(result);
     return measured === null ? [] : [`${condition.text}: ${measured}`];
   });
   const errors = computeErrorShare([result]);
-  const mayFail = conditions.some(({ metric }) => metric === 'errors' || metric === 'timeouts');
+  const mayFail = conditions.some(({ metric }) => OF_FAILURES.includes(metric));
   if (!mayFail && errors > MAX_ERROR_SHARE) failures.push(`${share(errors)} failed`);
   const rateNotReached = result.warnings.find(({ id }) => id === 'rate-not-reached');
   if (rateNotReached) failures.push(`only ${perSecond(readRate(result))}/s completed`);

@@ -30,12 +30,7 @@ export const COMMANDS: readonly Command[] = [
   LOAD,
   define({
     name: 'run',
-    usage: [
-      [
-        'millrace run FILE [flags] [URL | -- COMMAND]',
-        'users that do what a file of scenarios says',
-      ],
-    ],
+    usage: [['millrace run FILE [URL | -- COMMAND]', 'users that do what FILE says']],
     flags: async () => (await import('./flags/load/run-flags.js')).RUN,
     action: async () => (await import('./commands/load.js')).loadCommand,
   }),

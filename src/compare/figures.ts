@@ -17,6 +17,7 @@ export function readRun({ result, side, pair }: SideResult): ComparedRun {
     pair,
     startedAt,
     durationMs,
+    ...(result.iterations && { counted: 'iterations' as const }),
     figures: readFigures(result),
     requests: countAnswered(result),
     byName: (result.byName ?? []).map(({ name, throughput, latencyMs }) => ({

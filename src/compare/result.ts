@@ -52,6 +52,8 @@ export interface ComparedRun {
   /** ISO 8601. */
   startedAt: string;
   durationMs: number;
+  /** Its figures are those of iterations, without pauses and hooks; by name of requests. Absent without scenarios. */
+  counted?: 'iterations';
   figures: ComparedFigures;
   requests: AnsweredRequests;
   byName: { name: string; figures: ComparedFigures; requests: AnsweredRequests }[];
@@ -81,6 +83,8 @@ export interface ComparisonRow {
   metric: ComparisonMetric;
   /** The request name; `null`: all requests. */
   name: string | null;
+  /** It is of iterations, without pauses and hooks. Absent where it is of requests. */
+  counted?: 'iterations';
   /** Medians of the runs. */
   a: number | null;
   b: number | null;

@@ -8,10 +8,11 @@ export const DEFAULTS = {
   /** In an open run: the maximum, and the number of connections that are opened before the clock starts. */
   openConnections: 1000,
   openInitialConnections: 10,
+  users: 10,
   /** Iterations of scenarios at the same time in an open run, at most. */
   openUsers: 10_000,
   /** Bytes of a body that are kept for checks and saves. */
-  maxBody: 1024 ** 2,
+  maxBody: '1mib',
   threads: 1,
   pipelining: 1,
   follow: 0,

@@ -50,8 +50,8 @@ export interface LoadOptions {
    */
   scenario?: ScenarioOption;
   /**
-   * Number of users of scenarios. In a closed run they repeat their iterations (default 10); in an open run it is the largest
-   * number of iterations at the same time (default 10 000). Without `connections` each has connections of its own.
+   * Number of users of scenarios: in a closed run they repeat their iterations, in an open run it is the largest number of
+   * iterations at the same time. Without `connections` each has connections of its own. Default 10; in an open run 10000.
    */
   users?: number | string;
   /** Bytes of a body that are kept for checks and saves of scenarios: a longer one fails its step. Default `'1mib'`. */
@@ -156,7 +156,7 @@ export interface LoadOptions {
   /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
   expect?: string | number | (string | number)[];
 
-  /** Conditions that the result is judged by, such as `'p99<50ms'` or `'list users: errors<1%'`: `conditions` of the result says which hold. */
+  /** Conditions that the result is judged by, such as `'p99<50ms'`, `'list users: errors<1%'` or, of scenarios, `'checks>99%'`: `conditions` of the result says which hold. */
   failOn?: string | readonly string[];
   /** Ends the run as soon as a condition of `failOn` can no longer hold; `abortedBy` of the result names it. Default `false`. */
   abortOnFail?: boolean;

@@ -1,5 +1,6 @@
 import { usageError } from '../errors/millrace-error.js';
 import { describeValue, isObject } from '../validation/shape.js';
+import { findPlace } from './place.js';
 import { readSteps, type Step } from './steps.js';
 
 /** Options of a scenario. */
@@ -15,6 +16,8 @@ export interface ScenarioOptions {
 /** What a user does in one iteration. */
 export interface Scenario extends Readonly<Required<ScenarioOptions>> {
   readonly kind: 'scenario';
+  /** File and line of the call, for messages. */
+  readonly place?: string | null;
   readonly name: string;
   readonly steps: readonly Step[];
 }
@@ -56,7 +59,10 @@ export function scenario(
     throw usageError(`${where}: weight must be a number above 0 (got ${describeValue(weight)})`);
   }
   if (readSteps(steps, where).length === 0) throw usageError(`${where} has no steps`);
-  return { kind: 'scenario', name: name.trim(), steps, cookies, follow, weight };
+  return {
+    ...{ kind: 'scenario' as const, place: findPlace(), name: name.trim() },
+    ...{ steps, cookies, follow, weight },
+  };
 }
 
 /** Reports whether a value is a scenario, also of another copy of this module. */

@@ -3,6 +3,7 @@ import type { RequestHeaders } from '../validation/headers.js';
 import { describeValue, isObject } from '../validation/shape.js';
 import type { Duration } from '../validation/units.js';
 import type { AfterHook, BeforeHook } from './hooks.js';
+import { findPlace } from './place.js';
 import type { Source } from './sources.js';
 
 /** A value of JSON; strings may have placeholders. */
@@ -70,6 +71,8 @@ export interface RequestOptions {
 /** A step that sends a request. */
 export interface RequestStep extends Readonly<RequestOptions> {
   readonly kind: 'request';
+  /** File and line of the call, for messages. */
+  readonly place?: string | null;
   readonly name: string;
   readonly method: string;
   readonly url: string;
@@ -78,6 +81,7 @@ export interface RequestStep extends Readonly<RequestOptions> {
 /** A step that waits. */
 export interface PauseStep {
   readonly kind: 'pause';
+  readonly place?: string | null;
   /** A duration, or the shortest and the longest one. */
   readonly time: Duration;
 }
@@ -85,6 +89,7 @@ export interface PauseStep {
 /** Steps that are done several times. */
 export interface RepeatStep {
   readonly kind: 'repeat';
+  readonly place?: string | null;
   readonly count: number;
   readonly steps: readonly Step[];
 }
@@ -92,6 +97,7 @@ export interface RepeatStep {
 /** Steps that are done if a comparison holds. */
 export interface WhenStep {
   readonly kind: 'when';
+  readonly place?: string | null;
   readonly left: string;
   readonly operator: Operator;
   readonly right: string;
@@ -149,7 +155,7 @@ export function request(name: string, line: string, options: RequestOptions = {}
       `${where}: onError must be 'end' or 'continue' (got ${describeValue(options.onError)})`,
     );
   }
-  return { ...options, kind: 'request', name: name.trim(), method, url };
+  return { ...options, kind: 'request', place: findPlace(), name: name.trim(), method, url };
 }
 
 const REQUEST_OPTIONS = new Set<string>([
@@ -167,7 +173,7 @@ const REQUEST_OPTIONS = new Set<string>([
 
 /** Waits for a duration, or for a random one of a range: `pause('500ms')`, `pause('1-3s')`, `pause('500ms-2s')`. */
 export function pause(time: Duration): PauseStep {
-  return { kind: 'pause', time };
+  return { kind: 'pause', place: findPlace(), time };
 }
 
 /** Does steps so many times. */
@@ -177,7 +183,7 @@ export function repeat(count: number, steps: readonly Step[]): RepeatStep {
       `repeat takes a whole number from 0 to ${MAX_COUNT} (got ${describeValue(count)})`,
     );
   }
-  return { kind: 'repeat', count, steps: readSteps(steps, 'repeat') };
+  return { kind: 'repeat', place: findPlace(), count, steps: readSteps(steps, 'repeat') };
 }
 
 /**
@@ -195,6 +201,7 @@ export function when(
   }
   return {
     kind: 'when',
+    place: findPlace(),
     left: String(left),
     operator,
     right: String(right),

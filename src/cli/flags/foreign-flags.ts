@@ -15,7 +15,7 @@ const HTTP_1 = 'requests are always HTTP/1.1';
 const LOOKUP =
   'a host is looked up once, before the run; other addresses are --resolve HOST:PORT:ADDRESS';
 const NO_SCRIPTS =
-  'scripts are not run; several requests: --targets FILE, changing values: {{...}}, stages: --stage';
+  'scripts of other tools are not run; what users do is millrace run FILE, several requests: --targets FILE, changing values: {{...}}, stages: --stage';
 
 const CURL: UnsupportedFlags = {
   ...each(
@@ -117,7 +117,7 @@ const HEY_AND_OHA: UnsupportedFlags = {
 };
 
 const USERS_AND_TIMES: UnsupportedFlags = {
-  ...each('users concurrent', 'virtual users are connections: -c N'),
+  ...each('concurrent', 'virtual users are connections: -c N'),
   ...each('time run-time runtime timelimit time-limit', 'the length of a run is -d 30s'),
   ...each(
     'ramp-up rampup rampUp ramp ramp-time ramp-up-time spawn-rate hatch-rate startup',
@@ -148,7 +148,7 @@ const K6: UnsupportedFlags = {
     'check checks',
     "a condition on the run is --fail-on 'errors<1%'; bodies are not checked",
   ),
-  ...each('scenario scenarios exec', NO_SCRIPTS),
+  ...each('scenarios exec', NO_SCRIPTS),
   ...each(
     'summary-trend-stats summary-time-unit no-summary system-tags',
     'the report has all percentiles, by request name too; JSON is --json, CSV --csv FILE',
@@ -177,7 +177,6 @@ const VEGETA_AB_H2LOAD: UnsupportedFlags = {
     'the report has all figures; JSON is --json, CSV --csv FILE, .hgrm millrace report --hdr',
   ),
   'session-tickets': 'connections that resume a session are --tls resume',
-  'max-body': 'bodies are read whole, and not kept',
   g: 'figures for plots are --series FILE, or --csv FILE',
   y: 'a page is --html FILE',
   P: `${NO_PROXY}; ${CREDENTIALS}`,

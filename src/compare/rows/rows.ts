@@ -60,7 +60,8 @@ export function compareRuns(
     const { a, b, measure } = estimate;
     const ratio = measure(chosen);
     const [imprecise, verdict] = [isOfTooFew(runs, row), judge(row, ratio)];
-    return { metric, name, a, b, ratio, confidence: chosen, doubt, imprecise, verdict };
+    const counted = countsIterations(runs, row) ? ({ counted: 'iterations' } as const) : {};
+    return { metric, name, ...counted, a, b, ratio, confidence: chosen, doubt, imprecise, verdict };
   };
   const [first, others] = openRows(runs, settings);
   const verdictRow = close(first, confidence);
@@ -73,6 +74,17 @@ export function compareRuns(
     rows: [verdictRow, ...others.map((row, i) => close(row, corrected[i] ?? confidence))],
     verdict: { metric, word: verdictRow.verdict, reason },
   };
+}
+
+/** Metrics of iterations, in runs of scenarios; CPU is that per request, and memory the server's. */
+const OF_ITERATIONS: readonly ComparisonMetric[] = ['throughput', 'p50Ms', 'p99Ms'];
+
+function countsIterations(
+  runs: readonly ComparedRun[],
+  { metric, name }: Pick<OpenRow, 'metric' | 'name'>,
+): boolean {
+  const isOfAll = name === null && OF_ITERATIONS.includes(metric);
+  return isOfAll && runs.some(({ counted }) => counted !== undefined);
 }
 
 /** Opens the verdict's row and all others: of all requests, then of each name in the order of its first appearance. */

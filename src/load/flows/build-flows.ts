@@ -6,6 +6,7 @@ import { isSource, type Source } from '../../scenario/sources.js';
 import type { RequestStep, Step } from '../../scenario/steps.js';
 import { describeValue } from '../../validation/shape.js';
 import type { FlowSummary, RequestStepSummary } from '../flow-summary.js';
+import { checkPlaceholders } from '../requests/placeholders.js';
 import { buildChecks } from './checks.js';
 import { readPause } from './pause.js';
 import {
@@ -14,6 +15,7 @@ import {
   listVariables,
   type VariableUse,
 } from './placeholders.js';
+import { describePlace } from './read-scenarios.js';
 import { buildSource, describeSource } from './sources.js';
 
 /** A hook of a step, by its number in the engine's plan. */
@@ -47,6 +49,7 @@ export function buildFlows(
     follow: scenario.follow,
     steps: builder.buildScenario(scenario, hasSetup && data === undefined),
   }));
+  builder.checkPlaceholders();
   const variables = builder.variables;
   return {
     native: {
@@ -69,10 +72,10 @@ export function buildFlows(
 
 /** Variables from what `setup()` returned, as JSON texts. */
 function readInitial(data: unknown): Record<string, string> {
-  if (typeof data !== 'object' || data === null) return {};
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return {};
   const initial: Record<string, string> = {};
-  for (const [name, value] of Object.entries(data)) {
-    const json = JSON.stringify(value);
+  for (const name of Object.keys(data)) {
+    const json = toJson(data, name);
     // What is no value of JSON is for hooks alone.
     if (json === undefined) continue;
     checkVariableName(name, 'setup');
@@ -81,10 +84,20 @@ function readInitial(data: unknown): Record<string, string> {
   return initial;
 }
 
+function toJson(data: object, name: string): string | undefined {
+  try {
+    return JSON.stringify((data as Record<string, unknown>)[name]);
+  } catch {
+    // A property that throws, a bigint, or an object that contains itself, such as a connection.
+    return undefined;
+  }
+}
+
 class FlowBuilder {
   readonly variables: string[];
   readonly hooks: Hook[] = [];
   readonly texts: string[] = [];
+  readonly #checks: { where: string; texts: string[] }[] = [];
   readonly summaries: RequestStepSummary[][] = [];
   readonly #requests: readonly NativeRequest[];
   readonly #initial: readonly string[];
@@ -106,6 +119,16 @@ class FlowBuilder {
     return steps;
   }
 
+  /** Refuses placeholders that are neither known nor variables. */
+  checkPlaceholders(): void {
+    for (const { where, texts } of this.#checks) checkPlaceholders(texts, this.variables, where);
+  }
+
+  #checkLater(where: string, texts: string[]): void {
+    const templates = texts.filter((text) => text.includes('{{'));
+    if (templates.length > 0) this.#checks.push({ where, texts: templates });
+  }
+
   #variable(name: string): number {
     const index = this.variables.indexOf(name);
     return index >= 0 ? index : this.variables.push(name) - 1;
@@ -121,7 +144,7 @@ class FlowBuilder {
   }
 
   #buildStep(step: Step, scenario: Scenario, loops: number[], uses: VariableUse[]): NativeStep {
-    const where = `scenario '${scenario.name}'`;
+    const where = describePlace(step.place, scenario);
     switch (step.kind) {
       case 'request':
         return this.#buildRequest(step, `${where}, step '${step.name}'`, loops, uses);
@@ -134,8 +157,11 @@ class FlowBuilder {
       }
       case 'when': {
         const { left, operator, right } = step;
+        this.#checkLater(`${where}, when`, [left, right]);
         this.texts.push(left, right);
-        for (const name of listVariables([left, right])) this.#variable(name);
+        const names = listVariables([left, right]);
+        for (const name of names) this.#variable(name);
+        uses.push({ where: `${where}, when`, uses: names, sets: [], setsAny: null, loops });
         const steps = this.#buildSteps(step.steps, scenario, loops, uses);
         return { when: { left, operator, right, steps } };
       }
@@ -162,11 +188,13 @@ class FlowBuilder {
       native.kind === 'matches' || native.text === undefined ? [] : [native.text],
     );
     this.texts.push(...tested);
+    this.#checkLater(where, [...requestTexts, ...tested]);
     const saves = buildSaves(step.save, where, (name) => this.#variable(name));
-    const names = listVariables(requestTexts);
-    for (const name of [...names, ...listVariables(tested)]) this.#variable(name);
+    const names = listVariables([...requestTexts, ...tested]);
+    for (const name of names) this.#variable(name);
     uses.push({
       where,
+      step: step.name,
       uses: names,
       sets: saves.map(({ name }) => name),
       setsAny: step.before ? 'before' : step.after ? 'after' : null,

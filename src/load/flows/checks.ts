@@ -37,7 +37,7 @@ export function buildChecks(expect: Expectations | undefined, where: string): Ch
   return [
     ...(status === undefined ? [] : [buildStatus(status, where)]),
     ...Object.entries(headers).map(([name, test]) => buildHeader(name, test, where)),
-    ...listTests(json).map(([pointer, test]) => buildJson(pointer, test, where)),
+    ...listTests(json, where).map(([pointer, test]) => buildJson(pointer, test, where)),
     ...[body].flat().map((test) => buildBody(test as string | RegExp, where)),
     ...(within === undefined ? [] : [buildWithin(within, where)]),
     ...(size === undefined ? [] : [buildSize(size, where)]),
@@ -57,10 +57,11 @@ export function listStatuses(
 
 function listTests(
   tests: Record<string, JsonValue | ValueTest>,
+  where: string,
 ): [string, JsonValue | ValueTest][] {
   if (isObject(tests)) return Object.entries(tests);
   throw usageError(
-    `expect.json is an object of JSON pointers and values (got ${describeValue(tests)})`,
+    `${where}: expect.json is an object of JSON pointers and values (got ${describeValue(tests)})`,
   );
 }
 

@@ -1,10 +1,15 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileErrorReason } from '../../errors/file-errors.js';
 import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import type { ScenarioOption } from '../../scenario/module.js';
+import { shortenPath } from '../../scenario/place.js';
 import type { LoadOptions } from '../options.js';
+import { readScenarios } from './read-scenarios.js';
+import { unlessIdle } from './unless-idle.js';
 
 /** Extensions of TypeScript, which Node runs by itself from 22.18 on. */
 const TYPESCRIPT = /\.[cm]?ts$/;
@@ -34,7 +39,12 @@ async function importScenario(file: string | URL): Promise<ScenarioOption> {
   checkFile(path, String(file));
   provideScenarioModule();
   try {
-    return (await import(pathToFileURL(path).href)) as ScenarioOption;
+    const module = (await unlessIdle(
+      import(pathToFileURL(path).href),
+      'it waits for a promise that nothing settles',
+    )) as ScenarioOption;
+    readScenarios(module);
+    return module;
   } catch (error) {
     throw describe(error, path);
   }
@@ -45,7 +55,7 @@ function checkFile(path: string, shown: string): void {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw usageError(`scenario '${shown}' cannot be read: ${(error as Error).message}`);
+    throw usageError(`scenario '${shown}' cannot be read: ${fileErrorReason(error)}`);
   }
   if (!text.includes(SCENARIO_MODULE)) {
     throw usageError(
@@ -61,13 +71,36 @@ function checkFile(path: string, shown: string): void {
 
 /** Describes what a module threw, with its place in the file. */
 function describe(error: unknown, path: string): Error {
-  if (!(error instanceof Error)) return usageError(`${path}: ${String(error)}`);
-  const [, place] =
-    new RegExp(`${escapeRegExp(path)}:(\\d+(?::\\d+)?)`).exec(`${error.stack ?? ''}`) ?? [];
-  const where = place === undefined ? path : `${path}:${place}`;
-  const message = error.message.replace(/\s*\n\s*/g, ' ');
-  const name = error instanceof MillraceError || error.name === 'Error' ? '' : `${error.name}: `;
-  return usageError(`${where}: ${name}${message}`);
+  const file = shortenPath(path);
+  if (!(error instanceof Error)) return usageError(`${file}: ${String(error)}`);
+  const isOwn = error instanceof MillraceError;
+  // Steps know their places.
+  if (isOwn && /^\S.*?:\d+: /.test(error.message)) return error;
+  const number = findLine(error.stack ?? '', path) ?? findSyntaxError(error, path);
+  const where = number === undefined ? file : `${file}:${number}`;
+  const name = isOwn || error.name === 'Error' ? '' : `${error.name}: `;
+  return usageError(`${where}: ${name}${describeMessage(error)}`);
+}
+
+function findLine(text: string, path: string): string | undefined {
+  return new RegExp(`${escapeRegExp(path)}:(\\d+)`).exec(text)?.[1];
+}
+
+/** Finds the line of a syntax error, which Node tells on the standard error alone. */
+function findSyntaxError(error: Error, path: string): string | undefined {
+  if (!(error instanceof SyntaxError)) return undefined;
+  const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });
+  return findLine(stderr ?? '', path);
+}
+
+function describeMessage(error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'MODULE_NOT_FOUND') {
+    const [line = ''] = error.message.split('\n');
+    if (!line.includes(SCENARIO_MODULE)) return line;
+    return `require('${SCENARIO_MODULE}') needs Node 22.15 or later, or the package millrace beside the file: use import`;
+  }
+  return error.message.replace(/\s*\n\s*/g, ' ');
 }
 
 function escapeRegExp(text: string): string {

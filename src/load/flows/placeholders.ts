@@ -4,6 +4,8 @@ import { usageError } from '../../errors/millrace-error.js';
 export interface VariableUse {
   /** Where it stands, for messages. */
   where: string;
+  /** Its name; absent if it sends nothing. */
+  step?: string;
   uses: string[];
   sets: string[];
   /** Whether JavaScript may set others before it, or after it. */
@@ -46,7 +48,8 @@ export function checkVariables(
   if (initial === null) return;
   const known = new Set(initial);
   let isOpen = false;
-  for (const [index, { where, uses, sets, setsAny, loops }] of steps.entries()) {
+  for (const [index, use] of steps.entries()) {
+    const { where, uses, sets, setsAny, loops } = use;
     isOpen ||= setsAny === 'before';
     const inLoop = steps
       .slice(index)
@@ -55,7 +58,7 @@ export function checkVariables(
       if (known.has(name) || isOpen || inLoop.some((other) => other.sets.includes(name))) continue;
       const later = steps.slice(index).find((other) => other.sets.includes(name));
       const hint = later
-        ? `it is saved only by ${later.where}${later.where === where ? ' itself' : ', which comes later'}`
+        ? `it is saved only by ${later === use ? 'this step itself' : `step '${later.step}', which comes later`}`
         : known.size > 0
           ? `known here are ${[...known].map((it) => `{{${it}}}`).join(', ')}`
           : 'no step before saves a value';

@@ -18,6 +18,12 @@ export interface LocatedStep {
   where: string;
 }
 
+/** Says where a step or scenario stands, for messages. */
+export function describePlace(place: string | null | undefined, scenario: Scenario): string {
+  const name = `scenario '${scenario.name}'`;
+  return place ? `${place}: ${name}` : name;
+}
+
 /** Most nested steps. */
 const MAX_DEPTH = 30;
 
@@ -48,7 +54,8 @@ function finish(scenarios: readonly unknown[]): ReadScenarios {
   for (const scenario of scenarios) {
     if (!isScenario(scenario)) throw refuse(scenario);
     if (names.has(scenario.name)) {
-      throw usageError(`two scenarios have the name '${scenario.name}'`);
+      const where = scenario.place ? `${scenario.place}: ` : '';
+      throw usageError(`${where}two scenarios have the name '${scenario.name}'`);
     }
     names.add(scenario.name);
     checkSteps(scenario.steps, scenario, []);
@@ -66,15 +73,17 @@ function checkSteps(
   steps: readonly Step[],
   scenario: Scenario,
   around: readonly (readonly Step[])[],
+  place = scenario.place,
 ): void {
+  const where = describePlace(place, scenario);
   if (around.includes(steps)) {
-    throw usageError(`scenario '${scenario.name}': a repeat or when contains itself`);
+    throw usageError(`${where}: a repeat or when contains itself, and would never end`);
   }
   if (around.length > MAX_DEPTH) {
-    throw usageError(`scenario '${scenario.name}': steps are nested more than ${MAX_DEPTH} times`);
+    throw usageError(`${where}: steps may be nested ${MAX_DEPTH} times`);
   }
   for (const step of steps) {
-    if ('steps' in step) checkSteps(step.steps, scenario, [...around, steps]);
+    if ('steps' in step) checkSteps(step.steps, scenario, [...around, steps], step.place);
   }
 }
 
@@ -83,7 +92,8 @@ export function listRequestSteps(scenarios: readonly Scenario[]): LocatedStep[] 
   const list = (steps: readonly Step[], scenario: Scenario): LocatedStep[] =>
     steps.flatMap((step) => {
       if (step.kind === 'request') {
-        return [{ step, scenario, where: `scenario '${scenario.name}', step '${step.name}'` }];
+        const where = `${describePlace(step.place, scenario)}, step '${step.name}'`;
+        return [{ step, scenario, where }];
       }
       return 'steps' in step ? list(step.steps, scenario) : [];
     });

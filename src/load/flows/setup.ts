@@ -1,8 +1,10 @@
-import { MillraceError, usageError } from '../../errors/millrace-error.js';
+import { usageError } from '../../errors/millrace-error.js';
 import type { SetupContext } from '../../scenario/module.js';
+import { findPlace } from '../../scenario/place.js';
 import type { LoadOptions } from '../options.js';
 import { listUrls } from '../requests/url.js';
 import { type ReadScenarios, readScenarios } from './read-scenarios.js';
+import { unlessIdle } from './unless-idle.js';
 
 /** Calls `use` between the scenarios' `setup()` and `teardown()`, with what `setup()` returned. */
 export async function withSetup<Result>(
@@ -39,7 +41,7 @@ async function callSetup({ setup }: ReadScenarios, context: SetupContext): Promi
   if (!setup) return undefined;
   try {
     // What is `undefined` would look as if it had not been called.
-    return (await setup(context)) ?? null;
+    return (await settle(setup(context), context.signal)) ?? null;
   } catch (error) {
     if (context.signal?.aborted) throw context.signal.reason;
     throw describe('setup', error);
@@ -53,14 +55,36 @@ async function callTeardown(
 ): Promise<void> {
   if (!teardown) return;
   try {
-    await teardown(data ?? undefined, { ...context, signal: null });
+    await settle(teardown(data ?? undefined, { ...context, signal: null }), null);
   } catch (error) {
     throw describe('teardown', error);
   }
 }
 
+/** Waits for what a function of the module returned, until the run is aborted. */
+async function settle(returned: unknown, signal: AbortSignal | null): Promise<unknown> {
+  const value = unlessIdle(
+    Promise.resolve(returned),
+    'it waits for a promise that nothing settles',
+  );
+  if (!signal) return value;
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason);
+  });
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([value, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
 function describe(name: string, error: unknown): Error {
-  if (error instanceof MillraceError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return usageError(`the scenario's ${name}() failed: ${message.replace(/\s*\n\s*/g, ' ')}`);
+  const place = error instanceof Error ? findPlace(error.stack) : null;
+  const line = message.replace(/\s*\n\s*/g, ' ');
+  return usageError(
+    `the scenario's ${name}() failed: ${place === null ? '' : `${place}: `}${line}`,
+  );
 }

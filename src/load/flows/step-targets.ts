@@ -1,6 +1,7 @@
 import { usageError } from '../../errors/millrace-error.js';
 import type { NativeRequest } from '../../native/addon.js';
 import { listHeaders } from '../../validation/headers.js';
+import { describeValue } from '../../validation/shape.js';
 import type { LoadOptions } from '../options.js';
 import type { LocatedTarget } from '../requests/targets-file.js';
 import { buildBody } from './body.js';
@@ -20,6 +21,7 @@ export function buildStepTargets(
 ): StepTarget[] {
   const shared = options.headers === undefined ? [] : listHeaders(options.headers);
   return steps.map(({ step, where }) => {
+    checkUrl(step.url, where);
     const body = buildBody(step, where);
     const own: [name: string, value: string][] =
       step.headers === undefined ? [] : listHeaders(step.headers);
@@ -38,6 +40,13 @@ export function buildStepTargets(
       },
     };
   });
+}
+
+function checkUrl(url: string, where: string): void {
+  if (/^(?:\/|https?:\/\/|unix:)/i.test(url)) return;
+  throw usageError(
+    `${where}: a URL begins with / for the server of the run, or with http:// or https:// (got ${describeValue(url)})`,
+  );
 }
 
 /** Options that say what scenarios say themselves, and what to do instead. */

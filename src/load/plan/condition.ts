@@ -26,6 +26,8 @@ export interface Condition {
   describe(result: LoadResult): string;
   /** Returns the value that is compared with the bound: milliseconds, a number, or a share; `null` without a sample. */
   measured(result: LoadResult): number | null;
+  /** Formats a value of `measured`. */
+  format(value: number): string;
   /** The bound, in the unit of `measured`. */
   bound: number;
   /** The name of the metric: `p99`, `errors`, ... */
@@ -89,6 +91,7 @@ export function parseCondition(text: string, option: string): Condition {
     quantile,
     boundMs,
     measured: (result) => measure.read(result, name).value,
+    format: measure.format,
     bound: measure.bound,
     ofServiceTime: measure.ofServiceTime ?? false,
     isViolated: (progress) => !(measure.canHold?.(progress, comparison) ?? true),

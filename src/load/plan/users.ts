@@ -29,7 +29,7 @@ export function readUsers(
     ? options.users !== undefined && options.connections === undefined
     : !hasBoth;
   const given = options.users ?? (ownConnections ? options.connections : undefined);
-  const fallback = isOpen ? DEFAULTS.openUsers : DEFAULTS.connections;
+  const fallback = isOpen ? DEFAULTS.openUsers : DEFAULTS.users;
   if (ownConnections) {
     // A user's connections, one to each server, are one place for a connection of the engine.
     const wanted = options.connectionStages ? given : (given ?? fallback);

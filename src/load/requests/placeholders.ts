@@ -44,6 +44,20 @@ function refuseUtf16Placeholders(body: Buffer): void {
   );
 }
 
+/** Refuses placeholders of a step that are neither known nor one of the variables. */
+export function checkPlaceholders(texts: string[], variables: string[], where: string): void {
+  try {
+    loadNative().csvFiles(
+      texts.map((text) => Buffer.from(text)),
+      variables,
+    );
+  } catch (error) {
+    // What it says of a run without placeholders is not possible here.
+    const [message] = (error as Error).message.split('; --no-placeholders');
+    throw usageError(`${where}: ${message}`);
+  }
+}
+
 function findCsvFiles(
   templates: Buffer[],
   variables: string[],

@@ -13,6 +13,7 @@ import { renderSearchTiles, renderSweepTiles } from './page/tiles.js';
 import { answerSearch } from './search-answer.js';
 import { describeSettings } from './settings.js';
 import { answerSweep } from './sweep-answer.js';
+import { chooseWords } from './words.js';
 
 /** Renders the result of a capacity run as a self-contained HTML page without scripts. */
 export function renderCapacityPage(result: CapacityResult): string {
@@ -42,7 +43,7 @@ function renderSweep({ sweep, warnings }: CapacityResult): (Markup | null)[] {
     renderAnswer(answer, known ? 'found' : sweep.best ? 'at-least' : 'not-found'),
     renderSweepTiles(sweep),
     renderWarnings([...answer.warnings, ...warnings.map(({ message }) => message)]),
-    renderPart('By number of connections', renderSweepCharts(sweep)),
+    renderPart(`By number of ${chooseWords(sweep).place}s`, renderSweepCharts(sweep)),
     renderPart('Measured', [renderLevelTable(sweep)]),
   ];
 }

@@ -1,4 +1,4 @@
-import type { CapacityLevel, CapacityResult, CapacityTrial } from '../../capacity/result.js';
+import type { CapacityResult, CapacitySearch, CapacitySweep } from '../../capacity/result.js';
 import { count, rate } from '../../format/units.js';
 import { formatStatistic } from '../distributions/distribution.js';
 import { formatWarnings } from '../markdown/conditions.js';
@@ -7,6 +7,7 @@ import { describeDoubt, describeOutcome, extractMetric, formatMeasured } from '.
 import { answerSearch } from './search-answer.js';
 import { describeSettings } from './settings.js';
 import { answerSweep } from './sweep-answer.js';
+import { chooseWords } from './words.js';
 
 /** Renders the result of a capacity run as Markdown for a pull request. */
 export function renderCapacityMarkdown(result: CapacityResult): string {
@@ -16,17 +17,18 @@ export function renderCapacityMarkdown(result: CapacityResult): string {
     '### Capacity',
     answer ? `**${escapeMarkdown(answer.sentence)}**` : '',
     answer ? escapeMarkdown(answer.grounds.join(' ')) : '',
-    sweep ? formatLevels(sweep.levels) : '',
-    search ? formatTrials(search.trials, search.objective) : '',
+    sweep ? formatLevels(sweep) : '',
+    search ? formatTrials(search) : '',
     escapeMarkdown(describeSettings(result)),
     formatWarnings([...(answer?.warnings ?? []), ...warnings.map(({ message }) => message)]),
   ]);
 }
 
-function formatLevels(levels: CapacityLevel[]): string {
+function formatLevels(sweep: CapacitySweep): string {
+  const { perSecond, place } = chooseWords(sweep);
   return formatTable(
-    ['connections', 'req/s', 'p50', 'p99', ''],
-    levels.map((level) => [
+    [`${place}s`, perSecond, 'p50', 'p99', ''],
+    sweep.levels.map((level) => [
       count(level.connections),
       rate(level.throughput.mean),
       formatStatistic(level.latencyMs, 'p50', '≥'),
@@ -36,9 +38,14 @@ function formatLevels(levels: CapacityLevel[]): string {
   );
 }
 
-function formatTrials(trials: CapacityTrial[], objective: string[]): string {
+function formatTrials(search: CapacitySearch): string {
+  const { trials, objective } = search;
   return formatTable(
-    ['req/s', ...objective.map((condition) => escapeMarkdown(extractMetric(condition))), ''],
+    [
+      chooseWords(search).perSecond,
+      ...objective.map((condition) => escapeMarkdown(extractMetric(condition))),
+      '',
+    ],
     trials
       .toSorted((a, b) => a.rate - b.rate)
       .map((trial) => [

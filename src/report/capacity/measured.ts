@@ -1,15 +1,15 @@
 import type { CapacityLevel, CapacityTrial } from '../../capacity/result.js';
-import { count, share, time } from '../../format/units.js';
+import { share, time } from '../../format/units.js';
+import { parseCondition } from '../../load/plan/condition.js';
 
 /** Extracts the metric of a condition: `p99` of `p99<50ms`. */
 export function extractMetric(condition = ''): string {
   return condition.split(/[<>]/)[0]?.trim() ?? '';
 }
 
-/** Formats the measured value of a condition: a time, or a number or share of errors or timeouts. */
-export function formatMeasured(value: number | null, condition = ''): string {
-  if (value === null || !/^(errors|timeouts)/.test(condition)) return time(value);
-  return condition.endsWith('%') ? share(value) : count(value);
+/** Formats the measured value of a condition. */
+export function formatMeasured(value: number | null, condition = 'p99<1s'): string {
+  return value === null ? time(value) : parseCondition(condition, 'objective').format(value);
 }
 
 /** Describes why a level is doubtful; empty if it is not. */

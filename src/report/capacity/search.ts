@@ -4,6 +4,7 @@ import { drawBar } from '../text/bars.js';
 import { formatParagraph, type Sheet } from '../text/sheet.js';
 import { describeOutcome, extractMetric, formatMeasured } from './measured.js';
 import { answerSearch } from './search-answer.js';
+import { chooseWords } from './words.js';
 
 const BAR_WIDTH = 16;
 /** Least and greatest width of a column; a longer name is cut. */
@@ -23,7 +24,10 @@ export function formatSearch(search: CapacitySearch, sheet: Sheet): string[][] {
   ];
 }
 
-function formatTable({ trials, objective }: CapacitySearch, sheet: Sheet): string[] {
+function formatTable(search: CapacitySearch, sheet: Sheet): string[] {
+  const { trials, objective } = search;
+  const { perSecond } = chooseWords(search);
+  const rateWidth = Math.max(9, perSecond.length + 1);
   if (trials.length === 0) return [];
   const sorted = trials.toSorted((a, b) => a.rate - b.rate);
   const first = (trial: CapacityTrial) => trial.measured[0] ?? 0;
@@ -43,11 +47,11 @@ function formatTable({ trials, objective }: CapacitySearch, sheet: Sheet): strin
     const drawn = drawBar(highest > 0 ? Math.min(1, first(trial) / highest) : 0, BAR_WIDTH).padEnd(
       BAR_WIDTH,
     );
-    const verdict = cut(describeOutcome(trial), sheet.width - 13 - taken - BAR_WIDTH);
-    return `${rate(at).padStart(9)}${values.join('')}  ${sheet.paint(held ? 'bar' : 'bad', drawn)}  ${sheet.paint(held ? 'good' : 'bad', verdict)}`;
+    const verdict = cut(describeOutcome(trial), sheet.width - 4 - rateWidth - taken - BAR_WIDTH);
+    return `${rate(at).padStart(rateWidth)}${values.join('')}  ${sheet.paint(held ? 'bar' : 'bad', drawn)}  ${sheet.paint(held ? 'good' : 'bad', verdict)}`;
   });
   const titles = columns.map(({ title }) => title).join('');
-  return [sheet.paint('dim', `${'req/s'.padStart(9)}${titles}`), ...rows];
+  return [sheet.paint('dim', `${perSecond.padStart(rateWidth)}${titles}`), ...rows];
 }
 
 function cut(text: string, width: number): string {

@@ -1,6 +1,7 @@
 import type { CapacitySweep } from '../../capacity/result.js';
 import { count, plural, rate, share, time } from '../../format/units.js';
 import { type CapacityAnswer, formatInterval } from './answer.js';
+import { chooseWords } from './words.js';
 
 const CURVE_NAMES = {
   mva: 'a delay and one server',
@@ -18,11 +19,13 @@ export function answerSweep(sweep: CapacitySweep): CapacityAnswer {
   };
 }
 
-function formatSentence({ best, model, levels, ended }: CapacitySweep): string {
+function formatSentence(sweep: CapacitySweep): string {
+  const { best, model, levels, ended } = sweep;
+  const { perSecond, noun, place } = chooseWords(sweep);
   if (levels.length === 0) return 'No level was measured.';
   if (!best)
-    return `No usable level, of ${plural(levels.length, 'level')}: requests failed or the load generator was the limit.`;
-  const measured = `${rate(best.throughput.mean)} req/s with ${plural(best.connections, 'connection')}`;
+    return `No usable level, of ${plural(levels.length, 'level')}: ${noun}s failed or the load generator was the limit.`;
+  const measured = `${rate(best.throughput.mean)} ${perSecond} with ${plural(best.connections, place)}`;
   const { maxThroughput, knee, peak } = model ?? {};
   if (!maxThroughput || !knee) {
     const scatter = model ? ` (${share(model.scatter)})` : '';
@@ -30,33 +33,37 @@ function formatSentence({ best, model, levels, ended }: CapacitySweep): string {
       ? `About ${measured}; the levels scatter too much${scatter} to determine a knee.`
       : `At least ${measured}: throughput was still growing.`;
   }
-  const plateau = `At most ${rate(maxThroughput.value)} req/s (${formatInterval(maxThroughput)})`;
+  const plateau = `At most ${rate(maxThroughput.value)} ${perSecond} (${formatInterval(maxThroughput)})`;
   if (peak) {
-    return `${plateau}, at ${count(peak.value)} connections (${formatInterval(peak, count)}): with more than that throughput falls.`;
+    return `${plateau}, at ${count(peak.value)} ${place}s (${formatInterval(peak, count)}): with more than that throughput falls.`;
   }
-  return `${plateau}, from ${plural(Math.max(1, Math.round(knee.value)), 'connection')} on (${formatInterval(knee, count)}): more than that only adds latency.`;
+  return `${plateau}, from ${plural(Math.max(1, Math.round(knee.value)), place)} on (${formatInterval(knee, count)}): more than that only adds latency.`;
 }
 
-function listGrounds({ model }: CapacitySweep): string[] {
+function listGrounds(sweep: CapacitySweep): string[] {
+  const { model } = sweep;
+  const { perSecond, noun, place } = chooseWords(sweep);
   if (!model) return [];
   const { maxThroughput, knee, singleMs, curve, scatter } = model;
   const fitted = `The levels fit ${CURVE_NAMES[curve]}, within ${share(scatter)}.`;
-  if (!maxThroughput || !knee) return [`${time(singleMs.value)} for a single request. ${fitted}`];
+  if (!maxThroughput || !knee) return [`${time(singleMs.value)} for a single ${noun}. ${fitted}`];
   const perTen = maxThroughput.value / 100;
   return [
-    `${rate(maxThroughput.value)} req/s x ${time(singleMs.value)} for a single request = ${count(Math.max(1, knee.value))} in flight. Every 10 ms more per request needs ${plural(Math.ceil(perTen), 'more connection', 'more connections')}.`,
+    `${rate(maxThroughput.value)} ${perSecond} x ${time(singleMs.value)} for a single ${noun} = ${count(Math.max(1, knee.value))} ${noun === 'request' ? 'in flight' : 'at a time'}. Every 10 ms more per ${noun} needs ${plural(Math.ceil(perTen), `more ${place}`, `more ${place}s`)}.`,
     fitted,
   ];
 }
 
-function explainEnd({ ended, levels, best }: CapacitySweep): string[] {
+function explainEnd(sweep: CapacitySweep): string[] {
+  const { ended, levels, best } = sweep;
+  const { noun, place } = chooseWords(sweep);
   const last = levels.at(-1)?.connections ?? 0;
   switch (ended) {
     case 'past-knee':
       return [];
     case 'connections':
       return best?.connections === last
-        ? [`${plural(last, 'connection')} was the maximum; allow more with -c N.`]
+        ? [`${plural(last, place)} was the maximum; allow more with -c N.`]
         : [];
     case 'budget':
       return [
@@ -64,15 +71,15 @@ function explainEnd({ ended, levels, best }: CapacitySweep): string[] {
       ];
     case 'errors':
       return [
-        `With ${plural(last, 'connection')} requests failed; throughput beyond that is not meaningful.`,
+        `With ${plural(last, place)} ${noun}s failed; throughput beyond that is not meaningful.`,
       ];
     case 'client-bound':
       return [
-        `CLIENT-BOUND: with ${plural(last, 'connection')} the load generator was the limit. Use more threads (-t) where cores are free, or another machine.`,
+        `CLIENT-BOUND: with ${plural(last, place)} the load generator was the limit. Use more threads (-t) where cores are free, or another machine.`,
       ];
     case 'server-ended':
       return [
-        `The server ended or could no longer be reached after the level of ${plural(last, 'connection')}.`,
+        `The server ended or could no longer be reached after the level of ${plural(last, place)}.`,
       ];
     default:
       return ['Interrupted: the result covers the measurements until then.'];

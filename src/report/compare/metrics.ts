@@ -58,6 +58,38 @@ export const METRICS: Record<ComparisonMetric, MetricWords> = {
   },
 };
 
+/** Words for iterations of scenarios, in place of those for requests. */
+const ITERATION_WORDS: {
+  [metric in ComparisonMetric]?: Omit<MetricWords, 'format' | 'formatTick'>;
+} = {
+  throughput: {
+    name: 'iterations/s',
+    more: 'more iterations/s',
+    less: 'fewer iterations/s',
+    times: 'as many iterations/s',
+  },
+  p50Ms: {
+    name: 'active p50',
+    more: 'longer active p50 of iterations',
+    less: 'shorter active p50 of iterations',
+    times: 'the active p50 of iterations',
+  },
+  p99Ms: {
+    name: 'active p99',
+    more: 'longer active p99 of iterations',
+    less: 'shorter active p99 of iterations',
+    times: 'the active p99 of iterations',
+  },
+};
+
+/** Chooses the words for a metric of requests, or of iterations. */
+export function chooseWords({
+  metric,
+  counted,
+}: Pick<ComparisonRow, 'metric' | 'counted'>): MetricWords {
+  return { ...METRICS[metric], ...(counted && ITERATION_WORDS[metric]) };
+}
+
 function formatMegabytes(megabytes: number): string {
   return bytes(megabytes * 1e6);
 }
@@ -87,16 +119,17 @@ export function formatRatioInterval(low: number | null, high: number | null): st
 }
 
 /** The cells of a row, as text; `~` marks figures of too few responses. */
-export function formatCells({ metric, a, b, ratio, imprecise, verdict }: ComparisonRow): {
+export function formatCells(row: ComparisonRow): {
   name: string;
   figures: [a: string, b: string];
   ratio: string;
   interval: string;
   word: string;
 } {
+  const { metric, a, b, ratio, imprecise, verdict } = row;
   const mark = (value: number | null) => (imprecise && value !== null ? '~ ' : '');
   return {
-    name: METRICS[metric].name,
+    name: chooseWords(row).name,
     figures: [mark(a) + formatFigure(metric, a), mark(b) + formatFigure(metric, b)],
     ratio: ratio ? formatRatio(ratio.estimate) : '–',
     interval: formatRatioInterval(ratio?.low ?? null, ratio?.high ?? null),

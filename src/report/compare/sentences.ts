@@ -6,7 +6,13 @@ import type {
 } from '../../compare/result.js';
 import { count, duration, plural, share } from '../../format/units.js';
 import { labelFallback } from './fallback-labels.js';
-import { formatChange, formatConfidence, formatFactor, formatSize, METRICS } from './metrics.js';
+import {
+  chooseWords,
+  formatChange,
+  formatConfidence,
+  formatFactor,
+  formatSize,
+} from './metrics.js';
 import { isShortLabel } from './names.js';
 
 /** Ratio from which on a change is told as a factor. */
@@ -46,12 +52,12 @@ function nameSide({ sides }: ComparisonResult, side: ComparisonSideName): string
 /** Describes a ratio with its interval: `8.1 % more requests/s (95 % interval +6.2 % to +10 %)`. */
 function describeMeasured(row: ComparisonRow | undefined): string {
   if (!row?.ratio) return 'nothing that compares';
-  const { metric, ratio, confidence } = row;
-  return `${describeSize(metric, ratio.estimate)}${describeInterval(ratio, confidence)}`;
+  const { ratio, confidence } = row;
+  return `${describeSize(row, ratio.estimate)}${describeInterval(ratio, confidence)}`;
 }
 
-function describeSize(metric: ComparisonRow['metric'], estimate: number): string {
-  const words = METRICS[metric];
+function describeSize(row: ComparisonRow, estimate: number): string {
+  const words = chooseWords(row);
   if (estimate >= MIN_FACTOR) return `${formatFactor(estimate)} times ${words.times}`;
   const size = formatSize(estimate);
   return size === '0 %'
@@ -107,7 +113,7 @@ function describeConfidence(result: ComparisonResult): string | null {
   const verdictRow = findVerdictRow(result);
   const others = result.rows.filter((row) => row !== verdictRow && hasInterval(row));
   if (!verdictRow || !hasInterval(verdictRow)) return null;
-  const own = `${formatConfidence(verdictRow.confidence)} for ${METRICS[verdictRow.metric].name}`;
+  const own = `${formatConfidence(verdictRow.confidence)} for ${chooseWords(verdictRow).name}`;
   if (others.length === 0) return own;
   const [low, high] = ([Math.min, Math.max] as const).map((pick) =>
     formatConfidence(pick(...others.map(({ confidence }) => confidence))),
@@ -152,7 +158,7 @@ export function listGrounds(result: ComparisonResult): [label: string, sentence:
 function describeDoubts({ rows, verdict }: ComparisonResult): string | null {
   const doubted = rows.filter(({ name, doubt }) => name === null && doubt);
   const others = doubted.filter(({ doubt }) => doubt !== verdict.reason);
-  const parts = others.map(({ metric, doubt }) => `${METRICS[metric].name}: ${doubt}`);
+  const parts = others.map((row) => `${chooseWords(row).name}: ${row.doubt}`);
   return parts.length > 0 ? parts.join('; ') : null;
 }
 

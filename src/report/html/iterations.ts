@@ -12,18 +12,16 @@ export function renderIterationTiles(result: LoadResult): Markup[] {
   const { iterations = null, checks = null } = result;
   if (iterations === null) return [];
   const { started, completed, failed, durationMs } = iterations;
-  const formatPoint = (key: 'p50' | 'p99') =>
-    splitUnit(completed > 0 ? formatStatistic(durationMs, key, '≥') : '–');
+  const p99 = splitUnit(completed > 0 ? formatStatistic(durationMs, 'p99', '≥') : '–');
   const all = checks === null ? 0 : checks.passed + checks.failed;
   return [
     renderTile(
       'Iterations',
       rate(iterations.rate),
       '/s',
-      `${count(completed)} completed of ${count(started)}`,
+      `${count(completed)} of ${count(started)} completed`,
     ),
-    renderTile('Iteration p50', ...formatPoint('p50'), 'half of the iterations'),
-    renderTile('Iteration p99', ...formatPoint('p99'), '99 of 100 iterations'),
+    renderTile('Iteration p99', ...p99, '99 of 100 iterations'),
     renderTile(
       'Failed iterations',
       ...splitUnit(started > 0 ? share(failed / started) : '–'),

@@ -62,13 +62,13 @@ describe('each scenario of the examples does all its steps', { concurrency: true
   }
 
   test('account.mjs', async () => {
-    const { iterations, requests, checks, scenarios, status } = await run('account.mjs');
+    const { iterations, requests, checks, scenarios, steps } = await run('account.mjs');
     const [browse, collect] = ['browse', 'collect'].map(
       (name) => scenarios.find((one) => one.name === name).completed,
     );
     assert.equal(iterations.completed, ITERATIONS);
     // With a redirection: three; a login, three lists, an order and its page: six.
-    assert.equal(requests.sent, 3 * browse + 6 * collect, JSON.stringify(status));
+    assert.equal(requests.sent, 3 * browse + 6 * collect, JSON.stringify(steps));
     assert.deepEqual(checks, { passed: 3 * browse, failed: 0 });
   });
 });

@@ -210,7 +210,7 @@ for (const [args, message] of [
   [['-m', '10'], /^-m must be a method .* \(got 10\); .* h2load's -m 10 streams, are -p 10$/],
   [['-o', 'csv'], /^-o takes a file, .* \(got csv\): CSV is --csv FILE, .*-o \.\/csv$/],
   [['--output=JSON'], /^--output takes a file.*: JSON on standard output is --json; /],
-  [['--users', '5'], /^--users is not supported: virtual users are connections: -c N$/],
+  [['--concurrent', '5'], /^--concurrent is not supported: virtual users are connections: -c N$/],
   [['--time', '5'], /^--time is not supported: the length of a run is -d 30s$/],
   [['--ramp-up', '5'], /^--ramp-up is not supported: .* --connections-stage 30s:100, .*--stage/],
   [

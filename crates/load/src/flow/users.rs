@@ -241,7 +241,7 @@ impl Users {
             let text = format!("the variable {} has no value", name(*unset));
             Some(Failure { reason: FailureReason::Variable, text })
         } else {
-            let breaks = |index: &&u32| value(index).is_some_and(|value| has_line_break(value));
+            let breaks = |index: &&u32| value(index).is_some_and(has_line_break);
             needs.in_fields.iter().find(breaks).map(|index| Failure {
                 reason: FailureReason::Header,
                 text: format!("{} has a line break or another control character", name(*index)),

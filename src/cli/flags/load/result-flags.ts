@@ -28,7 +28,7 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
     common: true,
     help: "exit 99 unless this holds: 'p99<50ms'",
     details:
-      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or of another distribution with the prefix service., connect. or tls., as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. Of the requests with one name: 'list users: p99<50ms', 'GET /users/:id: errors<1%'; the name ends at the last colon and space. A condition without a sample does not hold.",
+      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or of another distribution with the prefix service., connect. or tls., as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. Of the requests with one name: 'list users: p99<50ms', 'GET /users/:id: errors<1%'; the name ends at the last colon and space. Of scenarios: 'checks>99%' (the share that passed), 'iterations>1000' (completed), 'iterations.rate>50', 'iterations.failed<1%', 'iterations.notStarted<10', 'iteration.p95<2s', 'active.p95<500ms' (without pauses and hooks), of one scenario 'checkout: iteration.p95<2s'; metrics of their own: 'metrics.orders>100' (the sum), 'metrics.basket.p95<20'. A condition without a sample does not hold.",
     set({ failOn }, value, flag) {
       failOn.push(parseCondition(value, flag));
     },
@@ -42,7 +42,7 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
   toggle('abort-on-fail', 'abortOnFail', true, {
     help: 'end the run as soon as a --fail-on can no longer hold',
     details:
-      'With --fail-on. Checked ten times a second: numbers and shares of errors and timeouts, max and percentiles of latency and service time, throughput; other conditions at the end only. A share or a percentile can no longer hold if the remaining requests cannot change that: all of -n or of the schedule, in a run of a given time without a rate as much as twice its fastest second would bring.',
+      'With --fail-on. Checked ten times a second: numbers and shares of errors and timeouts, max and percentiles of latency and service time, throughput, of all scenarios the numbers, shares and rate of iterations; other conditions of requests at the end only, and of scenarios not at all. A share or a percentile can no longer hold if the remaining requests cannot change that: all of -n or of the schedule, in a run of a given time without a rate as much as twice its fastest second would bring.',
   }),
   {
     name: 'pid',

@@ -1,12 +1,14 @@
 import { usageError } from '../../../errors/millrace-error.js';
 import type { CommandFlags } from '../command-flags.js';
 import type { Invocation } from './invocation.js';
-import { LOAD } from './load-flags.js';
+import { LOAD, LOAD_FLAGS } from './load-flags.js';
 import { checkUrlOperand } from './target.js';
 
 /** The flags of `millrace run`: those of `millrace load`, with a file of scenarios before the URL. */
 export const RUN: CommandFlags<Invocation> = {
   ...LOAD,
+  groups: [],
+  shared: LOAD_FLAGS,
   checkOperand(operand, rest, isFirst) {
     if (!isFirst) checkUrlOperand(operand, rest, false);
   },

@@ -27,7 +27,7 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
       'Without a rate all connections are opened before the clock starts. With a rate some are opened before (all if the flag is given), the others when an arrival finds no free connection. At least one per thread, and no more than -n requests.',
   }),
   count('users', 'users', LIMITS.connections, {
-    fallback: `${DEFAULTS.connections}; with a rate up to ${DEFAULTS.openUsers}`,
+    fallback: `${DEFAULTS.users}; with a rate up to ${DEFAULTS.openUsers}`,
     help: 'users of scenarios: how many repeat their iterations',
     details:
       'Each user has connections of its own, unless -c is given as well: then all users share these. With a rate it is the largest number of iterations at the same time; an iteration for which no user is free is counted and not started. -c alone is the same without a rate; with one it is the number of shared connections.',

@@ -24,6 +24,7 @@ import {
 import type { Markup } from '../../html/markup.js';
 import { hasUpperEnd } from '../answer.js';
 import { extractMetric, formatMeasured } from '../measured.js';
+import { chooseWords } from '../words.js';
 import { renderLatencyChart } from './latency.js';
 
 /** Margin of a scale beyond the outermost values, as a ratio. */
@@ -43,6 +44,7 @@ export function renderSearchCharts(search: CapacitySearch): (Markup | null)[] {
 function renderConditionChart(search: CapacitySearch, index: number): Markup | null {
   const condition = parseCondition(search.objective[index] ?? '', 'objective');
   const { trials, confirmed } = search;
+  const { perSecond, noun } = chooseWords(search);
   const points = trials.flatMap((trial) => toTrialValue(trial, index));
   if (points.length === 0) return null;
   const again = confirmed ? toTrialValue(confirmed, index) : [];
@@ -50,7 +52,7 @@ function renderConditionChart(search: CapacitySearch, index: number): Markup | n
   const y = createValueAxis(condition, [...points, ...again]);
   const print = (value: number) => formatMeasured(value, condition.text);
   const draw = ({ trial, value }: TrialValue, look: MarkerStyle) => {
-    const title = `${rate(trial.rate)} req/s: ${print(value)}, ${trial.held ? 'held' : 'did not hold'}`;
+    const title = `${rate(trial.rate)} ${perSecond}: ${print(value)}, ${trial.held ? 'held' : 'did not hold'}`;
     const sign = trial.held ? drawDot : drawSquare;
     return sign(`${x.at(trial.rate)}%`, toPixels(y.scale, value), {
       kind: chooseKind(trial),
@@ -60,7 +62,7 @@ function renderConditionChart(search: CapacitySearch, index: number): Markup | n
   };
   return renderChart({
     title: `${extractMetric(condition.text)} over the rate`,
-    caption: `The measured value of each block, and the bound of ${condition.text}. A block holds if all conditions hold, few requests fail, and the rate is reached. ${condition.boundMs === null ? 'Logarithmic scale of the rate.' : 'Logarithmic scales.'}`,
+    caption: `The measured value of each block, and the bound of ${condition.text}. A block holds if all conditions hold, few ${noun}s fail, and the rate is reached. ${condition.boundMs === null ? 'Logarithmic scale of the rate.' : 'Logarithmic scales.'}`,
     legend: renderLegend([
       [drawDot('12', 6, { kind: 'held' }), 'objective held'],
       [drawSquare('12', 6, { kind: 'failed' }), 'did not hold'],
@@ -69,7 +71,7 @@ function renderConditionChart(search: CapacitySearch, index: number): Markup | n
       [drawLineSign('bound'), print(condition.bound)],
       search.rate !== null && [drawAreaSign('band'), '95 % interval of the answer'],
     ]),
-    summary: `${condition.text}: ${points.map(({ trial, value }) => `${print(value)} at ${rate(trial.rate)} requests per second, ${trial.held ? 'held' : 'did not hold'}`).join('; ')}.`,
+    summary: `${condition.text}: ${points.map(({ trial, value }) => `${print(value)} at ${rate(trial.rate)} ${noun}s per second, ${trial.held ? 'held' : 'did not hold'}`).join('; ')}.`,
     x: createRateAxis(x),
     y,
     content: [
@@ -84,12 +86,13 @@ function renderConditionChart(search: CapacitySearch, index: number): Markup | n
 
 /** Renders the usual percentiles over the rate. */
 function renderLatency(search: CapacitySearch): Markup | null {
+  const { perSecond } = chooseWords(search);
   return renderLatencyChart({
     title: 'Latency over the rate',
     bounds: null,
     points: sortByRate(search).map(({ rate: at, latencyMs }) => ({
       x: at,
-      name: `${rate(at)} req/s`,
+      name: `${rate(at)} ${perSecond}`,
       latencyMs,
     })),
     x: createRateAxis(createRateScale(search)),
@@ -99,6 +102,7 @@ function renderLatency(search: CapacitySearch): Markup | null {
 
 /** Renders the completed requests against those that became due. */
 function renderThroughput(search: CapacitySearch): Markup | null {
+  const { perSecond, noun } = chooseWords(search);
   const x = createRateScale(search);
   // A logarithmic scale has no zero.
   const points = sortByRate(search).filter(({ throughput }) => throughput > 0);
@@ -111,11 +115,10 @@ function renderThroughput(search: CapacitySearch): Markup | null {
     (trial): ChartPoint => [x.at(trial.rate), toPixels(y, trial.throughput)],
   );
   const inWords = (trial: CapacityTrial) =>
-    `${rate(trial.throughput)} completed of ${rate(trial.rate)} req/s`;
+    `${rate(trial.throughput)} completed of ${rate(trial.rate)} ${perSecond}`;
   return renderChart({
     title: 'Throughput over the rate',
-    caption:
-      'Responses per second in each block. Dashed: requests that became due; below that line the server fell behind. Logarithmic scales.',
+    caption: `${noun === 'request' ? 'Responses' : 'Completed iterations'} per second in each block. Dashed: ${noun}s that became due; below that line the server fell behind. Logarithmic scales.`,
     legend: renderLegend([
       [drawDot('12', 6, {}), 'completed'],
       [drawLineSign('bound'), 'due'],
@@ -189,10 +192,12 @@ function drawInterval({ rate: found }: CapacitySearch, x: Scale): Markup | null 
   });
 }
 
-function listMarks({ rate: found }: CapacitySearch): ChartMark[] {
+function listMarks(search: CapacitySearch): ChartMark[] {
+  const { rate: found } = search;
   if (!found) return [];
+  const { perSecond } = chooseWords(search);
   const { value, low, high } = found;
   return hasUpperEnd(high)
-    ? [{ x: value, label: `${rate(value)} req/s`, color: 'first' }]
-    : [{ x: low, label: `${rate(low)} req/s at least`, color: 'first' }];
+    ? [{ x: value, label: `${rate(value)} ${perSecond}`, color: 'first' }]
+    : [{ x: low, label: `${rate(low)} ${perSecond} at least`, color: 'first' }];
 }

@@ -14,6 +14,7 @@ import {
 } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
 import { hasUpperEnd } from '../answer.js';
+import { type CapacityWords, chooseWords } from '../words.js';
 import { renderLatencyChart } from './latency.js';
 
 /** Margin of a scale beyond the outermost values, as a ratio. */
@@ -27,6 +28,7 @@ export function renderSweepCharts(sweep: CapacitySweep): (Markup | null)[] {
 /** Renders the levels with the curve through them, and the two bounds of throughput. */
 function renderThroughput(sweep: CapacitySweep): Markup | null {
   const { model } = sweep;
+  const words = chooseWords(sweep);
   // A logarithmic scale has no zero.
   const levels = sweep.levels.filter(({ throughput }) => throughput.mean > 0);
   if (levels.length === 0) return null;
@@ -39,8 +41,8 @@ function renderThroughput(sweep: CapacitySweep): Markup | null {
   const sound = selectUsable(levels);
   const leftOut = levels.filter((level) => !sound.includes(level));
   return renderChart({
-    title: 'Throughput over connections',
-    caption: `Responses per second, a point for each number of connections, with its 95 % interval.${describeBounds(model)} Logarithmic scales.`,
+    title: `Throughput over ${words.place}s`,
+    caption: `${nameCompleted(words)} per second, a point for each number of ${words.place}s, with its 95 % interval.${describeBounds(model, words)} Logarithmic scales.`,
     legend: renderLegend([
       [drawDot('12', 6, {}), 'measured'],
       leftOut.length > 0 && [drawDot('12', 6, { kind: 'left-out' }), 'left out of the curve'],
@@ -53,7 +55,9 @@ function renderThroughput(sweep: CapacitySweep): Markup | null {
     y: { scale: y, ticks: listDecades(y), label: rate },
     content: [
       ...(model ? drawCurve(model, x, y) : []),
-      ...levels.map((level) => drawLevel(level, x, y, leftOut.includes(level))),
+      ...levels.map((level) =>
+        drawLevel(level, x, y, { isLeftOut: leftOut.includes(level), words }),
+      ),
     ],
     marks: listMarks(model),
   });
@@ -62,14 +66,15 @@ function renderThroughput(sweep: CapacitySweep): Markup | null {
 /** Renders percentiles, which grow with the connections beyond the knee, and the bounds of the mean. */
 function renderLatency(sweep: CapacitySweep): Markup | null {
   const { levels, model } = sweep;
+  const { perSecond, noun, place } = chooseWords(sweep);
   const x = createConnectionScale(sweep);
   const maxThroughput = model?.maxThroughput?.value;
   return renderLatencyChart({
-    title: 'Latency over connections',
+    title: noun === 'request' ? 'Latency over connections' : 'Duration over users',
     bounds:
       maxThroughput && model
         ? {
-            words: `Dashed: the bounds of the mean, ${time(model.singleMs.value)} for a single request, and N / ${rate(maxThroughput)} req/s with N connections.`,
+            words: `Dashed: the bounds of the mean, ${time(model.singleMs.value)} for a single ${noun}, and N / ${rate(maxThroughput)} ${perSecond} with N ${place}s.`,
             draw: (y) => [
               drawFlatBound(y, model.singleMs.value),
               drawRisingBound(x, y, 1000 / maxThroughput),
@@ -131,10 +136,15 @@ function drawBoundName(y: Scale, maxThroughput: number): Markup {
   return html`<text class="bound-name" x="4" y="${toPixels(y, maxThroughput) - 6}">at most ${rate(maxThroughput)}</text>`;
 }
 
-function drawLevel(level: CapacityLevel, x: Scale, y: Scale, isLeftOut: boolean): Markup {
+function drawLevel(
+  level: CapacityLevel,
+  x: Scale,
+  y: Scale,
+  { isLeftOut, words }: { isLeftOut: boolean; words: CapacityWords },
+): Markup {
   const { mean, low, high } = level.throughput;
   const heights = { mean: toPixels(y, mean), low: toPixels(y, low), high: toPixels(y, high) };
-  const title = `${plural(level.connections, 'connection')}: ${rate(mean)} req/s`;
+  const title = `${plural(level.connections, words.place)}: ${rate(mean)} ${words.perSecond}`;
   return drawMeasurement(x.at(level.connections), heights, {
     kind: isLeftOut ? 'left-out' : null,
     title,
@@ -153,18 +163,26 @@ function listMarks(model: CapacityCurve | null): ChartMark[] {
   ];
 }
 
-function describeBounds(model: CapacityCurve | null): string {
+function describeBounds(model: CapacityCurve | null, { perSecond, noun }: CapacityWords): string {
   if (!model) return '';
   const { singleMs, maxThroughput } = model;
-  const plateau = maxThroughput ? `, and ${rate(maxThroughput.value)} req/s, the maximum` : '';
-  return ` Dashed: the bounds N / ${time(singleMs.value)}, the response time of a single request${plateau}.`;
+  const plateau = maxThroughput
+    ? `, and ${rate(maxThroughput.value)} ${perSecond}, the maximum`
+    : '';
+  return ` Dashed: the bounds N / ${time(singleMs.value)}, the response time of a single ${noun}${plateau}.`;
 }
 
-function describeThroughput({ levels, model }: CapacitySweep): string {
+function nameCompleted({ noun }: CapacityWords): string {
+  return noun === 'request' ? 'Responses' : 'Completed iterations';
+}
+
+function describeThroughput(sweep: CapacitySweep): string {
+  const { levels, model } = sweep;
+  const words = chooseWords(sweep);
   const { maxThroughput, knee, peak } = model ?? {};
   const parts = levels.map(
     ({ connections, throughput }) =>
-      `${rate(throughput.mean)} with ${plural(connections, 'connection')}`,
+      `${rate(throughput.mean)} with ${plural(connections, words.place)}`,
   );
   const estimates = [
     maxThroughput ? `at most ${rate(maxThroughput.value)}` : '',
@@ -172,5 +190,5 @@ function describeThroughput({ levels, model }: CapacitySweep): string {
     peak ? `peak at ${count(peak.value)}` : '',
   ].filter((text) => text !== '');
   const curve = estimates.length > 0 ? ` By the curve ${estimates.join(', ')}.` : '';
-  return `Responses per second: ${parts.join(', ')}.${curve}`;
+  return `${nameCompleted(words)} per second: ${parts.join(', ')}.${curve}`;
 }

@@ -9,14 +9,17 @@ import { formatStatistic } from '../../distributions/distribution.js';
 import { html, type Markup } from '../../html/markup.js';
 import { renderTable, renderTextTable } from '../../html/tables.js';
 import { describeDoubt, describeOutcome, extractMetric, formatMeasured } from '../measured.js';
+import { chooseWords } from '../words.js';
 
 /** Renders the levels with the prediction of the curve. */
-export function renderLevelTable({ levels, model }: CapacitySweep): Markup | null {
+export function renderLevelTable(sweep: CapacitySweep): Markup | null {
+  const { levels, model } = sweep;
+  const { perSecond, place } = chooseWords(sweep);
   const curve = new Map(model?.points.map((point) => [point.connections, point.throughput.value]));
   const withCpu = levels.some(({ serverCpu }) => serverCpu !== null);
   return renderTable(
     'Levels, with the 95 % interval of the throughput',
-    ['connections', 'req/s', 'curve', 'p50', 'p99', ...(withCpu ? ['CPU, cores'] : [])],
+    [`${place}s`, perSecond, 'curve', 'p50', 'p99', ...(withCpu ? ['CPU, cores'] : [])],
     levels.map((level) => {
       const onCurve = curve.get(level.connections);
       const cpu = level.serverCpu === null ? '–' : cores(level.serverCpu);
@@ -38,7 +41,8 @@ function renderLevelName(level: CapacityLevel): Markup {
 }
 
 /** Renders the trials by rate, with the measured value of each condition. */
-export function renderTrialTable({ trials, confirmed, objective }: CapacitySearch): Markup | null {
+export function renderTrialTable(search: CapacitySearch): Markup | null {
+  const { trials, confirmed, objective } = search;
   const metrics = objective.map(extractMetric);
   const percentiles = (['p50', 'p99'] as const).filter((name) => !metrics.includes(name));
   const row = (trial: CapacityTrial, note: string) => [
@@ -53,7 +57,7 @@ export function renderTrialTable({ trials, confirmed, objective }: CapacitySearc
     .map((trial) => row(trial, formatLength(trial)));
   if (confirmed) rows.push(row(confirmed, `longer block, ${formatLength(confirmed)}`));
   return renderTextTable(
-    'By rate, in requests per second',
+    `By rate, in ${chooseWords(search).noun}s per second`,
     ['rate', ...metrics, ...percentiles, 'completed', 'objective'],
     rows,
   );

@@ -11,7 +11,7 @@ import { drawLineSign, renderLegend } from '../../html/charts/legend.js';
 import { drawDot, drawSquare, type MarkerStyle } from '../../html/charts/markers.js';
 import { createLinearScaleBetween, listMultiples, type Scale } from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
-import { formatFigure, METRICS } from '../metrics.js';
+import { chooseWords, formatFigure, METRICS } from '../metrics.js';
 
 const SIDES = ['a', 'b'] as const;
 
@@ -26,7 +26,8 @@ interface RunPoint {
 export function renderRunChart(result: ComparisonResult, metric: ComparisonMetric): Markup | null {
   const points = listPoints(result, metric);
   if (points.length === 0) return null;
-  const { name } = METRICS[metric];
+  const [first] = result.runs;
+  const { name } = chooseWords({ metric, ...(first?.counted && { counted: first.counted }) });
   const y = createScaleAround(points.map(({ value }) => value));
   const limited = points.some(({ run }) => run.clientBound);
   return renderChart({

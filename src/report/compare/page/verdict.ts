@@ -1,7 +1,7 @@
 import type { ComparisonResult } from '../../../compare/result.js';
 import { html, type Markup } from '../../html/markup.js';
 import { renderTile, renderTiles } from '../../html/tiles.js';
-import { formatChange, formatFigure, METRICS, VERDICT_WORDS } from '../metrics.js';
+import { chooseWords, formatChange, formatFigure, VERDICT_WORDS } from '../metrics.js';
 import { listOverallRows } from '../names.js';
 import { describeRuns, describeVerdict } from '../sentences.js';
 
@@ -16,17 +16,12 @@ export function renderVerdict(result: ComparisonResult): Markup {
 
 /** Renders the change of each metric of all requests; `null` if there is none. */
 export function renderChanges(result: ComparisonResult): Markup | null {
-  const tiles = listOverallRows(result).flatMap(({ metric, a, b, ratio, verdict }) =>
-    ratio
-      ? [
-          renderTile(
-            METRICS[metric].name,
-            formatChange(ratio.estimate),
-            '',
-            `A ${formatFigure(metric, a)}, B ${formatFigure(metric, b)}: ${VERDICT_WORDS[verdict]}`,
-          ),
-        ]
-      : [],
-  );
+  const tiles = listOverallRows(result).flatMap((row) => {
+    const { metric, a, b, ratio, verdict } = row;
+    if (!ratio) return [];
+    const figures = `A ${formatFigure(metric, a)}, B ${formatFigure(metric, b)}`;
+    const note = `${figures}: ${VERDICT_WORDS[verdict]}`;
+    return [renderTile(chooseWords(row).name, formatChange(ratio.estimate), '', note)];
+  });
   return tiles.length > 0 ? renderTiles(tiles) : null;
 }
