@@ -8,7 +8,7 @@ export interface HookContext {
   readonly data: unknown;
   /** Metrics of one's own. */
   readonly metrics: {
-    /** Adds a value, by default 1, to a metric of one's own: a counter is its sum, a trend its other figures. */
+    /** Adds a value to a metric: a counter is its sum, a trend its other figures. */
     add(name: string, value?: number): void;
   };
 }
@@ -17,7 +17,7 @@ export interface HookContext {
 export interface HookResponse {
   /** The status. */
   readonly status: number;
-  /** Values of headers by name in lower case; several are joined by commas. */
+  /** Values of headers by name in lower case; several are joined by commas, those of `set-cookie` by line breaks. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body, decoded; empty if it is longer than `maxBody`. */
   readonly body: Buffer;

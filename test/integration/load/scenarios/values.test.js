@@ -39,7 +39,9 @@ const once = (url, steps, options = {}) =>
   dryRun({ url, scenario: scenario('one', steps, options.scenario), seed: 1, ...options.load });
 
 const failuresOf = ({ result }) =>
-  result.steps.flatMap(({ failures }) => failures.map(({ reason, example }) => `${reason}: ${example}`));
+  result.steps.flatMap(({ failures }) =>
+    failures.map(({ reason, example }) => `${reason}: ${example}`),
+  );
 
 describe('values of responses', { timeout: 30_000 }, () => {
   test('arrive with their types, escaped for the place where they are used', async (t) => {
@@ -50,13 +52,22 @@ describe('values of responses', { timeout: 30_000 }, () => {
       request('all', 'GET /all', {
         save: Object.fromEntries(names.map((name) => [name, json(`/${name}`)])),
       }),
-      request('json', 'POST /json', { json: { ...all, inside: 'is {{text}} and {{number}}', deep: [['{{yes}}']] } }),
+      request('json', 'POST /json', {
+        json: { ...all, inside: 'is {{text}} and {{number}}', deep: [['{{yes}}']] },
+      }),
       request('url', 'GET /url/{{text}}/{{unicode}}?n={{number}}&t={{text}}&o={{object}}'),
       request('raw', 'GET /{{raw:text}}'),
-      request('header', 'GET /header', { headers: { 'x-text': 'is {{text}}', 'x-number': '{{number}}', 'x-list': '{{list}}' } }),
-      request('form', 'POST /form', { form: { 'a b': 'x & {{text}}', unicode: '{{unicode}}', number: '{{number}}', fixed: true } }),
+      request('header', 'GET /header', {
+        headers: { 'x-text': 'is {{text}}', 'x-number': '{{number}}', 'x-list': '{{list}}' },
+      }),
+      request('form', 'POST /form', {
+        form: { 'a b': 'x & {{text}}', unicode: '{{unicode}}', number: '{{number}}', fixed: true },
+      }),
       request('multipart', 'POST /multipart', {
-        multipart: { field: '{{text}}', file: { content: '{{object}}', filename: 'a"b.json', type: 'application/json' } },
+        multipart: {
+          field: '{{text}}',
+          file: { content: '{{object}}', filename: 'a"b.json', type: 'application/json' },
+        },
       }),
       request('text', 'POST /text', { body: '{{text}}|{{number}}|{{nothing}}|{{list}}' }),
     ]);
@@ -68,7 +79,10 @@ describe('values of responses', { timeout: 30_000 }, () => {
     );
     assert.equal(asJson.headers['content-type'], 'application/json');
     const url = new URL(inUrl.url, server.url);
-    assert.deepEqual(url.pathname.split('/').slice(2).map(decodeURIComponent), [VALUES.text, VALUES.unicode]);
+    assert.deepEqual(url.pathname.split('/').slice(2).map(decodeURIComponent), [
+      VALUES.text,
+      VALUES.unicode,
+    ]);
     assert.equal(url.searchParams.get('n'), '12.5');
     assert.equal(url.searchParams.get('t'), VALUES.text);
     assert.equal(url.searchParams.get('o'), JSON.stringify(VALUES.object));
@@ -96,14 +110,24 @@ describe('values of responses', { timeout: 30_000 }, () => {
     }));
     const save = {
       ...{ header: header('X-Id'), cookie: cookie('sid'), whole: body(), code: status() },
-      ...{ group: regex(/id=(\d+)/), all: regex(/id=\d+/), second: regex(/(h)r(e)f/, { group: 2 }) },
+      ...{
+        group: regex(/id=(\d+)/),
+        all: regex(/id=\d+/),
+        second: regex(/(h)r(e)f/, { group: 2 }),
+      },
       ...{ named: regex(/(?<x>h)ref="(?<to>[^"]+)/, { group: 'to' }) },
       ...{ none: header('x-none', { optional: true }), pointer: json('/none', { optional: true }) },
     };
-    const done = await once(server.url, [request('any', 'GET /', { save })]);
+    const done = await once(server.url, [
+      request('any', 'GET /', { save }),
+      request('other', 'GET /'),
+    ]);
     assert.deepEqual(failuresOf(done), []);
     const saved = Object.fromEntries(
-      done.steps[0].saved.map(({ variable, json }) => [variable, json === null ? null : JSON.parse(json)]),
+      done.steps[0].saved.map(({ variable, json }) => [
+        variable,
+        json === null ? null : JSON.parse(json),
+      ]),
     );
     assert.deepEqual(saved, {
       ...{ header: '7', cookie: 's 1', code: 201, none: null, pointer: null },
@@ -115,9 +139,19 @@ describe('values of responses', { timeout: 30_000 }, () => {
   test('that JSON pointers find, whatever the names', async (t) => {
     const content = { 'a/b': { '~': [{ id: 'é' }] }, '': 0, 'm~n': 'x', '01': 1, ü: [[2]] };
     const server = await scenarioServer(t, () => ({ body: content }));
-    const pointers = { deep: '/a~1b/~0/0/id', empty: '/', tilde: '/m~0n', digits: '/01', list: '/ü/0/0', whole: '' };
+    const pointers = {
+      deep: '/a~1b/~0/0/id',
+      empty: '/',
+      tilde: '/m~0n',
+      digits: '/01',
+      list: '/ü/0/0',
+      whole: '',
+    };
     const done = await once(server.url, [
-      request('any', 'GET /', { save: Object.fromEntries(Object.entries(pointers).map(([name, it]) => [name, json(it)])) }),
+      request('any', 'GET /', {
+        save: Object.fromEntries(Object.entries(pointers).map(([name, it]) => [name, json(it)])),
+      }),
+      request('other', 'GET /'),
     ]);
     assert.deepEqual(failuresOf(done), []);
     assert.deepEqual(
@@ -131,16 +165,39 @@ describe('values of responses', { timeout: 30_000 }, () => {
       ...{ '/pointer': { error: 'no token' }, '/text': 'Bad Gateway', '/empty': '' },
       ...{ '/large': `"${'x'.repeat(2000)}"`, '/index': { items: [] }, '/cut': '{"item": "a' },
     };
-    const server = await scenarioServer(t, ({ url }) => ({ body: bodies[url], headers: { 'set-cookie': 'other=1' } }));
+    const server = await scenarioServer(t, ({ url }) => ({
+      body: bodies[url],
+      headers: { 'set-cookie': 'other=1' },
+    }));
     const sources = {
-      ...{ pointer: json('/token'), text: json('/token'), empty: json('/token'), large: json(''), cut: json('/token') },
-      ...{ index: json('/items/0'), header: header('x-id'), cookie: cookie('sid'), regex: regex(/id=(\d+)/) },
+      ...{
+        pointer: json('/token'),
+        text: json('/token'),
+        empty: json('/token'),
+        large: json(''),
+        cut: json('/token'),
+      },
+      ...{
+        index: json('/items/0'),
+        header: header('x-id'),
+        cookie: cookie('sid'),
+        regex: regex(/id=(\d+)/),
+      },
     };
     const steps = Object.entries(sources).map(([name, source]) =>
-      request(name, `GET /${name in { header: 1, cookie: 1, regex: 1 } ? 'pointer' : name}`, { save: { v: source }, onError: 'continue' }),
+      request(name, `GET /${name in { header: 1, cookie: 1, regex: 1 } ? 'pointer' : name}`, {
+        save: { v: source },
+        onError: 'continue',
+      }),
     );
     const result = await load({
-      ...{ url: server.url, scenario: scenario('one', steps), requests: 5, users: 1, maxBody: '1kb' },
+      ...{
+        url: server.url,
+        scenario: scenario('one', steps),
+        requests: 5,
+        users: 1,
+        maxBody: '1kb',
+      },
     });
     const seen = Object.fromEntries(
       result.steps.map(({ name, failures, saves }) => {
@@ -165,7 +222,9 @@ describe('values of responses', { timeout: 30_000 }, () => {
   });
 
   test('that a header field cannot hold fail the step before anything is sent', async (t) => {
-    const server = await scenarioServer(t, ({ url }) => (url === '/a' ? { body: { v: 'a\r\nx-evil: 1' } } : {}));
+    const server = await scenarioServer(t, ({ url }) =>
+      url === '/a' ? { body: { v: 'a\r\nx-evil: 1' } } : {},
+    );
     const done = await once(server.url, [
       request('a', 'GET /a', { save: { v: json('/v') } }),
       request('b', 'GET /b', { headers: { 'x-v': '{{v}}' } }),
@@ -185,12 +244,17 @@ describe('values of responses', { timeout: 30_000 }, () => {
       request('after', 'GET /after'),
     ]);
     assert.match(failuresOf(done).join(), /^variable: the variable v has no value$/);
-    assert.deepEqual(server.requests.map(({ url }) => url), ['/a', '/b']);
+    assert.deepEqual(
+      server.requests.map(({ url }) => url),
+      ['/a', '/b'],
+    );
   });
 
   test('are those of the own iteration, for many users at once', async (t) => {
     const server = await scenarioServer(t, ({ url, number }) =>
-      url === '/new' ? { body: { id: `id-${number}` }, headers: { 'set-cookie': `sid=${number}` } } : {},
+      url === '/new'
+        ? { body: { id: `id-${number}` }, headers: { 'set-cookie': `sid=${number}` } }
+        : {},
     );
     const steps = [
       request('new', 'GET /new', { save: { id: json('/id') } }),
@@ -240,6 +304,9 @@ describe('values of responses', { timeout: 30_000 }, () => {
       names.flatMap((it) => [it, it, it]),
     );
     const numbers = rows.map((it) => Number(it.split('/')[2]));
-    assert.deepEqual(numbers, names.flatMap((_, at) => Array(3).fill(numbers[0] + at)));
+    assert.deepEqual(
+      numbers,
+      names.flatMap((_, at) => Array(3).fill(numbers[0] + at)),
+    );
   });
 });
