@@ -1,11 +1,10 @@
 import { json, pause, request, scenario, when } from 'millrace/scenario';
 
-const USERS = 'csv:examples/scenarios/users.csv';
 const headers = { authorization: 'Bearer {{token}}' };
 
 export default scenario('checkout', [
   request('log in', 'POST /login', {
-    json: { user: `{{${USERS}:name}}`, password: `{{${USERS}:password}}` },
+    json: { user: '{{csv:users.csv:name}}', password: '{{csv:users.csv:password}}' },
     save: { token: json('/token') },
   }),
   pause('100ms'),

@@ -23,5 +23,5 @@ export interface RequestStepSummary {
   /** As in `status 201`. */
   checks: string[];
   /** The variables, and where their values are looked for, as in `json /token`. */
-  saves: { variable: string; from: string }[];
+  saves: { variable: string; from: string; optional: boolean }[];
 }

@@ -89,6 +89,8 @@ export interface SaveResult {
   variable: string;
   /** Where it is looked for, as in `json /token`. */
   from: string;
+  /** Whether the step does not fail without it. */
+  optional: boolean;
   found: number;
   missing: number;
   /** What was found instead, the first time, secrets masked; `null` if it was always found. */

@@ -49,7 +49,7 @@ function describeUserCount(
   const stages = connectionStages.map(
     (stage) => `${count(stage.connections)} in ${duration(stage.durationMs)}`,
   );
-  return `${plural(initialConnections, 'user')}, to ${stages.join(', to ')},`;
+  return `${plural(initialConnections, 'user')}, to ${stages.join(', to ')}`;
 }
 
 /** Describes the schedule of an open run: `1,000 req/s total (constant)`, or its stages. */

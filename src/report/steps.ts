@@ -60,9 +60,9 @@ export function listFindings({ steps = [] }: LoadResult): StepFinding[] {
         ? []
         : [{ step: step.name, what: check, number: failed, of: passed + failed, example }],
     ),
-    ...step.saves.flatMap(({ variable, from, found, missing, example }) => {
+    ...step.saves.flatMap(({ variable, from, optional, found, missing, example }) => {
       const what = `save ${variable} from ${from}`;
-      return missing === 0
+      return missing === 0 || optional
         ? []
         : [{ step: step.name, what, number: missing, of: found + missing, example }];
     }),

@@ -203,7 +203,11 @@ class FlowBuilder {
     this.summaries.at(-1)?.push({
       name: step.name,
       checks: checks.map(({ text }) => text),
-      saves: saves.map(({ name, from }) => ({ variable: name, from })),
+      saves: saves.map(({ name, from, native }) => ({
+        variable: name,
+        from,
+        optional: native.optional,
+      })),
     });
     return {
       request: {

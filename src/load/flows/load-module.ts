@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { fileErrorReason } from '../../errors/file-errors.js';
 import { MillraceError, usageError } from '../../errors/millrace-error.js';
@@ -10,6 +10,14 @@ import { shortenPath } from '../../scenario/place.js';
 import type { LoadOptions } from '../options.js';
 import { readScenarios } from './read-scenarios.js';
 import { unlessIdle } from './unless-idle.js';
+
+/** Folders of modules, in which their CSV files may be. */
+const folders = new WeakMap<object, string>();
+
+/** Returns the folder of the module of scenarios that options have; `null` if they come from no file. */
+export function findFolder({ scenario }: LoadOptions): string | null {
+  return typeof scenario === 'object' ? (folders.get(scenario) ?? null) : null;
+}
 
 /** Extensions of TypeScript, which Node runs by itself from 22.18 on. */
 const TYPESCRIPT = /\.[cm]?ts$/;
@@ -44,6 +52,7 @@ async function importScenario(file: string | URL): Promise<ScenarioOption> {
       'it waits for a promise that nothing settles',
     )) as ScenarioOption;
     readScenarios(module);
+    folders.set(module as object, dirname(path));
     return module;
   } catch (error) {
     throw describe(error, path);

@@ -6,7 +6,7 @@ import type { TrialRequest } from '../../process/listening/trial-request.js';
 import { parseBytes, parseDuration } from '../../validation/units.js';
 import { DEFAULTS } from '../defaults.js';
 import { type BuiltFlows, buildFlows, type Hook } from '../flows/build-flows.js';
-import { loadScenario } from '../flows/load-module.js';
+import { findFolder, loadScenario } from '../flows/load-module.js';
 import { listRequestSteps, readScenarios } from '../flows/read-scenarios.js';
 import { buildStepTargets, refuseConflicts, type StepTarget } from '../flows/step-targets.js';
 import { checkCommand } from '../input/command.js';
@@ -109,7 +109,12 @@ export async function buildPlan(
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
   const placeholders = options.placeholders ?? DEFAULTS.placeholders;
   const csv = placeholders
-    ? await readPlaceholders(mix.requests, flows?.native.variables, flows?.texts)
+    ? await readPlaceholders(
+        mix.requests,
+        flows?.native.variables,
+        flows?.texts,
+        findFolder(options),
+      )
     : [];
   return {
     native: {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { usageError } from '../../errors/millrace-error.js';
 import { loadNative, type NativeCsv, type NativeRequest } from '../../native/addon.js';
 import { detectUtf16, readText } from '../input/text.js';
@@ -7,21 +9,28 @@ const OPENING = '{{';
 
 /**
  * Checks the placeholders of the requests, and of other texts, and reads the CSV files that they name; `variables` may be
- * placeholders, too.
+ * placeholders, too. A file that does not exist may be in `folder`.
  */
 export async function readPlaceholders(
   requests: NativeRequest[],
   variables: string[] = [],
   texts: string[] = [],
+  folder: string | null = null,
 ): Promise<NativeCsv[]> {
   const others = texts.filter((text) => text.includes(OPENING)).map((text) => Buffer.from(text));
   const templates = [...requests.flatMap(listTemplates), ...others];
   if (templates.length === 0) return [];
   const { csvFiles } = loadNative();
   return findCsvFiles(templates, variables, csvFiles).map((name) => {
-    const text = readText(name, 'CSV file');
+    const text = readText(findFile(name, folder), 'CSV file');
     return { name, ...parseCsv(text, name) };
   });
+}
+
+function findFile(name: string, folder: string | null): string {
+  if (folder === null || existsSync(name)) return name;
+  const beside = resolve(folder, name);
+  return existsSync(beside) ? beside : name;
 }
 
 function listTemplates({ target, headers, body }: NativeRequest): Buffer[] {

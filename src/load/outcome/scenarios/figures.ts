@@ -117,6 +117,7 @@ function describeStep(
     saves: saves.map(({ passed, failed, example }, index) => ({
       variable: step?.saves[index]?.variable ?? '',
       from: step?.saves[index]?.from ?? '',
+      optional: step?.saves[index]?.optional ?? false,
       found: passed,
       missing: failed,
       example: maskExample(example),

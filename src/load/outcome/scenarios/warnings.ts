@@ -40,7 +40,8 @@ function explain(
   if (reason === 'check' && check) {
     return { what: `check '${check.check}' failed`, example: check.example ?? example };
   }
-  const [save] = saves.toSorted((one, other) => other.missing - one.missing);
+  const needed = saves.filter(({ optional }) => !optional);
+  const [save] = needed.toSorted((one, other) => other.missing - one.missing);
   if (reason === 'save' && save) {
     const what = `nothing to save as '${save.variable}' from ${save.from}`;
     return { what, example: save.example ?? example };
