@@ -76,7 +76,7 @@ export async function buildPlan(
   setupData?: unknown,
 ): Promise<Plan> {
   const options = await loadScenario(given);
-  checkCommand(options);
+  checkCommand(options, options.scenario);
   refuseSocketOfCommand(options);
   refuseOtherPid(options.pid);
   const base = command === undefined ? null : parseUrl(command, 'command');

@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { load, MillraceError } from 'millrace';
 import { scenarioServer } from '../../fixtures/scenario/server.js';
-import { millrace, millraceJson } from '../../fixtures/truth/cli.js';
+import { millrace } from '../../fixtures/truth/cli.js';
 
 // Not below this package: nothing resolves `millrace/scenario` there but what the command line provides.
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-modules-')));
@@ -296,8 +296,9 @@ describe('files of scenarios', { timeout: 30_000 }, () => {
       export default scenario('env', [request('x', \`GET /\${process.env.SHOP}\`)]);`,
     );
     const args = ['--env', 'SHOP=berlin', '--users-stage', '0s:3', '--users-stage', '200ms:3'];
-    const { code, result } = await millraceJson(['run', path, ...args, server.url]);
-    assert.equal(code, 0);
+    const { code, stdout, stderr } = await millrace(['run', path, '--json', ...args, server.url]);
+    assert.equal(code, 0, stderr);
+    const result = JSON.parse(stdout);
     assert.ok(server.requests.length > 0 && server.requests.every(({ url }) => url === '/berlin'));
     assert.equal(result.plan.flows.users, 3);
     assert.equal(result.requests.sent, server.requests.length);
