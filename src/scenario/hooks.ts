@@ -16,7 +16,7 @@ export interface HookContext {
 /** A response, as a hook gets it. */
 export interface HookResponse {
   readonly status: number;
-  /** Values of headers by name in lower case; several are joined by commas, but for `set-cookie`. */
+  /** Values of headers by name in lower case; several are joined by commas, those of `set-cookie` by line breaks. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body, decoded; empty if it is longer than `maxBody`. */
   readonly body: Buffer;

@@ -39,14 +39,16 @@ export function cookie(name: string, options: SourceOptions = {}): Source {
  */
 export function regex(
   pattern: RegExp,
-  { group, ...options }: SourceOptions & { group?: number | string } = {},
+  options: SourceOptions & { group?: number | string } = {},
 ): Source {
   if (!(pattern instanceof RegExp)) {
     throw usageError(
       `regex takes a regular expression such as /id=(\\d+)/ (got ${describeValue(pattern)})`,
     );
   }
-  return build('regex', pattern, options, group ?? null);
+  if (!isObject(options)) return build('regex', pattern, options);
+  const { group = null, ...others } = options;
+  return build('regex', pattern, others, group);
 }
 
 /** The whole body as text. */
@@ -72,7 +74,21 @@ function build(
   options: SourceOptions,
   group: Source['group'] = null,
 ): Source {
-  return { kind, argument, group, optional: options.optional ?? false };
+  const known = kind === 'regex' ? 'optional, group' : 'optional';
+  if (!isObject(options)) {
+    throw usageError(
+      `${kind} takes an object of options: ${known} (got ${describeValue(options)})`,
+    );
+  }
+  const unknown = Object.keys(options).find((key) => key !== 'optional');
+  if (unknown !== undefined) {
+    throw usageError(`${kind}: unknown option '${unknown}'; known are ${known}`);
+  }
+  const { optional = false } = options;
+  if (typeof optional !== 'boolean') {
+    throw usageError(`${kind}: optional must be true or false (got ${describeValue(optional)})`);
+  }
+  return { kind, argument, group, optional };
 }
 
 /** Checks a JSON pointer. */

@@ -137,7 +137,8 @@ class Response implements HookResponse {
     for (const [name = '', value = ''] of this.#native.headers) {
       const key = name.toLowerCase();
       const earlier = headers[key];
-      headers[key] = earlier === undefined ? value : `${earlier}, ${value}`;
+      const separator = key === 'set-cookie' ? '\n' : ', ';
+      headers[key] = earlier === undefined ? value : `${earlier}${separator}${value}`;
     }
     return headers;
   }

@@ -48,7 +48,14 @@ function encodeForm(form: Record<string, unknown>, where: string): string {
     throw usageError(`${where}: form is an object of fields (got ${describeValue(form)})`);
   }
   return Object.entries(form)
-    .map(([name, value]) => `${encodeText(name)}=${encodeText(String(value))}`)
+    .map(([name, value]) => {
+      if (!['string', 'number', 'boolean'].includes(typeof value)) {
+        throw usageError(
+          `${where}: form field '${name}' must be text, a number, true or false (got ${describeValue(value)})`,
+        );
+      }
+      return `${encodeText(name)}=${encodeText(String(value))}`;
+    })
     .join('&');
 }
 

@@ -32,8 +32,12 @@ export function readScenarios(option: ScenarioOption): ReadScenarios {
   if (isScenario(option)) return finish([option]);
   if (Array.isArray(option)) return finish(option);
   if (!isObject(option) || option instanceof URL) throw refuse(option);
-  const module = option as ScenarioModule;
+  const module = unwrapExports(option as ScenarioModule);
   const found = new Set<Scenario>();
+  if (Array.isArray(module.default)) {
+    const other = module.default.find((value) => !isScenario(value));
+    if (other !== undefined) throw refuse(other);
+  }
   for (const value of [module.default, ...Object.values(module)].flat()) {
     if (isScenario(value)) found.add(value);
   }
@@ -44,6 +48,13 @@ export function readScenarios(option: ScenarioOption): ReadScenarios {
   }
   const { setup, teardown } = module;
   return { ...finish([...found]), ...(setup && { setup }), ...(teardown && { teardown }) };
+}
+
+/** Adds what a CommonJS module exports: Node imports it as the default export, and finds only some of the names. */
+function unwrapExports(module: ScenarioModule): ScenarioModule {
+  const { default: own, ...named } = module;
+  if (!isObject(own) || Array.isArray(own) || isScenario(own)) return module;
+  return { ...named, ...(own as unknown as ScenarioModule) };
 }
 
 function finish(scenarios: readonly unknown[]): ReadScenarios {

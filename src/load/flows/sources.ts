@@ -7,6 +7,7 @@ import { findGroup, InexpressibleRegex, toRustRegex } from './rust-regex.js';
 export function buildSource(source: Source, where: string): NativeSource {
   const { kind, argument } = source;
   if (!(argument instanceof RegExp)) return argument === null ? { kind } : { kind, argument };
+  checkSize(argument, where);
   const group = findGroup(argument, source.group);
   if (group === null) {
     throw usageError(`${where}: ${argument} has no group ${source.group}`);
@@ -14,8 +15,19 @@ export function buildSource(source: Source, where: string): NativeSource {
   return { kind, argument: translate(argument, where), group };
 }
 
+/** Most characters of a regular expression. */
+const MAX_PATTERN = 10_000;
+
+function checkSize({ source }: RegExp, where: string): void {
+  if (source.length <= MAX_PATTERN) return;
+  throw usageError(
+    `${where}: a regular expression may have ${MAX_PATTERN} characters (got ${source.length})`,
+  );
+}
+
 /** Translates a regular expression; refuses one that the engine cannot express. */
 export function translate(pattern: RegExp, where: string): string {
+  checkSize(pattern, where);
   try {
     return toRustRegex(pattern);
   } catch (error) {

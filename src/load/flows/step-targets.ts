@@ -20,7 +20,7 @@ export function buildStepTargets(
   options: LoadOptions,
 ): StepTarget[] {
   const shared = options.headers === undefined ? [] : listHeaders(options.headers);
-  return steps.map(({ step, where }) => {
+  return steps.map(({ step, scenario, where }) => {
     checkUrl(step.url, where);
     const body = buildBody(step, where);
     const own: [name: string, value: string][] =
@@ -36,11 +36,17 @@ export function buildStepTargets(
       },
       extra: {
         ...(body && { bodyFormat: body.format }),
-        ...(expected && { expected }),
+        // A redirection that is followed is a success, whatever its step expects of the last response.
+        ...(expected && {
+          expected: scenario.follow > 0 ? [...expected, ...REDIRECTIONS] : expected,
+        }),
       },
     };
   });
 }
+
+/** Statuses that are followed. */
+const REDIRECTIONS = [301, 302, 303, 307, 308];
 
 function checkUrl(url: string, where: string): void {
   if (/^(?:\/|https?:\/\/|unix:)/i.test(url)) return;

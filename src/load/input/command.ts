@@ -12,11 +12,9 @@ export interface ServerCommand extends Pick<CommandOptions, 'env' | 'cwd'> {
 type CommandParts = { [Option in keyof ServerCommand]?: ServerCommand[Option] | undefined };
 
 /** Refuses a command that names no program, and an environment or folder without a command or that cannot be used. */
-export function checkCommand({ command, env, cwd }: CommandParts, scenario?: unknown): void {
+export function checkCommand({ command, env, cwd }: CommandParts): void {
   if (command === undefined) {
-    // A module of scenarios has the environment, too.
-    const parts = scenario === undefined ? { env, cwd } : { cwd };
-    const [name] = Object.entries(parts).find(([, value]) => value !== undefined) ?? [];
+    const [name] = Object.entries({ env, cwd }).find(([, value]) => value !== undefined) ?? [];
     if (name === undefined) return;
     throw usageError(`${name} needs a command: a server that runs already keeps its own`);
   }

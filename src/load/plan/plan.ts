@@ -76,7 +76,9 @@ export async function buildPlan(
   setupData?: unknown,
 ): Promise<Plan> {
   const options = await loadScenario(given);
-  checkCommand(options, options.scenario);
+  // A file of scenarios has the environment too.
+  const hasOwnUse = options.command === undefined && options.scenario !== undefined;
+  checkCommand(hasOwnUse ? { cwd: options.cwd } : options);
   refuseSocketOfCommand(options);
   refuseOtherPid(options.pid);
   const base = command === undefined ? null : parseUrl(command, 'command');

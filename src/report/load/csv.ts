@@ -1,55 +1,61 @@
 import type { Distribution, IterationResult, LoadResult, NamedResult } from '../../load/result.js';
-import { type Column, formatCsv } from '../csv/table.js';
+import { type Cell, type Column, formatCsv } from '../csv/table.js';
 import { STATISTICS } from '../distributions/distribution.js';
 
-/** What a row has of requests; a row of a scenario has none. */
+/** What a row has of requests. */
 type RequestFigures = Pick<
   NamedResult,
   'requests' | 'throughput' | 'timeShare' | 'latencyMs' | 'serviceTimeMs' | 'bytes'
 >;
 
 /** A row: all requests of a run, whose name is empty, those with one name, or the iterations of a scenario. */
-interface LoadRow extends Partial<RequestFigures> {
+interface LoadRow {
   run: LoadResult;
   name: string;
-  scenario?: string;
-  iterations?: IterationResult | null;
-  checks?: LoadResult['checks'];
+  scenario: string | null;
+  /** `null` in the row of a scenario. */
+  figures: RequestFigures | null;
+  /** `null` in rows of request names, and without scenarios. */
+  iterations: IterationResult | null;
+  checks: LoadResult['checks'];
 }
 
 const COLUMNS: readonly Column<LoadRow>[] = [
   ['started_at', ({ run }) => run.startedAt],
   ['duration_ms', ({ run }) => run.durationMs],
   ['name', ({ name }) => name],
-  ['time_share', ({ timeShare }) => timeShare ?? null],
-  ['sent', ({ requests }) => requests?.sent ?? null],
-  ['ok', ({ requests }) => requests?.ok ?? null],
-  ['status_errors', ({ requests }) => requests?.statusErrors ?? null],
-  ['transport_errors', ({ requests }) => requests?.transportErrors ?? null],
-  ['timeouts', ({ requests }) => requests?.timeouts ?? null],
-  ['in_flight_at_end', ({ requests }) => requests?.inFlightAtEnd ?? null],
+  ['time_share', ofRequests(({ timeShare }) => timeShare)],
+  ['sent', ofRequests(({ requests }) => requests.sent)],
+  ['ok', ofRequests(({ requests }) => requests.ok)],
+  ['status_errors', ofRequests(({ requests }) => requests.statusErrors)],
+  ['transport_errors', ofRequests(({ requests }) => requests.transportErrors)],
+  ['timeouts', ofRequests(({ requests }) => requests.timeouts)],
+  ['in_flight_at_end', ofRequests(({ requests }) => requests.inFlightAtEnd)],
   // Results that were stored by earlier versions have none by name.
-  ['not_sent_overflow', ({ requests }) => requests?.notSent?.overflow ?? null],
-  ['not_sent_queued_at_end', ({ requests }) => requests?.notSent?.queuedAtEnd ?? null],
-  ['not_sent_connect_failed', ({ requests }) => requests?.notSent?.connectFailed ?? null],
-  ['throughput', ({ throughput }) => throughput ?? null],
-  ['bytes_sent', ({ bytes }) => bytes?.sent ?? null],
-  ['bytes_received', ({ bytes }) => bytes?.received ?? null],
-  ...listColumns('latency', ({ latencyMs }) => latencyMs),
-  ...listColumns('service', ({ serviceTimeMs }) => serviceTimeMs),
+  ['not_sent_overflow', ofRequests(({ requests }) => requests.notSent?.overflow ?? null)],
+  ['not_sent_queued_at_end', ofRequests(({ requests }) => requests.notSent?.queuedAtEnd ?? null)],
+  [
+    'not_sent_connect_failed',
+    ofRequests(({ requests }) => requests.notSent?.connectFailed ?? null),
+  ],
+  ['throughput', ofRequests(({ throughput }) => throughput)],
+  ['bytes_sent', ofRequests(({ bytes }) => bytes.sent)],
+  ['bytes_received', ofRequests(({ bytes }) => bytes.received)],
+  ...listColumns('latency', ofRequests, ({ latencyMs }) => latencyMs),
+  ...listColumns('service', ofRequests, ({ serviceTimeMs }) => serviceTimeMs),
 ];
 
-/** Columns of loads with scenarios; empty in rows of request names. */
+/** Columns of loads with scenarios. */
 const SCENARIO_COLUMNS: readonly Column<LoadRow>[] = [
-  ['scenario', ({ scenario }) => scenario ?? null],
-  ['iterations_started', ({ iterations }) => iterations?.started ?? null],
-  ['iterations_completed', ({ iterations }) => iterations?.completed ?? null],
-  ['iterations_failed', ({ iterations }) => iterations?.failed ?? null],
-  ['iterations_in_progress', ({ iterations }) => iterations?.inProgress ?? null],
-  ['iterations_not_started', ({ iterations }) => iterations?.notStarted ?? null],
-  ['iterations_per_second', ({ iterations }) => iterations?.rate ?? null],
-  ...listColumns('iteration', ({ iterations }) => iterations?.durationMs),
-  ...listColumns('active', ({ iterations }) => iterations?.activeMs),
+  ['scenario', ({ scenario }) => scenario],
+  ['iterations_started', ofIterations(({ started }) => started)],
+  ['iterations_completed', ofIterations(({ completed }) => completed)],
+  ['iterations_failed', ofIterations(({ failed }) => failed)],
+  ['iterations_in_progress', ofIterations(({ inProgress }) => inProgress)],
+  ['iterations_not_started', ofIterations(({ notStarted }) => notStarted)],
+  ['iterations_per_second', ofIterations(({ rate }) => rate)],
+  ...listColumns('iteration', ofIterations, ({ durationMs }) => durationMs),
+  ...listColumns('active', ofIterations, ({ activeMs }) => activeMs),
   ['checks_passed', ({ checks }) => checks?.passed ?? null],
   ['checks_failed', ({ checks }) => checks?.failed ?? null],
 ];
@@ -65,15 +71,20 @@ export function renderLoadCsv(results: readonly LoadResult[]): string {
 }
 
 function listRows(run: LoadResult): LoadRow[] {
-  const { requests, throughput, latencyMs, serviceTimeMs, bytes } = run;
-  const { iterations = null, checks = null, scenarios = [] } = run;
-  const all = { name: '', requests, throughput: throughput.mean, latencyMs, serviceTimeMs, bytes };
+  const { throughput, iterations = null, checks = null, scenarios = [] } = run;
+  const all = { ...run, throughput: throughput.mean, timeShare: 1 };
   const ofScenarios = scenarios.map((one) => ({
-    ...{ run, name: '', scenario: one.name, iterations: one },
+    ...{ run, name: '', scenario: one.name, figures: null, iterations: one },
     checks: sumChecks(run, one.name),
   }));
-  const named = (run.byName ?? []).map((one) => ({ ...one, run }));
-  return [{ ...all, timeShare: 1, run, iterations, checks }, ...ofScenarios, ...named];
+  const named = (run.byName ?? []).map((one) => ({
+    ...{ run, name: one.name, scenario: null, figures: one, iterations: null, checks: null },
+  }));
+  return [
+    { run, name: '', scenario: null, figures: all, iterations, checks },
+    ...ofScenarios,
+    ...named,
+  ];
 }
 
 /** Adds up the checks of a scenario; `null` without one. */
@@ -84,18 +95,29 @@ function sumChecks({ steps }: LoadResult, scenario: string): LoadResult['checks'
   return { passed: sum('passed'), failed: sum('failed') };
 }
 
-function listColumns(
+/** Makes a cell of the requests of a row. */
+function ofRequests(read: (figures: RequestFigures) => Cell): (row: LoadRow) => Cell {
+  return ({ figures }) => (figures === null ? null : read(figures));
+}
+
+/** Makes a cell of the iterations of a row. */
+function ofIterations(read: (iterations: IterationResult) => Cell): (row: LoadRow) => Cell {
+  return ({ iterations }) => (iterations === null ? null : read(iterations));
+}
+
+function listColumns<Part>(
   clock: string,
-  read: (row: LoadRow) => Distribution | undefined,
+  of: (read: (part: Part) => Cell) => (row: LoadRow) => Cell,
+  times: (part: Part) => Distribution,
 ): Column<LoadRow>[] {
   return [
-    [`${clock}_count`, (row) => read(row)?.count ?? null],
-    [`${clock}_censored`, (row) => read(row)?.censored ?? null],
-    [`${clock}_min_ms`, (row) => read(row)?.min ?? null],
+    [`${clock}_count`, of((part) => times(part).count)],
+    [`${clock}_censored`, of((part) => times(part).censored)],
+    [`${clock}_min_ms`, of((part) => times(part).min)],
     ...STATISTICS.map(
-      ({ key }): Column<LoadRow> => [`${clock}_${key}_ms`, (row) => read(row)?.[key] ?? null],
+      ({ key }): Column<LoadRow> => [`${clock}_${key}_ms`, of((part) => times(part)[key])],
     ),
     // A lower bound must not be read as a value.
-    [`${clock}_at_least`, (row) => Object.keys(read(row)?.atLeast ?? {}).join(' ')],
+    [`${clock}_at_least`, of((part) => Object.keys(times(part).atLeast).join(' '))],
   ];
 }

@@ -143,7 +143,10 @@ const BAD_INPUT = [
   [['-c'], /^millrace: -c needs a value: -c N$/],
   [['--json=yes', 'h'], /--json takes no value \(got 'yes'\)/],
   [['--'], /-- given without a command after it/],
-  [['-s', 'post.lua', 'h'], /^millrace: -s is not supported: scripts of other tools are not run; .*--targets/],
+  [
+    ['-s', 'post.lua', 'h'],
+    /^millrace: -s is not supported: scripts of other tools are not run; .*--targets/,
+  ],
   [['--json', '-', 'h'], /^millrace: URL: '-' is not a URL to load/],
   [['-W', '5s', 'h'], /^millrace: -W is not supported: .*--warmup/],
   [['--on-port', 'h'], /^millrace: --on-port is not supported: .*-- node server\.js/],

@@ -128,7 +128,8 @@ impl H1Session {
         let (outgoing, shared) = (&mut memory.outgoing, &mut memory.h1);
         shared.starts.clear();
         let copies = match mix {
-            [only] => only.batch(count),
+            // A user's request has its cookies, and may be the one that follows a redirection.
+            [only] if due.front().is_none_or(|due| due.user == NO_USER) => only.batch(count),
             _ => None,
         };
         let bytes = match copies {

@@ -511,6 +511,28 @@ fn redirections_are_followed_to_other_servers() {
     assert_eq!(second.finish().1.len(), 6);
 }
 
+/// A request that is the same each time has cookies all the same, and is followed.
+#[test]
+fn a_single_request_without_placeholders_has_cookies_and_is_followed() {
+    let peer = Peer::start(|exchange| {
+        while let Some((head, _)) = exchange.whole_request() {
+            if head.starts_with("GET /start ") {
+                let fields = "Set-Cookie: a=1\r\nLocation: /dir/next\r\n";
+                exchange.send(&response("302 Found", fields, ""));
+            } else {
+                let has_cookie = field(&head, "Cookie") == Some("a=1");
+                exchange.send(&response(if has_cookie { "200 OK" } else { "400 Bad" }, "", ""));
+            }
+        }
+    });
+    let steps = vec![Step::Request(RequestStep { checks: vec![status(200)], ..step(0) })];
+    let plan = counted(flows(peer.plan(), vec![get("/start")], steps, 2), 6);
+    let (_, flows) = run_flows(change(plan, |flows| flows.scenarios[0].follow = 1));
+    let (_, requests) = peer.finish();
+    assert_eq!(flows.scenarios[0].counts.completed, 6, "{:?}", flows.steps);
+    assert_eq!(requests.len(), 12);
+}
+
 /// The number of users changes; the others end with their iterations.
 #[test]
 fn users_come_and_go_in_stages() {
