@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true }));
 const IMPORT =
   "import { json, pause, regex, repeat, request, scenario, when } from 'millrace/scenario';";
 const ONE = "export default scenario('one', [request('x', 'GET /x')]);";
-const runsTypeScript = Boolean(process.features.typescript);
+const runsTypeScript = 'typescript' in process.features && Boolean(process.features.typescript);
 const requiresModules = 'registerHooks' in (await import('node:module'));
 
 function file(name, text) {

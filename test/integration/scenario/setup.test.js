@@ -144,10 +144,10 @@ describe('setup() and teardown()', { timeout: 30_000 }, () => {
       });
       const ended = await run.then(
         (result) => result.interrupted,
-        (error) => error,
+        (error) => error.message,
       );
       assert.deepEqual(calls, expected, when);
-      assert.ok(when === 'run' ? ended === true : ended.message === 'stop', `${ended}`);
+      assert.equal(ended, when === 'run' ? true : 'stop');
     }
   });
 
