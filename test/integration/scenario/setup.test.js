@@ -121,10 +121,12 @@ describe('setup() and teardown()', { timeout: 30_000 }, () => {
 
   test('that are aborted: teardown() is called if setup() was done', async (t) => {
     const server = await scenarioServer(t);
-    for (const [when, expected] of [
+    /** @type {[string, string[]][]} */
+    const cases = [
       ['setup', []],
       ['run', ['teardown']],
-    ]) {
+    ];
+    for (const [when, expected] of cases) {
       const calls = [];
       const controller = new AbortController();
       const run = load({
@@ -146,7 +148,7 @@ describe('setup() and teardown()', { timeout: 30_000 }, () => {
         (result) => result.interrupted,
         (error) => error.message,
       );
-      assert.deepEqual(calls, expected, when);
+      assert.deepEqual(calls, expected, `${when}`);
       assert.equal(ended, when === 'run' ? true : 'stop');
     }
   });

@@ -13,10 +13,8 @@ const run = (url, steps, options = {}) =>
 const sign = (text) => createHmac('sha256', 'key').update(text).digest('hex');
 
 describe('hooks', { timeout: 30_000 }, () => {
-  for (const [kind, wait] of [
-    ['at once', null],
-    ['by a promise', () => setImmediate()],
-  ]) {
+  for (const isLate of [false, true]) {
+    const kind = isLate ? 'by a promise' : 'at once';
     test(`set variables before a request and after its response, ${kind}`, async (t) => {
       const server = await scenarioServer(t, ({ number }) => ({
         ...{
@@ -38,7 +36,7 @@ describe('hooks', { timeout: 30_000 }, () => {
               if (Array.isArray(variables.list)) variables.list.push('é');
               variables.made = { at: [iteration] };
             };
-            return wait ? wait().then(set) : set();
+            return isLate ? setImmediate().then(set) : set();
           },
           after(response, { variables }) {
             const { id } = Object(response.json());
