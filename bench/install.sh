@@ -15,6 +15,10 @@ for service in nginx postgresql redis-server mariadb; do
 done
 
 command -v oha > /dev/null || cargo install oha --locked
+# Go puts programs into its folder GOBIN, or `bin` of GOPATH, which has to be on the PATH.
+command -v k6 > /dev/null || go install go.k6.io/k6@v1.8.1
+# Without scripts, as they download browsers.
+command -v artillery > /dev/null || $sudo npm install --global --ignore-scripts artillery@2
 npm ci
 # The packages of the applications; the suite `apps` does it otherwise when it first runs.
 npm ci --ignore-scripts --prefix apps

@@ -7,8 +7,8 @@ import { collect, end, errorLine, start } from '../harness/processes.js';
 import { buildCommand, tools } from './tools.js';
 
 const SAMPLE_MS = 50;
-/** Time that a client may take beyond its duration. */
-const GRACE_MS = 15_000;
+/** Time that a client may take beyond its duration, unless it needs more. */
+const GRACE_SECONDS = 15;
 
 /**
  * Runs the tool `name` with `load` on `cores`, samples `server` meanwhile, and returns
@@ -25,7 +25,8 @@ export async function runClient(name, load, { cores, server, directory, observe 
   const startedNs = Number(process.hrtime.bigint());
   const child = start(measured, cores);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
-  const limitMs = load.seconds * 1000 + GRACE_MS;
+  const { results = [0], graceSeconds = GRACE_SECONDS, read } = tools[name];
+  const limitMs = (load.seconds + graceSeconds) * 1000;
   const timer = setTimeout(() => end(child, 'SIGKILL'), limitMs);
   const samples = observe ? await sampleWhile(child, server) : [];
   const { code, signal } = await child.exited;
@@ -34,7 +35,6 @@ export async function runClient(name, load, { cores, server, directory, observe 
   const busySeconds = readMachineBusySeconds() - busyBefore;
   const elapsedSeconds = (Number(process.hrtime.bigint()) - startedNs) / 1e9;
   if (signal) throw new Error(`still running after ${limitMs / 1000} s`);
-  const { results = [0], read } = tools[name];
   if (!results.includes(code) || stdout() === '') {
     throw new Error(`exit code ${code}, ${errorLine(stderr() || stdout())}`);
   }

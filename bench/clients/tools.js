@@ -7,6 +7,7 @@ import { findNativeBinary } from '../native/bare.js';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const root = here('../..');
+const scenarioFile = (name) => here(`../scenarios/${name}`);
 const millrace = here('../../bin/millrace.js');
 const searchPath = [here('../node_modules/.bin'), ...process.env.PATH.split(delimiter)];
 
@@ -27,12 +28,14 @@ const countOf = (text, pattern) => Number(pattern.exec(text)?.[1] ?? 0);
  * A load: `url`, `port`, `cert` of the server, `connections`, `seconds`, and where they differ from
  * the default `pipelining` (1), `threads` (1), `close` (false), `tls` (millrace's mode), `verify`
  * (false: any certificate is accepted), `rate`, `requests`. Only millrace is asked for `poisson`
- * arrivals, a `warmup` in seconds, `headers`, a `body` that is no file and `paths` (see `listUrls`), and told the `root`
+ * arrivals, a `warmup` in seconds, `targets` (a file of requests), `headers`, a `body` that is no file and `paths` (see `listUrls`), and told the `root`
  * of a server of several processes: the one that has started the others. `bodyFile` is the body of each request.
+ * `script` is what a user does, a file in the tool's own language; both files are in `../scenarios`.
  *
  * For each tool: `find()` gives the words that start it or null, `version` the words that make it
  * print its version, `args(load)` the rest of the command line, `read(stdout)` what it said itself,
- * `results` the exit codes of a run that is a result (default 0 alone).
+ * `results` the exit codes of a run that is a result (default 0 alone), `graceSeconds` the time that it may take beyond
+ * its duration (default 15).
  */
 export const tools = {
   millrace: {
@@ -54,6 +57,8 @@ export const tools = {
       ...when(load.tls, '--tls', load.tls),
       ...when(load.tls, ...(load.verify ? ['--ca', load.cert] : ['-k'])),
       ...when(load.root, '--pid', load.root),
+      ...when(load.script, '--scenario', scenarioFile(load.script)),
+      ...when(load.targets, '--targets', scenarioFile(load.targets)),
       '--json',
       ...listUrls(load),
     ],
@@ -178,6 +183,32 @@ export const tools = {
   },
   loadtest: { ...createLoadtest(), find: () => isOnPath('loadtest') },
   'loadtest --tcp': { ...createLoadtest('--tcp'), find: () => isOnPath('loadtest') },
+  k6: {
+    find: () => isOnPath('k6'),
+    version: ['version'],
+    // Without summary and thresholds it aggregates nothing. Its progress counts the iterations.
+    args: (load) => [
+      ...['run', '--summary-mode=disabled', '--no-thresholds', '--no-usage-report', '--no-color'],
+      ...['--address', '', '--vus', load.connections, '--duration', `${load.seconds}s`],
+      ...['-e', `URL=${load.url}`, scenarioFile(load.script)],
+    ],
+    read: readK6,
+  },
+  artillery: {
+    // One worker, as there is one core. It sends telemetry at its end even so, and tries for long where it cannot.
+    find: () => {
+      const found = isOnPath('artillery');
+      return found && ['env', 'WORKERS=1', 'ARTILLERY_DISABLE_TELEMETRY=true', ...found];
+    },
+    version: ['--version'],
+    graceSeconds: 60,
+    // How many users there are is said in the script.
+    args: (load) => [
+      ...['run', '--target', load.url],
+      ...['--variables', JSON.stringify({ seconds: load.seconds }), scenarioFile(load.script)],
+    ],
+    read: readArtillery,
+  },
   /** Clients of Socket.IO, which no load tester is. */
   polling: {
     find: () => [process.execPath, here('../apps/polling-client.js')],
@@ -191,6 +222,35 @@ export const tools = {
     },
   },
 };
+
+/** Requests of an iteration of the scripts for k6. */
+const K6_REQUESTS = 2;
+
+/** Reads the last line of k6's progress. Its scripts end the run when something fails, with another exit code than 0. */
+function readK6(stdout) {
+  const lines = [...stdout.matchAll(/running \((?:(\d+)m)?([\d.]+)s\), .* (\d+) complete and/g)];
+  const last = lines.at(-1);
+  if (!last) throw new Error(`no iterations in: ${stdout}`);
+  const [minutes, seconds, iterations] = last.slice(1).map((text) => Number(text ?? 0));
+  const requests = iterations * K6_REQUESTS;
+  return { requests, requestsPerSecond: requests / (minutes * 60 + seconds), errors: 0 };
+}
+
+/** Reads the summary at the end of artillery's report. */
+function readArtillery(stdout) {
+  const [, summary] = stdout.split('Summary report');
+  if (summary === undefined) throw new Error(`no summary in: ${stdout}`);
+  const requests = readNumber(summary, /^http\.requests: \.* (\d+)/m);
+  const failed = [...summary.matchAll(/^errors\..*: \.* (\d+)/gm)];
+  return {
+    requests,
+    requestsPerSecond: readNumber(summary, /^http\.request_rate: \.* (\d+)\/sec/m),
+    errors:
+      requests -
+      countOf(summary, /^http\.codes\.200: \.* (\d+)/m) +
+      failed.reduce((sum, [, count]) => sum + Number(count), 0),
+  };
+}
 
 function createLoadtest(...more) {
   return {

@@ -2,7 +2,7 @@
 //   name, question   its name, and the question that it answers
 //   kind             throughput (default), spacing, memory, start: the module that runs it
 //   server           see ../servers/server.js
-//   load             see ../clients/tools.js; `loads` adds to it for a row, and may name the row's tool
+//   load             see ../clients/tools.js and, of scenarios, ../scenarios; `loads` adds to it for a row, and may name the row's tool
 //   tools            the rows; baseline: the row that ratios refer to
 //   bars             requirements for a row (default millrace)
 //   columns          additional columns, see throughput.js
@@ -118,6 +118,60 @@ const rates = [1000, 20_000].map((rate) => ({
   bars: [{ atMost: 200 }],
 }));
 
+const answers = {
+  login: { token: '7d5f0c1e-93a4-4a7e-b0de-5f1f8f2a6c11', state: 'new' },
+  items: { items: [{ id: 17, name: 'tea' }], state: 'paid' },
+};
+// The bare server has one answer for all requests.
+const scenarioServers = {
+  nginx: {
+    kind: 'nginx',
+    locations: { '/login': { json: answers.login }, '/items': { json: answers.items } },
+  },
+  bare: { kind: 'bare', json: { ...answers.login, ...answers.items } },
+};
+/** Rows of a flow of two steps: as a scenario, its requests alone, with a hook, and by others. */
+const scenarioLoads = {
+  millrace: { script: 'two-steps.js' },
+  'millrace --targets': { tool: 'millrace', targets: 'two-steps.targets' },
+  'millrace, hook': { tool: 'millrace', script: 'two-steps-hook.js' },
+  k6: { script: 'two-steps.k6.js' },
+  // It starts its users within a second, and V8 needs some more to compile it.
+  artillery: { script: 'two-steps.artillery.yml', seconds: 8 },
+};
+const tenthOfCpu = (than) => ({ than, metric: 'cpuUsPerRequest', atMost: 0.1 });
+
+const scenarios = ['nginx', 'bare'].flatMap((kind) => {
+  const suffix = kind === 'nginx' ? '' : '-bare';
+  const against = kind === 'nginx' ? 'nginx' : 'the bare server';
+  const flow = {
+    server: scenarioServers[kind],
+    load: { connections: 50, seconds: 3 },
+    loads: scenarioLoads,
+  };
+  return [
+    {
+      ...flow,
+      name: `scenario-two-steps${suffix}`,
+      question: `What does a flow of two steps with one JSON save and one check cost, on 50 connections, ${against}?`,
+      tools: ['millrace', 'millrace --targets', 'k6', 'artillery'],
+      baseline: 'millrace --targets',
+      bars: [{ than: 'millrace --targets', atLeast: 0.7 }, ...['k6', 'artillery'].map(tenthOfCpu)],
+      note: '`millrace --targets` sends the same two requests with a fixed token, and saves and checks nothing.',
+    },
+    {
+      ...flow,
+      name: `scenario-hook${suffix}`,
+      question: `And if JavaScript reads each second response (\`after\`), ${against}?`,
+      tools: ['millrace, hook', 'millrace', 'millrace --targets', 'k6'],
+      baseline: 'millrace --targets',
+      bars: [],
+    },
+  ];
+});
+
+const SCENARIO_USERS = { from: 100, to: 10_000 };
+
 // With four cores each side has two; with fewer both sides share all cores.
 const roomy = availableParallelism() >= 4;
 
@@ -185,6 +239,28 @@ export const suites = {
         : 'Fewer than four cores: client and server share them, so two threads cannot reach twice the requests/s of one. What can be read is the CPU per request: the same with two threads as with one means that the threads do not hinder each other.',
     },
     ...rates,
+    ...scenarios,
+    {
+      name: 'scenario-memory',
+      kind: 'memory',
+      question:
+        'Memory of the client for each user of a scenario, with a cookie and three variables?',
+      server: {
+        kind: 'nginx',
+        locations: {
+          '/session': {
+            json: { ...answers.login, user: 'ada@shop.example' },
+            cookie: `sid=${answers.login.token}; Path=/`,
+          },
+          '/items': { json: answers.items },
+        },
+      },
+      load: { seconds: 4, script: 'cookies.js' },
+      vary: { key: 'connections', ...SCENARIO_USERS },
+      tools: ['millrace'],
+      bars: [{ atMost: Math.floor(40e6 / (SCENARIO_USERS.to - SCENARIO_USERS.from)) }],
+      note: 'The bar: 10,000 users need at most 40 MB more than 100. Each user has a connection of its own.',
+    },
     {
       name: 'memory-connections',
       kind: 'memory',

@@ -9,12 +9,14 @@ import { end, start } from '../harness/processes.js';
 /**
  * Starts nginx with one worker that answers `return 200`. `tls` is a certificate's pair of files;
  * without `resume` no session is resumed, so that every handshake is a full one. With `cached` the answer
- * comes from `proxy_cache`, in front of another server of the same nginx.
+ * comes from `proxy_cache`, in front of another server of the same nginx. `locations` are further answers by path:
+ * `{ json, cookie? }`, a body and the value of `Set-Cookie`.
  */
-export async function startNginx({ cores, directory, tls, resume, cached }) {
+export async function startNginx({ cores, directory, tls, resume, cached, locations = {} }) {
   const [port, statusPort] = await findFreePorts(2);
   const config = join(directory, 'nginx.conf');
-  writeFileSync(config, buildConfiguration({ directory, port, statusPort, tls, resume, cached }));
+  const about = { directory, tls, resume, cached, locations };
+  writeFileSync(config, buildConfiguration({ ...about, port, statusPort }));
   const child = start(['nginx', '-p', directory, '-e', 'stderr', '-c', config], cores);
   child.stderr.pipe(process.stderr);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -52,7 +54,7 @@ export async function startNginx({ cores, directory, tls, resume, cached }) {
   };
 }
 
-function buildConfiguration({ directory, port, statusPort, tls, resume, cached }) {
+function buildConfiguration({ directory, port, statusPort, tls, resume, cached, locations }) {
   const secure = `
     ssl_certificate ${tls?.cert};
     ssl_certificate_key ${tls?.key};
@@ -72,7 +74,7 @@ function buildConfiguration({ directory, port, statusPort, tls, resume, cached }
   ${cache}
   server {
     listen 127.0.0.1:${port} backlog=4096${tls ? ' ssl' : ''};${tls ? secure : ''}
-    location / { ${answer} }
+    location / { ${answer} }${Object.entries(locations).map(buildLocation).join('')}
   }
   server {
     listen 127.0.0.1:${statusPort};
@@ -80,6 +82,13 @@ function buildConfiguration({ directory, port, statusPort, tls, resume, cached }
     location /hello { ${hello} }
   }`;
   return user + wrapConfiguration(directory, servers);
+}
+
+function buildLocation([path, { json, cookie }]) {
+  const field = cookie ? `add_header Set-Cookie "${cookie}"; ` : '';
+  const answer = `default_type application/json; ${field}return 200 '${JSON.stringify(json)}';`;
+  return `
+    location = ${path} { ${answer} }`;
 }
 
 /**

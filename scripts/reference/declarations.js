@@ -11,7 +11,7 @@ export function readFields(file, name) {
   const objects = [];
   let [group, comment] = ['', ''];
   for (const line of joinLines(find(file, interfaceOf(name)))) {
-    const [, field, type] = /^(\w+)(?:\(\))?\??: (.*?);?$/.exec(line) ?? [];
+    const [, field, type] = /^(?:readonly )?(\w+)(?:\([^)]*\))?\??: (.*?);?$/.exec(line) ?? [];
     const doc = readComment(line);
     if (line.startsWith('// ')) group = line.slice('// '.length);
     else if (line.startsWith('}')) objects.pop();
@@ -38,12 +38,18 @@ export function readFunctions(file) {
   );
   return [...found].map(([, comment, name, parameters]) => ({
     name,
-    parameters: [...parameters.matchAll(/(\w+)\??: /g)].map(([, parameter]) => parameter),
+    parameters: listParameters(parameters),
     comment: comment
       .split('@')[0]
       .replace(/\n \* ?/g, ' ')
       .trim(),
   }));
+}
+
+/** The names of parameters; one that is taken apart where it is declared is called `options`. */
+function listParameters(text) {
+  const flat = text.replace(/\{[^{}]*\}(?=: )/g, 'options').replace(/\{[^{}]*\}/g, '');
+  return [...flat.matchAll(/(\w+)\??: /g)].map(([, parameter]) => parameter);
 }
 
 /** Reports whether a file declares an interface. */

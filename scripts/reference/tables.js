@@ -45,11 +45,14 @@ export function formatFields(name, file) {
   return formatTable(['Field', 'Meaning'], rows);
 }
 
-/** The exported functions of a file. */
-export function formatFunctions(file) {
+/** The exported functions of a file; with names, these alone. */
+export function formatFunctions(file, ...names) {
+  const functions = readFunctions(file).filter(
+    ({ name }) => names.length === 0 || names.includes(name),
+  );
   return formatTable(
     ['Function', 'Meaning'],
-    readFunctions(file).map(({ name, parameters, comment }) => [
+    functions.map(({ name, parameters, comment }) => [
       code(`${name}(${parameters.join(', ')})`),
       comment,
     ]),

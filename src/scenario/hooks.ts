@@ -15,6 +15,7 @@ export interface HookContext {
 
 /** A response, as a hook gets it. */
 export interface HookResponse {
+  /** The status. */
   readonly status: number;
   /** Values of headers by name in lower case; several are joined by commas, those of `set-cookie` by line breaks. */
   readonly headers: Readonly<Record<string, string>>;

@@ -2,6 +2,7 @@ import type { Scenario } from './scenario.js';
 
 /** What a module of scenarios exports. */
 export interface ScenarioModule {
+  /** A scenario, or a list of them. Any other exported scenario, or list of them, counts as well. */
   default?: Scenario | readonly Scenario[];
   /** Called once before the clock starts; the properties of what it returns are variables of every iteration. */
   setup?: (context: SetupContext) => unknown;
@@ -15,7 +16,9 @@ export interface ScenarioModule {
 export interface SetupContext {
   /** The server of the run, without a slash at the end; `null` if the scenarios name theirs. */
   url: string | null;
+  /** Environment variables, with those of `--env`. */
   env: NodeJS.ProcessEnv;
+  /** Aborted when the run is ended early; `null` if it cannot be, and in `teardown()`. */
   signal: AbortSignal | null;
 }
 

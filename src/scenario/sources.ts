@@ -34,8 +34,8 @@ export function cookie(name: string, options: SourceOptions = {}): Source {
 }
 
 /**
- * The part of the body that a group of a regular expression matches; by default the first group, or the whole match if it has
- * none. The engine's expressions have neither look-around nor back-references.
+ * The part of the body that a group of a regular expression matches: the first one, or the whole match if it has none;
+ * `{ group: 2 }` or `{ group: 'name' }` is another one. The engine's expressions have neither look-around nor back-references.
  */
 export function regex(
   pattern: RegExp,

@@ -29,7 +29,7 @@ export interface Expectations {
   status?: number | string | readonly (number | string)[];
   /** Values of a JSON body by JSON pointer: equal to this value, or as the test says. */
   json?: { readonly [pointer: string]: JsonValue | ValueTest };
-  /** Values of headers by name. */
+  /** Values of header fields by name: equal to this text, or as the test says. */
   headers?: { readonly [name: string]: string | ValueTest };
   /** A text that the body contains, or a regular expression that matches it; or a list of them. */
   body?: string | RegExp | readonly (string | RegExp)[];
@@ -52,13 +52,13 @@ export interface RequestOptions {
   json?: JsonValue;
   /** A body that is sent as the fields of a form. */
   form?: Record<string, string | number | boolean>;
-  /** A body of several parts (RFC 7578). */
+  /** A body of several parts (RFC 7578): texts, or files `{ content, filename, type }`. */
   multipart?: Record<string, MultipartPart>;
   /** Any other body. */
   body?: string | Uint8Array;
   /** What the response is expected to be like; otherwise the step fails. */
   expect?: Expectations;
-  /** Values of the response that are kept as variables. */
+  /** Values of the response that are kept as variables, by their names. */
   save?: Record<string, Source>;
   /** Whether the iteration goes on when the step has failed. Default `'end'`. */
   onError?: 'end' | 'continue';

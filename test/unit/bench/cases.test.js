@@ -51,3 +51,40 @@ test('what a start takes more is the median over rounds of the difference of mea
   const { median, low, high } = computeMore(runs, 'millrace', 'node', 'wallMs');
   assert.deepEqual([median, low, high], [11, 10, 12]);
 });
+
+test('k6 and artillery are read: their requests, their rate, and what failed', () => {
+  const k6 = [
+    'running (01.0s), 50/50 VUs, 1859 complete and 0 interrupted iterations',
+    'running (1m02.0s), 00/50 VUs, 3100 complete and 2 interrupted iterations',
+  ].join('\n');
+  assert.deepEqual(tools.k6.read(k6), { requests: 6200, requestsPerSecond: 100, errors: 0 });
+  assert.throws(() => tools.k6.read('nothing'), /no iterations/);
+  const artillery = [
+    'http.requests: ...... 7',
+    'Summary report @ 21:06:34(+0000)',
+    'errors.Failed capture or match: ...... 1',
+    'http.codes.200: ...... 409',
+    'http.codes.500: ...... 3',
+    'http.request_rate: ...... 102/sec',
+    'http.requests: ...... 412',
+  ].join('\n');
+  assert.deepEqual(tools.artillery.read(artillery), {
+    ...{ requests: 412, requestsPerSecond: 102, errors: 4 },
+  });
+});
+
+test('a scenario is the same flow for each client, and its requests alone are targets', () => {
+  const bench = suites.load.find(({ name }) => name === 'scenario-two-steps');
+  const server = { url: 'http://127.0.0.1/', seconds: 1 };
+  const commandOf = (row) => {
+    const load = { ...server, ...bench.load, ...bench.loads[row] };
+    const name = load.tool ?? row;
+    return tools[name].find() && buildCommand(name, load).text;
+  };
+  assert.match(commandOf('millrace'), /-c 50 .*--scenario \S*two-steps\.js/);
+  assert.match(commandOf('millrace --targets'), /-c 50 .*--targets \S*two-steps\.targets/);
+  for (const row of ['k6', 'artillery']) {
+    const text = commandOf(row);
+    if (text) assert.match(text, /two-steps\.\S+$/, row);
+  }
+});

@@ -45,7 +45,7 @@ describe('the page of the API has', () => {
 });
 
 test('every option has a meaning', () => {
-  const pages = ['api', 'deadlines', 'stack', 'testserver', 'cli'];
+  const pages = ['api', 'deadlines', 'scenarios', 'stack', 'testserver', 'cli'];
   const rows = pages.flatMap((page) => read(`docs/reference/${page}.md`).split('\n'));
   const options = rows.filter((line) => /^\| `.* \|.* \|.* \|$/.test(line));
   assert.ok(options.length > 200, `${options.length} rows`);
@@ -56,7 +56,7 @@ test('every option has a meaning', () => {
 });
 
 test('no two rows of a table have the same meaning', () => {
-  for (const page of ['api', 'deadlines', 'stack', 'testserver', 'cli']) {
+  for (const page of ['api', 'deadlines', 'scenarios', 'stack', 'testserver', 'cli']) {
     for (const table of read(`docs/reference/${page}.md`).split('\n\n')) {
       const meanings = [...table.matchAll(/^\| `.* \| ([^|]{20,}) \|$/gm)].map(([, text]) => text);
       const repeated = meanings.filter((text, index) => meanings.indexOf(text) < index);

@@ -1,5 +1,5 @@
 use crate::heads::Heads;
-use crate::responses::Responses;
+use crate::responses::{Body, Responses};
 
 /// What has arrived of a request that is not complete.
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    pub fn new(body: usize) -> Self {
+    pub fn new(body: &Body) -> Self {
         Self { heads: Heads::default(), responses: Responses::new(body), requests: 0 }
     }
 

@@ -8,6 +8,7 @@
 //! --port 0        0: any free port
 //! --threads 1     each with a listener of its own on the same port
 //! --body 12       bytes of the body
+//! --json TEXT     a body of JSON instead
 //! --cert, --key   PEM files: speaks TLS 1.3, with session tickets
 //! --count FILE    keeps the counts in FILE, for whoever wants to read them while it runs
 //! --stamp FILE    spins instead of waiting, and writes when each request arrived
@@ -32,13 +33,17 @@ use millrace_bench::socket;
 
 use answers::Answers;
 use counts::Counts;
+use responses::Body;
 use stamps::Stamps;
 use worker::Worker;
 
 fn run() -> Result<(), Box<dyn Error>> {
-    let args = Args::read(&["port", "threads", "body", "cert", "key", "count", "stamp"])?;
+    let args = Args::read(&["port", "threads", "body", "json", "cert", "key", "count", "stamp"])?;
     let threads: usize = args.value("threads", 1)?;
-    let body: usize = args.value("body", 12)?;
+    let body = match args.text("json") {
+        Some(text) => Body::Json(text.to_owned()),
+        None => Body::Bytes(args.value("body", 12)?),
+    };
     let tls = match (args.text("cert"), args.text("key")) {
         (Some(cert), Some(key)) => Some(tls::config(cert, key)?),
         (None, None) => None,
@@ -52,7 +57,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let port = socket::port(listener)?;
     for thread in 0..threads {
         let listener = if thread == 0 { listener } else { socket::listen(port)? };
-        let answers = Answers::new(body);
+        let answers = Answers::new(&body);
         let worker = Worker::new(listener, answers, tls.clone(), counts, stamps.clone())?;
         thread::spawn(move || worker.run());
     }

@@ -1,3 +1,11 @@
+/// The body of every response.
+pub enum Body {
+    /// So many bytes of text.
+    Bytes(usize),
+    /// A text of JSON.
+    Json(String),
+}
+
 /// The canned responses, repeated so that several leave in one write.
 pub struct Responses {
     response: Vec<u8>,
@@ -6,10 +14,10 @@ pub struct Responses {
 }
 
 impl Responses {
-    /// Responses with a body of `body` bytes.
-    pub fn new(body: usize) -> Self {
-        let response = response(body, "keep-alive\r\nKeep-Alive: timeout=5");
-        Self { repeated: response.clone(), response, closing: response_with_close(body) }
+    /// Responses with this body.
+    pub fn new(body: &Body) -> Self {
+        let kept = response(body, "keep-alive\r\nKeep-Alive: timeout=5");
+        Self { repeated: kept.clone(), response: kept, closing: response(body, "close") }
     }
 
     /// The responses to `count` requests; the last one says `Connection: close` if `close`.
@@ -30,15 +38,16 @@ impl Responses {
     }
 }
 
-fn response_with_close(body: usize) -> Vec<u8> {
-    response(body, "close")
-}
-
 /// The header fields of a plain answer of `node:http`.
-fn response(body: usize, connection: &str) -> Vec<u8> {
+fn response(body: &Body, connection: &str) -> Vec<u8> {
+    let (media_type, content) = match body {
+        Body::Bytes(count) => ("text/plain", vec![b'x'; *count]),
+        Body::Json(text) => ("application/json", text.clone().into_bytes()),
+    };
+    let length = content.len();
     let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
-         Connection: {connection}\r\nContent-Length: {body}\r\n\r\n"
+        "HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+         Connection: {connection}\r\nContent-Length: {length}\r\n\r\n"
     );
-    [head.into_bytes(), vec![b'x'; body]].concat()
+    [head.into_bytes(), content].concat()
 }
