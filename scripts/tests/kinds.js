@@ -53,9 +53,9 @@ export const KINDS = {
 /** The tests of the Rust crates, which `cargo` runs. */
 export const RUST = 'rust';
 
-/** Stands for the integration tests that depend on the version of Node.js: of what stands in for its code. */
+/** Stands for the integration tests that depend on the version of Node.js: of what stands in for its code, and of modules. */
 export const OF_VERSION = 'of-version';
-const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client'];
+const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client', 'scenario'];
 /**
  * Of these folders, files that run on one version: what the addon does alone, to processes, users, waiting requests and a busy
  * event loop, is the same on each; what is left of many requests is seen at full size by slow tests.

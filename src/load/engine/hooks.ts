@@ -84,7 +84,7 @@ export class HookDispatcher {
     after: Record<string, unknown>,
     error: unknown,
   ): NativeHookResult {
-    const failure = error === undefined ? undefined : describeError(error);
+    let failure = error === undefined ? undefined : describeError(error);
     const variables: NativeHookResult['variables'] = [];
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
       const variable = this.#indexes.get(name);
@@ -92,8 +92,13 @@ export class HookDispatcher {
       if (variable === undefined) continue;
       const value = after[name];
       if (value === before[name] && typeof value !== 'object') continue;
-      const json = value === undefined ? undefined : JSON.stringify(value);
-      variables.push(json === undefined ? { variable } : { variable, json });
+      try {
+        const json = value === undefined ? undefined : JSON.stringify(value);
+        variables.push(json === undefined ? { variable } : { variable, json });
+      } catch (reason) {
+        // A bigint, or an object that contains itself.
+        failure ??= `variable ${name}: ${describeError(reason)}`;
+      }
     }
     return { worker, user, variables, ...(failure !== undefined && { error: failure }) };
   }

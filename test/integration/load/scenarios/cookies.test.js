@@ -5,14 +5,13 @@ import { load } from 'millrace';
 import { header, json, repeat, request, scenario } from 'millrace/scenario';
 import { scenarioServer } from '../../../fixtures/scenario/server.js';
 
-const run = (url, steps, { requests = 2, ...options } = {}, settings = {}) =>
+const run = (url, steps, { requests = 2, ...options } = /** @type {any} */ ({})) =>
   load({
     url,
     scenario: scenario('one', steps, options),
     requests,
     users: 1,
     seed: 1,
-    ...settings,
   });
 
 describe('cookies', { timeout: 30_000 }, () => {

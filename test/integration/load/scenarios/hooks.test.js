@@ -13,10 +13,8 @@ const run = (url, steps, options = {}) =>
 const sign = (text) => createHmac('sha256', 'key').update(text).digest('hex');
 
 describe('hooks', { timeout: 30_000 }, () => {
-  for (const [kind, wait] of [
-    ['at once', () => {}],
-    ['by a promise', () => setImmediate()],
-  ]) {
+  for (const isLate of [false, true]) {
+    const kind = isLate ? 'by a promise' : 'at once';
     test(`set variables before a request and after its response, ${kind}`, async (t) => {
       const server = await scenarioServer(t, ({ number }) => ({
         ...{
@@ -35,17 +33,17 @@ describe('hooks', { timeout: 30_000 }, () => {
             iterations.add(iteration);
             const set = () => {
               variables.signature = sign(`${variables.id}`);
-              variables.list.push('é');
+              if (Array.isArray(variables.list)) variables.list.push('é');
               variables.made = { at: [iteration] };
             };
-            const waiting = wait();
-            return waiting ? waiting.then(set) : set();
+            return isLate ? setImmediate().then(set) : set();
           },
           after(response, { variables }) {
-            const { id } = response.json();
+            const { id } = Object(response.json());
             if (response.headers['x-number'] !== `${id}`) wrong.push(response.headers);
             if (response.status !== 200 || !(response.durationMs > 0)) wrong.push(response);
             if (response.text() !== response.body.toString()) wrong.push(response.text());
+            if (response.headers['set-cookie'] !== 'a=1\nb=2') wrong.push(response.headers);
             variables.second = id;
           },
         }),
@@ -112,6 +110,61 @@ describe('hooks', { timeout: 30_000 }, () => {
     }
   });
 
+  for (const kind of ['at once', 'by a promise']) {
+    test(`that set what is no value of JSON fail their step, ${kind}`, async (t) => {
+      const server = await scenarioServer(t);
+      const set = (name, value) => {
+        const before = ({ variables }) => {
+          variables[name] = value;
+        };
+        return kind === 'at once' ? before : async (context) => before(context);
+      };
+      const circular = [];
+      circular.push(circular);
+      const result = await run(
+        server.url,
+        [
+          request('big', 'GET /{{big}}', { onError: 'continue', before: set('big', 1n) }),
+          request('circle', 'GET /{{circle}}', {
+            onError: 'continue',
+            before: set('circle', circular),
+          }),
+          request('function', 'GET /{{f}}', { onError: 'continue', before: set('f', () => {}) }),
+          request('fine', 'GET /{{fine}}', { before: set('fine', { a: 1 }) }),
+        ],
+        { requests: 2, users: 1 },
+      );
+      const examples = result.steps.map(({ failures }) =>
+        failures.map((it) => `${it.reason}: ${it.example}`).join(),
+      );
+      assert.match(examples[0], /^hook: variable big: TypeError: .*BigInt/);
+      assert.match(examples[1], /^hook: variable circle: TypeError: .*circular/);
+      assert.equal(examples[2], 'variable: the variable f has no value');
+      assert.deepEqual(
+        server.requests.map(({ url }) => url),
+        Array(2).fill('/%7B%22a%22%3A1%7D'),
+      );
+    });
+  }
+
+  test('that never end leave their iteration in progress', async (t) => {
+    const server = await scenarioServer(t);
+    const result = await run(
+      server.url,
+      [
+        request('waits', 'GET /', {
+          before: ({ iteration }) => iteration === 1 && new Promise(() => {}),
+        }),
+        request('b', 'GET /b'),
+      ],
+      { requests: undefined, duration: '300ms', users: 2 },
+    );
+    const { started, completed, failed, inProgress } = result.iterations;
+    assert.equal(started, completed + failed + inProgress);
+    assert.ok(completed > 0 && failed === 0 && inProgress >= 1 && inProgress <= 2);
+    assert.equal(result.requests.sent, server.requests.length);
+  });
+
   test('that throw once end that iteration alone', async (t) => {
     const server = await scenarioServer(t);
     const result = await run(server.url, [
@@ -132,13 +185,13 @@ describe('hooks', { timeout: 30_000 }, () => {
     const result = await run(server.url, [
       request('any', 'GET /', {
         after: (response, { metrics }) => {
-          metrics.add('number', response.json().number);
+          metrics.add('number', Object(response.json()).number);
           metrics.add('count');
         },
       }),
       request('bad', 'GET /bad', {
         onError: 'continue',
-        after: (_, { metrics }) => metrics.add('number', 'x'),
+        after: (_, { metrics }) => metrics.add('number', /** @type {any} */ ('x')),
       }),
       request('name', 'GET /name', {
         onError: 'continue',

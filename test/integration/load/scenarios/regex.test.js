@@ -7,7 +7,7 @@ import { Random } from '../../../fixtures/random.js';
 import { scenarioServer } from '../../../fixtures/scenario/server.js';
 import { isFull } from '../../../fixtures/size.js';
 
-const TEXTS = isFull ? 200 : 60;
+const TEXTS = isFull ? 200 : 40;
 const PATTERNS_PER_TEXT = isFull ? 50 : 25;
 
 const CHARACTERS = [

@@ -96,9 +96,10 @@ describe('values of responses', { timeout: 30_000 }, () => {
     assert.equal(form.headers['content-type'], 'application/x-www-form-urlencoded');
     const fields = await new Response(multipart.body, { headers: multipart.headers }).formData();
     assert.equal(fields.get('field'), VALUES.text);
-    assert.equal(await fields.get('file').text(), JSON.stringify(VALUES.object));
-    assert.equal(fields.get('file').name, 'a"b.json');
-    assert.equal(fields.get('file').type, 'application/json');
+    const file = /** @type {File} */ (fields.get('file'));
+    assert.equal(await file.text(), JSON.stringify(VALUES.object));
+    assert.equal(file.name, 'a"b.json');
+    assert.equal(file.type, 'application/json');
     assert.equal(asText.body, `${VALUES.text}|12.5|null|${JSON.stringify(VALUES.list)}`);
   });
 
