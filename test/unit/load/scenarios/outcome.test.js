@@ -113,7 +113,14 @@ describe('the figures of scenarios', () => {
     const [{ failures, checks: own, saves }] = steps;
     assert.equal(own[0].check, 'status 201');
     assert.deepEqual(saves[0], {
-      ...{ variable: 'order', from: 'json /id', optional: false, found: 6, missing: 1, example: 'no JSON' },
+      ...{
+        variable: 'order',
+        from: 'json /id',
+        optional: false,
+        found: 6,
+        missing: 1,
+        example: 'no JSON',
+      },
     });
     for (const { example } of [failures[0], own[0]]) {
       assert.match(example, /^status 409 in: \{"password":"\*+"\}$/);
