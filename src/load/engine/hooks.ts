@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { NativeHookCall, NativeHookResponse, NativeHookResult } from '../../native/addon.js';
 import type { HookContext, HookResponse } from '../../scenario/hooks.js';
 import type { HookFigures } from '../outcome/scenarios/figures.js';
@@ -84,7 +85,24 @@ export class HookDispatcher {
     after: Record<string, unknown>,
     error: unknown,
   ): NativeHookResult {
-    const failure = error === undefined ? undefined : describeError(error);
+    try {
+      const variables = this.#findChanges(before, after);
+      return {
+        worker,
+        user,
+        variables,
+        ...(error !== undefined && { error: describeError(error) }),
+      };
+    } catch (cause) {
+      // A value that has no JSON text, such as a BigInt or a circle, fails the step and not the run.
+      return { worker, user, variables: [], error: describeError(error ?? cause) };
+    }
+  }
+
+  #findChanges(
+    before: Record<string, unknown>,
+    after: Record<string, unknown>,
+  ): NativeHookResult['variables'] {
     const variables: NativeHookResult['variables'] = [];
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
       const variable = this.#indexes.get(name);
@@ -95,7 +113,7 @@ export class HookDispatcher {
       const json = value === undefined ? undefined : JSON.stringify(value);
       variables.push(json === undefined ? { variable } : { variable, json });
     }
-    return { worker, user, variables, ...(failure !== undefined && { error: failure }) };
+    return variables;
   }
 }
 
@@ -103,9 +121,16 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
+/** Returns what was thrown as one line. Anything can be thrown, also what has no text or throws when it is read. */
 function describeError(error: unknown): string {
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return message.replace(/\s*\n\s*/g, ' ');
+  try {
+    const isText = typeof error === 'string';
+    const isError = error instanceof Error;
+    const message = isError ? `${error.name}: ${error.message}` : isText ? error : inspect(error);
+    return message.replace(/\s*\n\s*/g, ' ');
+  } catch {
+    return 'a value that cannot be shown was thrown';
+  }
 }
 
 function readVariables(
@@ -151,6 +176,7 @@ class Response implements HookResponse {
   }
 
   json(): unknown {
-    return JSON.parse(this.text());
+    // As fetch does, without a byte order mark.
+    return JSON.parse(this.text().replace(/^\uFEFF/, ''));
   }
 }
