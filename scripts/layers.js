@@ -67,6 +67,7 @@ const ENTRIES_OF_CLI = ['report/index'];
 /** What the command line imports besides the public API, file by file, with the reason. */
 const OF_CLI = {
   // A flag is checked before anything runs, and its message names the flag, not the option.
+  'environment/user-module': 'whether a module of the user keeps the process',
   'validation/units': 'numbers, rates and durations of flags',
   'validation/shape': 'messages about a flag in the words of those about an option',
   'validation/nearest': 'the flag or command that was meant',

@@ -44,7 +44,7 @@ export function exitCode(
   const hasWarning = (id: string) => result.warnings.some((warning) => warning.id === id);
   if (result.interrupted && result.requests.sent === 0) return EXIT.interrupted;
   // No iteration: the report has a line with the step that failed.
-  if (hasNoSuccess(result) || result.iterations?.completed === 0) return EXIT.unreachable;
+  if (hasNoSuccess(result) || hasNoIteration(result)) return EXIT.unreachable;
   if (hasWarning('server-ended') || hasWarning('target-not-reached')) return EXIT.unreachable;
   if (gate.failedConditions > 0) return EXIT.failOn;
   // A part of a run does not fulfil a condition.
@@ -53,6 +53,11 @@ export function exitCode(
     return EXIT.notMeasured;
   }
   return EXIT.ok;
+}
+
+/** Whether no iteration of scenarios was completed. One that was interrupted might have been. */
+function hasNoIteration({ iterations, interrupted }: LoadResult): boolean {
+  return iterations?.completed === 0 && !(interrupted && iterations.failed === 0);
 }
 
 /** Derives the exit code of a run that failed. */

@@ -1,3 +1,4 @@
+import { hasUserModule } from '../environment/user-module.js';
 import { MillraceError, usageError } from '../errors/millrace-error.js';
 import { findNearest } from '../validation/nearest.js';
 import { COMMANDS, findCommand, LOAD } from './command-table.js';
@@ -16,7 +17,10 @@ export async function main(args: string[]): Promise<number> {
   });
   const outputErrors = await collectOutputErrors();
   for (const line of outputErrors) printMessage(line);
-  return code === EXIT.ok && outputErrors.length > 0 ? EXIT.failure : code;
+  const final = code === EXIT.ok && outputErrors.length > 0 ? EXIT.failure : code;
+  // What the module of a user left open, such as a pool of connections or a timer, would keep the process.
+  if (hasUserModule()) process.exit(final);
+  return final;
 }
 
 /**

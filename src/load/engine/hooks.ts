@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { NativeHookCall, NativeHookResponse, NativeHookResult } from '../../native/addon.js';
 import type { HookContext, HookResponse } from '../../scenario/hooks.js';
 import type { HookFigures } from '../outcome/scenarios/figures.js';
@@ -15,6 +16,7 @@ export class HookDispatcher {
   readonly #names: readonly string[];
   readonly #indexes: ReadonlyMap<string, number>;
   readonly #metrics = new OwnMetrics();
+  readonly #limitMs: number;
   #engine: Answerable | null = null;
   #calls = 0;
   #busyMs = 0;
@@ -22,6 +24,7 @@ export class HookDispatcher {
 
   constructor(plan: Pick<Plan, 'hooks' | 'data' | 'native'>) {
     this.#plan = plan;
+    this.#limitMs = plan.native.timeoutMs;
     this.#names = plan.native.flows?.variables ?? [];
     this.#indexes = new Map(this.#names.map((name, index) => [name, index]));
   }
@@ -69,7 +72,7 @@ export class HookDispatcher {
       if (hook && 'before' in hook) returned = hook.before(context);
       else if (hook && call.response) returned = hook.after(new Response(call.response), context);
       if (!isThenable(returned)) return finish();
-      return Promise.resolve(returned).then(
+      return withinLimit(returned, this.#limitMs).then(
         () => finish(),
         (error) => finish(error ?? 'rejected'),
       );
@@ -104,13 +107,34 @@ export class HookDispatcher {
   }
 }
 
+/** Waits for what a hook returned, as long as a request may take: a user whose hook never ends would wait for ever. */
+async function withinLimit(returned: PromiseLike<unknown>, limitMs: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fail = () => reject(new Error(`the hook has not ended within ${limitMs} ms (--timeout)`));
+    timer = setTimeout(fail, limitMs);
+  });
+  try {
+    return await Promise.race([returned, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
+/** Returns what was thrown as one line. Anything can be thrown, also what has no text or throws when it is read. */
 function describeError(error: unknown): string {
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return message.replace(/\s*\n\s*/g, ' ');
+  try {
+    const isText = typeof error === 'string';
+    const isError = error instanceof Error;
+    const message = isError ? `${error.name}: ${error.message}` : isText ? error : inspect(error);
+    return message.replace(/\s*\n\s*/g, ' ');
+  } catch {
+    return 'a value that cannot be shown was thrown';
+  }
 }
 
 function readVariables(
@@ -157,6 +181,7 @@ class Response implements HookResponse {
   }
 
   json(): unknown {
-    return JSON.parse(this.text());
+    // As fetch does, without a byte order mark.
+    return JSON.parse(this.text().replace(/^\uFEFF/, ''));
   }
 }

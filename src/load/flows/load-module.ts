@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { markUserModule } from '../../environment/user-module.js';
 import { fileErrorReason } from '../../errors/file-errors.js';
 import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import type { ScenarioOption } from '../../scenario/module.js';
@@ -46,6 +47,7 @@ async function importScenario(file: string | URL): Promise<ScenarioOption> {
   const path = typeof file === 'string' ? resolve(file) : fileURLToPath(file);
   checkFile(path, String(file));
   provideScenarioModule();
+  markUserModule();
   try {
     const module = (await unlessIdle(
       import(pathToFileURL(path).href),

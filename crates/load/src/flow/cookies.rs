@@ -28,7 +28,10 @@ impl Cookies {
     pub(super) fn field(&self, server: &Url, target: &str) -> Option<String> {
         let store = self.0.as_deref()?;
         let mut field = String::new();
-        for (name, value) in store.get_request_values(&at(server, target)) {
+        // Those with longer paths come first (section 5.4).
+        let mut cookies = store.matches(&at(server, target));
+        cookies.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.as_ref().len()));
+        for (name, value) in cookies.iter().map(|cookie| cookie.name_value()) {
             if !field.is_empty() {
                 field.push_str("; ");
             }
@@ -102,7 +105,9 @@ mod tests {
         ];
         cookies.keep(&response(&set), &server, "/x/y?z=/w");
         assert_eq!(sorted(cookies.field(&server, "/")), ["sid=1"]);
-        let all = sorted(cookies.field(&server, "/x/y/z?a"));
+        let field = cookies.field(&server, "/x/y/z?a").unwrap();
+        assert!(field.starts_with("deep=2; ") && field.ends_with("; sid=1"), "{field}");
+        let all = sorted(Some(field));
         assert_eq!(all, ["deep=2", "sid2=\"q\"", "sid=1", "wide=4"]);
         assert_eq!(sorted(cookies.field(&other, "/x")), ["wide=4"]);
         cookies.keep(&response(&["sid=7; Path=/", "deep=; Path=/x/y; Max-Age=0"]), &server, "/");

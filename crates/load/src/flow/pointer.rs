@@ -27,6 +27,8 @@ impl Pointer {
         &self,
         json: &'json [u8],
     ) -> Result<Option<&'json RawValue>, serde_json::Error> {
+        // A byte order mark is not part of the text (RFC 8259, section 8.1).
+        let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
         let mut deserializer = serde_json::Deserializer::from_slice(json);
         let found = Rest(&self.tokens).deserialize(&mut deserializer)?;
         deserializer.end()?;
@@ -196,6 +198,8 @@ mod tests {
         }
         let whole = Pointer::parse("").unwrap().find(b" [1] ").unwrap();
         assert_eq!(whole.map(RawValue::get), Some("[1]"));
+        let marked = Pointer::parse("/a").unwrap().find(b"\xef\xbb\xbf{\"a\":1}").unwrap();
+        assert_eq!(marked.map(RawValue::get), Some("1"));
     }
 
     #[test]
