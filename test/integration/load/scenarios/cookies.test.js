@@ -58,7 +58,6 @@ describe('cookies', { timeout: 30_000 }, () => {
     assert.deepEqual(seen, [...iteration, ...iteration]);
   });
 
-  const todo = 'the engine sends copies where a plan has one request';
   test('are sent by a scenario of one request, whose redirections are followed', {
     todo,
   }, async (t) => {

@@ -11,7 +11,8 @@ import { json, pause, repeat, request, scenario } from 'millrace/scenario';
 /** Of each connection the paths that came over it. */
 let connections = [];
 let most = 0;
-let open = 0;
+/** Sockets of this test: those of the one before may close late. */
+let open = new Set();
 let delayMs = 0;
 const server = createServer(async ({ url, socket }, response) => {
   connections.find((it) => it.socket === socket).paths.push(url);
@@ -20,8 +21,9 @@ const server = createServer(async ({ url, socket }, response) => {
 });
 server.on('connection', (socket) => {
   connections.push({ socket, paths: [] });
-  most = Math.max(most, ++open);
-  socket.once('close', () => open--);
+  const own = open.add(socket);
+  most = Math.max(most, own.size);
+  socket.once('close', () => own.delete(socket));
 });
 let url;
 
@@ -38,7 +40,7 @@ after(() => {
 
 beforeEach(() => {
   server.closeAllConnections();
-  [connections, most, open, delayMs] = [[], 0, 0, 0];
+  [connections, most, open, delayMs] = [[], 0, new Set(), 0];
 });
 
 const paths = () => connections.flatMap((it) => it.paths);
