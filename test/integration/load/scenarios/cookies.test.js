@@ -58,9 +58,7 @@ describe('cookies', { timeout: 30_000 }, () => {
     assert.deepEqual(seen, [...iteration, ...iteration]);
   });
 
-  test('are sent by a scenario of one request, whose redirections are followed', {
-    todo,
-  }, async (t) => {
+  test('are sent by a scenario of one request, whose redirections are followed', {}, async (t) => {
     const server = await scenarioServer(t, ({ url, number }) => ({
       ...{
         status: url === '/a' ? 302 : 200,
