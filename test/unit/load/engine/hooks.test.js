@@ -5,7 +5,11 @@ import { HookDispatcher } from '#internal/load/engine/hooks.js';
 
 /** Calls one hook and returns the result that goes to the engine. */
 function call(hook, response) {
-  const plan = { hooks: [hook], data: undefined, native: { flows: { variables: ['v'] } } };
+  const plan = {
+    hooks: [hook],
+    data: undefined,
+    native: { timeoutMs: 20, flows: { variables: ['v'] } },
+  };
   const dispatcher = new HookDispatcher(plan);
   let results;
   dispatcher.answerTo({ answerHooks: (answers) => (results = answers) });
@@ -32,7 +36,7 @@ test('a value that has no JSON text fails the step', () => {
   for (const [value, text] of [
     [10n, /BigInt/],
     [circle, /circular/],
-    [fails, /^Error: no text$/],
+    [fails, /^variable v: Error: no text$/],
   ]) {
     const { error, variables } = set(value);
     assert.match(error, text);
@@ -61,4 +65,24 @@ test('JSON with a byte order mark is read as fetch reads it', () => {
     response,
   );
   assert.deepEqual([error, variables], [undefined, [{ variable: 0, json: '1' }]]);
+});
+
+test('a hook whose promise does not settle fails its step after the time limit, and is heard no more', async () => {
+  let settle;
+  const plan = {
+    hooks: [{ before: () => new Promise((resolve) => (settle = resolve)) }],
+    data: undefined,
+    native: { timeoutMs: 20, flows: { variables: [] } },
+  };
+  const dispatcher = new HookDispatcher(plan);
+  const answers = [];
+  const answered = new Promise((resolve) => {
+    dispatcher.answerTo({ answerHooks: (results) => resolve(answers.push(...results)) });
+  });
+  dispatcher.dispatch([{ worker: 0, user: 0, hook: 0, iteration: 0, variables: [] }]);
+  await answered;
+  assert.match(answers[0].error, /has not ended within 20 ms \(--timeout\)/);
+  settle();
+  await new Promise(setImmediate);
+  assert.equal(answers.length, 1);
 });
