@@ -5,6 +5,7 @@ import { HookDispatcher } from '#internal/load/engine/hooks.js';
 
 /** Calls one hook and returns the result that goes to the engine. */
 function call(hook, response) {
+  /** @type {any} */
   const plan = {
     hooks: [hook],
     data: undefined,
@@ -33,11 +34,11 @@ test('a value that has no JSON text fails the step', () => {
       throw new Error('no\ntext');
     },
   };
-  for (const [value, text] of [
+  for (const [value, text] of /** @type {[unknown, RegExp][]} */ ([
     [10n, /BigInt/],
     [circle, /circular/],
     [fails, /^variable v: Error: no text$/],
-  ]) {
+  ])) {
     const { error, variables } = set(value);
     assert.match(error, text);
     assert.deepEqual(variables, []);
@@ -69,6 +70,7 @@ test('JSON with a byte order mark is read as fetch reads it', () => {
 
 test('a hook whose promise does not settle fails its step after the time limit, and is heard no more', async () => {
   let settle;
+  /** @type {any} */
   const plan = {
     hooks: [{ before: () => new Promise((resolve) => (settle = resolve)) }],
     data: undefined,
