@@ -24,7 +24,7 @@ export interface HookResponse {
   /** The body as text. */
   text(): string;
   /** The body as a value of JSON; throws if it is none. */
-  json(): unknown;
+  json<Value = unknown>(): Value;
   /** Time from when the step was due to the end of the response. */
   readonly durationMs: number;
 }

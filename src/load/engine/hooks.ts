@@ -180,7 +180,7 @@ class Response implements HookResponse {
     return this.body.toString('utf8');
   }
 
-  json(): unknown {
+  json<Value = unknown>(): Value {
     // As fetch does, without a byte order mark.
     return JSON.parse(this.text().replace(/^\uFEFF/, ''));
   }

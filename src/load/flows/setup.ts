@@ -57,7 +57,8 @@ async function callTeardown(
   try {
     await settle(teardown(data ?? undefined, { ...context, signal: null }), null);
   } catch (error) {
-    throw describe('teardown', error);
+    // The result is there, and is not to be lost.
+    process.emitWarning(describe('teardown', error).message, 'MillraceWarning');
   }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::pointer::Pointer;
-use super::response::Response;
+use super::response::{ContentError, Response};
 use super::value::Value;
 use crate::metrics::flow_stats::{FailureReason, StepStats, TracedStep};
 use crate::plan::flow::{Check, Flows, RequestStep, Save, Scenario, Source, Test};
@@ -63,6 +63,27 @@ enum CompiledTest {
     EqualsJson(Template),
     Contains(Template),
     Matches(Regex),
+}
+
+/// Why there is no value, in words.
+#[derive(Clone, Debug)]
+enum Missing {
+    /// It is not there.
+    Absent(String),
+    /// What it would be in cannot be read.
+    Unreadable(String),
+}
+
+impl Missing {
+    fn text(&self) -> &str {
+        match self {
+            Self::Absent(text) | Self::Unreadable(text) => text,
+        }
+    }
+}
+
+fn unreadable(error: ContentError) -> Missing {
+    Missing::Unreadable(error.describe())
 }
 
 /// Why a step fails, with an example.
@@ -158,15 +179,17 @@ impl CompiledStep {
         let mut missing = None;
         for (index, CompiledSave { variable, source, optional }) in self.saves.iter().enumerate() {
             let found = source.find(status, response);
-            let example = || found.as_ref().err().cloned().unwrap_or_default();
+            let example =
+                || found.as_ref().err().map(|it| it.text().to_owned()).unwrap_or_default();
             if let Some(stats) = stats.as_deref_mut() {
                 stats.saves[index].count(found.is_ok(), example);
             }
             match &found {
                 Ok(value) => kept.push((*variable, Some(value.clone()))),
                 Err(_) if *optional => kept.push((*variable, None)),
-                Err(text) if missing.is_none() => {
-                    missing = Some(Failure { reason: FailureReason::Save, text: text.clone() });
+                Err(why) if missing.is_none() => {
+                    let text = why.text().to_owned();
+                    missing = Some(Failure { reason: FailureReason::Save, text });
                 }
                 Err(_) => {}
             }
@@ -214,44 +237,53 @@ impl CompiledSource {
         matches!(self, Self::Json(..) | Self::Regex(..) | Self::Body)
     }
 
-    /// Returns the value, or what was found instead, in words.
-    fn find(&self, status: u16, response: Option<&Response>) -> Result<Value, String> {
+    /// Returns the value, or what was found instead.
+    fn find(&self, status: u16, response: Option<&Response>) -> Result<Value, Missing> {
         if matches!(self, Self::Status) {
             return Ok(Value::Json(status.to_string().into()));
         }
-        let Some(response) = response else { return Err("no response was kept".to_owned()) };
+        let Some(response) = response else {
+            return Err(Missing::Unreadable("no response was kept".to_owned()));
+        };
         match self {
             Self::Status => Ok(Value::Json(status.to_string().into())),
             Self::Json(pointer, text) => {
-                let content = response.content().map_err(|error| error.describe())?;
+                let content = response.content().map_err(unreadable)?;
                 match pointer.find(content) {
                     Ok(Some(raw)) => Ok(Value::from_raw(raw)),
-                    Ok(None) => {
-                        Err(describe(format!("nothing at '{text}'"), &response.beginning()))
+                    Ok(None) => Err(Missing::Absent(describe(
+                        format!("nothing at '{text}'"),
+                        &response.beginning(),
+                    ))),
+                    Err(_) => {
+                        let text = describe("no JSON".to_owned(), &response.beginning());
+                        Err(Missing::Unreadable(text))
                     }
-                    Err(_) => Err(describe("no JSON".to_owned(), &response.beginning())),
                 }
             }
             Self::Header(name) => match response.values(name).next() {
                 Some(value) => Ok(Value::from_text(&value)),
-                None => Err(format!("no header {name}")),
+                None => Err(Missing::Absent(format!("no header {name}"))),
             },
             Self::Cookie(name) => {
                 let set: Vec<_> = response.values("set-cookie").collect();
                 let value = set.iter().rev().find_map(|cookie| cookie_value(cookie, name));
-                value.map(Value::from_text).ok_or_else(|| format!("no cookie {name} was set"))
+                value
+                    .map(Value::from_text)
+                    .ok_or_else(|| Missing::Absent(format!("no cookie {name} was set")))
             }
             Self::Regex(regex, group) => {
-                let text = response.text().map_err(|error| error.describe())?;
+                let text = response.text().map_err(unreadable)?;
                 match regex.captures(&text).and_then(|captures| captures.get(*group)) {
                     Some(found) => Ok(Value::from_text(found.as_str())),
                     None => {
-                        Err(describe(format!("nothing matches {regex}"), &response.beginning()))
+                        let what = format!("nothing matches {regex}");
+                        Err(Missing::Absent(describe(what, &response.beginning())))
                     }
                 }
             }
             Self::Body => {
-                let text = response.text().map_err(|error| error.describe())?;
+                let text = response.text().map_err(unreadable)?;
                 Ok(Value::from_text(&text))
             }
         }
@@ -311,14 +343,15 @@ impl CompiledCheck {
 }
 
 impl CompiledTest {
-    fn check(&self, found: Result<Value, String>, values: &mut Values<'_>) -> Result<(), String> {
+    fn check(&self, found: Result<Value, Missing>, values: &mut Values<'_>) -> Result<(), String> {
         if let Self::Absent = self {
             return match found {
                 Ok(value) => Err(format!("there is '{}'", shorten(value.as_text()))),
-                Err(_) => Ok(()),
+                Err(Missing::Absent(_)) => Ok(()),
+                Err(Missing::Unreadable(text)) => Err(text),
             };
         }
-        let value = found?;
+        let value = found.map_err(|missing| missing.text().to_owned())?;
         let mut render = |template: &Template| {
             let mut text = Vec::new();
             template.render(values, &mut text);

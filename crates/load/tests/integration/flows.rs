@@ -318,6 +318,13 @@ fn steps_fail_for_their_reasons() {
             "nothing matches b(.) in: {\"a\": 1}",
         ),
         ("/big", saves(Source::Body), FailureReason::Save, "the body is longer than 2000 bytes"),
+        (
+            "/big",
+            checks(value(json("/a"), Test::Absent)),
+            FailureReason::Check,
+            "the body is longer than 2000 bytes",
+        ),
+        ("/text", checks(value(json("/a"), Test::Absent)), FailureReason::Check, "no JSON in"),
         ("/{{first}}", step(0), FailureReason::Variable, "the variable first has no value"),
     ];
     for (path, failing, reason, text) in cases {
