@@ -381,13 +381,18 @@ export class SecureServer extends NativeServer {
   }
 
   /** After an upgrade, or for a request that is not judged here: the descriptor cannot be given away, only the plaintext. */
-  override fallBack(connection: Connection, bytes: Bytes | null, reason: FallbackReason): void {
+  override fallBack(
+    connection: Connection,
+    bytes: Bytes | null,
+    reason: FallbackReason,
+    injected?: Buffer,
+  ): void {
     // Requests that the batch contains cannot be read as bytes any more.
     if (connection.id < 0 || unreadOffset(connection.id) !== -1) return;
     flushAll();
     if (connection.queued > 0) {
       // What has been sent leaves first.
-      connection.afterWrite(() => this.fallBack(connection, bytes, reason));
+      connection.afterWrite(() => this.fallBack(connection, bytes, reason, injected));
       return;
     }
     const socket = becomeStream(connection);
@@ -407,6 +412,7 @@ export class SecureServer extends NativeServer {
       abortWithin(connection, reason);
       // The parser's alone, as where there is no TLS.
       if (bytes) deliver(socket, inPackets(bytes.bytes, bytes.packet));
+      else if (injected) deliver(socket, [injected]);
     });
   }
 }
