@@ -408,6 +408,7 @@ export class SecureServer extends NativeServer {
       if (bytes) native.stackProceedRaw(connection.id);
       else native.stackRaw(connection.id);
       attachParser(connection, countingFrom(this.server, connection.requestsCount));
+      socket.prependListener('error', onSocketTLSError);
       countRequests(this, socket);
       abortWithin(connection, reason);
       // The parser's alone, as where there is no TLS.
@@ -416,6 +417,12 @@ export class SecureServer extends NativeServer {
     });
   }
 }
+
+/**
+ * Does nothing, as the one of this name that Node adds to each connection: it alone is left behind an upgrade or CONNECT, where an
+ * error that the application does not listen for would otherwise end the process.
+ */
+function onSocketTLSError(): void {}
 
 /** What an SNI callback has given; without a context, the server's own counts. */
 function contextOf(given: { context?: object } | undefined): object | undefined {
