@@ -14,6 +14,9 @@ const requests = {
   connect: 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n',
 };
 
+/** @type {tls.SecureVersion[]} */
+const VERSIONS = ['TLSv1.2', 'TLSv1.3'];
+
 /** A record of application data that no key has sealed. */
 const FORGED = Buffer.from([23, 3, 3, 0, 32, ...Buffer.alloc(32, 9)]);
 
@@ -25,7 +28,7 @@ const failures = {
 };
 
 for (const [event, version, failure] of Object.keys(requests).flatMap((event) =>
-  ['TLSv1.2', 'TLSv1.3'].flatMap((version) =>
+  VERSIONS.flatMap((version) =>
     Object.keys(failures).map((failure) => [event, version, failure]),
   ),
 )) {
