@@ -27,39 +27,53 @@ const failures = {
   'the application destroys it with an error': ({ socket }) => socket.destroy(new Error('mine')),
 };
 
-for (const [event, version, failure] of Object.keys(requests).flatMap((event) =>
-  VERSIONS.flatMap((version) =>
-    Object.keys(failures).map((failure) => [event, version, failure]),
-  ),
-)) {
-  test(`${version}: a socket of '${event}' that nobody listens to is closed when ${failure}`, {
-    timeout: 10_000,
-  }, async (t) => {
-    const server = createServer({ key, cert });
-    const taken = once(server, event);
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const transport = net.connect(server.address().port, '127.0.0.1');
-    const client = tls.connect({
-      socket: transport,
-      rejectUnauthorized: false,
-      minVersion: version,
-      maxVersion: version,
-    });
-    t.after(() => {
-      transport.destroy();
-      client.destroy();
-      server.close();
-    });
-    for (const side of [transport, client]) side.on('error', () => {});
-    client.write(requests[event]);
-    const [, socket] = await taken;
-    assert.equal(socket.listenerCount('error'), 1);
-    assert.equal(server.stats().connections.fallback, 1);
-    // An error without a listener would fail the test.
-    const closed = new Promise((resolve) => {
-      socket.resume().on('close', resolve);
-    });
-    failures[failure]({ transport, socket });
-    assert.equal(await closed, true);
+/**
+ * Takes a connection, lets it fail, and waits until it is closed.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {string} event
+ * @param {tls.SecureVersion} version
+ * @param {string} failure
+ */
+async function fail(t, event, version, failure) {
+  const server = createServer({ key, cert });
+  const taken = once(server, event);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const transport = net.connect(server.address().port, '127.0.0.1');
+  const client = tls.connect({
+    socket: transport,
+    rejectUnauthorized: false,
+    minVersion: version,
+    maxVersion: version,
   });
+  t.after(() => {
+    transport.destroy();
+    client.destroy();
+    server.close();
+  });
+  for (const side of [transport, client]) side.on('error', () => {});
+  client.write(requests[event]);
+  const [, socket] = await taken;
+  assert.equal(socket.listenerCount('error'), 1);
+  assert.equal(server.stats().connections.fallback, 1);
+  // An error without a listener would fail the test.
+  const closed = new Promise((resolve) => {
+    socket.resume().on('close', resolve);
+  });
+  failures[failure]({ transport, socket });
+  assert.equal(await closed, true);
+}
+
+for (const event of Object.keys(requests)) {
+  for (const version of VERSIONS) {
+    for (const failure of Object.keys(failures)) {
+      test(
+        `${version}: a socket of '${event}' that nobody listens to is closed when ${failure}`,
+        {
+          timeout: 10_000,
+        },
+        (t) => fail(t, event, version, failure),
+      );
+    }
+  }
 }
