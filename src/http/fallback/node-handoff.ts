@@ -163,13 +163,13 @@ function listenAgain(socket: HttpSocket, event: string): void {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Aborts the requests that are unanswered at the fallback when the connection closes. After an upgrade, Node no longer
- * tracks them.
+ * Aborts the requests that are unanswered at the fallback when the connection closes: as in Node's own code, before their
+ * responses hear of it. After an upgrade, Node no longer tracks them.
  */
 export function abortWithin(connection: Connection, reason: FallbackReason): void {
   if (connection.incoming.length === 0) return;
   if (reason === UPGRADE) dropPending(connection);
-  else connection.socket.once('close', () => abortIncoming(connection));
+  else connection.socket.prependOnceListener('close', () => abortIncoming(connection));
 }
 
 export const UPGRADE = 'upgrade' satisfies FallbackReason;

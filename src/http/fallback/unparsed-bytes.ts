@@ -154,6 +154,9 @@ function pushRaw(connection: Connection, bytes: Buffer): void {
   if (connection.id >= 0) native.stackProceedRaw(connection.id);
 }
 
+/** What applications have put into sockets while requests were unanswered, in order. */
+const injectedBefore = new WeakMap<Connection, Buffer[]>();
+
 /**
  * Falls back because the application listens for the connection's bytes, or pushes some (`injected`). During a request this
  * happens only if the application has removed Node's listener for them; otherwise when the request is answered. Returns whether
@@ -163,10 +166,21 @@ export function fallBackForRawData(connection: Connection, injected?: Buffer): b
   if (connection.id < 0 || connection.isFallback) return false;
   const isWithinRequest = connection.incoming.length > 0 && !hasRemovedDataListener(connection);
   if (isWithinRequest || connection.receiving !== null) {
-    if (!injected) connection.afterResponses ??= () => void fallBackForRawData(connection);
+    if (injected) keepInjected(connection, injected);
+    connection.afterResponses ??= () => void fallBackForRawData(connection);
     return false;
   }
-  connection.nativeServer.fallBack(connection, null, 'raw-data-listener', injected);
+  const kept = injectedBefore.get(connection);
+  injectedBefore.delete(connection);
+  const all = kept ? Buffer.concat(injected ? [...kept, injected] : kept) : injected;
+  connection.nativeServer.fallBack(connection, null, 'raw-data-listener', all);
   // What `fallBack` has set.
   return (connection as { isFallback: boolean }).isFallback;
+}
+
+/** Keeps a copy, as the memory is the application's. */
+function keepInjected(connection: Connection, bytes: Buffer): void {
+  const kept = injectedBefore.get(connection);
+  if (kept) kept.push(Buffer.from(bytes));
+  else injectedBefore.set(connection, [Buffer.from(bytes)]);
 }

@@ -381,13 +381,18 @@ export class SecureServer extends NativeServer {
   }
 
   /** After an upgrade, or for a request that is not judged here: the descriptor cannot be given away, only the plaintext. */
-  override fallBack(connection: Connection, bytes: Bytes | null, reason: FallbackReason): void {
+  override fallBack(
+    connection: Connection,
+    bytes: Bytes | null,
+    reason: FallbackReason,
+    injected?: Buffer,
+  ): void {
     // Requests that the batch contains cannot be read as bytes any more.
     if (connection.id < 0 || unreadOffset(connection.id) !== -1) return;
     flushAll();
     if (connection.queued > 0) {
       // What has been sent leaves first.
-      connection.afterWrite(() => this.fallBack(connection, bytes, reason));
+      connection.afterWrite(() => this.fallBack(connection, bytes, reason, injected));
       return;
     }
     const socket = becomeStream(connection);
@@ -403,13 +408,21 @@ export class SecureServer extends NativeServer {
       if (bytes) native.stackProceedRaw(connection.id);
       else native.stackRaw(connection.id);
       attachParser(connection, countingFrom(this.server, connection.requestsCount));
+      socket.prependListener('error', onSocketTLSError);
       countRequests(this, socket);
       abortWithin(connection, reason);
       // The parser's alone, as where there is no TLS.
       if (bytes) deliver(socket, inPackets(bytes.bytes, bytes.packet));
+      else if (injected) deliver(socket, [injected]);
     });
   }
 }
+
+/**
+ * Does nothing, as the one of this name that Node adds to each connection: it alone is left behind an upgrade or CONNECT, where an
+ * error that the application does not listen for would otherwise end the process.
+ */
+function onSocketTLSError(): void {}
 
 /** What an SNI callback has given; without a context, the server's own counts. */
 function contextOf(given: { context?: object } | undefined): object | undefined {
