@@ -11,12 +11,17 @@ export function readFields(file, name) {
   const objects = [];
   let [group, comment] = ['', ''];
   for (const line of joinLines(find(file, interfaceOf(name)))) {
-    const [, field, type] = /^(?:readonly )?(\w+)(?:\([^)]*\))?\??: (.*?);?$/.exec(line) ?? [];
+    const [, field, type] =
+      /^(?:readonly )?(\w+(?:(?:<[^>]*>)?\([^)]*\))?)\??: (.*?);?$/.exec(line) ?? [];
     const doc = readComment(line);
     if (line.startsWith('// ')) group = line.slice('// '.length);
     else if (line.startsWith('}')) objects.pop();
     else if (type === '{') objects.push(field);
-    else if (field) fields.push({ name: [...objects, field].join('.'), type, comment, group });
+    else if (field) {
+      // A method has its parentheses, without parameters.
+      const own = field.replace(/(?:<[^>]*>)?\([^)]*\)/, '()');
+      fields.push({ name: [...objects, own].join('.'), type, comment, group });
+    }
     comment = doc ?? '';
   }
   return fields;

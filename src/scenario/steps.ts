@@ -1,5 +1,7 @@
+import { METHODS } from 'node:http';
 import { usageError } from '../errors/millrace-error.js';
 import type { RequestHeaders } from '../validation/headers.js';
+import { findNearest } from '../validation/nearest.js';
 import { describeValue, isObject } from '../validation/shape.js';
 import type { Duration } from '../validation/units.js';
 import type { AfterHook, BeforeHook } from './hooks.js';
@@ -132,6 +134,12 @@ export function request(name: string, line: string, options: RequestOptions = {}
       `${where}: the third argument is an object of options (got ${describeValue(options)})`,
     );
   }
+  const near = METHODS.includes(method.toUpperCase())
+    ? undefined
+    : findNearest(method.toUpperCase(), METHODS);
+  if (near !== undefined) {
+    throw usageError(`${where}: '${method}' is no method; did you mean ${near}?`);
+  }
   const unknown = Object.keys(options).find((key) => !REQUEST_OPTIONS.has(key));
   if (unknown !== undefined) {
     throw usageError(
@@ -172,7 +180,13 @@ const REQUEST_OPTIONS = new Set<string>([
 ] satisfies (keyof RequestOptions)[]);
 
 /** Waits for a duration, or for a random one of a range: `pause('500ms')`, `pause('1-3s')`, `pause('500ms-2s')`. */
-export function pause(time: Duration): PauseStep {
+export function pause(time: string): PauseStep {
+  // In other tools a number means seconds.
+  if (typeof time !== 'string') {
+    throw usageError(
+      `pause takes a time with its unit, such as '1s', '500ms' or '1-3s' (got ${describeValue(time)})`,
+    );
+  }
   return { kind: 'pause', place: findPlace(), time };
 }
 

@@ -10,6 +10,7 @@ import { checkPlaceholders } from '../requests/placeholders.js';
 import { buildChecks } from './checks.js';
 import { readPause } from './pause.js';
 import {
+  checkSpelling,
   checkVariableName,
   checkVariables,
   listVariables,
@@ -189,6 +190,7 @@ class FlowBuilder {
     );
     this.texts.push(...tested);
     this.#checkLater(where, [...requestTexts, ...tested]);
+    checkSpelling([target, ...headers.map(({ value }) => value)], this.variables, where);
     const saves = buildSaves(step.save, where, (name) => this.#variable(name));
     const names = listVariables([...requestTexts, ...tested]);
     for (const name of names) this.#variable(name);

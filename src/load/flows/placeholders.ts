@@ -32,6 +32,24 @@ export function listVariables(texts: readonly string[]): string[] {
   return [...names];
 }
 
+/** Refuses texts in which a placeholder is written as in JavaScript, or has lost a brace; `names`: variables. */
+export function checkSpelling(
+  texts: readonly string[],
+  names: readonly string[],
+  where: string,
+): void {
+  for (const text of texts) {
+    const open = /\{\{(?:(?!\}\}).)*$/s.exec(text);
+    if (open) {
+      throw usageError(`${where}: '${open[0].slice(0, 40)}' has no }} at its end`);
+    }
+    const [written, name] = /\$\{([\w$.-]+)\}/.exec(text) ?? [];
+    if (name !== undefined && names.includes(name)) {
+      throw usageError(`${where}: ${written} is sent as it is; the variable is {{${name}}}`);
+    }
+  }
+}
+
 /** Checks the name of a variable. */
 export function checkVariableName(name: string, where: string): void {
   if (NAME.test(name) && !BUILT_IN.test(name)) return;

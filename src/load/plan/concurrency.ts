@@ -48,7 +48,8 @@ export function readConcurrency(
   if (pipelining > 1) refuseUnreachableDepth(pipelining, schedule, connection);
   const follow = parseCount(options.follow ?? DEFAULTS.follow, 'follow', LIMITS.follow);
   if (follow > 0) refuseToFollow(follow, pipelining, connection);
-  const stages = readConnectionStages(options, schedule, min);
+  // All users of scenarios may have gone.
+  const stages = readConnectionStages(options, schedule, options.scenario === undefined ? min : 0);
   const most = Math.max(asked, ...stages.map((stage) => stage.connections));
   // More connections than requests would stay idle.
   const connections = Math.min(most, Math.max(schedule.requests ?? most, servers));

@@ -24,6 +24,11 @@ export function readUsers(
   servers: number,
 ): Users {
   const isOpen = schedule.model === 'open';
+  if (isOpen && options.connectionStages !== undefined) {
+    throw usageError(
+      'stages of users cannot be combined with a rate, whose iterations take users as they need them',
+    );
+  }
   const hasBoth = options.users !== undefined && options.connections !== undefined;
   const ownConnections = isOpen
     ? options.users !== undefined && options.connections === undefined
@@ -48,9 +53,7 @@ export function readUsers(
   const shared: Schedule = { ...schedule, model: 'open' };
   const { connectionStages, ...rest } = options;
   if (connectionStages !== undefined) {
-    throw usageError(
-      'connectionStages change the number of users, who have connections of their own: leave out connections',
-    );
+    throw usageError('stages of users need connections of their own: leave out connections (-c)');
   }
   const concurrency = readConcurrency(rest, shared, connection, servers);
   const users = parseCount(given ?? fallback, 'users', LIMITS.connections);

@@ -28,9 +28,11 @@ impl Cookies {
     pub(super) fn field(&self, server: &Url, target: &str) -> Option<String> {
         let store = self.0.as_deref()?;
         let mut field = String::new();
-        // Those with longer paths come first (section 5.4).
+        // Those with longer paths come first (section 5.4); the store does not know which is older.
         let mut cookies = store.matches(&at(server, target));
-        cookies.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.as_ref().len()));
+        let path =
+            |cookie: &cookie_store::Cookie<'_>| std::cmp::Reverse(cookie.path.as_ref().len());
+        cookies.sort_by(|one, other| (path(one), one.name()).cmp(&(path(other), other.name())));
         for (name, value) in cookies.iter().map(|cookie| cookie.name_value()) {
             if !field.is_empty() {
                 field.push_str("; ");

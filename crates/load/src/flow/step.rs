@@ -33,6 +33,7 @@ pub(crate) struct CompiledStep {
 #[derive(Debug)]
 struct CompiledSave {
     variable: usize,
+    name: String,
     source: CompiledSource,
     optional: bool,
 }
@@ -96,7 +97,8 @@ pub(crate) struct Failure {
 impl CompiledStep {
     pub(super) fn compile(step: &RequestStep, names: Names<'_>) -> Result<Self, RunError> {
         let RequestStep { request, saves, checks, continues, before, after } = step;
-        let saves = saves.iter().map(CompiledSave::compile).collect::<Result<Vec<_>, _>>()?;
+        let saves = saves.iter().map(|save| CompiledSave::compile(save, names));
+        let saves = saves.collect::<Result<Vec<_>, _>>()?;
         let compile = |check| CompiledCheck::compile(check, names);
         Ok(Self {
             request: *request as u32,
@@ -177,7 +179,8 @@ impl CompiledStep {
         }
         let mut kept = Vec::with_capacity(self.saves.len());
         let mut missing = None;
-        for (index, CompiledSave { variable, source, optional }) in self.saves.iter().enumerate() {
+        for (index, save) in self.saves.iter().enumerate() {
+            let CompiledSave { variable, name, source, optional } = save;
             let found = source.find(status, response);
             let example =
                 || found.as_ref().err().map(|it| it.text().to_owned()).unwrap_or_default();
@@ -188,7 +191,7 @@ impl CompiledStep {
                 Ok(value) => kept.push((*variable, Some(value.clone()))),
                 Err(_) if *optional => kept.push((*variable, None)),
                 Err(why) if missing.is_none() => {
-                    let text = why.text().to_owned();
+                    let text = format!("{name}: {}", why.text());
                     missing = Some(Failure { reason: FailureReason::Save, text });
                 }
                 Err(_) => {}
@@ -199,10 +202,11 @@ impl CompiledStep {
 }
 
 impl CompiledSave {
-    fn compile(save: &Save) -> Result<Self, RunError> {
+    fn compile(save: &Save, names: Names<'_>) -> Result<Self, RunError> {
         let Save { variable, source, optional } = save;
         let source = CompiledSource::compile(source)?;
-        Ok(Self { variable: *variable, source, optional: *optional })
+        let name = names.variables[*variable].clone();
+        Ok(Self { variable: *variable, name, source, optional: *optional })
     }
 }
 

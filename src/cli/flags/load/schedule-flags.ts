@@ -120,7 +120,8 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
       'Without a rate. Stages follow each other, each evenly from the number before it, the first from -c or one connection per thread and server. 0s:50 is a step. A connection that is no longer wanted ends after its response. Without -d the run ends with the last stage; a warm-up has the first number. With scenarios they are stages of users.',
     set({ options }, value, flag) {
       const [time, number] = splitStage(value, flag, 'N');
-      const connections = parseCount(number, flag, LIMITS.connections);
+      // The end of scenarios' users may be 0.
+      const connections = parseCount(number, flag, { ...LIMITS.connections, min: 0 });
       const stage = { duration: parseFlagDuration(time, flag), connections };
       options.connectionStages = [...(options.connectionStages ?? []), stage];
     },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'millrace';
-import { header, json, regex, request, scenario } from 'millrace/scenario';
+import { header, json, pause, regex, request, scenario } from 'millrace/scenario';
 
 const URL = 'http://127.0.0.1:9/';
 const run = (options, module = {}) =>
@@ -66,4 +66,34 @@ test('what a CommonJS module exports is read', async () => {
     load({ url: URL, scenario: { default: { default: list } } }),
     /a scenario is what scenario\(\) of millrace\/scenario returns \(got 7\)$/,
   );
+});
+
+test('what other tools mean otherwise', async () => {
+  // @ts-expect-error what is refused
+  assert.throws(() => pause(1), /pause takes a time with its unit, such as '1s'.*\(got 1\)$/);
+  assert.throws(() => request('r', 'PSOT /'), /'PSOT' is no method; did you mean POST\?$/);
+  assert.equal(request('r', 'FROBNICATE /').method, 'FROBNICATE');
+  const steps = (headers) =>
+    load({
+      url: URL,
+      scenario: scenario('a', [
+        request('in', 'POST /', { save: { token: json('/token') } }),
+        request('r', 'GET /', { headers }),
+      ]),
+    });
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what is refused.
+  const written = steps({ authorization: 'Bearer ${token}' });
+  await assert.rejects(written, /\$\{token\} is sent as it is; the variable is \{\{token\}\}$/);
+  await assert.rejects(steps({ a: 'b {{token }' }), /'\{\{token \}' has no \}\} at its end$/);
+});
+
+test('stages of users beside a rate', async () => {
+  const stages = { connectionStages: [{ duration: '1s', connections: 5 }] };
+  const options = { url: URL, scenario: scenario('a', [request('r', 'GET /')]), ...stages };
+  await assert.rejects(
+    load({ ...options, rate: 5 }),
+    /stages of users cannot be combined with a rate/,
+  );
+  const shared = load({ ...options, users: 3, connections: 2 });
+  await assert.rejects(shared, /stages of users need connections of their own/);
 });
