@@ -24,7 +24,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   ],
   [
     EXIT.unreachable,
-    'target not reached, command not started or ended, no request answered with success, or no iteration of a scenario completed',
+    'target not reached, command not started or ended, no request a success, or no iteration completed',
   ],
   [EXIT.different, 'answers, or plans of results, differ'],
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],

@@ -134,9 +134,7 @@ export function request(name: string, line: string, options: RequestOptions = {}
       `${where}: the third argument is an object of options (got ${describeValue(options)})`,
     );
   }
-  const near = METHODS.includes(method.toUpperCase())
-    ? undefined
-    : findNearest(method.toUpperCase(), METHODS);
+  const near = findMeantMethod(method.toUpperCase());
   if (near !== undefined) {
     throw usageError(`${where}: '${method}' is no method; did you mean ${near}?`);
   }
@@ -164,6 +162,14 @@ export function request(name: string, line: string, options: RequestOptions = {}
     );
   }
   return { ...options, kind: 'request', place: findPlace(), name: name.trim(), method, url };
+}
+
+/** Finds the method that was meant: one with the same letters, or that differs least. */
+function findMeantMethod(method: string): string | undefined {
+  if (METHODS.includes(method)) return undefined;
+  const letters = (text: string) => [...text].sort().join('');
+  const same = METHODS.find((known) => letters(known) === letters(method));
+  return same ?? findNearest(method, METHODS);
 }
 
 const REQUEST_OPTIONS = new Set<string>([

@@ -42,7 +42,7 @@ after(() => {
 const shop = () => [
   scenario('order', [
     request('log in', 'POST /login', { save: { token: json('/token') } }),
-    pause(PAUSE_MS),
+    pause(`${PAUSE_MS}ms`),
     request('buy', 'POST /orders', {
       headers: { authorization: 'Bearer {{token}}' },
       expect: { status: 201 },

@@ -10,7 +10,6 @@ const { choice, duration, list, text } = storeIn(({ options }: Invocation) => op
 
 export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
   choice('connection', 'connection', ['keep-alive', 'close'], {
-    common: true,
     fallback: DEFAULTS.connection,
     help: 'keep-alive, or close: a connection per request',
     details: 'close: a new connection for each request, which sends Connection: close.',

@@ -149,7 +149,6 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
   ),
   count('pipelining', 'pipelining', LIMITS.pipelining, {
     short: 'p',
-    common: true,
     fallback: String(DEFAULTS.pipelining),
     help: 'requests in flight per connection',
     details: 'Not with --connection close or --tls resume|full.',
