@@ -89,7 +89,14 @@ describe('a run of scenarios', { timeout: 30_000 }, () => {
     assert.deepEqual(login, {
       ...{ scenario: 'order', name: 'log in', failures: [], checks: [] },
       saves: [
-        { variable: 'token', from: 'json /token', found: order.started, missing: 0, example: null },
+        {
+          variable: 'token',
+          from: 'json /token',
+          optional: false,
+          found: order.started,
+          missing: 0,
+          example: null,
+        },
       ],
     });
     assert.deepEqual(
