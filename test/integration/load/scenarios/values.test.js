@@ -208,15 +208,15 @@ describe('values of responses', { timeout: 30_000 }, () => {
       }),
     );
     assert.deepEqual(seen, {
-      pointer: `save: nothing at '/token' in: {"error":"no token"}`,
-      text: 'save: no JSON in: Bad Gateway',
-      empty: 'save: no JSON',
-      large: 'save: the body is longer than 1000 bytes (--max-body allows more)',
-      index: `save: nothing at '/items/0' in: {"items":[]}`,
-      cut: 'save: no JSON in: {"item": "a',
-      header: 'save: no header x-id',
-      cookie: 'save: no cookie sid was set',
-      regex: 'save: nothing matches id=([0-9]+) in: {"error":"no token"}',
+      pointer: `save: v: nothing at '/token' in: {"error":"no token"}`,
+      text: 'save: v: no JSON in: Bad Gateway',
+      empty: 'save: v: no JSON',
+      large: 'save: v: the body is longer than 1000 bytes (--max-body allows more)',
+      index: `save: v: nothing at '/items/0' in: {"items":[]}`,
+      cut: 'save: v: no JSON in: {"item": "a',
+      header: 'save: v: no header x-id',
+      cookie: 'save: v: no cookie sid was set',
+      regex: 'save: v: nothing matches id=([0-9]+) in: {"error":"no token"}',
     });
     assert.equal(result.iterations.failed, 5);
     assert.equal(server.requests.length, 5 * steps.length);
