@@ -162,7 +162,10 @@ describe('hooks', { timeout: 30_000 }, () => {
     const { started, completed, failed, inProgress } = result.iterations;
     assert.equal(started, completed + failed + inProgress);
     assert.ok(completed > 0 && failed === 0 && inProgress >= 1 && inProgress <= 2);
-    assert.equal(result.requests.sent, server.requests.length);
+    // One in flight at the end may not have been read by the server.
+    const { sent, inFlightAtEnd } = result.requests;
+    const arrived = server.requests.length;
+    assert.ok(arrived <= sent && arrived >= sent - inFlightAtEnd, `${arrived} of ${sent}`);
   });
 
   test('that throw once end that iteration alone', async (t) => {
