@@ -51,8 +51,10 @@ const two = () => scenario('two', [request('a', 'GET /a'), request('b', 'GET /b'
 function assertTrue(result, names) {
   for (const name of names) {
     const of = result.byName.find((it) => it.name === name);
-    const sent = of?.requests.sent ?? 0;
-    assert.equal(sent, count(`/${name}`), name);
+    // One in flight at the end may not have been read.
+    const { sent = 0, inFlightAtEnd = 0 } = of?.requests ?? {};
+    const arrived = count(`/${name}`);
+    assert.ok(arrived <= sent && arrived >= sent - inFlightAtEnd, `${name}: ${arrived} of ${sent}`);
   }
   const { started, completed, failed, inProgress } = result.iterations;
   assert.equal(started, completed + failed + inProgress);
@@ -185,7 +187,11 @@ describe('users', { timeout: 30_000 }, () => {
       own.filter((it) => it.startsWith('/b')).map((it) => [it, `/b?${socket.remotePort}`]),
     );
     for (const [seen, expected] of used) assert.equal(seen, expected);
-    assert.equal(used.length, result.byName.find(({ name }) => name === 'b').requests.sent);
+    const { sent, inFlightAtEnd } = result.byName.find(({ name }) => name === 'b').requests;
+    assert.ok(
+      used.length <= sent && used.length >= sent - inFlightAtEnd,
+      `${used.length} of ${sent}`,
+    );
     assert.ok(result.iterations.inProgress <= 10);
   });
 });
