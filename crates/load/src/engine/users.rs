@@ -105,13 +105,8 @@ impl Engine {
         }
     }
 
-    /// Passes calls of JavaScript on, and takes the results of others. To be called once a turn.
+    /// Takes results of calls of JavaScript, and passes on the calls that are to be made. To be called once a turn.
     pub(crate) fn exchange_calls(&mut self) {
-        if !self.calls.is_empty()
-            && let Some(caller) = &self.shared.hooks
-        {
-            caller.0.call(std::mem::take(&mut self.calls));
-        }
         while let Some(result) = self.results.as_ref().and_then(|results| results.try_recv().ok()) {
             if !self.sending {
                 continue;
@@ -125,6 +120,12 @@ impl Engine {
                 None => {}
             }
             self.settle_users();
+        }
+        // Last: a result may lead to the next call, for which nothing else would wake this thread.
+        if !self.calls.is_empty()
+            && let Some(caller) = &self.shared.hooks
+        {
+            caller.0.call(std::mem::take(&mut self.calls));
         }
     }
 

@@ -701,3 +701,27 @@ fn a_trace_has_everything_of_each_step() {
     assert_eq!(failed.checks, [Some("status 500 in: broken".to_owned())]);
     assert_eq!(failed.failure.as_ref().unwrap().0, FailureReason::Check);
 }
+
+/// A result leads to the next call at once: nothing waits for the end of a window.
+#[test]
+fn calls_that_follow_each_other_wait_for_nothing() {
+    let peer = Peer::prompt();
+    let hooked = |request| RequestStep { before: Some(0), after: Some(1), ..step(request) };
+    let steps = vec![Step::Request(hooked(0)), Step::Request(hooked(1))];
+    let plan = flows(peer.plan(), vec![get("/a"), get("/b")], steps, 1);
+    let mut run = millrace_load::Run::new(Plan { duration: Some(Duration::from_secs(1)), ..plan });
+    let (sender, calls) = std::sync::mpsc::channel();
+    let results = run.call_hooks(std::sync::Arc::new(Caller(sender)));
+    let javascript = std::thread::spawn(move || {
+        for millrace_load::HookCall { worker, user, .. } in calls.iter().flatten() {
+            let (variables, error) = (Vec::new(), None);
+            results.send(vec![millrace_load::HookResult { worker, user, variables, error }]);
+        }
+    });
+    let outcome = run.run(&mut |_| ()).unwrap();
+    javascript.join().unwrap();
+    peer.finish();
+    // A window is 100 ms long; two of them for each iteration would leave five.
+    let completed = outcome.flows.unwrap().scenarios[0].counts.completed;
+    assert!(completed > 20, "{completed}");
+}
