@@ -8,6 +8,7 @@ use super::slot::Slot;
 use crate::engine::connection_pool::ConnectionPool;
 use crate::engine::request_mix::RequestMix;
 use crate::engine::schedule::{Arrivals, RateProfile};
+use crate::plan::flow::Flows;
 use crate::plan::{Model, Plan, Request};
 
 /// Who decides when a request is due.
@@ -34,13 +35,10 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// `None` in the closed model.
-    fn new(plan: &Plan, worker: usize) -> Option<Self> {
-        let Model::Open { rate, stages, poisson, .. } = &plan.model else { return None };
-        let profile = RateProfile::new(*rate, plan.warmup, stages);
+    fn new(profile: RateProfile, poisson: bool, plan: &Plan, worker: usize) -> Self {
         let (index, count) = (worker as u64, plan.threads as u64);
-        let arrivals = Arrivals::new(profile, *poisson, index, count, plan.seed);
-        Some(Self { arrivals, start: Nanos::NEVER, next: Nanos::NEVER })
+        let arrivals = Arrivals::new(profile, poisson, index, count, plan.seed);
+        Self { arrivals, start: Nanos::NEVER, next: Nanos::NEVER }
     }
 
     /// Begins at this time.
@@ -64,14 +62,6 @@ impl Schedule {
 
 impl Demand {
     pub(super) fn new(plan: &Plan, worker: usize) -> Self {
-        let schedule = Schedule::new(plan, worker);
-        if let Some(flows) = &plan.flows {
-            let weights: Vec<_> =
-                (0..).zip(&flows.scenarios).map(|(index, it)| (index, it.weight)).collect();
-            let weighted = weights.iter().any(|(_, weight)| *weight != weights[0].1);
-            let scenarios = RequestMix::new(&weights, weighted, worker);
-            return Self::Users { scenarios, schedule };
-        }
         let mix = |origin: Option<usize>| {
             let all = (0..).zip(&plan.requests);
             let wanted = |request: &Request| origin.is_none_or(|it| it == request.origin);
@@ -79,21 +69,28 @@ impl Demand {
             let weights: Vec<_> = wanted.map(|(index, it)| (index, it.weight)).collect();
             RequestMix::new(&weights, plan.weighted, worker)
         };
-        match (&plan.model, schedule) {
-            (Model::Open { max_pending, .. }, Some(schedule)) => {
-                let max_pending = plan.share(*max_pending, worker).max(1);
-                Self::Open { mix: mix(None), schedule, max_pending }
+        match (&plan.model, &plan.flows) {
+            (Model::Closed { .. }, Some(flows)) => {
+                Self::Users { scenarios: scenario_mix(flows, worker), schedule: None }
             }
-            (Model::Open { .. }, None) | (Model::Closed { .. }, _) => {
-                let think_time = match plan.model {
-                    Model::Closed { think_time } => think_time,
-                    Model::Open { .. } => Duration::ZERO,
-                };
-                let mixes = match plan.pinned {
+            (Model::Closed { think_time }, None) => Self::Closed {
+                think_time: *think_time,
+                mixes: match plan.pinned {
                     true => (0..plan.origins.len()).map(|origin| mix(Some(origin))).collect(),
                     false => vec![mix(None)],
-                };
-                Self::Closed { think_time, mixes }
+                },
+            },
+            (Model::Open { rate, stages, poisson, max_pending }, flows) => {
+                let profile = RateProfile::new(*rate, plan.warmup, stages);
+                let schedule = Schedule::new(profile, *poisson, plan, worker);
+                let max_pending = plan.share(*max_pending, worker).max(1);
+                match flows {
+                    Some(flows) => Self::Users {
+                        scenarios: scenario_mix(flows, worker),
+                        schedule: Some(schedule),
+                    },
+                    None => Self::Open { mix: mix(None), schedule, max_pending },
+                }
             }
         }
     }
@@ -133,6 +130,14 @@ impl Demand {
             Self::Users { .. } => Vec::new(),
         }
     }
+}
+
+/// The order of scenarios: by weight, or in turn where all have the same.
+fn scenario_mix(flows: &Flows, worker: usize) -> RequestMix {
+    let weights: Vec<_> =
+        (0..).zip(&flows.scenarios).map(|(index, it)| (index, it.weight)).collect();
+    let weighted = weights.iter().any(|(_, weight)| *weight != weights[0].1);
+    RequestMix::new(&weights, weighted, worker)
 }
 
 /// Creates the pools of connections, where requests do not belong to a connection from the beginning: one for each server,

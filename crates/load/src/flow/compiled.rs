@@ -104,8 +104,8 @@ impl CompiledFlows {
     }
 
     /// Returns the index of a server by its URL; `None` if no request of the plan goes there.
-    pub(super) fn find_server(&self, url: &Url) -> Option<&Server> {
-        self.servers.iter().find(|server| server.url.origin() == url.origin())
+    pub(super) fn find_server(&self, url: &Url) -> Option<usize> {
+        self.servers.iter().position(|server| server.url.origin() == url.origin())
     }
 }
 

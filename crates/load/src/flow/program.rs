@@ -14,8 +14,8 @@ pub(super) enum Op {
     Request(u32),
     /// Waits for a random time between the two.
     Pause(Duration, Duration),
-    /// Begins a loop of so many turns.
-    Enter(u32),
+    /// Begins a loop of so many turns; of none, goes on at the instruction.
+    Enter(u32, usize),
     /// Goes back to the instruction, unless the innermost loop is done.
     Loop(usize),
     /// Goes on at the instruction, unless the comparison holds.
@@ -66,23 +66,29 @@ impl Program {
                 Step::Pause(least, most) => self.ops.push(Op::Pause(*least, *most)),
                 Step::Repeat(count, inner) => {
                     // Steps that are done never have their place in the figures all the same.
-                    self.ops.push(Op::Enter(*count));
-                    let start = self.ops.len();
+                    let at = self.ops.len();
+                    self.ops.push(Op::Enter(*count, 0));
                     self.append(inner, names, steps)?;
-                    self.ops.push(Op::Loop(start));
+                    self.ops.push(Op::Loop(at + 1));
+                    self.jump_to_end(at);
                 }
                 Step::When(condition, inner) => {
                     let at = self.ops.len();
                     self.ops.push(Op::Unless(Comparison::compile(condition, names)?, 0));
                     self.append(inner, names, steps)?;
-                    let end = self.ops.len();
-                    if let Op::Unless(_, target) = &mut self.ops[at] {
-                        *target = end;
-                    }
+                    self.jump_to_end(at);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Lets the instruction at `at` lead behind the last one.
+    fn jump_to_end(&mut self, at: usize) {
+        let end = self.ops.len();
+        if let Op::Enter(_, target) | Op::Unless(_, target) = &mut self.ops[at] {
+            *target = end;
+        }
     }
 }
 

@@ -208,8 +208,8 @@ impl Users {
                     this.idle += pause;
                     return Next::Pause(pause);
                 }
-                Op::Enter(0) => this.next = skip_loop(&program.ops, this.next),
-                Op::Enter(count) => this.loops.push(*count),
+                Op::Enter(0, target) => this.next = *target,
+                Op::Enter(count, _) => this.loops.push(*count),
                 Op::Loop(start) => match this.loops.last_mut() {
                     Some(left) if *left > 1 => {
                         *left -= 1;
@@ -316,10 +316,9 @@ impl Users {
         }
         if let Some(response) = &response {
             let server = this.redirected.unwrap_or(step.request as usize);
-            if program.cookies
-                && let Some(target) = this.target()
-            {
-                this.cookies.keep(response, &flows.servers[server].url, &target);
+            if program.cookies {
+                let target = request_target(&this.sent).unwrap_or("/");
+                this.cookies.keep(response, &flows.servers[server].url, target);
             }
             if is_redirection(status)
                 && this.followed < program.follow
@@ -485,14 +484,6 @@ impl Users {
 }
 
 impl User {
-    /// The target of the request that was sent last. Without it cookies keep to the root.
-    fn target(&self) -> Option<String> {
-        match request_target(&self.sent) {
-            Some(target) => Some(target.to_owned()),
-            None => Some("/".to_owned()),
-        }
-    }
-
     /// Follows a redirection to a server of the plan; `server`: where the last request went.
     fn follow(
         &mut self,
@@ -506,7 +497,8 @@ impl User {
         let base = flows.servers[server].url.join(&request.target).ok()?;
         let mut url = base.join(&location).ok()?;
         url.set_fragment(None);
-        let there = flows.find_server(&url)?;
+        let index = flows.find_server(&url)?;
+        let there = &flows.servers[index];
         let leaves = url.origin() != base.origin();
         let host = match there.url.port() {
             Some(port) => format!("{}:{port}", there.url.host_str()?),
@@ -522,8 +514,7 @@ impl User {
             next.fields.insert(0, ("Host", &host));
         }
         self.sent = render_request(&next);
-        let index = flows.servers.iter().position(|it| it.url.origin() == there.url.origin());
-        self.redirected = index;
+        self.redirected = Some(index);
         self.followed += 1;
         self.is_redirecting = true;
         Some(Next::Request(flows.steps[self.step as usize].request, there.origin))
@@ -540,20 +531,4 @@ fn request_target(request: &[u8]) -> Option<&str> {
 /// Whether a value cannot stand in a field (RFC 9110, section 5.5).
 fn has_line_break(value: &Value) -> bool {
     !millrace_http::h1::is_value(value.as_text().as_bytes())
-}
-
-/// The instruction behind the loop whose first instruction is at `next`.
-fn skip_loop(ops: &[Op], next: usize) -> usize {
-    let mut depth = 1;
-    for (at, op) in ops.iter().enumerate().skip(next) {
-        match op {
-            Op::Enter(_) => depth += 1,
-            Op::Loop(_) => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at + 1;
-        }
-    }
-    ops.len()
 }

@@ -141,6 +141,7 @@ fn a_stop_of_the_server_is_in_the_latency_of_all_that_were_due() {
         exchange.answer_all(|_| {
             count += 1;
             if count == 10 {
+                // The server stands still: what was due meanwhile has waited.
                 std::thread::sleep(millis(200));
             }
             OK.to_vec()

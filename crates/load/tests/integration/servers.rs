@@ -27,6 +27,7 @@ fn two(first: &Peer, second: &Peer) -> Plan {
 fn slow() -> Peer {
     Peer::start(|exchange| {
         exchange.answer_all(|_| {
+            // The time of a response.
             thread::sleep(Duration::from_millis(10));
             OK.to_vec()
         });

@@ -132,6 +132,7 @@ fn parts_of_records_are_progress_before_and_after_the_handshake() {
     client.session.write_tls(&mut flight).unwrap();
     let (first, second) = flight.split_at(100);
     let mut send = |server: &mut Server, bytes: &[u8]| {
+        // Time in which nothing arrives, so that what is measured from then on is told apart.
         std::thread::sleep(Duration::from_millis(20));
         let began = clock.now();
         client.socket.write_all(bytes).unwrap();
@@ -156,6 +157,7 @@ fn parts_of_records_are_progress_before_and_after_the_handshake() {
     }
     let last = flight.split_off(flight.len() - 10);
     for (bytes, told) in [(flight, Kind::Secure), (last, Kind::Request)] {
+        // Time in which nothing arrives, so that what is measured from then on is told apart.
         std::thread::sleep(Duration::from_millis(20));
         let began = clock.now();
         client.socket.write_all(&bytes).unwrap();
