@@ -330,6 +330,8 @@ export interface NativeExchange {
 
 /** The figures of a run's flows. */
 export interface NativeFlowOutcome {
+  /** The iterations of all scenarios. */
+  iterations: NativeScenarioOutcome
   /** By scenario. */
   scenarios: Array<NativeScenarioOutcome>
   /** By request step, in the order of the scenarios' steps. */

@@ -1,8 +1,8 @@
 // HdrHistogram's V2 encoding: counts by bucket, compressed, base64.
-import { deflateSync, inflateSync } from 'node:zlib';
+import { inflateSync } from 'node:zlib';
 
 /** Bounds and precision of a histogram, and the number of values in each of its buckets that has some. */
-export interface HdrHistogram {
+interface HdrHistogram {
   /** Significant decimal digits. */
   digits: number;
   lowest: bigint;
@@ -45,57 +45,6 @@ export function decodeHistogram(base64: string): HdrHistogram {
     highest: bytes.readBigInt64BE(24),
     counts,
   };
-}
-
-/** Adds up histograms of the same bounds and precision; there is at least one. */
-export function addHistograms(parts: readonly string[]): string {
-  const decoded = parts.map(decodeHistogram);
-  const [first] = decoded;
-  if (first === undefined) throw new RangeError('no histogram');
-  const sums = new Map<number, number>();
-  for (const { counts } of decoded) {
-    for (const [index, count] of counts) sums.set(index, (sums.get(index) ?? 0) + count);
-  }
-  const counts = new Map([...sums].sort(([one], [other]) => one - other));
-  return encodeHistogram({ ...first, counts });
-}
-
-function encodeHistogram({ digits, lowest, highest, counts }: HdrHistogram): string {
-  const payload = encodeCounts(counts);
-  const header = Buffer.alloc(HEADER_BYTES);
-  header.writeInt32BE(PLAIN_COOKIE, 0);
-  header.writeInt32BE(payload.length, 4);
-  header.writeInt32BE(digits, 12);
-  header.writeBigInt64BE(lowest, 16);
-  header.writeBigInt64BE(highest, 24);
-  header.writeDoubleBE(1, 32);
-  const deflated = deflateSync(Buffer.concat([header, payload]));
-  const outer = Buffer.alloc(COMPRESSED_HEADER_BYTES);
-  outer.writeInt32BE(COMPRESSED_COOKIE, 0);
-  outer.writeInt32BE(deflated.length, 4);
-  return Buffer.concat([outer, deflated]).toString('base64');
-}
-
-function encodeCounts(counts: ReadonlyMap<number, number>): Buffer {
-  const bytes: number[] = [];
-  let next = 0;
-  for (const [index, count] of counts) {
-    if (index > next) encodeZigZag(next - index, bytes);
-    encodeZigZag(count, bytes);
-    next = index + 1;
-  }
-  return Buffer.from(bytes);
-}
-
-function encodeZigZag(number: number, bytes: number[]): void {
-  let rest = BigInt(number) * 2n;
-  if (number < 0) rest = -rest - 1n;
-  // The ninth byte has eight bits of data and no continuation bit; counts are far below what needs it.
-  while (rest >= 0x80n) {
-    bytes.push(Number(rest & 0x7fn) | 0x80);
-    rest >>= 7n;
-  }
-  bytes.push(Number(rest));
 }
 
 /** Maximum length of a histogram, far beyond any of the engine's: damaged data may inflate to any length. */

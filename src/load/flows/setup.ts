@@ -27,11 +27,6 @@ export async function withSetup<Result>(
   }
 }
 
-/** Reports whether scenarios have variables that are known only when `setup()` was called. */
-export function hasSetup({ scenario }: LoadOptions): boolean {
-  return scenario !== undefined && readScenarios(scenario).setup !== undefined;
-}
-
 function findUrl(options: LoadOptions, server: string | null): string | null {
   const url = listUrls(options.url).find((it) => !it.startsWith('/')) ?? server;
   return url === null || url === undefined ? null : url.replace(/\/$/, '');

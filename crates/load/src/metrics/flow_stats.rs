@@ -134,6 +134,16 @@ pub struct CheckStats {
     pub example: Option<String>,
 }
 
+impl FlowStats {
+    /// Returns the iterations of all scenarios together.
+    #[must_use]
+    pub fn all_iterations(&self) -> ScenarioStats {
+        let mut sum = ScenarioStats::default();
+        self.scenarios.iter().for_each(|scenario| sum += scenario);
+        sum
+    }
+}
+
 impl StepStats {
     /// Counts a failure; `example` is asked for once for each reason.
     pub(crate) fn fail(&mut self, reason: FailureReason, example: impl FnOnce() -> String) {
@@ -217,5 +227,29 @@ impl AddAssign<&Self> for FlowStats {
 fn add_each<T: for<'a> AddAssign<&'a T>>(sums: &mut [T], others: &[T]) {
     for (sum, other) in sums.iter_mut().zip(others) {
         *sum += other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_iterations_are_those_of_each_scenario() {
+        let scenario = |completed: u64, failed: u64| {
+            let started = completed + failed;
+            let counts = IterationCounts { started, completed, failed, ..Default::default() };
+            let mut stats = ScenarioStats { counts, ..Default::default() };
+            (1..=completed).for_each(|ms| stats.duration.record(Duration::from_millis(ms)));
+            (1..=failed).for_each(|ms| stats.duration.record_censored(Duration::from_millis(ms)));
+            stats
+        };
+        let flows =
+            FlowStats { scenarios: vec![scenario(3, 1), scenario(50, 0)], ..Default::default() };
+        let all = flows.all_iterations();
+        assert_eq!((all.counts.started, all.counts.completed, all.counts.failed), (54, 53, 1));
+        let durations = all.duration.to_histogram();
+        assert_eq!((durations.count(), durations.censored()), (54, 1));
+        assert_eq!(durations.min(), Some(Duration::from_millis(1)));
     }
 }

@@ -13,6 +13,8 @@ use super::outcome::{NativeDistribution, ms};
 /// The figures of a run's flows.
 #[napi(object, object_from_js = false)]
 pub struct NativeFlowOutcome {
+    /// The iterations of all scenarios.
+    pub iterations: NativeScenarioOutcome,
     /// By scenario.
     pub scenarios: Vec<NativeScenarioOutcome>,
     /// By request step, in the order of the scenarios' steps.
@@ -113,8 +115,10 @@ pub struct NativeCheckOutcome {
 }
 
 impl From<&FlowStats> for NativeFlowOutcome {
-    fn from(FlowStats { scenarios, steps, trace }: &FlowStats) -> Self {
+    fn from(flows: &FlowStats) -> Self {
+        let FlowStats { scenarios, steps, trace } = flows;
         Self {
+            iterations: (&flows.all_iterations()).into(),
             scenarios: scenarios.iter().map(NativeScenarioOutcome::from).collect(),
             steps: steps.iter().map(NativeStepOutcome::from).collect(),
             trace: trace.iter().map(NativeTracedStep::from).collect(),

@@ -1,7 +1,6 @@
 import type { Secrets } from '../../../masking/secrets.js';
 import type {
   NativeFlowOutcome,
-  NativeIterationCounts,
   NativeScenarioOutcome,
   NativeStepOutcome,
 } from '../../../native/addon.js';
@@ -15,7 +14,6 @@ import type {
   StepResult,
 } from '../../result.js';
 import { convertDistribution } from '../distribution.js';
-import { addTimes } from './times-sum.js';
 
 /** What JavaScript has measured of a run's hooks. */
 export interface HookFigures {
@@ -35,7 +33,7 @@ export const NO_SCENARIOS: ScenarioFigures = {
 
 /** Builds the figures of scenarios: those of the engine with the names of the plan, and those of JavaScript. */
 export function buildScenarioFigures(
-  { scenarios, steps }: NativeFlowOutcome,
+  { iterations, scenarios, steps }: NativeFlowOutcome,
   plan: FlowSummary,
   { hooks, metrics }: HookFigures,
   { durationMs, secrets }: { durationMs: number; secrets: Secrets },
@@ -45,7 +43,7 @@ export function buildScenarioFigures(
   );
   const results = steps.map((step, index) => describeStep(step, described[index], secrets));
   return {
-    iterations: describeIterations(addScenarios(scenarios), durationMs),
+    iterations: describeIterations(iterations, durationMs),
     scenarios: scenarios.map((one, index) => ({
       name: plan.scenarios[index]?.name ?? '',
       ...describeIterations(one, durationMs),
@@ -78,22 +76,6 @@ function describeIterations(
 }
 
 /** Adds up the iterations of all scenarios. */
-function addScenarios(scenarios: readonly NativeScenarioOutcome[]): NativeScenarioOutcome {
-  const sum = (key: keyof NativeIterationCounts) =>
-    scenarios.reduce((total, { counts }) => total + counts[key], 0);
-  return {
-    counts: {
-      started: sum('started'),
-      completed: sum('completed'),
-      failed: sum('failed'),
-      inProgress: sum('inProgress'),
-      notStarted: sum('notStarted'),
-    },
-    duration: addTimes(scenarios.map(({ duration }) => duration)),
-    active: addTimes(scenarios.map(({ active }) => active)),
-  };
-}
-
 function describeStep(
   { failures, checks, saves }: NativeStepOutcome,
   step: (RequestStepSummary & { scenario: string }) | undefined,
