@@ -31,4 +31,5 @@
 
 pub mod authority;
 pub mod h1;
+pub mod h2;
 pub mod syntax;

@@ -1,6 +1,7 @@
 //! The tests of the public interface, as one program that is linked once.
 
 mod beside_httparse;
+mod hpack;
 mod known_head;
 mod markdown;
 mod properties;

@@ -1,0 +1,3 @@
+//! HPACK: header blocks, decoded and encoded.
+
+mod rfc_examples;
