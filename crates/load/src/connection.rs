@@ -1,7 +1,7 @@
 //! A connection: its transport, and what is written to it and read from it. The protocol is its session's.
 //!
 //! ```text
-//!   Closed ──open──> Opening ──ready──> Open ──close──> Closed
+//!   Closed ──open──> Opening ──> Greeting (HTTP/2) ──ready──> Open ──close──> Closed
 //!            due ──send──> in flight ──response──> completed
 //!             ^ └──> buffered ──flush──^ │
 //!             └────────┴─────────────────┴── the connection ends: buffered ones are due again, others lost
@@ -19,9 +19,10 @@ use std::time::Duration;
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
 use crate::metrics::in_flight::{Due, InFlight, Loss};
-use crate::metrics::recorder::Recorder;
-use crate::redirect::RedirectRule;
-use crate::session::{Expired, Rendering, RequestBatch, Session, SharedMemory, Written};
+use crate::metrics::recorder::{Opened, Recorder};
+use crate::session::{
+    Expired, Rendering, RequestBatch, Session, SessionOptions, SharedMemory, Written,
+};
 pub(crate) use reading::{ReadBuffers, ReadResult};
 use write_buffer::WriteBuffer;
 
@@ -34,6 +35,12 @@ enum State<T> {
         /// When the connect ended and the handshake began.
         connected: Option<Nanos>,
     },
+    /// The transport is open, and the server's first words are awaited.
+    Greeting {
+        transport: T,
+        since: Nanos,
+        opened: Opened,
+    },
     Open(T),
 }
 
@@ -41,6 +48,7 @@ enum State<T> {
 #[derive(Debug)]
 pub(crate) struct Connection<T> {
     state: State<T>,
+    options: SessionOptions,
     session: Session,
     /// Requests that are due on this connection, in order.
     pub(crate) due: VecDeque<Due>,
@@ -48,22 +56,15 @@ pub(crate) struct Connection<T> {
 }
 
 impl<T> Connection<T> {
-    /// Creates a closed connection. `redirects`: which redirections are followed.
-    pub(crate) fn new(redirects: Option<RedirectRule>) -> Self {
+    /// Creates a closed connection.
+    pub(crate) fn new(options: SessionOptions) -> Self {
         Self {
             state: State::Closed,
-            session: Session::new(redirects),
+            options,
+            session: Session::new(options),
             due: VecDeque::new(),
             write_buffer: WriteBuffer::default(),
         }
-    }
-}
-
-#[cfg(test)]
-impl<T> Connection<T> {
-    /// Replaces the session of an open connection that has no requests.
-    pub(crate) fn set_session(&mut self, session: Session) {
-        self.session = session;
     }
 }
 
@@ -113,6 +114,7 @@ impl<T: Transport> Connection<T> {
         match &self.state {
             State::Closed => None,
             State::Opening { since, connected, .. } => Some(connected.unwrap_or(*since)),
+            State::Greeting { since, .. } => Some(*since),
             State::Open(_) => self.session.oldest(),
         }
     }
@@ -122,15 +124,22 @@ impl<T: Transport> Connection<T> {
         matches!(self.state, State::Opening { connected: Some(_), .. })
     }
 
+    /// Whether the transport is open, and the server's first words are awaited.
+    pub(crate) fn is_greeting(&self) -> bool {
+        matches!(self.state, State::Greeting { .. })
+    }
+
     /// Takes over a transport that has begun to connect.
     pub(crate) fn open(&mut self, transport: T, now: Nanos) {
         self.state = State::Opening { transport, since: now, connected: None };
     }
 
-    /// Continues opening; returns the time when the connection has become ready.
+    /// Continues opening; returns the time when the transport has become ready. Then the connection is open, or it waits for
+    /// the server's first words ([`Self::is_greeting`]).
     pub(crate) fn establish(
         &mut self,
         clock: &impl Clock,
+        memory: &mut SharedMemory,
         recorder: &mut Recorder,
     ) -> io::Result<Option<Nanos>> {
         let State::Opening { transport, since, connected } = &mut self.state else {
@@ -151,13 +160,38 @@ impl<T: Transport> Connection<T> {
             now = clock.now();
         }
         let connected = connected.unwrap_or(now);
-        recorder.opened(connected.since(*since), now.since(connected), resumed);
+        let (connect, tls) = (connected.since(*since), now.since(connected));
+        memory.outgoing.clear();
+        let Some(()) = self.session.begin(self.options, protocol, &mut memory.outgoing) else {
+            return Err(io::Error::other(
+                "the server does not speak HTTP/2 (ALPN): leave out --http2",
+            ));
+        };
+        let opened = Opened { connect, tls, resumed, http2: self.session.is_http2() };
         if let State::Opening { transport, .. } = std::mem::replace(&mut self.state, State::Closed)
         {
-            self.state = State::Open(transport);
+            self.state = State::Greeting { transport, since: now, opened };
         }
-        self.session.begin(protocol);
+        if !memory.outgoing.is_empty() {
+            self.send_of_session(&memory.outgoing, recorder);
+        }
+        self.finish_opening(recorder);
         Ok(Some(now))
+    }
+
+    /// Opens a connection whose session is ready; `false` if it is not.
+    pub(crate) fn finish_opening(&mut self, recorder: &mut Recorder) -> bool {
+        if !self.session.is_ready() {
+            return false;
+        }
+        match std::mem::replace(&mut self.state, State::Closed) {
+            State::Greeting { transport, opened, .. } => {
+                recorder.opened(opened);
+                self.state = State::Open(transport);
+            }
+            state => self.state = state,
+        }
+        true
     }
 
     /// Closes the connection and returns its transport.
@@ -165,7 +199,9 @@ impl<T: Transport> Connection<T> {
         self.write_buffer.clear();
         match std::mem::replace(&mut self.state, State::Closed) {
             State::Closed => None,
-            State::Opening { transport, .. } | State::Open(transport) => Some(transport),
+            State::Opening { transport, .. }
+            | State::Greeting { transport, .. }
+            | State::Open(transport) => Some(transport),
         }
     }
 
@@ -202,7 +238,9 @@ impl<T: Transport> Connection<T> {
 
     /// Sends buffered bytes.
     pub(crate) fn flush(&mut self, clock: &impl Clock, recorder: &mut Recorder) -> io::Result<()> {
-        let State::Open(transport) = &mut self.state else { return Ok(()) };
+        let (State::Greeting { transport, .. } | State::Open(transport)) = &mut self.state else {
+            return Ok(());
+        };
         if !transport.flush()? || self.write_buffer.is_empty() {
             return Ok(());
         }
@@ -215,7 +253,9 @@ impl<T: Transport> Connection<T> {
 
     /// Sends what the session says on its own account. A failure is the connection's: the next read or flush tells.
     fn send_of_session(&mut self, bytes: &[u8], recorder: &mut Recorder) {
-        let State::Open(transport) = &mut self.state else { return };
+        let (State::Greeting { transport, .. } | State::Open(transport)) = &mut self.state else {
+            return;
+        };
         let (written, _) = self.write_buffer.send(bytes, transport);
         recorder.bytes_sent(written);
     }

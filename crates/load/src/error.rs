@@ -22,8 +22,14 @@ pub enum ErrorKind {
     ClosedEarly,
     /// No complete response within the limit.
     Timeout,
-    /// The bytes are not an HTTP/1.1 response.
+    /// What the peer sends violates the protocol.
     Protocol,
+    /// The peer reset the stream.
+    StreamReset,
+    /// The peer refused the stream, and did nothing for it.
+    RefusedStream,
+    /// The peer sent more than the windows of HTTP/2 allow.
+    FlowControl,
     /// No descriptor left in this process or on this system.
     FdLimit,
     /// Anything else that the system reports.
@@ -32,7 +38,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,
         Self::Dns,
@@ -41,6 +47,9 @@ impl ErrorKind {
         Self::ClosedEarly,
         Self::Timeout,
         Self::Protocol,
+        Self::StreamReset,
+        Self::RefusedStream,
+        Self::FlowControl,
         Self::FdLimit,
         Self::Other,
     ];
@@ -57,6 +66,9 @@ impl ErrorKind {
             Self::ClosedEarly => "closed-early",
             Self::Timeout => "timeout",
             Self::Protocol => "protocol",
+            Self::StreamReset => "stream-reset",
+            Self::RefusedStream => "refused-stream",
+            Self::FlowControl => "flow-control",
             Self::FdLimit => "fd-limit",
             Self::Other => "other",
         }

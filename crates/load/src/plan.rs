@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use millrace_http::h2::MAX_WINDOW;
 use millrace_net::tls::TlsOptions;
 
 use self::flow::{BodyFormat, Flows};
@@ -49,7 +50,7 @@ pub struct Plan {
     pub connection_stages: Vec<ConnectionStage>,
     /// Addresses of this host that connections come from, in turn; empty: the system chooses.
     pub local_addresses: Vec<IpAddr>,
-    /// Requests in flight per connection, at least one.
+    /// Requests in flight per connection, at least one: pipelined, or streams of HTTP/2.
     pub pipelining: usize,
     /// A new connection for each request.
     pub close: bool,
@@ -83,6 +84,55 @@ pub struct Plan {
     pub seed: u64,
     /// What users do; `None`: the requests are independent of each other.
     pub flows: Option<Flows>,
+    /// Where HTTP/2 is spoken.
+    pub http2: Http2Plan,
+    /// The requests are calls of gRPC: the status of a response is that of the call.
+    pub grpc: bool,
+}
+
+/// Where HTTP/2 is spoken, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Http2Plan {
+    /// The versions that connections with TLS offer.
+    pub tls: Versions,
+    /// Connections without TLS speak HTTP/2, with prior knowledge (RFC 9113, section 3.3).
+    pub cleartext: bool,
+    /// The window of each stream, and of a connection, for what the server sends: 1 to 2^31-1 bytes. That of a connection is
+    /// at least 65,535.
+    pub window: u32,
+}
+
+impl Default for Http2Plan {
+    fn default() -> Self {
+        Self { tls: Versions::Http1, cleartext: false, window: MAX_WINDOW }
+    }
+}
+
+impl Http2Plan {
+    /// The versions that connections to this server may speak.
+    pub(crate) fn versions(&self, origin: &Origin) -> Versions {
+        match (&origin.server_name, self.cleartext) {
+            (Some(_), _) => self.tls,
+            (None, true) => Versions::Http2,
+            (None, false) => Versions::Http1,
+        }
+    }
+
+    /// Whether some connection may speak HTTP/2.
+    fn is_used(&self) -> bool {
+        self.cleartext || self.tls != Versions::Http1
+    }
+}
+
+/// Versions of HTTP that a connection may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versions {
+    /// HTTP/1.1 alone.
+    Http1,
+    /// HTTP/2 alone.
+    Http2,
+    /// HTTP/2, or HTTP/1.1 where the server has no HTTP/2.
+    Either,
 }
 
 /// A time that samples are held against.
@@ -220,6 +270,8 @@ impl Plan {
             early_ack_probe: false,
             seed: 1,
             flows: None,
+            http2: Http2Plan::default(),
+            grpc: false,
         }
     }
 
@@ -274,7 +326,14 @@ impl Plan {
         if self.close && self.pipelining > 1 {
             return usage("pipelining needs connections that are kept".into());
         }
-        if self.follow > 0 && (self.close || self.pipelining > 1) {
+        if self.http2.window == 0 || self.http2.window > MAX_WINDOW {
+            return usage(format!(
+                "a window of {} bytes: 1 to {MAX_WINDOW} are possible",
+                self.http2.window
+            ));
+        }
+        let may_pipeline = self.pipelining > 1 && !self.http2.is_used();
+        if self.follow > 0 && (self.close || may_pipeline) {
             return usage(
                 "redirections are followed on connections that are kept, without pipelining".into(),
             );

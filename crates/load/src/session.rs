@@ -10,8 +10,8 @@
 //! A connection keeps its session when it ends, so that the next connection of the slot has its memory.
 
 mod h1;
-#[cfg(test)]
-pub(crate) mod streams;
+mod h2;
+mod other_protocol;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,51 +22,82 @@ use crate::ErrorKind;
 use crate::flow::users::Users;
 use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::recorder::Recorder;
+use crate::plan::Versions;
 use crate::redirect::RedirectRule;
 use crate::rendered::Rendered;
 use h1::H1Session;
+use h2::H2Session;
 
 /// Protocols of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     /// HTTP/1.1 (RFC 9112).
     H1,
+    /// HTTP/2 (RFC 9113).
+    H2,
 }
 
 impl Protocol {
-    /// All, in order of preference.
-    const ALL: [Self; 1] = [Self::H1];
+    /// Those of the versions, in order of preference.
+    fn of(versions: Versions) -> &'static [Self] {
+        match versions {
+            Versions::Http1 => &[Self::H1],
+            Versions::Http2 => &[Self::H2],
+            Versions::Either => &[Self::H2, Self::H1],
+        }
+    }
 
     /// The name for ALPN (RFC 7301).
     fn alpn_name(self) -> &'static [u8] {
         match self {
             Self::H1 => b"http/1.1",
+            Self::H2 => b"h2",
         }
-    }
-
-    /// The protocol with this index in [`alpn_protocols`]; the one that needs no negotiation if there was none.
-    fn negotiated(index: Option<usize>) -> Self {
-        index.and_then(|index| Self::ALL.get(index)).copied().unwrap_or(Self::H1)
     }
 }
 
-/// Returns the protocols that connections can speak, in order of preference (ALPN, RFC 7301).
-pub(crate) fn alpn_protocols() -> Vec<Vec<u8>> {
-    Protocol::ALL.iter().map(|protocol| protocol.alpn_name().to_vec()).collect()
+/// Returns the protocols that connections with TLS offer, in order of preference (ALPN, RFC 7301).
+pub(crate) fn alpn_protocols(versions: Versions) -> Vec<Vec<u8>> {
+    Protocol::of(versions).iter().map(|protocol| protocol.alpn_name().to_vec()).collect()
+}
+
+/// How the connections to a server speak.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SessionOptions {
+    /// Which redirections are followed.
+    pub(crate) redirects: Option<RedirectRule>,
+    /// The versions that connections may speak.
+    pub(crate) versions: Versions,
+    /// `http` or `https`.
+    pub(crate) scheme: &'static str,
+    /// The windows for what the server sends with HTTP/2.
+    pub(crate) window: u32,
+    /// Whether the statuses are those of gRPC.
+    pub(crate) grpc: bool,
+}
+
+impl SessionOptions {
+    /// The protocol of a connection, after TLS has agreed on the one with this index in [`alpn_protocols`], or on none. `None`:
+    /// HTTP/2 needs the agreement.
+    fn negotiated(&self, index: Option<usize>) -> Option<Protocol> {
+        let offered = Protocol::of(self.versions);
+        match index {
+            Some(index) => offered.get(index).copied(),
+            // Without TLS, HTTP/2 is spoken with prior knowledge.
+            None if self.scheme == "http" => offered.first().copied(),
+            None => offered.iter().copied().find(|protocol| *protocol == Protocol::H1),
+        }
+    }
 }
 
 /// The protocol of a connection, with its requests.
 #[derive(Debug)]
-#[cfg_attr(
-    test,
-    expect(clippy::large_enum_variant, reason = "a box would be another access for each request")
-)]
+#[expect(clippy::large_enum_variant, reason = "a box would be another access for each request")]
 pub(crate) enum Session {
     /// HTTP/1.1: responses come in the order of their requests.
     H1(H1Session),
-    /// Not HTTP: shows what the engine does where requests end one by one.
-    #[cfg(test)]
-    Streams(streams::StreamSession),
+    /// HTTP/2: each request is a stream.
+    H2(Box<H2Session>),
 }
 
 /// Calls the same method of whichever session it is.
@@ -74,8 +105,7 @@ macro_rules! dispatch {
     ($self:ident, $session:ident => $call:expr) => {
         match $self {
             Self::H1($session) => $call,
-            #[cfg(test)]
-            Self::Streams($session) => $call,
+            Self::H2($session) => $call,
         }
     };
 }
@@ -86,6 +116,7 @@ pub(crate) struct SharedMemory {
     /// Bytes to send: of requests, or what a session says on its own account.
     pub(crate) outgoing: Vec<u8>,
     h1: h1::SharedMemory,
+    h2: h2::SharedMemory,
 }
 
 /// What requests are rendered from.
@@ -157,8 +188,6 @@ pub(crate) struct Received {
     pub(crate) completed: usize,
     /// Number of requests that have ended without a response while the session continues.
     pub(crate) lost: usize,
-    /// Number of requests that are due again while the session continues.
-    pub(crate) requeued: usize,
     /// Whether the session's capacity has grown.
     pub(crate) has_grown: bool,
     /// Why the connection must be closed; `None` if it stays open.
@@ -203,19 +232,47 @@ pub(crate) struct Expired {
 }
 
 impl Session {
-    /// Creates a session for the first connection of a slot. `redirects`: which redirections are followed.
-    pub(crate) fn new(redirects: Option<RedirectRule>) -> Self {
-        Self::H1(H1Session::new(redirects))
+    /// Creates a session for the first connection of a slot.
+    pub(crate) fn new(options: SessionOptions) -> Self {
+        match options.versions {
+            Versions::Http1 => Self::H1(H1Session::new(options.redirects)),
+            Versions::Http2 | Versions::Either => Self::H2(Box::new(H2Session::new(options))),
+        }
     }
 
-    /// Begins the session of a new connection, of the protocol that was negotiated ([`alpn_protocols`]). No request of the
-    /// last connection is left.
-    pub(crate) fn begin(&mut self, protocol: Option<usize>) {
-        match (self, Protocol::negotiated(protocol)) {
+    /// Begins the session of a new connection, on whose protocol TLS has agreed by its index in [`alpn_protocols`]. What has
+    /// to be sent first is added to `outgoing`. No request of the last connection is left. `None`: TLS has not agreed on a
+    /// protocol that may be spoken.
+    pub(crate) fn begin(
+        &mut self,
+        options: SessionOptions,
+        negotiated: Option<usize>,
+        outgoing: &mut Vec<u8>,
+    ) -> Option<()> {
+        match (&mut *self, options.negotiated(negotiated)?) {
             (Self::H1(session), Protocol::H1) => session.begin(),
-            #[cfg(test)]
-            (Self::Streams(session), Protocol::H1) => session.begin(),
+            (Self::H2(session), Protocol::H2) => session.begin(outgoing),
+            (_, Protocol::H1) => *self = Self::H1(H1Session::new(options.redirects)),
+            (_, Protocol::H2) => {
+                let mut session = Box::new(H2Session::new(options));
+                session.begin(outgoing);
+                *self = Self::H2(session);
+            }
         }
+        Some(())
+    }
+
+    /// Whether requests can be sent: with HTTP/2, the server's settings have come.
+    pub(crate) fn is_ready(&self) -> bool {
+        match self {
+            Self::H2(session) => session.is_ready(),
+            _ => true,
+        }
+    }
+
+    /// Whether it is one of HTTP/2.
+    pub(crate) fn is_http2(&self) -> bool {
+        matches!(self, Self::H2(_))
     }
 
     /// Returns how many requests the session carries at once, where the plan has so many on a connection.
@@ -273,20 +330,24 @@ impl Session {
 
     /// Returns what to read next.
     pub(crate) fn next_read(&self, memory: &SharedMemory) -> NextRead {
-        dispatch!(self, session => session.next_read(&memory.h1))
+        match self {
+            Self::H1(session) => session.next_read(&memory.h1),
+            _ => NextRead::Bytes(usize::MAX),
+        }
     }
 
-    /// Processes received bytes. `is_flushed`: the write buffer is empty. Requests that are due again are put back into
-    /// `due`, before all others.
+    /// Processes received bytes. `is_flushed`: the write buffer is empty.
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
         is_flushed: bool,
         now: Nanos,
-        due: &mut VecDeque<Due>,
         receiving: &mut Receiving<'_>,
     ) -> Received {
-        dispatch!(self, session => session.receive(bytes, is_flushed, now, due, receiving))
+        match self {
+            Self::H1(session) => session.receive(bytes, is_flushed, now, receiving),
+            Self::H2(session) => session.receive(bytes, now, receiving),
+        }
     }
 
     /// Processes so many bytes that were discarded, at most those of [`NextRead::Discard`].
@@ -296,34 +357,51 @@ impl Session {
         now: Nanos,
         recorder: &mut Recorder,
     ) -> Received {
-        dispatch!(self, session => session.receive_discarded(count, now, recorder))
+        match self {
+            Self::H1(session) => session.receive_discarded(count, now, recorder),
+            // Nothing is discarded.
+            _ => Received::default(),
+        }
     }
 
     /// The last read took as much as [`NextRead::Bytes`] allows: the rest may have arrived as well.
     pub(crate) fn cut_read(&mut self) {
-        dispatch!(self, session => session.cut_read())
+        if let Self::H1(session) = self {
+            session.cut_read();
+        }
     }
 
     /// Nothing more has arrived: the rest of a partial response is another part.
     pub(crate) fn await_rest(&mut self) {
-        dispatch!(self, session => session.await_rest())
+        if let Self::H1(session) = self {
+            session.await_rest();
+        }
     }
 
     /// Processes the end of the stream, which may complete a response.
     pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Received {
-        dispatch!(self, session => session.finish(now, recorder))
+        match self {
+            Self::H1(session) => session.finish(now, recorder),
+            Self::H2(session) => session.finish(),
+        }
     }
 
     /// Completes requests as the redirections that were followed last, where the server has closed the connection before any
     /// byte of the response to the next request. Returns their number.
     pub(crate) fn complete_redirected(&mut self, now: Nanos, recorder: &mut Recorder) -> usize {
-        dispatch!(self, session => session.complete_redirected(now, recorder))
+        match self {
+            Self::H1(session) => session.complete_redirected(now, recorder),
+            _ => 0,
+        }
     }
 
     /// Returns the bytes that make the system acknowledge the part of a response that has arrived; empty if there is nothing
     /// to acknowledge. The write buffer is empty.
     pub(crate) fn ack_probe(&mut self) -> &'static [u8] {
-        dispatch!(self, session => session.ack_probe())
+        match self {
+            Self::H1(session) => session.ack_probe(),
+            _ => &[],
+        }
     }
 
     /// Ends the requests that were sent `limit` ago or earlier. What is to be sent is added to `outgoing`, unless the

@@ -43,7 +43,7 @@ impl<T: Transport> Connection<T> {
         clock: &impl Clock,
         receiving: &mut Receiving<'_>,
     ) -> io::Result<ReadResult> {
-        let State::Open(transport) = &mut self.state else {
+        let (State::Greeting { transport, .. } | State::Open(transport)) = &mut self.state else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
         let next = self.session.next_read(receiving.memory);
@@ -81,7 +81,7 @@ impl<T: Transport> Connection<T> {
     ) -> Received {
         receiving.memory.outgoing.clear();
         let is_flushed = self.write_buffer.is_empty();
-        let received = self.session.receive(bytes, is_flushed, now, &mut self.due, receiving);
+        let received = self.session.receive(bytes, is_flushed, now, receiving);
         let Receiving { memory, recorder, .. } = receiving;
         if !memory.outgoing.is_empty() {
             self.send_of_session(&memory.outgoing, recorder);

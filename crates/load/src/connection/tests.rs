@@ -19,7 +19,8 @@ use super::*;
 use crate::ErrorKind;
 use crate::metrics::in_flight::Loss;
 use crate::metrics::window_stats::WindowStats;
-use crate::plan::Request;
+use crate::plan::{Request, Versions};
+use crate::redirect::RedirectRule;
 use crate::rendered::Rendered;
 use crate::session::{End, Received, Receiving, SharedMemory};
 
@@ -87,6 +88,12 @@ fn mix() -> Vec<Rendered> {
     vec![rendered("GET"), rendered("HEAD")]
 }
 
+/// HTTP/1.1 alone.
+fn options(redirects: Option<RedirectRule>) -> SessionOptions {
+    let versions = Versions::Http1;
+    SessionOptions { redirects, versions, scheme: "http", window: 1, grpc: false }
+}
+
 /// A connection, its mix and its recorder.
 struct Scene {
     connection: Connection<Script>,
@@ -100,7 +107,7 @@ impl Scene {
     /// With an open connection.
     fn new() -> Self {
         let mut scene = Self {
-            connection: Connection::new(None),
+            connection: Connection::new(options(None)),
             mix: mix(),
             memory: SharedMemory::default(),
             recorder: Recorder::new(Nanos(0)),
@@ -110,9 +117,13 @@ impl Scene {
         scene
     }
 
+    fn establish(&mut self, clock: &impl Clock) -> io::Result<Option<Nanos>> {
+        self.connection.establish(clock, &mut self.memory, &mut self.recorder)
+    }
+
     fn open(&mut self, script: Script) {
         self.connection.open(script, Nanos(0));
-        assert_eq!(self.connection.establish(&At(0), &mut self.recorder).unwrap(), Some(Nanos(0)));
+        assert_eq!(self.establish(&At(0)).unwrap(), Some(Nanos(0)));
     }
 
     fn script(&mut self) -> &mut Script {

@@ -73,7 +73,7 @@ impl Engine {
             };
             now = at;
             ended += received.completed + received.lost;
-            may_send |= ended > 0 || received.requeued > 0 || received.has_grown;
+            may_send |= ended > 0 || received.has_grown;
             if received.completed > 0 {
                 if !slot.productive {
                     slot.mark_productive(close);
@@ -81,9 +81,6 @@ impl Engine {
                 if close && received.end.is_none() {
                     received.end = Some(End::Agreed);
                 }
-            }
-            if received.requeued > 0 {
-                self.put_back(index, received.requeued);
             }
             if let Some(end) = received.end {
                 self.replenish(index, ended, now);

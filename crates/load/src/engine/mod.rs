@@ -93,7 +93,8 @@ impl RunContext {
         let compile = |flows| CompiledFlows::compile(flows, &plan, names, &mut mix).map(Arc::new);
         let flows = plan.flows.as_ref().map(compile).transpose()?;
         let with_tls = plan.origins.iter().any(|origin| origin.server_name.is_some());
-        let options = TlsOptions { protocols: session::alpn_protocols(), ..plan.tls.clone() };
+        let protocols = session::alpn_protocols(plan.http2.tls);
+        let options = TlsOptions { protocols, ..plan.tls.clone() };
         let tls = with_tls.then(|| ClientTlsConfig::new(&options)).transpose();
         let tls = tls.map_err(|error| RunError::Usage(error.to_string()))?;
         let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;

@@ -1,5 +1,6 @@
 //! Opening of connections.
 
+use std::io;
 use std::time::Duration;
 
 use millrace_net::{Clock, Nanos};
@@ -7,8 +8,10 @@ use millrace_net::{Clock, Nanos};
 use super::Engine;
 use super::timers::{Limit, SlotTimer};
 use crate::ErrorKind;
+use crate::connection::ReadResult;
 use crate::error::describe;
 use crate::metrics::in_flight::Due;
+use crate::session::{End, Receiving};
 
 /// Pause before a slot whose connection completed no request opens the next one; doubled each time, up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(10);
@@ -17,6 +20,10 @@ const MAX_BACKOFF: Duration = Duration::from_secs(1);
 /// Time that a connect to an address which has not worked may take while the server has others (RFC 8305, section 5; Node's
 /// default).
 const ATTEMPT: Duration = Duration::from_millis(250);
+
+/// How a server of another protocol may answer the preface of HTTP/2.
+const CLOSED_EARLY: &str =
+    "the server closed the connection before its SETTINGS frame: it may speak no HTTP/2";
 
 impl Engine {
     pub(super) fn open(&mut self, index: usize) {
@@ -45,14 +52,19 @@ impl Engine {
     pub(super) fn opening_limit(&self, index: usize) -> Duration {
         let slot = &self.slots[index];
         let limit = self.shared.plan.connect_timeout;
-        let may_try_another = !slot.connection.is_handshaking()
-            && self.servers[slot.origin].may_rule_out(slot.address);
+        let is_connecting = !slot.connection.is_handshaking() && !slot.connection.is_greeting();
+        let may_try_another = is_connecting && self.servers[slot.origin].may_rule_out(slot.address);
         if may_try_another { limit.min(ATTEMPT) } else { limit }
     }
 
     /// Continues opening; `true` if the connection has become ready.
     pub(super) fn establish(&mut self, index: usize) -> bool {
-        match self.slots[index].connection.establish(&self.clock, &mut self.recorder) {
+        if self.slots[index].connection.is_greeting() {
+            return self.greet(index);
+        }
+        let connection = &mut self.slots[index].connection;
+        match connection.establish(&self.clock, &mut self.memory, &mut self.recorder) {
+            Ok(Some(_)) if connection.is_greeting() => self.greet(index),
             Ok(Some(now)) => {
                 self.opened(index, now);
                 // Where no request followed at once.
@@ -71,6 +83,51 @@ impl Engine {
                 };
                 self.open_failed(index, kind, describe(&error), self.clock.now());
                 false
+            }
+        }
+    }
+
+    /// Reads the first words of a server; `true` if the connection has become ready. All that has come is read: what comes next
+    /// is the next event.
+    fn greet(&mut self, index: usize) -> bool {
+        loop {
+            let connection = &mut self.slots[index].connection;
+            let mut receiving = Receiving {
+                mix: &self.shared.mix,
+                memory: &mut self.memory,
+                recorder: &mut self.recorder,
+                peer_closed: false,
+            };
+            let flushed = connection.flush(&self.clock, receiving.recorder);
+            let read = flushed
+                .and_then(|()| connection.read(&mut self.buffers, &self.clock, &mut receiving));
+            let (at, drained, end) = match read {
+                Ok(ReadResult { at, drained, received }) => (at, drained, received.end),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    (self.clock.now(), true, None)
+                }
+                Err(error) => {
+                    let kind = ErrorKind::of_established(&error);
+                    self.open_failed(index, kind, describe(&error), self.clock.now());
+                    return false;
+                }
+            };
+            if let Some(end) = end {
+                let (kind, text) = match end {
+                    End::Failed(kind, text) => (kind, text),
+                    End::Agreed | End::Eof => (ErrorKind::ClosedEarly, CLOSED_EARLY.to_owned()),
+                };
+                self.open_failed(index, kind, text, at);
+                return false;
+            }
+            if drained {
+                let is_ready = connection.finish_opening(&mut self.recorder);
+                if is_ready {
+                    self.opened(index, at);
+                } else {
+                    self.arm(index, Limit::Opening, at + self.shared.plan.connect_timeout);
+                }
+                return is_ready;
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::connection::Connection;
 use crate::engine::target_server::SocketReuse;
 use crate::plan::{Plan, Request};
 use crate::redirect::RedirectRule;
+use crate::session::SessionOptions;
 
 /// Identifies one of the two sockets of a slot: that of the present connection, or that of an ended one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +83,7 @@ pub(super) fn slots(plan: &Plan, count: usize) -> Vec<Slot> {
     let servers = plan.origins.len();
     if plan.servers_per_slot() > 1 {
         let origins = (0..count * servers).map(|index| index % servers);
-        return origins.map(|origin| Slot::new(origin, redirects(plan, origin))).collect();
+        return origins.map(|origin| Slot::new(origin, session_options(plan, origin))).collect();
     }
     let weight = |request: &Request| if plan.weighted { request.weight } else { 1.0 };
     let mut weights = vec![0.0; servers];
@@ -99,20 +100,27 @@ pub(super) fn slots(plan: &Plan, count: usize) -> Vec<Slot> {
             let richest = (0..servers).max_by(|a, b| credit[*a].total_cmp(&credit[*b]));
             let origin = if index < servers { index } else { richest.unwrap_or(0) };
             credit[origin] -= 1.0;
-            Slot::new(origin, redirects(plan, origin))
+            Slot::new(origin, session_options(plan, origin))
         })
         .collect()
 }
 
-fn redirects(plan: &Plan, origin: usize) -> Option<RedirectRule> {
-    let tls = plan.origins[origin].server_name.is_some();
-    (plan.follow > 0).then(|| RedirectRule::new(plan.follow, tls))
+fn session_options(plan: &Plan, origin: usize) -> SessionOptions {
+    let origin = &plan.origins[origin];
+    let tls = origin.server_name.is_some();
+    SessionOptions {
+        redirects: (plan.follow > 0).then(|| RedirectRule::new(plan.follow, tls)),
+        versions: plan.http2.versions(origin),
+        scheme: if tls { "https" } else { "http" },
+        window: plan.http2.window,
+        grpc: plan.grpc,
+    }
 }
 
 impl Slot {
-    fn new(origin: usize, redirects: Option<RedirectRule>) -> Self {
+    fn new(origin: usize, options: SessionOptions) -> Self {
         Self {
-            connection: Connection::new(redirects),
+            connection: Connection::new(options),
             origin,
             pool: 0,
             address: 0,

@@ -1,7 +1,5 @@
 //! The engine turn by turn, with a server that does what a test tells it between them.
 
-mod streams;
-
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 

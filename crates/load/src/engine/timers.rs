@@ -80,6 +80,11 @@ impl Engine {
                 let text = format!("TLS handshake not finished within {limit:?}");
                 self.open_failed(index, ErrorKind::Tls, text, now);
             }
+            Limit::Opening if slot.connection.is_greeting() => {
+                let text =
+                    format!("no SETTINGS frame within {limit:?}: the server may speak no HTTP/2");
+                self.open_failed(index, ErrorKind::ConnectTimeout, text, now);
+            }
             Limit::Opening => {
                 let text = format!("no connection within {limit:?}");
                 self.open_failed(index, ErrorKind::ConnectTimeout, text, now);

@@ -42,6 +42,18 @@ pub struct Counts {
     pub offered: u64,
     /// Connections that became ready.
     pub opened: u64,
+    /// Of these, connections that speak HTTP/2.
+    pub http2: u64,
+    /// Connections on which the server sent GOAWAY.
+    pub goaway: u64,
+    /// The smallest SETTINGS_MAX_CONCURRENT_STREAMS of a server; `None`: none has a limit.
+    pub max_streams: Option<u32>,
+    /// Requests whose bodies waited for a window of the server, to their end.
+    pub window_waited: u64,
+    /// Time in which they waited.
+    pub window_wait: Duration,
+    /// Messages of gRPC in responses.
+    pub messages: u64,
     /// Attempts that failed.
     pub failed: u64,
     /// Connections that failed while no request was under way on them.
@@ -158,6 +170,12 @@ impl AddAssign<&Self> for Counts {
             connect_failed,
             offered,
             opened,
+            http2,
+            goaway,
+            max_streams,
+            window_waited,
+            window_wait,
+            messages,
             failed,
             broken,
             tls_full,
@@ -191,6 +209,12 @@ impl AddAssign<&Self> for Counts {
         self.connect_failed += connect_failed;
         self.offered += offered;
         self.opened += opened;
+        self.http2 += http2;
+        self.goaway += goaway;
+        self.max_streams = [self.max_streams, *max_streams].into_iter().flatten().min();
+        self.window_waited += window_waited;
+        self.window_wait += *window_wait;
+        self.messages += messages;
         self.failed += failed;
         self.broken += broken;
         self.tls_full += tls_full;

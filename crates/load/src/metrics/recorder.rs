@@ -19,6 +19,16 @@ pub(crate) const WINDOW: Duration = Duration::from_millis(100);
 /// Maximum number of stalls that a window keeps: more than fit into it.
 const MAX_STALLS: usize = 16;
 
+/// How a connection became ready.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) connect: Duration,
+    pub(crate) tls: Duration,
+    /// Whether a session of TLS was resumed; `None` without TLS.
+    pub(crate) resumed: Option<bool>,
+    pub(crate) http2: bool,
+}
+
 /// Counts and times what happens to the requests of one worker. A request belongs to the measurement if
 /// it was due in it; the others (of the warm-up) are not recorded, whenever they end.
 #[derive(Debug)]
@@ -385,18 +395,46 @@ impl Recorder {
         }
     }
 
-    /// Records a connection that has become ready; `resumed` is `None` without TLS.
-    pub(crate) fn opened(&mut self, connect: Duration, tls: Duration, resumed: Option<bool>) {
+    /// Records a connection that has become ready.
+    pub(crate) fn opened(&mut self, opened: Opened) {
         if self.warming_up {
             return;
         }
+        let Opened { connect, tls, resumed, http2 } = opened;
         let tally = &mut *self.stats;
         tally.counts.opened += 1;
+        tally.counts.http2 += u64::from(http2);
         tally.connect.record(connect);
         if let Some(resumed) = resumed {
             tally.counts.tls_resumed += u64::from(resumed);
             tally.counts.tls_full += u64::from(!resumed);
             tally.tls.record(tls);
+        }
+    }
+
+    /// Records that a server has announced the end of a connection by GOAWAY.
+    pub(crate) fn go_away(&mut self) {
+        self.stats.counts.goaway += u64::from(!self.warming_up);
+    }
+
+    /// Records how many streams a server allows on a connection. This is so in the warm-up as well.
+    pub(crate) fn max_streams(&mut self, most: Option<u32>) {
+        let counts = &mut self.stats.counts;
+        counts.max_streams = [counts.max_streams, most].into_iter().flatten().min();
+    }
+
+    /// Records that the body of a request has waited for a window of the server.
+    pub(crate) fn window_waited(&mut self, request: &InFlight, time: Duration) {
+        if self.is_measured(request.intended) {
+            self.stats.counts.window_waited += 1;
+            self.stats.counts.window_wait += time;
+        }
+    }
+
+    /// Records complete messages of gRPC in a response.
+    pub(crate) fn messages(&mut self, request: &InFlight, count: u64) {
+        if self.is_measured(request.intended) {
+            self.stats.counts.messages += count;
         }
     }
 

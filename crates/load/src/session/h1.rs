@@ -2,7 +2,6 @@
 //!
 //! `receiving.rs` has what happens from the first byte of a response on, `redirects.rs` how a redirection is followed.
 
-mod other_protocol;
 mod receiving;
 mod redirects;
 

@@ -18,23 +18,22 @@ fn opening_goes_from_connect_to_handshake_to_ready() {
         ]),
         ..Script::default()
     };
-    let Scene { connection, recorder, .. } = &mut scene;
-    connection.open(script, Nanos(100));
-    assert_eq!(connection.establish(&At(150), recorder).unwrap(), None);
-    assert_eq!(connection.waiting_since(), Some(Nanos(100)));
-    assert!(!connection.is_handshaking());
-    assert_eq!(connection.establish(&At(200), recorder).unwrap(), None);
+    scene.connection.open(script, Nanos(100));
+    assert_eq!(scene.establish(&At(150)).unwrap(), None);
+    assert_eq!(scene.connection.waiting_since(), Some(Nanos(100)));
+    assert!(!scene.connection.is_handshaking());
+    assert_eq!(scene.establish(&At(200)).unwrap(), None);
     assert_eq!(
-        connection.waiting_since(),
+        scene.connection.waiting_since(),
         Some(Nanos(200)),
         "the handshake has a limit of its own"
     );
-    assert!(connection.is_handshaking());
-    assert_eq!(connection.establish(&At(300), recorder).unwrap(), None);
-    assert!(!connection.is_open());
-    assert_eq!(connection.establish(&At(450), recorder).unwrap(), Some(Nanos(450)));
-    assert!(connection.is_open());
-    assert_eq!(connection.waiting_since(), None);
+    assert!(scene.connection.is_handshaking());
+    assert_eq!(scene.establish(&At(300)).unwrap(), None);
+    assert!(!scene.connection.is_open());
+    assert_eq!(scene.establish(&At(450)).unwrap(), Some(Nanos(450)));
+    assert!(scene.connection.is_open());
+    assert_eq!(scene.connection.waiting_since(), None);
     let WindowStats { counts, connect, tls, .. } = scene.tally();
     assert_eq!((counts.opened, counts.tls_resumed, counts.tls_full), (1, 1, 0));
     assert_eq!(
@@ -67,7 +66,7 @@ fn a_handshake_that_ends_in_the_turn_of_its_connect_took_time() {
         ..Script::default()
     };
     scene.connection.open(script, Nanos(0));
-    let ready = scene.connection.establish(&Ticking::default(), &mut scene.recorder).unwrap();
+    let ready = scene.establish(&Ticking::default()).unwrap();
     let WindowStats { connect, tls, .. } = scene.tally();
     let nanosecond = Duration::from_nanos(1);
     assert_eq!((ready, connect.total(), tls.total()), (Some(Nanos(2)), nanosecond, nanosecond));
@@ -81,7 +80,7 @@ fn opening_that_fails_is_no_connection() {
     let refused = Err(io::ErrorKind::ConnectionRefused.into());
     let script = Script { progress: VecDeque::from([refused]), ..Script::default() };
     scene.connection.open(script, Nanos(5));
-    let error = scene.connection.establish(&At(6), &mut scene.recorder).unwrap_err();
+    let error = scene.establish(&At(6)).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     assert!(scene.connection.close().is_some());
     assert!(scene.connection.is_closed());

@@ -11,7 +11,7 @@ const NO_CONTENT: &[u8] = b"HTTP/1.1 204 \r\n\r\n";
 fn following() -> Scene {
     let mut scene = Scene::new();
     scene.connection.close();
-    scene.connection = Connection::new(Some(RedirectRule::new(5, false)));
+    scene.connection = Connection::new(options(Some(RedirectRule::new(5, false))));
     scene.open(Script::default());
     scene.send(&[GET], REQUEST, 0).unwrap();
     scene.script().written.clear();
@@ -68,7 +68,7 @@ fn bytes_that_came_with_a_redirection_do_not_answer_the_next_request() {
 fn a_redirection_is_not_followed_while_its_request_is_still_on_its_way() {
     let mut scene = Scene::new();
     scene.connection.close();
-    scene.connection = Connection::new(Some(RedirectRule::new(5, false)));
+    scene.connection = Connection::new(options(Some(RedirectRule::new(5, false))));
     scene.open(Script::default());
     scene.script().writes = VecDeque::from([Ok(60), blocked()]);
     let request =

@@ -223,9 +223,12 @@ fn the_first_example_of_each_kind_is_kept() {
 fn handshakes_are_told_apart() {
     let mut recorder = measuring();
     let nanos = Duration::from_nanos;
-    recorder.opened(nanos(5), nanos(0), None);
-    recorder.opened(nanos(6), nanos(20), Some(false));
-    recorder.opened(nanos(7), nanos(10), Some(true));
+    let mut opened = |connect, tls, resumed| {
+        recorder.opened(Opened { connect, tls, resumed, http2: false });
+    };
+    opened(nanos(5), nanos(0), None);
+    opened(nanos(6), nanos(20), Some(false));
+    opened(nanos(7), nanos(10), Some(true));
     let WindowStats { counts, connect, tls, .. } = &*recorder.stats;
     assert_eq!((counts.opened, counts.tls_full, counts.tls_resumed), (3, 1, 1));
     assert_eq!((connect.count(), connect.total()), (3, nanos(18)));

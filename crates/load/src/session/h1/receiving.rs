@@ -1,18 +1,16 @@
 //! How responses are received, from their first bytes to their ends.
 
-use std::collections::VecDeque;
-
 use millrace_http::h1::{Decoded, Error, KnownHead};
 use millrace_net::Nanos;
 
-use super::other_protocol::detect_other;
 use super::redirects::{MAX_HEAD, RedirectFollower};
 use super::{H1Session, Partial, SharedMemory};
 use crate::ErrorKind;
-use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
+use crate::metrics::in_flight::{InFlight, Loss, NO_USER};
 use crate::metrics::kept::{self, KeepReason};
 use crate::metrics::recorder::Recorder;
 use crate::rendered::Capture;
+use crate::session::other_protocol::detect_other;
 use crate::session::{End, NextRead, Received, Receiving};
 
 /// Minimum number of bytes of a body that are discarded and not read: what is not much more than a head is as fast to read,
@@ -86,7 +84,6 @@ impl H1Session {
         bytes: &[u8],
         is_flushed: bool,
         now: Nanos,
-        _due: &mut VecDeque<Due>,
         receiving: &mut Receiving<'_>,
     ) -> Received {
         receiving.recorder.bytes_received(bytes.len());

@@ -7,7 +7,7 @@ pub(super) fn detect_other(bytes: &[u8]) -> Option<&'static str> {
     Some(match bytes {
         [0x15 | 0x16, 3, 0..=4, ..] => "the server speaks TLS: use https://",
         [0, _, _, SETTINGS, _, 0, 0, 0, 0, ..] | [b'H', b'T', b'T', b'P', b'/', b'2', ..] => {
-            "the server speaks HTTP/2 alone: it has to offer HTTP/1.1, too"
+            "the server speaks HTTP/2: use --h2c"
         }
         [b'S', b'S', b'H', b'-', ..] => "the server speaks SSH, not HTTP: see the port",
         [b'2', b'2', b'0', b' ' | b'-', ..] => {

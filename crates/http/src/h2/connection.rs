@@ -1,0 +1,357 @@
+//! One side of a connection, without I/O: received bytes become events, and what is to be sent is appended to a buffer.
+//!
+//! ```text
+//!   bytes ──next──> Settings, Head, Data, Trailers, Reset, GoAway ...     open ──> send_head ──> send_data ──> remove
+//!             └──> acknowledgements, WINDOW_UPDATE, RST_STREAM ──> out        └──────────────┴──> frames ──> out
+//! ```
+//!
+//! The events do not depend on how the bytes are split, except for the pieces in which data comes.
+
+mod receiving;
+
+use super::StreamError;
+use super::error::ErrorCode;
+use super::field_list::FieldList;
+use super::field_section::FieldSection;
+use super::flow::{INITIAL_CONNECTION_WINDOW, ReceiveWindow, SendWindow};
+use super::frame;
+use super::header_blocks::HeaderBlocks;
+use super::hpack::Encoder;
+use super::limits::Budget;
+use super::settings::Settings;
+use super::streams::{Received, Stream, StreamKey, Streams};
+use receiving::Incoming;
+
+/// The largest number of a stream.
+const MAX_STREAM: u32 = (1 << 31) - 1;
+
+/// Which side of a connection this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Opens streams with odd numbers.
+    Client,
+    /// Answers them.
+    Server,
+}
+
+/// What happened on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The peer's settings have come, or changed; see [`Connection::peer`].
+    Settings,
+    /// An interim response (RFC 9110, section 15.2).
+    Interim {
+        /// The stream.
+        stream: StreamKey,
+    },
+    /// The final head of a message; its fields are [`Connection::head`]. With the role of a server, this opens the stream.
+    Head {
+        /// The stream.
+        stream: StreamKey,
+        /// What was read of it.
+        section: FieldSection,
+        /// Length of its frames.
+        length: usize,
+        /// Whether the message ends.
+        ends: bool,
+    },
+    /// A piece of the content. Its window is opened by [`Connection::release`].
+    Data {
+        /// The stream.
+        stream: StreamKey,
+        /// The piece; empty if there is nothing but the end.
+        bytes: &'a [u8],
+        /// Whether the message ends.
+        ends: bool,
+    },
+    /// The trailers, which end the message; their fields are [`Connection::trailers`].
+    Trailers {
+        /// The stream.
+        stream: StreamKey,
+        /// Length of their frames.
+        length: usize,
+    },
+    /// The peer has reset the stream. It has to be removed.
+    Reset {
+        /// The stream.
+        stream: StreamKey,
+        /// Why.
+        code: ErrorCode,
+    },
+    /// The peer broke a rule of the stream, which was reset. It has to be removed.
+    Malformed {
+        /// The stream.
+        stream: StreamKey,
+        /// The rule.
+        error: StreamError,
+    },
+    /// The peer accepts more: a window has opened.
+    WindowOpened,
+    /// The peer will answer no stream above this number, and the connection ends with those below.
+    GoAway {
+        /// The number.
+        last_stream: u32,
+        /// Why.
+        code: ErrorCode,
+    },
+}
+
+/// One side of a connection. `T` is what its user keeps for each stream.
+#[derive(Debug)]
+pub struct Connection<T> {
+    role: Role,
+    /// What this side has asked for.
+    local: Settings,
+    /// The window of the connection for what the peer sends.
+    window: u32,
+    peer: Settings,
+    /// Whether the peer's first SETTINGS frame has come.
+    is_settled: bool,
+    /// Whether the peer has acknowledged the settings of this side.
+    is_acknowledged: bool,
+    streams: Streams<T>,
+    encoder: Encoder,
+    blocks: HeaderBlocks,
+    send_window: SendWindow,
+    receive_window: ReceiveWindow,
+    /// The number of the next stream of this side.
+    next_stream: u32,
+    /// The highest number of a stream of the peer.
+    last_peer_stream: u32,
+    budget: Budget,
+    incoming: Incoming,
+}
+
+impl<T> Connection<T> {
+    /// Creates one side of a connection that has not begun. `window`: of the connection, for what the peer sends; at least
+    /// 65,535, which a connection begins with.
+    #[must_use]
+    pub fn new(role: Role, local: Settings, window: u32) -> Self {
+        Self {
+            role,
+            local,
+            window: window.max(INITIAL_CONNECTION_WINDOW),
+            peer: Settings::default(),
+            is_settled: false,
+            is_acknowledged: false,
+            streams: Streams::default(),
+            encoder: Encoder::new(),
+            blocks: HeaderBlocks::new(local.header_table_size as usize),
+            send_window: SendWindow::new(INITIAL_CONNECTION_WINDOW),
+            receive_window: ReceiveWindow::new(window.max(INITIAL_CONNECTION_WINDOW)),
+            next_stream: if role == Role::Client { 1 } else { 2 },
+            last_peer_stream: 0,
+            budget: Budget::default(),
+            incoming: Incoming::new(role),
+        }
+    }
+
+    /// Begins a connection, whichever was before: appends the preface.
+    pub fn begin(&mut self, out: &mut Vec<u8>) {
+        self.streams.clear();
+        let streams = std::mem::take(&mut self.streams);
+        *self = Self { streams, ..Self::new(self.role, self.local, self.window) };
+        if self.role == Role::Client {
+            out.extend_from_slice(frame::PREFACE);
+        }
+        self.local.write(out);
+        if self.window > INITIAL_CONNECTION_WINDOW {
+            frame::write_window_update(0, self.window - INITIAL_CONNECTION_WINDOW, out);
+        }
+    }
+
+    /// Whether the peer's first settings have come.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// Returns the peer's settings.
+    #[must_use]
+    pub fn peer(&self) -> &Settings {
+        &self.peer
+    }
+
+    /// Returns the number of open streams.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.streams.count()
+    }
+
+    /// Returns the encoder of this side's header blocks. A block has to be sent before the next one is encoded.
+    pub fn encoder(&mut self) -> &mut Encoder {
+        &mut self.encoder
+    }
+
+    /// Opens a stream, which sends its head next. `is_bodiless`: the answer has no content whatever its fields say, as to
+    /// HEAD. `None`: the connection has no number left.
+    pub fn open(&mut self, data: T, is_bodiless: bool) -> Option<StreamKey> {
+        let id = self.take_number()?;
+        Some(self.add_stream(id, data, is_bodiless))
+    }
+
+    /// Whether there is a number for another stream.
+    #[must_use]
+    pub fn has_numbers(&self) -> bool {
+        self.next_stream <= MAX_STREAM
+    }
+
+    fn take_number(&mut self) -> Option<u32> {
+        let id = self.next_stream;
+        self.has_numbers().then(|| {
+            self.next_stream += 2;
+            id
+        })
+    }
+
+    fn add_stream(&mut self, id: u32, data: T, is_bodiless: bool) -> StreamKey {
+        let window = self.local.initial_window_size;
+        // A peer that has not read the settings goes by the initial ones.
+        let initial = Settings::default().initial_window_size;
+        let window = if self.is_acknowledged { window } else { window.max(initial) };
+        self.streams.insert(Stream {
+            id,
+            received: Received::Nothing,
+            is_sent: false,
+            is_bodiless,
+            content_left: None,
+            send_window: SendWindow::new(self.peer.initial_window_size),
+            receive_window: ReceiveWindow::new(window),
+            data,
+        })
+    }
+
+    /// Gives a stream whose message has ended on both sides another number, so that it sends another request. `None`: the
+    /// connection has no number left.
+    pub fn reopen(&mut self, stream: StreamKey, is_bodiless: bool) -> Option<()> {
+        let id = self.take_number()?;
+        self.streams.renumber(stream, id);
+        let window = self.peer.initial_window_size;
+        let receive_window = ReceiveWindow::new(self.local.initial_window_size);
+        let stream = self.streams.get_mut(stream)?;
+        stream.received = Received::Nothing;
+        (stream.is_sent, stream.is_bodiless, stream.content_left) = (false, is_bodiless, None);
+        (stream.send_window, stream.receive_window) = (SendWindow::new(window), receive_window);
+        Some(())
+    }
+
+    /// Appends the head of a message: an encoded header block.
+    pub fn send_head(&mut self, stream: StreamKey, block: &[u8], ends: bool, out: &mut Vec<u8>) {
+        let Some(stream) = self.streams.get_mut(stream) else { return };
+        stream.is_sent = ends;
+        frame::write_headers(stream.id, block, ends, self.peer.max_frame_size as usize, out);
+    }
+
+    /// Appends content within the windows, and the end of the message behind all of it if `ends`. Returns how many of the
+    /// bytes were taken. Without bytes and with `ends`, the end alone is sent.
+    pub fn send_data(
+        &mut self,
+        stream: StreamKey,
+        bytes: &[u8],
+        ends: bool,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let max_frame_size = self.peer.max_frame_size as usize;
+        let Some(stream) = self.streams.get_mut(stream) else { return 0 };
+        let window = stream.send_window.available().min(self.send_window.available());
+        let taken = bytes.len().min(window);
+        stream.send_window.take(taken);
+        self.send_window.take(taken);
+        stream.is_sent = ends && taken == bytes.len();
+        let mut rest = &bytes[..taken];
+        while rest.len() > max_frame_size {
+            let (part, after) = rest.split_at(max_frame_size);
+            frame::write_data(stream.id, part, false, out);
+            rest = after;
+        }
+        if !rest.is_empty() || stream.is_sent {
+            frame::write_data(stream.id, rest, stream.is_sent, out);
+        }
+        taken
+    }
+
+    /// Releases so many bytes of data of a stream: the peer may send as many again. Appends WINDOW_UPDATE when it is due.
+    #[inline]
+    pub fn release(&mut self, stream: StreamKey, count: usize, out: &mut Vec<u8>) {
+        self.release_connection(count, out);
+        if let Some(stream) = self.streams.get_mut(stream)
+            && stream.received != Received::All
+            && let Some(increment) = stream.receive_window.release(count)
+        {
+            frame::write_window_update(stream.id, increment, out);
+        }
+    }
+
+    #[inline]
+    fn release_connection(&mut self, count: usize, out: &mut Vec<u8>) {
+        if let Some(increment) = self.receive_window.release(count) {
+            frame::write_window_update(0, increment, out);
+        }
+    }
+
+    /// Removes a stream. One whose messages have not both ended is reset with this code.
+    pub fn remove(&mut self, stream: StreamKey, code: ErrorCode, out: &mut Vec<u8>) -> Option<T> {
+        let left = self.incoming.detach(stream);
+        if left > 0 {
+            self.release_connection(left, out);
+        }
+        let stream = self.streams.remove(stream)?;
+        if !stream.is_sent || stream.received != Received::All {
+            frame::write_rst_stream(stream.id, code, out);
+        }
+        Some(stream.data)
+    }
+
+    /// Removes a stream that the peer, or this side, has reset.
+    pub fn forget(&mut self, stream: StreamKey) -> Option<T> {
+        Some(self.streams.remove(stream)?.data)
+    }
+
+    /// Appends GOAWAY: the connection ends.
+    pub fn go_away(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
+        frame::write_goaway(self.last_peer_stream, code, out);
+    }
+
+    /// Returns the number of a stream.
+    #[must_use]
+    pub fn number(&self, stream: StreamKey) -> Option<u32> {
+        Some(self.streams.get(stream)?.id)
+    }
+
+    /// Returns what the user keeps for a stream.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, stream: StreamKey) -> Option<&T> {
+        Some(&self.streams.get(stream)?.data)
+    }
+
+    /// Returns what the user keeps for a stream.
+    #[inline]
+    pub fn get_mut(&mut self, stream: StreamKey) -> Option<&mut T> {
+        Some(&mut self.streams.get_mut(stream)?.data)
+    }
+
+    /// Returns the stream that was opened first.
+    #[must_use]
+    pub fn first(&self) -> Option<StreamKey> {
+        self.streams.first()
+    }
+
+    /// Returns the stream that was opened after this one.
+    #[must_use]
+    pub fn after(&self, stream: StreamKey) -> Option<StreamKey> {
+        self.streams.after(stream)
+    }
+
+    /// Returns the fields of the last [`Event::Head`] or [`Event::Interim`].
+    #[must_use]
+    pub fn head(&self) -> &FieldList {
+        self.blocks.head()
+    }
+
+    /// Returns the fields of the last [`Event::Trailers`].
+    #[must_use]
+    pub fn trailers(&self) -> &FieldList {
+        self.blocks.trailers()
+    }
+}

@@ -1,0 +1,54 @@
+//! Bounds on what a peer may cost.
+
+use super::error::{ConnectionError, ErrorCode};
+
+/// The largest field section that is accepted, by its size in RFC 9113, section 6.5.2.
+pub(crate) const MAX_FIELD_SECTION: usize = 256 * 1024;
+
+/// The largest header block, encoded; the frames of a block are put together before it is decoded.
+pub(crate) const MAX_BLOCK: usize = MAX_FIELD_SECTION;
+
+/// CONTINUATION frames of one header block: a field section of the largest size in frames of the default size takes 16. Tiny
+/// frames cost the receiver more than the sender (CVE-2024-27983 and others).
+const MAX_CONTINUATIONS: u32 = 1024;
+
+/// Frames in a row that make this side answer and carry nothing of a message (CVE-2019-9512, CVE-2019-9515).
+const MAX_ANSWERED: u32 = 10_000;
+
+/// Counts frames that carry nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Budget {
+    continuations: u32,
+    answered: u32,
+}
+
+impl Budget {
+    /// A header block begins.
+    pub(crate) fn begin_block(&mut self) {
+        self.continuations = 0;
+    }
+
+    /// A header block goes on.
+    pub(crate) fn continue_block(&mut self) -> Result<(), ConnectionError> {
+        self.continuations += 1;
+        let reason = "a header block in more than 1,024 CONTINUATION frames";
+        if self.continuations > MAX_CONTINUATIONS { Err(calm_down(reason)) } else { Ok(()) }
+    }
+
+    /// A frame arrived that has to be answered.
+    pub(crate) fn answer(&mut self) -> Result<(), ConnectionError> {
+        self.answered += 1;
+        let reason = "more than 10,000 SETTINGS and PING frames without a message";
+        if self.answered > MAX_ANSWERED { Err(calm_down(reason)) } else { Ok(()) }
+    }
+
+    /// A part of a message arrived.
+    #[inline]
+    pub(crate) fn progress(&mut self) {
+        self.answered = 0;
+    }
+}
+
+pub(crate) const fn calm_down(reason: &'static str) -> ConnectionError {
+    ConnectionError { code: ErrorCode::ENHANCE_YOUR_CALM, reason }
+}

@@ -1,0 +1,390 @@
+//! What happens with the events of a connection.
+
+use millrace_http::h2::{ErrorCode, Event, StreamError, StreamKey};
+use millrace_net::Nanos;
+
+use super::request_block::RequestText;
+use super::sending::is_head;
+use super::{Exchange, H2Session, grpc};
+use crate::ErrorKind;
+use crate::metrics::in_flight::{Loss, NO_USER};
+use crate::metrics::kept::{KeepReason, MAX_KEPT_BODY};
+use crate::metrics::recorder::Recorder;
+use crate::redirect::{parse_request, render_request};
+use crate::rendered::Capture;
+use crate::session::{End, Received, Receiving, other_protocol};
+
+/// Bytes of a server's greeting that are kept to recognise another protocol.
+const MAX_GREETING: usize = 16;
+
+/// Pieces of memory for responses that are kept.
+const MAX_SPARE: usize = 16;
+
+impl H2Session {
+    pub(in crate::session) fn receive(
+        &mut self,
+        bytes: &[u8],
+        now: Nanos,
+        receiving: &mut Receiving<'_>,
+    ) -> Received {
+        receiving.recorder.bytes_received(bytes.len());
+        if !self.is_ready() {
+            let room = MAX_GREETING.saturating_sub(self.greeting.len());
+            self.greeting.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        let mut received = Received::default();
+        let mut input = bytes;
+        loop {
+            match self.connection.next(&mut input, &mut receiving.memory.outgoing) {
+                Ok(Some(event)) => self.handle(event, now, &mut received, receiving),
+                Ok(None) => break,
+                Err(error) => {
+                    self.connection.go_away(error.code, &mut receiving.memory.outgoing);
+                    let other = if self.is_ready() { None } else { self.detect_other() };
+                    let why = other.unwrap_or_else(|| error.reason.to_owned());
+                    received.end = Some(End::Failed(kind_of(error.code), why));
+                    return received;
+                }
+            }
+        }
+        if self.is_drained() {
+            received.end = Some(End::Agreed);
+        }
+        received
+    }
+
+    /// Names the protocol of a server whose first bytes are not those of HTTP/2, and what to do.
+    fn detect_other(&self) -> Option<String> {
+        if self.greeting.starts_with(b"HTTP/1") {
+            let flag = if self.options.scheme == "https" { "--http2" } else { "--h2c" };
+            return Some(format!("the server speaks HTTP/1.1: leave out {flag}"));
+        }
+        other_protocol::detect_other(&self.greeting).map(str::to_owned)
+    }
+
+    #[inline]
+    fn handle(
+        &mut self,
+        event: Event<'_>,
+        now: Nanos,
+        received: &mut Received,
+        receiving: &mut Receiving<'_>,
+    ) {
+        match event {
+            Event::Head { stream, section, length, ends } => {
+                self.on_head(stream, section.status.unwrap_or(0), length, now, receiving);
+                if ends {
+                    let grpc_status =
+                        self.options.grpc.then(|| grpc::find_status(self.connection.head()));
+                    self.complete(stream, grpc_status, now, received, receiving);
+                }
+            }
+            Event::Data { stream, bytes, ends } => {
+                self.connection.release(stream, bytes.len(), &mut receiving.memory.outgoing);
+                self.on_data(stream, bytes, receiving.recorder);
+                if ends {
+                    // Without trailers there is no status.
+                    let grpc_status =
+                        self.options.grpc.then(|| grpc::find_status(&Default::default()));
+                    self.complete(stream, grpc_status, now, received, receiving);
+                }
+            }
+            Event::Trailers { stream, length } => {
+                self.on_trailers(stream, length, receiving.recorder);
+                let trailers = self.connection.trailers();
+                let grpc_status = self.options.grpc.then(|| grpc::find_status(trailers));
+                self.complete(stream, grpc_status, now, received, receiving);
+            }
+            Event::Interim { stream } => {
+                if let Some(exchange) = self.connection.get_mut(stream) {
+                    exchange.first.get_or_insert(now);
+                }
+            }
+            Event::Settings => {
+                receiving.recorder.max_streams(self.connection.peer().max_concurrent_streams);
+                received.has_grown = true;
+                self.resume(now, receiving);
+            }
+            Event::WindowOpened if self.uploading.is_empty() => {}
+            Event::WindowOpened => self.resume(now, receiving),
+            Event::Reset { stream, code } => self.on_reset(stream, code, now, received, receiving),
+            Event::Malformed { stream, error: StreamError { code, reason } } => {
+                let loss = Loss::Transport(kind_of(code));
+                self.end_without_response(
+                    stream,
+                    loss,
+                    reason.to_owned(),
+                    now,
+                    received,
+                    receiving,
+                );
+            }
+            Event::GoAway { last_stream, code } => {
+                self.on_go_away(last_stream, code, now, received, receiving);
+            }
+        }
+    }
+
+    fn resume(&mut self, now: Nanos, receiving: &mut Receiving<'_>) {
+        let Receiving { mix, memory, recorder, .. } = receiving;
+        self.resume_uploads(mix, now, &mut memory.outgoing, recorder);
+    }
+
+    fn on_head(
+        &mut self,
+        stream: StreamKey,
+        status: u16,
+        length: usize,
+        now: Nanos,
+        receiving: &mut Receiving<'_>,
+    ) {
+        let Some(exchange) = self.connection.get_mut(stream) else { return };
+        exchange.status = status;
+        exchange.first.get_or_insert(now);
+        exchange.bytes += length as u64;
+        let request = exchange.request;
+        receiving.recorder.bytes_received_for(&request, length);
+        let capture = receiving.mix[request.request as usize].capture;
+        let max_body = match capture {
+            Capture::Body(most) if request.user != NO_USER => Some(most.max(MAX_KEPT_BODY)),
+            Capture::Head if request.user != NO_USER => Some(MAX_KEPT_BODY),
+            // The status of gRPC is known at the end.
+            _ if self.options.grpc => None,
+            _ => receiving
+                .recorder
+                .wants(KeepReason::Status(status), &request)
+                .then_some(MAX_KEPT_BODY),
+        };
+        if let Some(max_body) = max_body {
+            self.capture(stream, status, max_body);
+        }
+        if self.options.redirects.is_some() {
+            self.keep_location(stream, status);
+        }
+    }
+
+    /// Keeps where a redirection leads, which is followed at its end.
+    fn keep_location(&mut self, stream: StreamKey, status: u16) {
+        let location = {
+            let mut fields = self.connection.head().iter();
+            fields.find(|(name, _)| *name == b"location").map(|(_, value)| value.to_vec())
+        };
+        if let (Some(rule), Some(exchange)) =
+            (self.options.redirects, self.connection.get_mut(stream))
+            && let Some(redirects) = &mut exchange.redirects
+        {
+            redirects.location = location.filter(|_| rule.concerns(status, redirects.followed));
+        }
+    }
+
+    /// Keeps a response from its head on.
+    fn capture(&mut self, stream: StreamKey, status: u16, max_body: usize) {
+        let mut captured = self.spare.pop().unwrap_or_default();
+        captured.begin(status, self.connection.head(), max_body);
+        if let Some(exchange) = self.connection.get_mut(stream) {
+            exchange.captured = Some(captured);
+        }
+    }
+
+    #[inline]
+    fn on_data(&mut self, stream: StreamKey, bytes: &[u8], recorder: &mut Recorder) {
+        let Some(exchange) = self.connection.get_mut(stream) else { return };
+        exchange.bytes += bytes.len() as u64;
+        recorder.bytes_received_for(&exchange.request, bytes.len());
+        if let Some(captured) = &mut exchange.captured {
+            captured.add_content(bytes);
+        }
+        if self.options.grpc {
+            let count = exchange.messages.take(bytes);
+            recorder.messages(&exchange.request, count);
+        }
+    }
+
+    fn on_trailers(&mut self, stream: StreamKey, length: usize, recorder: &mut Recorder) {
+        let Some(exchange) = self.connection.get_mut(stream) else { return };
+        exchange.bytes += length as u64;
+        recorder.bytes_received_for(&exchange.request, length);
+        let mut captured = exchange.captured.take();
+        if let Some(captured) = &mut captured {
+            captured.add_fields(self.connection.trailers());
+        }
+        if let Some(exchange) = self.connection.get_mut(stream) {
+            exchange.captured = captured;
+        }
+    }
+
+    /// A response is complete.
+    fn complete(
+        &mut self,
+        stream: StreamKey,
+        grpc_status: Option<u16>,
+        now: Nanos,
+        received: &mut Received,
+        receiving: &mut Receiving<'_>,
+    ) {
+        if self.options.redirects.is_some() && self.follow(stream, receiving) {
+            return;
+        }
+        let outgoing = &mut receiving.memory.outgoing;
+        // What the server did not want to read of the request is not sent (RFC 9113, section 8.1).
+        let Some(exchange) = self.connection.remove(stream, ErrorCode::CANCEL, outgoing) else {
+            return;
+        };
+        self.stop_upload(stream, &exchange);
+        let Exchange { request, status, first, mut captured, .. } = exchange;
+        let status = match grpc_status {
+            Some(grpc_status) if status == 200 => grpc_status,
+            _ => status,
+        };
+        let recorder = &mut *receiving.recorder;
+        recorder.completed(&request, now, status);
+        received.completed += 1;
+        if let Some(first) = first.filter(|first| *first < now) {
+            recorder.came_in_parts(&request, first, now);
+        }
+        let why = KeepReason::Status(status);
+        let wants = recorder.wants(why, &request);
+        if wants && captured.is_none() {
+            // Of gRPC: what it ended with.
+            let mut ended = self.spare.pop().unwrap_or_default();
+            ended.begin(200, self.connection.trailers(), MAX_KEPT_BODY);
+            captured = Some(ended);
+        }
+        let Some(mut captured) = captured else { return };
+        let is_cut = captured.is_cut();
+        let parts = captured.end();
+        if request.user != NO_USER
+            && receiving.mix[request.request as usize].capture != Capture::Status
+        {
+            recorder.ends.capture(parts, is_cut);
+        }
+        if wants {
+            let [head, body] = captured.shown();
+            recorder.keep(why, &request, [&head, &body]);
+        }
+        if self.spare.len() < MAX_SPARE {
+            self.spare.push(captured);
+        }
+    }
+
+    /// Follows a redirection on the same connection, as the same request. `false`: the response is the final one.
+    fn follow(&mut self, stream: StreamKey, receiving: &mut Receiving<'_>) -> bool {
+        let Some(rule) = self.options.redirects else { return false };
+        let Some(exchange) = self.connection.get_mut(stream) else { return false };
+        let (status, request) = (exchange.status, exchange.request);
+        let Some(mut redirects) = exchange.redirects.take() else { return false };
+        let Some(location) = redirects.location.take().filter(|_| self.last_stream.is_none())
+        else {
+            return false;
+        };
+        let next = parse_request(&redirects.text).and_then(|it| rule.next(status, &location, it));
+        let Some(text) = next.as_ref().map(render_request) else { return false };
+        let Some(()) = self.connection.reopen(stream, is_head(&text)) else { return false };
+        let (outgoing, shared) = (&mut receiving.memory.outgoing, &mut receiving.memory.h2);
+        let block = &mut shared.block;
+        let head = RequestText { text: &text, scheme: self.options.scheme, is_repeated: false };
+        let body = self.blocks.encode(head, self.connection.encoder(), block);
+        let before = outgoing.len();
+        let taken = self.send(stream, block, &text, body, outgoing);
+        receiving.recorder.followed(&request);
+        receiving.recorder.bytes_sent_for(&request, outgoing.len() - before);
+        redirects.followed += 1;
+        redirects.text = text;
+        let Some(exchange) = self.connection.get_mut(stream) else { return true };
+        if taken < redirects.text.len() {
+            let (text, since) = (Some(redirects.text.clone()), request.sent);
+            exchange.upload = Some(Box::new(super::Upload { text, at: taken, since }));
+            self.uploading.push_back(stream);
+        }
+        (exchange.status, exchange.first) = (0, None);
+        exchange.redirects = Some(redirects);
+        self.spare.extend(exchange.captured.take());
+        true
+    }
+
+    fn on_reset(
+        &mut self,
+        stream: StreamKey,
+        code: ErrorCode,
+        now: Nanos,
+        received: &mut Received,
+        receiving: &mut Receiving<'_>,
+    ) {
+        let kind = match code {
+            ErrorCode::REFUSED_STREAM => ErrorKind::RefusedStream,
+            _ => ErrorKind::StreamReset,
+        };
+        let status = self.connection.get(stream).map_or(0, |exchange| exchange.status);
+        let text = match status {
+            0 => format!("the server reset the stream: {code}"),
+            status => {
+                format!("the server reset the stream after the head with status {status}: {code}")
+            }
+        };
+        self.end_without_response(stream, Loss::Transport(kind), text, now, received, receiving);
+    }
+
+    /// A stream has been reset, by either side.
+    fn end_without_response(
+        &mut self,
+        stream: StreamKey,
+        loss: Loss,
+        text: String,
+        now: Nanos,
+        received: &mut Received,
+        receiving: &mut Receiving<'_>,
+    ) {
+        let Some(exchange) = self.connection.get(stream) else { return };
+        if exchange.is_buffered {
+            self.send_first(stream, now, receiving.recorder);
+        }
+        let Some(exchange) = self.connection.forget(stream) else { return };
+        self.stop_upload(stream, &exchange);
+        self.lose(exchange, now, loss, || text, receiving.recorder);
+        received.lost += 1;
+    }
+
+    /// A stream that waits in the write buffer ends: its request counts as sent.
+    fn send_first(&mut self, stream: StreamKey, now: Nanos, recorder: &mut Recorder) {
+        self.buffered.retain(|(_, key)| *key != stream);
+        recorder.remove_buffered(1);
+        self.sent(stream, now, recorder);
+    }
+
+    fn on_go_away(
+        &mut self,
+        last_stream: u32,
+        code: ErrorCode,
+        now: Nanos,
+        received: &mut Received,
+        receiving: &mut Receiving<'_>,
+    ) {
+        if self.last_stream.is_none() {
+            receiving.recorder.go_away();
+        }
+        self.last_stream = Some(last_stream);
+        let mut next = self.connection.first();
+        while let Some(stream) = next {
+            next = self.connection.after(stream);
+            if self.connection.number(stream).is_some_and(|number| number > last_stream) {
+                let text = format!("the server refused the stream by GOAWAY: {code}");
+                let loss = Loss::Transport(ErrorKind::RefusedStream);
+                self.end_without_response(stream, loss, text, now, received, receiving);
+            }
+        }
+    }
+
+    pub(in crate::session) fn finish(&mut self) -> Received {
+        // A server that has said so ends the connection when all is answered.
+        let end = if self.is_drained() { End::Agreed } else { End::Eof };
+        Received { end: Some(end), ..Received::default() }
+    }
+}
+
+/// The kind of an error that the server made.
+fn kind_of(code: ErrorCode) -> ErrorKind {
+    match code {
+        ErrorCode::FLOW_CONTROL_ERROR => ErrorKind::FlowControl,
+        _ => ErrorKind::Protocol,
+    }
+}
