@@ -204,6 +204,14 @@ export interface NativeConnections {
   closedByServer: number
   /** Transport errors of connections that had answered before, without a byte of the response. */
   unansweredOnReuse: number
+  /** Of those that became ready: HTTP/1.1. */
+  http1: number
+  /** HTTP/2. */
+  http2: number
+  /** With GOAWAY. */
+  goaway: number
+  /** The smallest MAX_CONCURRENT_STREAMS of a server. */
+  maxConcurrentStreams?: number
 }
 
 /** A straight line from the number of connections before to this one. */
@@ -446,6 +454,16 @@ export interface NativeHookResult {
   error?: string
 }
 
+/** Where HTTP/2 is spoken, and how. */
+export interface NativeHttp2 {
+  /** The versions that connections with TLS offer. */
+  tls: 'http1' | 'http2' | 'either'
+  /** Connections without TLS speak HTTP/2, with prior knowledge. */
+  cleartext: boolean
+  /** Flow-control window of streams and connections, in bytes; absent: the largest. */
+  window?: number
+}
+
 /** Certificates, the server's own first, and its key. DER; the key is PKCS #8. */
 export interface NativeIdentity {
   /** The chain. */
@@ -628,6 +646,8 @@ export interface NativeOutcome {
   tlsMs: NativeDistribution
   /** What happened to connections. */
   connections: NativeConnections
+  /** Waits for windows of HTTP/2. */
+  windowWaits: NativeWindowWaits
   /** Responses by status. */
   statusCodes: Record<string, number>
   /** By kind. */
@@ -744,6 +764,8 @@ export interface NativePlan {
   earlyAckProbe: boolean
   /** For random numbers: below 2^53. */
   seed: number
+  /** Where HTTP/2 is spoken; absent: nowhere. */
+  http2?: NativeHttp2
   /** What users do; the requests are then those of their steps, and the schedule is that of iterations. */
   flows?: NativeFlows
 }
@@ -1144,6 +1166,14 @@ export interface NativeWindow {
   p50Ms?: number
   /** 99th percentile. */
   p99Ms?: number
+}
+
+/** Requests whose bodies waited for a window of the server. */
+export interface NativeWindowWaits {
+  /** How many. */
+  requests: number
+  /** For how long in all. */
+  totalMs: number
 }
 
 /** One thread of the engine. */

@@ -97,6 +97,12 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
     count(value, name);
   },
   warmup: duration,
+  http2: flag,
+  preferHttp2: flag,
+  h2c: flag,
+  window: shape("a number of bytes, or text such as '64kib'", (value) =>
+    ['string', 'number'].includes(typeof value),
+  ),
   connection: oneOf('keep-alive', 'close'),
   handshake: oneOf('full', 'resume'),
   insecure: flag,

@@ -100,7 +100,7 @@ export interface LoadOptions {
   connectionStages?: LoadConnectionStage[];
   /** Threads of the engine. Default 1. */
   threads?: number | string;
-  /** Requests in flight per connection. Default 1. */
+  /** Requests in flight per connection: pipelined, or streams of HTTP/2. Default 1. */
   pipelining?: number | string;
   /** Time between a response and the next request of its connection, in a closed run. Default 0. */
   thinkTime?: Duration;
@@ -120,6 +120,17 @@ export interface LoadOptions {
   requests?: number | string;
   /** Load before the measurement, in an open run at `rate`; not part of the statistics. Default 0. */
   warmup?: Duration;
+
+  // Version of HTTP
+
+  /** Speaks HTTP/2 alone with `https` servers. Default `false`: HTTP/1.1. */
+  http2?: boolean;
+  /** Speaks HTTP/2 with `https` servers that have it, otherwise HTTP/1.1. Default `false`. */
+  preferHttp2?: boolean;
+  /** Speaks HTTP/2 with `http` servers, with prior knowledge, over TCP and Unix sockets. Default `false`. */
+  h2c?: boolean;
+  /** Flow-control window of each HTTP/2 stream and of a connection, in bytes; that of a connection is at least 65,535. Default 2^31 - 1, which never limits. */
+  window?: number | string;
 
   // Connections and TLS
 

@@ -16,6 +16,9 @@ export type ErrorKind =
   | 'closed-early'
   | 'timeout'
   | 'protocol'
+  | 'stream-reset'
+  | 'refused-stream'
+  | 'flow-control'
   | 'fd-limit'
   | 'other';
 
@@ -42,6 +45,7 @@ export interface PlanSummary {
   /** Addresses of this host that connections come from; empty: the system chooses. */
   localAddresses: string[];
   threads: number;
+  /** Requests in flight per connection: pipelined, or streams of HTTP/2. */
   pipelining: number;
   /** Maximum number of redirections of one request that are followed. */
   follow: number;
@@ -54,6 +58,8 @@ export interface PlanSummary {
   durationMs: number | null;
   requests: number | null;
   warmupMs: number;
+  /** Version of HTTP; `'2 or 1.1'`: as the servers have it. */
+  httpVersion: '1.1' | '2' | '2 or 1.1';
   connection: 'keep-alive' | 'close';
   /** Handshake of new connections; `null` without TLS. */
   handshake: 'full' | 'resume' | null;
@@ -276,7 +282,16 @@ export interface LoadResult extends ScenarioFigures {
      * response. As a rule the server's keep-alive limit met the request on its way; clients repeat such requests.
      */
     unansweredOnReuse: number;
+    /** Of `opened`: connections that speak HTTP/1.1, and HTTP/2. */
+    http1: number;
+    http2: number;
+    /** Connections on which the server announced their end (GOAWAY of HTTP/2). */
+    goaway: number;
+    /** The smallest number of streams that a server allows on a connection (SETTINGS_MAX_CONCURRENT_STREAMS); `null`: no limit, or HTTP/1.1. */
+    maxConcurrentStreams: number | null;
   };
+  /** Requests of HTTP/2 whose bodies waited for a flow-control window of the server, and for how long in all. */
+  windowWaits: { requests: number; totalMs: number };
   statusCodes: Record<string, number>;
   /** Errors by kind, the most frequent first. Failed connects and broken connections count here and in `connections`, not in `requests`. */
   errors: {

@@ -135,7 +135,11 @@ function convertOutcome(outcome: NativeOutcome): Omit<Measured, keyof ScenarioFi
     gapMs: convertDistribution(outcome.gapMs),
     connectMs: convertDistribution(outcome.connectMs),
     tlsMs: convertDistribution(outcome.tlsMs),
-    connections: outcome.connections,
+    connections: {
+      ...outcome.connections,
+      maxConcurrentStreams: outcome.connections.maxConcurrentStreams ?? null,
+    },
+    windowWaits: outcome.windowWaits,
     statusCodes: outcome.statusCodes,
     errors: outcome.errors
       .map(({ kind, count, example }) => ({

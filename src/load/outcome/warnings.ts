@@ -244,7 +244,10 @@ const ADVICE: Partial<Record<LoadResult['errors'][number]['kind'], string>> = {
   tls: 'check the certificate (--ca, --sni, or -k to accept any)',
   reset: 'the server or a proxy reset the connection',
   'closed-early': 'the server closed before the response was complete',
-  protocol: 'the response violates HTTP/1.1',
+  protocol: 'the server breaks the protocol',
+  'stream-reset': 'the server gave up the stream',
+  'refused-stream': 'the server refused the stream; it was not sent again',
+  'flow-control': 'the server sent more than the window allows',
   'fd-limit': 'raise the limit of open files (ulimit -n) or lower -c',
 };
 

@@ -47,7 +47,8 @@ export function readConcurrency(
   );
   if (pipelining > 1) refuseUnreachableDepth(pipelining, schedule, connection);
   const follow = parseCount(options.follow ?? DEFAULTS.follow, 'follow', LIMITS.follow);
-  if (follow > 0) refuseToFollow(follow, pipelining, connection);
+  const isHttp1 = options.http2 !== true && options.h2c !== true;
+  if (follow > 0) refuseToFollow(follow, isHttp1 ? pipelining : 1, connection);
   // All users of scenarios may have gone.
   const stages = readConnectionStages(options, schedule, options.scenario === undefined ? min : 0);
   const most = Math.max(asked, ...stages.map((stage) => stage.connections));

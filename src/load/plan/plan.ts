@@ -21,6 +21,7 @@ import { readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
 import { type Condition, parseCondition } from './condition.js';
 import { checkConditionSubject } from './condition-subject.js';
+import { readProtocol } from './protocol.js';
 import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { readTransport } from './transport.js';
 import { readUsers } from './users.js';
@@ -87,6 +88,7 @@ export async function buildPlan(
   const schedule = readSchedule(options);
   const { model, ...timing } = schedule;
   const transport = readTransport(options, mix);
+  const protocol = readProtocol(options, mix);
   const flows = located ? completeFlows(located, mix, setupData) : null;
   const [connection, servers] = [transport.connection, mix.origins.length];
   const people = flows ? readUsers(options, schedule, connection, servers) : null;
@@ -130,6 +132,7 @@ export async function buildPlan(
       csv,
       closeConnections: transport.connection === 'close',
       tls: transport.native,
+      ...(protocol.native && { http2: protocol.native }),
       expected: listExpectedStatuses(expect),
       bounds: [
         ...readBounds(abortConditions),
@@ -148,6 +151,7 @@ export async function buildPlan(
       ...concurrency,
       ...timing,
       ...limits,
+      httpVersion: protocol.version,
       connection: transport.connection,
       handshake: transport.handshake,
       verifyCertificate: transport.handshake === null ? null : transport.native.verify,

@@ -168,6 +168,23 @@ pub struct NativeConnections {
     pub closed_by_server: f64,
     /// Transport errors of connections that had answered before, without a byte of the response.
     pub unanswered_on_reuse: f64,
+    /// Of those that became ready: HTTP/1.1.
+    pub http1: f64,
+    /// HTTP/2.
+    pub http2: f64,
+    /// With GOAWAY.
+    pub goaway: f64,
+    /// The smallest MAX_CONCURRENT_STREAMS of a server.
+    pub max_concurrent_streams: Option<u32>,
+}
+
+/// Requests whose bodies waited for a window of the server.
+#[napi(object)]
+pub struct NativeWindowWaits {
+    /// How many.
+    pub requests: f64,
+    /// For how long in all.
+    pub total_ms: f64,
 }
 
 /// Errors of one kind.
@@ -348,6 +365,8 @@ pub struct NativeOutcome {
     pub tls_ms: NativeDistribution,
     /// What happened to connections.
     pub connections: NativeConnections,
+    /// Waits for windows of HTTP/2.
+    pub window_waits: NativeWindowWaits,
     /// Responses by status.
     pub status_codes: HashMap<String, f64>,
     /// By kind.

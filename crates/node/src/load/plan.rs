@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use millrace_load::StatusSet;
 use millrace_load::plan::flow::Flows;
 use millrace_load::plan::{
-    Bound, ConnectionStage, Endpoint, Model, Origin, Plan, Request, Stage, Table,
+    Bound, ConnectionStage, Endpoint, Http2Plan, Model, Origin, Plan, Request, Stage, Table,
+    Versions,
 };
 use millrace_net::tls::TlsOptions;
 use napi::{Error, Result};
@@ -128,6 +129,31 @@ pub struct NativeCsv {
     pub rows: List<List<String>>,
 }
 
+/// Where HTTP/2 is spoken, and how.
+#[napi(object, object_to_js = false)]
+pub struct NativeHttp2 {
+    /// The versions that connections with TLS offer.
+    #[napi(ts_type = "'http1' | 'http2' | 'either'")]
+    pub tls: String,
+    /// Connections without TLS speak HTTP/2, with prior knowledge.
+    pub cleartext: bool,
+    /// Flow-control window of streams and connections, in bytes; absent: the largest.
+    pub window: Option<u32>,
+}
+
+impl From<NativeHttp2> for Http2Plan {
+    fn from(http2: NativeHttp2) -> Self {
+        let NativeHttp2 { tls, cleartext, window } = http2;
+        let tls = match &tls[..] {
+            "http2" => Versions::Http2,
+            "either" => Versions::Either,
+            _ => Versions::Http1,
+        };
+        let initial = Self::default();
+        Self { tls, cleartext, window: window.unwrap_or(initial.window) }
+    }
+}
+
 /// What a run is to do; every default has been filled in.
 #[napi(object, object_to_js = false)]
 pub struct NativePlan {
@@ -201,6 +227,8 @@ pub struct NativePlan {
     pub early_ack_probe: bool,
     /// For random numbers: below 2^53.
     pub seed: f64,
+    /// Where HTTP/2 is spoken; absent: nowhere.
+    pub http2: Option<NativeHttp2>,
     /// What users do; the requests are then those of their steps, and the schedule is that of iterations.
     pub flows: Option<NativeFlows>,
 }
@@ -263,6 +291,7 @@ impl TryFrom<NativePlan> for Plan {
             bounds,
             early_ack_probe,
             seed,
+            http2,
             flows,
         } = plan;
         let model = match start_rate {
@@ -304,6 +333,8 @@ impl TryFrom<NativePlan> for Plan {
             early_ack_probe,
             seed: seed as u64,
             flows: flows.map(Flows::try_from).transpose()?,
+            http2: http2.map(Http2Plan::from).unwrap_or_default(),
+            grpc: false,
         })
     }
 }

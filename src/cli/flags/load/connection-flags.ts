@@ -1,14 +1,38 @@
 // Flags for opening and reusing connections, and for time limits.
 import { DEFAULTS } from '../../../load/defaults.js';
+import { parseBytes } from '../../../validation/units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { addHeaders } from './headers.js';
 import type { Invocation } from './invocation.js';
 import { reinterpret } from './reinterpret.js';
 
-const { choice, duration, list, text } = storeIn(({ options }: Invocation) => options);
+const { choice, duration, list, parsed, text, toggle } = storeIn(
+  ({ options }: Invocation) => options,
+);
 
 export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
+  toggle('http2', 'http2', true, {
+    common: true,
+    help: 'HTTP/2 for https:// URLs',
+    details:
+      'HTTP/2 alone is offered: a server without it cannot be loaded. Without the flag HTTP/1.1 is spoken.',
+  }),
+  toggle('prefer-http2', 'preferHttp2', true, {
+    help: 'HTTP/2 for https:// URLs where the server has it',
+    details: 'Otherwise HTTP/1.1. The report says how many connections spoke which.',
+  }),
+  toggle('h2c', 'h2c', true, {
+    help: 'HTTP/2 for http:// URLs, without TLS',
+    details: 'With prior knowledge, over TCP and Unix sockets: there is no upgrade from HTTP/1.1.',
+  }),
+  parsed('window', 'window', (value, flag) => parseBytes(value, flag), {
+    value: 'SIZE',
+    fallback: '2147483647',
+    help: 'flow-control window of HTTP/2 streams and connections',
+    details:
+      'How much a server may send before the load tester has taken it, per stream, and per connection with a minimum of 65,535 bytes. The default never limits a server; browsers and Node have smaller windows.',
+  }),
   choice('connection', 'connection', ['keep-alive', 'close'], {
     fallback: DEFAULTS.connection,
     help: 'keep-alive, or close: a connection per request',

@@ -11,7 +11,7 @@ use super::{
     NativeBytes, NativeConnections, NativeDistribution, NativeErrors, NativeGenerator,
     NativeHistograms, NativeKeptResponse, NativeLateness, NativeNotSent, NativeOutcome,
     NativePercentiles, NativeRequests, NativeSnapshot, NativeStall, NativeSums, NativeThroughput,
-    NativeUnfinished, NativeWarmup, NativeWindow, NativeWorker, ms,
+    NativeUnfinished, NativeWarmup, NativeWindow, NativeWindowWaits, NativeWorker, ms,
 };
 use crate::load::by_name::{NativeNameCounts, NativeNameStats};
 use crate::load::flow_outcome::{NativeFlowOutcome, NativeIterationCounts};
@@ -184,6 +184,14 @@ impl NativeOutcome {
                 broken: counts.broken as f64,
                 closed_by_server: counts.closed_by_server as f64,
                 unanswered_on_reuse: counts.unanswered_on_reuse as f64,
+                http1: counts.opened.saturating_sub(counts.http2) as f64,
+                http2: counts.http2 as f64,
+                goaway: counts.goaway as f64,
+                max_concurrent_streams: counts.max_streams,
+            },
+            window_waits: NativeWindowWaits {
+                requests: counts.window_waited as f64,
+                total_ms: ms(counts.window_wait),
             },
             status_codes: counts
                 .statuses()

@@ -1,0 +1,64 @@
+import { usageError } from '../../errors/millrace-error.js';
+import type { NativePlan } from '../../native/addon.js';
+import { parseBytes } from '../../validation/units.js';
+import type { LoadOptions } from '../options.js';
+import type { RequestMix } from '../requests/request-mix.js';
+import type { PlanSummary } from '../result.js';
+
+/** The versions of HTTP that the connections of a run speak. */
+export interface Protocol {
+  version: PlanSummary['httpVersion'];
+  /** Absent where HTTP/1.1 alone is spoken. */
+  native: NativePlan['http2'];
+}
+
+type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'window'>;
+
+/** The largest window of HTTP/2 (RFC 9113, section 6.9). */
+const MAX_WINDOW = 2 ** 31 - 1;
+
+/** Reads the versions of HTTP from the options, and refuses those that do not fit the servers. */
+export function readProtocol(
+  options: ProtocolOptions,
+  { origins, toCommand }: Pick<RequestMix, 'origins' | 'toCommand'>,
+): Protocol {
+  const { http2 = false, preferHttp2 = false, h2c = false } = options;
+  if (http2 && preferHttp2) {
+    throw usageError(
+      'http2 cannot be combined with preferHttp2: the one offers HTTP/2 alone, the other HTTP/1.1 too',
+    );
+  }
+  const hasTls = origins.some(({ tls }) => tls);
+  const hasCleartext = origins.some(({ tls }) => !tls);
+  if ((http2 || preferHttp2) && !hasTls) {
+    const flag = http2 ? 'http2' : 'preferHttp2';
+    const found = toCommand ? "the command's server speaks http" : 'there is none';
+    throw usageError(`${flag} needs an https:// URL, and ${found}: for http:// there is h2c`);
+  }
+  if (http2 && hasCleartext && !h2c) {
+    throw usageError('http2 needs https:// URLs, and some are http://: for those there is h2c');
+  }
+  if (h2c && !hasCleartext) {
+    throw usageError(
+      'h2c is HTTP/2 without TLS and needs an http:// URL: for https:// there is http2',
+    );
+  }
+  if (!(http2 || preferHttp2 || h2c)) {
+    if (options.window !== undefined)
+      throw usageError('window is for HTTP/2: http2, preferHttp2 or h2c');
+    return { version: '1.1', native: undefined };
+  }
+  const tls = http2 ? 'http2' : preferHttp2 ? 'either' : 'http1';
+  const isMixed = preferHttp2 || (h2c && hasTls && !http2);
+  return {
+    version: isMixed ? '2 or 1.1' : '2',
+    native: { tls, cleartext: h2c, ...readWindow(options) },
+  };
+}
+
+function readWindow({ window }: ProtocolOptions): { window?: number } {
+  if (window === undefined) return {};
+  const bytes = parseBytes(window, 'window');
+  if (bytes >= 1 && bytes <= MAX_WINDOW) return { window: bytes };
+  throw usageError(`window must be from 1 to ${MAX_WINDOW} bytes (got ${window})`);
+}
