@@ -22,6 +22,11 @@ export const DEFAULTS = {
   maxPending: 100_000,
   durationMs: 10_000,
   warmupMs: 0,
+  http2: false,
+  preferHttp2: false,
+  h2c: false,
+  /** Flow-control window of HTTP/2, in bytes: the largest. */
+  window: 2_147_483_647,
   connection: 'keep-alive',
   handshake: 'full',
   insecure: false,

@@ -123,13 +123,13 @@ export interface LoadOptions {
 
   // Version of HTTP
 
-  /** Speaks HTTP/2 alone with `https` servers. Default `false`: HTTP/1.1. */
+  /** Speaks HTTP/2 alone with `https` servers. Default `false`. */
   http2?: boolean;
   /** Speaks HTTP/2 with `https` servers that have it, otherwise HTTP/1.1. Default `false`. */
   preferHttp2?: boolean;
   /** Speaks HTTP/2 with `http` servers, with prior knowledge, over TCP and Unix sockets. Default `false`. */
   h2c?: boolean;
-  /** Flow-control window of each HTTP/2 stream and of a connection, in bytes; that of a connection is at least 65,535. Default 2^31 - 1, which never limits. */
+  /** Flow-control window of each HTTP/2 stream and of a connection, in bytes; that of a connection is at least 65,535. Default 2147483647. */
   window?: number | string;
 
   // Connections and TLS

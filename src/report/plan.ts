@@ -77,8 +77,18 @@ export function describeLength(plan: PlanSummary): string {
 }
 
 function describeClosedModel(plan: PlanSummary): string[] {
-  const slots = `${describeConnectionCount(plan)} x pipelining ${plan.pipelining}`;
+  const slots = `${describeConnectionCount(plan)} x ${describeDepth(plan)}`;
   return plan.thinkTimeMs > 0 ? [slots, `think time ${duration(plan.thinkTimeMs)}`] : [slots];
+}
+
+/** Describes the number of requests in flight per connection: `pipelining 4`, or `4 streams` with HTTP/2. */
+function describeDepth({ pipelining, httpVersion }: PlanSummary): string {
+  return speaksHttp2({ httpVersion }) ? plural(pipelining, 'stream') : `pipelining ${pipelining}`;
+}
+
+/** Whether connections of a run may speak HTTP/2; results from before it do not say. */
+export function speaksHttp2({ httpVersion = '1.1' }: Pick<PlanSummary, 'httpVersion'>): boolean {
+  return httpVersion !== '1.1';
 }
 
 /** Describes how many connections there are: `10 connections`, or how their number changes. */
@@ -95,7 +105,7 @@ function describeOpenModel(plan: PlanSummary): string[] {
   const connections = `up to ${plural(plan.connections, 'connection')}`;
   return [
     describeSchedule(plan),
-    plan.pipelining > 1 ? `${connections} x pipelining ${plan.pipelining}` : connections,
+    plan.pipelining > 1 ? `${connections} x ${describeDepth(plan)}` : connections,
   ];
 }
 
@@ -107,6 +117,7 @@ function describeOpening({ handshake }: PlanSummary): string {
 /** Lists unusual settings of the connections; often none. */
 export function describeConnections(plan: PlanSummary): string[] {
   const parts = [];
+  if (speaksHttp2(plan)) parts.push(`HTTP/${plan.httpVersion}`);
   if (plan.connection === 'close') parts.push(describeOpening(plan));
   const { localAddresses = [] } = plan;
   if (localAddresses.length > 0) parts.push(`from ${localAddresses.join(' ')}`);

@@ -11,7 +11,6 @@ function each(names: string, advice: string): UnsupportedFlags {
 const CREDENTIALS =
   'user and password go into the URL, before the host and an @; a token is an Authorization header, by -H';
 const NO_PROXY = 'requests are sent to the server itself, without a proxy';
-const HTTP_1 = 'requests are always HTTP/1.1';
 const LOOKUP =
   'a host is looked up once, before the run; other addresses are --resolve HOST:PORT:ADDRESS';
 const NO_SCRIPTS =
@@ -42,9 +41,12 @@ const CURL: UnsupportedFlags = {
     'tls-max tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3',
     'it is TLS 1.3, or 1.2 where the server has no 1.3',
   ),
+  ...each('http1.0 http1.1', 'HTTP/1.1 is the default: leave it out'),
+  'http2-prior-knowledge': 'HTTP/2 without TLS is --h2c',
+  h2: 'HTTP/2 is --http2',
   ...each(
-    'http1.0 http1.1 http2 http2-prior-knowledge http3 http-version h2 h2c',
-    `${HTTP_1}: leave it out`,
+    'http3 http-version',
+    'HTTP/1.1 is the default, HTTP/2 is --http2, without TLS --h2c; there is no HTTP/3',
   ),
   ...each('ipv4 ipv6', 'the address of a host is --resolve HOST:PORT:ADDRESS'),
 };

@@ -8,6 +8,7 @@ import type { LoadResult, LoadWarning } from '../result.js';
 import { adviseOnCertificate } from './certificate-advice.js';
 import { findNotedLateness, sumStalled } from './client-bound.js';
 import { adviseOnClientBound, clientBound } from './client-bound-words.js';
+import { checkMaxConcurrentStreams, checkWindowWaits } from './http2-warnings.js';
 import { countPlanned, countTried, isBelowRate } from './planned-rate.js';
 import type { Redirection } from './redirections.js';
 import { checkIterationRate, checkNoIteration, checkNotStarted } from './scenarios/warnings.js';
@@ -49,6 +50,8 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
     ['not-sent', checkNotSent(result)],
     ['not-started', checkNotStarted(result)],
     ['waiting-for-connections', checkWaitingForConnections(result)],
+    ['max-concurrent-streams', checkMaxConcurrentStreams(result)],
+    ['window-waits', checkWindowWaits(result)],
     ['timeouts', checkTimeouts(result)],
     ...checkErrors(result, circumstances),
     ['status-errors', checkStatusErrors(result)],

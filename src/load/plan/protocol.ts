@@ -1,6 +1,7 @@
 import { usageError } from '../../errors/millrace-error.js';
 import type { NativePlan } from '../../native/addon.js';
 import { parseBytes } from '../../validation/units.js';
+import { DEFAULTS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 import type { RequestMix } from '../requests/request-mix.js';
 import type { PlanSummary } from '../result.js';
@@ -14,15 +15,12 @@ export interface Protocol {
 
 type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'window'>;
 
-/** The largest window of HTTP/2 (RFC 9113, section 6.9). */
-const MAX_WINDOW = 2 ** 31 - 1;
-
 /** Reads the versions of HTTP from the options, and refuses those that do not fit the servers. */
 export function readProtocol(
   options: ProtocolOptions,
   { origins, toCommand }: Pick<RequestMix, 'origins' | 'toCommand'>,
 ): Protocol {
-  const { http2 = false, preferHttp2 = false, h2c = false } = options;
+  const { http2, preferHttp2, h2c } = { ...DEFAULTS, ...options };
   if (http2 && preferHttp2) {
     throw usageError(
       'http2 cannot be combined with preferHttp2: the one offers HTTP/2 alone, the other HTTP/1.1 too',
@@ -59,6 +57,6 @@ export function readProtocol(
 function readWindow({ window }: ProtocolOptions): { window?: number } {
   if (window === undefined) return {};
   const bytes = parseBytes(window, 'window');
-  if (bytes >= 1 && bytes <= MAX_WINDOW) return { window: bytes };
-  throw usageError(`window must be from 1 to ${MAX_WINDOW} bytes (got ${window})`);
+  if (bytes >= 1 && bytes <= DEFAULTS.window) return { window: bytes };
+  throw usageError(`window must be from 1 to ${DEFAULTS.window} bytes (got ${window})`);
 }

@@ -4,7 +4,7 @@ import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
-import { describeLength, describeSchedule } from '../plan.js';
+import { describeLength, describeSchedule, speaksHttp2 } from '../plan.js';
 import { listHookRows } from './iterations.js';
 import { type Child, html, type Markup } from './markup.js';
 import {
@@ -114,6 +114,7 @@ export function renderFailingResponses({ failingResponses: all = [] }: LoadResul
 export function renderConnectionTable({ connections, bytes: moved }: LoadResult): Markup | null {
   const rows: Child[][] = [
     ['opened', count(connections.opened)],
+    ...listVersions(connections),
     ['failed to open', count(connections.failed)],
     ['requests that reused one', count(connections.reused)],
     ['full TLS handshakes', count(connections.tlsFull)],
@@ -122,6 +123,17 @@ export function renderConnectionTable({ connections, bytes: moved }: LoadResult)
     ['received', bytes(moved.received)],
   ];
   return renderTable('Connections', [], rows);
+}
+
+/** The connections by version of HTTP, where some speak HTTP/2. */
+function listVersions(connections: LoadResult['connections']): Child[][] {
+  const { http1, http2 = 0, goaway } = connections;
+  if (http2 === 0) return [];
+  return [
+    ['of these HTTP/1.1', count(http1)],
+    ['of these HTTP/2', count(http2)],
+    ['ended by GOAWAY', count(goaway)],
+  ];
 }
 
 /** Renders the state of the load generator. */
@@ -163,7 +175,7 @@ export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Mark
     ...listScenarioSettings(plan),
     ['schedule', plan.model === 'open' ? describeSchedule(plan) : null],
     ['connections', `${count(plan.connections)}, ${count(plan.initialConnections)} at the start`],
-    ['pipelining', plan.pipelining],
+    [speaksHttp2(plan) ? 'streams per connection' : 'pipelining', plan.pipelining],
     ['redirections followed', plan.follow === 0 ? null : `at most ${plan.follow}`],
     ['think time', plan.model === 'open' ? null : duration(plan.thinkTimeMs)],
     ['threads', plan.threads],

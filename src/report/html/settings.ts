@@ -49,6 +49,7 @@ export function listScenarioSettings({ model, flows }: PlanSummary): SettingRow[
 /** Lists the settings of connections. */
 export function listConnectionSettings(plan: PlanSummary): SettingRow[] {
   return [
+    ['HTTP', plan.httpVersion],
     ['connection', plan.connection],
     ['TLS handshake', plan.handshake],
     ['certificate', describeCertificate(plan.verifyCertificate)],

@@ -204,6 +204,7 @@ describe('connections over TLS', TIMEOUT, async () => {
     assert.deepEqual(connections, {
       ...{ opened: 4, reused: 36, tlsFull: 4, tlsResumed: 0 },
       ...{ failed: 0, broken: 0, closedByServer: 0, unansweredOnReuse: 0 },
+      ...{ http1: 4, http2: 0, goaway: 0, maxConcurrentStreams: null },
     });
     assert.equal(tlsMs.count, 4);
     assert.equal(connectMs.count, 4);

@@ -129,6 +129,7 @@ test('a run is closed by default, and its plan contains every default', async ()
     durationMs: 10_000,
     requests: null,
     warmupMs: 0,
+    httpVersion: '1.1',
     connection: 'keep-alive',
     handshake: null,
     verifyCertificate: null,

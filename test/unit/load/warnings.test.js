@@ -47,7 +47,12 @@ function resultWith(change = () => {}) {
       broken: 0,
       closedByServer: 0,
       unansweredOnReuse: 0,
+      http1: 50,
+      http2: 0,
+      goaway: 0,
+      maxConcurrentStreams: null,
     },
+    windowWaits: { requests: 0, totalMs: 0 },
     unfinished: { ...NONE_UNFINISHED },
     byName: result.byName.map((one) => ({ ...one, unfinished: NONE_UNFINISHED })),
     statusCodes: { 200: 10_000 },
@@ -111,6 +116,36 @@ const CASES = [
       errors.push({ kind: 'timeout', count: 3, example: null });
     },
     ['timeouts'],
+  ],
+  [
+    'fewer streams than asked for',
+    ({ plan, connections }) => {
+      Object.assign(plan, { httpVersion: '2', pipelining: 100 });
+      connections.maxConcurrentStreams = 10;
+    },
+    ['max-concurrent-streams'],
+  ],
+  [
+    'as many streams as asked for',
+    ({ plan, connections }) => {
+      plan.pipelining = 10;
+      connections.maxConcurrentStreams = 10;
+    },
+    [],
+  ],
+  [
+    'bodies that waited',
+    (result) => {
+      result.windowWaits = { requests: 100, totalMs: 500 };
+    },
+    ['window-waits'],
+  ],
+  [
+    'few bodies that waited',
+    (result) => {
+      result.windowWaits = { requests: 99, totalMs: 500 };
+    },
+    [],
   ],
   [
     'error statuses',

@@ -28,7 +28,7 @@ export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
   }),
   parsed('window', 'window', (value, flag) => parseBytes(value, flag), {
     value: 'SIZE',
-    fallback: '2147483647',
+    fallback: String(DEFAULTS.window),
     help: 'flow-control window of HTTP/2 streams and connections',
     details:
       'How much a server may send before the load tester has taken it, per stream, and per connection with a minimum of 65,535 bytes. The default never limits a server; browsers and Node have smaller windows.',

@@ -7,7 +7,7 @@ import {
   renderSettings,
   type SettingRow,
 } from '../../html/settings.js';
-import { describeLength, describeSchedule } from '../../plan.js';
+import { describeLength, describeSchedule, speaksHttp2 } from '../../plan.js';
 import { formatConfidence, formatSize } from '../metrics.js';
 
 /** Renders the sides, the rules of the comparison and the load of a run. */
@@ -28,7 +28,7 @@ export function renderSettingsTable({
     ...listTargetSettings({ ...plan, command: null }),
     ['schedule', plan.model === 'open' ? describeSchedule(plan) : null],
     ['connections', count(plan.connections)],
-    ['pipelining', plan.pipelining],
+    [speaksHttp2(plan) ? 'streams per connection' : 'pipelining', plan.pipelining],
     ['threads', plan.threads],
     ['length of a run', describeLength(plan)],
     ...listConnectionSettings(plan),

@@ -1,0 +1,25 @@
+import { count, plural, share, time } from '../../format/units.js';
+import type { LoadResult } from '../result.js';
+
+/** Share of the requests whose wait for a window is worth a warning. */
+const NOTED_WAITS = 0.01;
+
+/** Warns of streams that a server does not allow, whose requests wait. */
+export function checkMaxConcurrentStreams({ connections, plan }: LoadResult): string | null {
+  const { maxConcurrentStreams: most } = connections;
+  if (most === null || most >= plan.pipelining) return null;
+  const rest = plan.pipelining - most;
+  const waits =
+    plan.model === 'open' ? 'arrivals beyond that wait' : `the other ${count(rest)} wait`;
+  return `The server allows ${plural(most, 'stream')} per connection (MAX_CONCURRENT_STREAMS), and -p is ${count(plan.pipelining)}: ${waits}, and their wait is part of the latency. More connections (-c) carry more.`;
+}
+
+/** Warns of bodies that waited for flow-control windows of the server. */
+export function checkWindowWaits({ windowWaits, requests, latencyMs }: LoadResult): string | null {
+  const { requests: waited, totalMs } = windowWaits;
+  const part = waited / Math.max(requests.sent, 1);
+  if (part < NOTED_WAITS) return null;
+  const mean = totalMs / waited;
+  const of = latencyMs.mean === null ? '' : ` of a mean latency of ${time(latencyMs.mean)}`;
+  return `The bodies of ${plural(waited, 'request')} (${share(part)}) waited for a flow-control window of the server, ${time(mean)} on average${of}: the server limits how much is sent before it has read. Larger windows there shorten the wait.`;
+}
