@@ -17,6 +17,8 @@ done
 command -v oha > /dev/null || cargo install oha --locked
 # Go puts programs into its folder GOBIN, or `bin` of GOPATH, which has to be on the PATH.
 command -v k6 > /dev/null || go install go.k6.io/k6@v1.8.1
+command -v ghz > /dev/null ||
+  go install -ldflags '-X main.version=0.121.0' github.com/bojand/ghz/cmd/ghz@v0.121.0
 # Without scripts, as they download browsers.
 command -v artillery > /dev/null || $sudo npm install --global --ignore-scripts artillery@2
 npm ci

@@ -27,9 +27,11 @@ const countOf = (text, pattern) => Number(pattern.exec(text)?.[1] ?? 0);
 /**
  * A load: `url`, `port`, `cert` of the server, `connections`, `seconds`, and where they differ from
  * the default `pipelining` (1), `threads` (1), `close` (false), `tls` (millrace's mode), `verify`
- * (false: any certificate is accepted), `rate`, `requests`. Only millrace is asked for `poisson`
+ * (false: any certificate is accepted), `rate`, `requests`. With `streams` it is HTTP/2, with so many at once on each
+ * connection, and with `grpc` (a service and its method) calls of gRPC. Only millrace is asked for `poisson`
  * arrivals, a `warmup` in seconds, `targets` (a file of requests), `headers`, a `body` that is no file and `paths` (see `listUrls`), and told the `root`
- * of a server of several processes: the one that has started the others. `bodyFile` is the body of each request.
+ * of a server of several processes: the one that has started the others. `bodyFile` is the body of each request, and
+ * `framedFile` that of a call of gRPC (see `createBody`).
  * `script` is what a user does, a file in the tool's own language; both files are in `../scenarios`.
  *
  * For each tool: `find()` gives the words that start it or null, `version` the words that make it
@@ -53,6 +55,8 @@ export const tools = {
       ...when(load.body, '-b', load.body),
       ...(load.headers ?? []).flatMap((field) => ['-H', field]),
       ...when(load.pipelining, '-p', load.pipelining),
+      ...when(load.streams, load.tls ? '--http2' : '--h2c', '-p', load.streams),
+      ...when(load.grpc, '--grpc', load.grpc),
       ...when(load.close && !load.tls, '--connection', 'close'),
       ...when(load.tls, '--tls', load.tls),
       ...when(load.tls, ...(load.verify ? ['--ca', load.cert] : ['-k'])),
@@ -135,11 +139,14 @@ export const tools = {
     version: ['--version'],
     // With a duration it never ends if the server closes connections (1.52), so it then gets a count of requests.
     args: (load) => [
-      ...['--h1', '-t', load.threads ?? 1, '-c', load.connections, '-m', load.pipelining ?? 1],
+      ...when(!load.streams, '--h1'),
+      ...['-t', load.threads ?? 1, '-c', load.connections],
+      ...['-m', load.streams ?? load.pipelining ?? 1],
       ...(load.close ? ['-n', (load.tls ? 2_000 : 20_000) * load.seconds] : ['-D', load.seconds]),
       ...when(load.close, '-H', 'connection: close'),
-      ...when(load.bodyFile, '-d', load.bodyFile),
-      load.url,
+      ...when(load.bodyFile, '-d', load.framedFile ?? load.bodyFile),
+      ...when(load.grpc, '-H', 'content-type: application/grpc', '-H', 'te: trailers'),
+      load.grpc ? `${new URL(load.grpc, load.url)}` : load.url,
     ],
     read: (stdout) => ({
       requestsPerSecond: readNumber(stdout, /finished in [^,]+, ([\d.]+) req\/s/),
@@ -152,6 +159,7 @@ export const tools = {
     args: (load) => [
       ...['--no-tui', '--output-format', 'json', '--worker-threads', load.threads ?? 1],
       ...when(load.connections, '-c', load.connections),
+      ...when(load.streams, '--http2', '-p', load.streams),
       ...['-z', `${load.seconds}s`],
       ...when(load.rate, '-q', load.rate),
       ...when(load.close, '--disable-keepalive'),
@@ -165,6 +173,24 @@ export const tools = {
         .filter(([what]) => what !== '200' && what !== 'aborted due to deadline')
         .reduce((sum, [, count]) => sum + count, 0);
       return { requestsPerSecond: summary.requestsPerSec, errors: failed };
+    },
+  },
+  ghz: {
+    find: () => isOnPath('ghz'),
+    version: ['--version'],
+    // `-c` counts the calls at once on all connections. Those that the end interrupts are no errors.
+    args: (load) => [
+      ...['--insecure', '--proto', here('greeter.proto'), '--call', load.grpc],
+      ...['-B', load.bodyFile, '--disable-template-data', '--cpus', load.threads ?? 1],
+      ...['-c', load.connections * load.streams, '--connections', load.connections],
+      ...['-z', `${load.seconds}s`, '--duration-stop', 'ignore'],
+      `127.0.0.1:${load.port}`,
+    ],
+    read: (stdout) => {
+      const failed = [...stdout.matchAll(/^\s*\[(\w+)\]\s+(\d+) responses?/gm)]
+        .filter(([, status]) => status !== 'OK')
+        .reduce((sum, [, , count]) => sum + Number(count), 0);
+      return { requestsPerSecond: readNumber(stdout, /Requests\/sec:\s+([\d.]+)/), errors: failed };
     },
   },
   autocannon: {

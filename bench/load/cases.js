@@ -10,6 +10,7 @@
 import { availableParallelism } from 'node:os';
 import { apps } from '../apps/cases.js';
 import { stack } from '../stack/cases.js';
+import { http2 } from './http2-cases.js';
 
 const all = ['millrace', 'bare-client', 'wrk', 'oha', 'h2load', 'ab', 'autocannon'];
 const study = [...all, 'loadtest', 'loadtest --tcp'];
@@ -238,6 +239,7 @@ export const suites = {
         ? 'Two cores for each side.'
         : 'Fewer than four cores: client and server share them, so two threads cannot reach twice the requests/s of one. What can be read is the CPU per request: the same with two threads as with one means that the threads do not hinder each other.',
     },
+    ...http2,
     ...rates,
     ...scenarios,
     {

@@ -23,14 +23,17 @@ export function buildNative() {
 }
 
 /**
- * Starts the bare server, whose responses have a body of `bodyBytes` or of `json`. `tls` is a certificate's pair of files; with
- * `stamp` the server spins and `stop()` returns the times at which requests arrived.
+ * Starts the bare server, which speaks `protocol` (`http1`, `http2` or `grpc`). Its responses have a body of `bodyBytes` or
+ * of `json`. `tls` is a certificate's pair of files; with `stamp` the server spins and `stop()` returns the times at which
+ * requests arrived.
  */
 export async function startBareServer(options) {
-  const { cores, directory, threads = 1, bodyBytes = 12, json, tls, stamp = false } = options;
+  const { cores, directory, protocol = 'http1', threads = 1, bodyBytes = 12, json } = options;
+  const { tls, stamp = false } = options;
   const countFile = join(directory, 'counts');
   const stampFile = join(directory, 'stamps');
-  const argv = [findNativeBinary('bare-server'), '--threads', `${threads}`, '--count', countFile];
+  const argv = [findNativeBinary('bare-server'), '--protocol', protocol];
+  argv.push('--threads', `${threads}`, '--count', countFile);
   argv.push(...(json ? ['--json', JSON.stringify(json)] : ['--body', `${bodyBytes}`]));
   if (tls) argv.push('--cert', tls.cert, '--key', tls.key);
   if (stamp) argv.push('--stamp', stampFile);

@@ -50,6 +50,10 @@ export interface TestServerOptions {
   errorRate?: number;
   /** `true`: HTTPS with a generated certificate for `localhost`, `127.0.0.1`, `::1` and the host; or `{ cert, key }`: PEM text, Buffers or lists of them, as in Node's `tls`; `certFile` and `keyFile` are paths in place of them. Default `false`. */
   tls?: boolean | TestServerTls;
+  /** HTTP/2: in cleartext with prior knowledge alone, with `tls` beside HTTP/1.1, as clients choose. Default `false`. */
+  http2?: boolean;
+  /** Streams that a client may have open at once on a connection of HTTP/2. Default: no limit. */
+  maxStreams?: number;
   /** Ends the server when it is aborted, as `close()` does; a start that it interrupts rejects with its reason. */
   signal?: AbortSignal;
 }
@@ -67,6 +71,9 @@ export interface TestServerPlan {
   close: boolean;
   errorRate: number;
   tls: PlannedTls | null;
+  http2: boolean;
+  /** `null`: no limit. */
+  maxStreams: number | null;
 }
 
 const delay: Shape = (value, name) => {
@@ -88,6 +95,8 @@ const OPTIONS: Shapes<TestServerOptions> = {
   close: flag,
   errorRate: number,
   tls: (value, name) => (isObject(value) ? tlsShape : flag)(value, name),
+  http2: flag,
+  maxStreams: count,
   signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),
 };
 
@@ -121,8 +130,19 @@ export async function planTestServer(options: TestServerOptions): Promise<TestSe
     close: options.close ?? false,
     errorRate,
     tls: await planTls(options.tls ?? false, host),
+    http2: options.http2 ?? false,
+    maxStreams: planMaxStreams(options),
   };
 }
+
+function planMaxStreams({ http2 = false, maxStreams }: TestServerOptions): number | null {
+  if (maxStreams === undefined) return null;
+  if (!http2) throw usageError('maxStreams is a limit of HTTP/2: add http2');
+  return parseCount(maxStreams, 'maxStreams', { min: 1, max: MAX_SETTING });
+}
+
+/** The largest value of a setting of HTTP/2 (RFC 9113, section 6.5.1). */
+const MAX_SETTING = 2 ** 32 - 1;
 
 /** Maximum length of a socket path in bytes: unix(7) allows 107, macOS 103. Node may truncate a longer one. */
 const MAX_PATH_BYTES = 103;

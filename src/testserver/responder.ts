@@ -1,11 +1,13 @@
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import type { TestServerPlan } from './options.js';
 import { readQuery } from './query.js';
 import { prepareReply, type Reply, sendReply } from './reply.js';
+import type { Response } from './response.js';
 
 /** A request listener that follows a plan, and its count of requests. */
 export interface Responder {
-  listener: RequestListener;
+  listener(request: IncomingMessage | Http2ServerRequest, response: Response): void;
   /** Number of requests whose head has arrived. */
   requests(): number;
 }
@@ -17,16 +19,16 @@ export function createResponder(plan: TestServerPlan): Responder {
   const failure = prepareReply({ ...plan, status: 500 });
   let requests = 0;
 
-  const listener: RequestListener = (request, response) => {
+  const listener: Responder['listener'] = (request, response) => {
     requests += 1;
     let delayMs = requests % every === 0 ? fromMs + Math.random() * (toMs - fromMs) : 0;
     let reply = isFailure(requests, plan.errorRate) ? failure : usual;
     const url = request.url ?? '';
     if (url.includes('?')) {
       try {
-        const changes = readQuery(url);
-        delayMs = changes.delayMs ?? delayMs;
-        if ('status' in changes || 'size' in changes) reply = prepareReply({ ...plan, ...changes });
+        const { delayMs: wanted = delayMs, ...changes } = readQuery(url);
+        delayMs = wanted;
+        if (Object.keys(changes).length > 0) reply = prepareReply({ ...plan, ...changes });
       } catch (error) {
         reply = prepareReply({ ...plan, status: 400 }, `${(error as Error).message}\n`);
       }
@@ -40,7 +42,7 @@ export function createResponder(plan: TestServerPlan): Responder {
   return { listener, requests: () => requests };
 }
 
-function answer(response: ServerResponse, reply: Reply, delayMs: number): void {
+function answer(response: Response, reply: Reply, delayMs: number): void {
   // A pending response must not keep the process of a closed server alive.
   if (delayMs > 0) setTimeout(sendReply, delayMs, response, reply).unref();
   else sendReply(response, reply);

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import http from 'node:http';
-import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestServerPlan } from './options.js';
 import { createResponder } from './responder.js';
+import { createHttp1Server, createHttp2Server } from './servers.js';
 
 /** A listening server, in this process or in others. */
 export interface RunningServer {
@@ -17,14 +16,12 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Listens and answers in this process. Node's time limits are off, so that idle connections of a load test stay open. */
+/** Listens and answers in this process. */
 export async function serve(plan: TestServerPlan): Promise<RunningServer> {
   const { listener, requests } = createResponder(plan);
-  const limits = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
-  const server =
-    plan.tls === null
-      ? http.createServer(limits, listener)
-      : https.createServer({ ...limits, ...plan.tls }, listener);
+  const { server, endConnections } = plan.http2
+    ? createHttp2Server(plan, listener)
+    : createHttp1Server(plan, listener);
   // The system reduces the backlog to its own maximum.
   server.listen({ ...plan.listen, backlog: 65535 });
   await once(server, 'listening');
@@ -36,7 +33,7 @@ export async function serve(plan: TestServerPlan): Promise<RunningServer> {
     requests: async () => requests(),
     async close() {
       server.close();
-      server.closeAllConnections();
+      endConnections();
       await exited;
     },
   };

@@ -28,7 +28,7 @@ export interface TestServer {
 }
 
 /**
- * Starts an HTTP server for trying load tests: plain `node:http` in child processes, which end with the calling process.
+ * Starts an HTTP server for trying load tests: plain `node:http` or `node:http2` in child processes, which end with the calling process.
  *
  * @throws {MillraceError} `ERR_MILLRACE_USAGE`: an option is invalid, or the server cannot listen on the address.
  * @example

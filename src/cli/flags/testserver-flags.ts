@@ -71,6 +71,19 @@ const FLAGS: Flag<TestServerOptions>[] = [
     help: 'share of the requests answered with 500: 0.1',
   }),
   toggle('tls', 'tls', true, { help: 'HTTPS, with a certificate made on the spot' }),
+  toggle('http2', 'http2', true, {
+    help: 'HTTP/2, with --tls beside HTTP/1.1',
+    details: 'Without --tls a client has to know it: --h2c.',
+  }),
+  count(
+    'max-streams',
+    'maxStreams',
+    { min: 1, max: 2 ** 32 - 1 },
+    {
+      fallback: 'no limit',
+      help: 'streams at once on a connection of HTTP/2',
+    },
+  ),
 ];
 
 /** The flags of `millrace testserver`. */

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { buildForm } from '../../../bench/clients/bodies.js';
+import { buildForm, createBody } from '../../../bench/clients/bodies.js';
 import { buildCommand, tools } from '../../../bench/clients/tools.js';
 import { adaptCase } from '../../../bench/harness/nodes.js';
 import { suites } from '../../../bench/load/cases.js';
@@ -70,6 +73,51 @@ test('k6 and artillery are read: their requests, their rate, and what failed', (
   ].join('\n');
   assert.deepEqual(tools.artillery.read(artillery), {
     ...{ requests: 412, requestsPerSecond: 102, errors: 4 },
+  });
+});
+
+test('each client is asked for HTTP/2, with the same number of streams on a connection', () => {
+  const load = { url: 'https://127.0.0.1/', seconds: 1, connections: 7, streams: 3, threads: 1 };
+  const commandOf = (name, more = {}) =>
+    tools[name].find() && buildCommand(name, { ...load, ...more }).text;
+  assert.match(commandOf('millrace'), / -c 7 .*--h2c -p 3 /);
+  assert.match(commandOf('millrace', { tls: 'keep-alive' }), /--http2 -p 3 .*-k /);
+  for (const [name, words] of [
+    ['h2load', /^h2load -t 1 -c 7 -m 3 /],
+    ['oha', / -c 7 --http2 -p 3 /],
+  ]) {
+    const text = commandOf(name);
+    if (text) assert.match(text, words);
+  }
+});
+
+test('a call of gRPC is the same message for each client', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const bench = suites.load.find(({ name }) => name === 'grpc-unary');
+  const { bodyFile, framedFile, ...body } = createBody(bench.load, directory);
+  assert.deepEqual(body, { body: `@${bodyFile}` });
+  const message = readFileSync(bodyFile);
+  assert.equal(message.toString('latin1'), '\n\fhello, world');
+  assert.equal(readFileSync(framedFile, 'hex'), `000000000e${message.toString('hex')}`);
+  const server = { url: 'http://127.0.0.1:5/', port: 5, seconds: 1, bodyFile, framedFile, ...body };
+  const commandOf = (name) =>
+    tools[name].find() && buildCommand(name, { ...server, ...bench.load }).text;
+  assert.match(commandOf('millrace'), /-b @\S+body .*--grpc bench\.Greeter\/Greet /);
+  for (const [name, words] of [
+    ['ghz', /--call bench\.Greeter\/Greet -B \S+body .* -c 100 --connections 10 .*127\.0\.0\.1:5$/],
+    ['h2load', /-d \S+framed .*http:\/\/127\.0\.0\.1:5\/bench\.Greeter\/Greet$/],
+  ]) {
+    const text = commandOf(name);
+    if (text) assert.match(text, words);
+  }
+});
+
+test('ghz is read: its calls per second, and those that failed', () => {
+  const lines = ['  Requests/sec:\t23405.12', 'Status code distribution:'];
+  const counts = ['  [OK]            46810 responses   ', '  [Unavailable]   1 responses   '];
+  assert.deepEqual(tools.ghz.read([...lines, ...counts].join('\n')), {
+    ...{ requestsPerSecond: 23405.12, errors: 1 },
   });
 });
 

@@ -1,44 +1,78 @@
-use crate::heads::Heads;
-use crate::responses::{Body, Responses};
+use crate::body::Body;
+use crate::{http1, http2};
 
-/// What has arrived of a request that is not complete.
+/// The protocol that the server speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Http1,
+    Http2,
+    /// HTTP/2, the responses being those of gRPC.
+    Grpc,
+}
+
+impl Protocol {
+    /// The protocol of this name.
+    ///
+    /// # Errors
+    /// One line naming what is accepted.
+    pub fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "http1" => Ok(Self::Http1),
+            "http2" => Ok(Self::Http2),
+            "grpc" => Ok(Self::Grpc),
+            other => Err(format!("--protocol {other}: http1, http2 or grpc")),
+        }
+    }
+
+    /// Its name in TLS (ALPN).
+    pub fn alpn(self) -> &'static [u8] {
+        match self {
+            Self::Http1 => b"http/1.1",
+            Self::Http2 | Self::Grpc => b"h2",
+        }
+    }
+}
+
+/// What has arrived on a connection without being answered.
 #[derive(Default)]
 pub struct Unfinished {
-    /// The start of a head whose end has not arrived.
-    head: Vec<u8>,
-    /// The bytes that its body lacks, once the head has arrived.
-    missing: Option<usize>,
+    http1: http1::Unfinished,
+    http2: http2::Unfinished,
 }
 
 /// Turns the bytes of requests into the bytes of responses, for all connections of a thread.
 pub struct Answers {
-    heads: Heads,
-    responses: Responses,
+    protocol: Answering,
     /// Requests answered since the last [`Answers::take_requests`].
     requests: usize,
 }
 
+enum Answering {
+    Http1(http1::Answers),
+    Http2(http2::Answers),
+}
+
 impl Answers {
-    pub fn new(body: &Body) -> Self {
-        Self { heads: Heads::default(), responses: Responses::new(body), requests: 0 }
+    /// # Errors
+    /// One line if the protocol has no such responses.
+    pub fn new(protocol: Protocol, body: &Body) -> Result<Self, String> {
+        let protocol = match protocol {
+            Protocol::Http1 => Answering::Http1(http1::Answers::new(body)),
+            Protocol::Http2 => Answering::Http2(http2::Answers::new(http2::response(body)?)),
+            Protocol::Grpc => Answering::Http2(http2::Answers::new(http2::grpc_response(body)?)),
+        };
+        Ok(Self { protocol, requests: 0 })
     }
 
-    /// The responses to the complete requests in `unfinished` and `input`, and whether the connection
-    /// ends with them. What is incomplete stays in `unfinished`.
+    /// The answer to what is complete in `unfinished` and `input`, and whether the connection ends
+    /// with it. What is incomplete stays in `unfinished`.
     pub fn to(&mut self, unfinished: &mut Unfinished, input: &[u8]) -> (&[u8], bool) {
-        let Unfinished { head, missing } = unfinished;
-        let found = if head.is_empty() {
-            let found = self.heads.find(missing, input);
-            head.extend_from_slice(&input[found.length..]);
-            found
-        } else {
-            head.extend_from_slice(input);
-            let found = self.heads.find(missing, head);
-            head.drain(..found.length);
-            found
+        let (bytes, close, requests) = match &mut self.protocol {
+            Answering::Http1(answers) => answers.to(&mut unfinished.http1, input),
+            Answering::Http2(answers) => answers.to(&mut unfinished.http2, input),
         };
-        self.requests += found.requests;
-        (self.responses.bytes(found.requests, found.close), found.close)
+        self.requests += requests;
+        (bytes, close)
     }
 
     /// The number of requests answered since the last call.

@@ -13,10 +13,11 @@ use rustls::version::TLS13;
 use crate::answers::{Answers, Unfinished};
 use crate::counts::Counts;
 
-/// TLS 1.3 with session tickets, for the certificate and key in these PEM files.
+/// TLS 1.3 with session tickets, for the certificate and key in these PEM files, and the protocol of
+/// this name (ALPN).
 ///
 /// One cipher suite and one key exchange group, so that every client does the same work.
-pub fn config(cert: &str, key: &str) -> Result<Arc<ServerConfig>, Box<dyn Error>> {
+pub fn config(cert: &str, key: &str, protocol: &[u8]) -> Result<Arc<ServerConfig>, Box<dyn Error>> {
     let mut provider = aws_lc_rs::default_provider();
     provider.cipher_suites = vec![cipher_suite::TLS13_AES_128_GCM_SHA256];
     provider.kx_groups = vec![kx_group::X25519];
@@ -26,7 +27,7 @@ pub fn config(cert: &str, key: &str) -> Result<Arc<ServerConfig>, Box<dyn Error>
         .with_no_client_auth()
         .with_single_cert(chain, PrivateKeyDer::from_pem_file(key)?)?;
     config.ticketer = Ticketer::new()?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![protocol.to_vec()];
     Ok(Arc::new(config))
 }
 

@@ -1,10 +1,4 @@
-/// The body of every response.
-pub enum Body {
-    /// So many bytes of text.
-    Bytes(usize),
-    /// A text of JSON.
-    Json(String),
-}
+use crate::body::Body;
 
 /// The canned responses, repeated so that several leave in one write.
 pub struct Responses {
@@ -40,10 +34,7 @@ impl Responses {
 
 /// The header fields of a plain answer of `node:http`.
 fn response(body: &Body, connection: &str) -> Vec<u8> {
-    let (media_type, content) = match body {
-        Body::Bytes(count) => ("text/plain", vec![b'x'; *count]),
-        Body::Json(text) => ("application/json", text.clone().into_bytes()),
-    };
+    let (media_type, content) = (body.media_type(), body.content());
     let length = content.len();
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
