@@ -25,6 +25,7 @@ export const LIMIT_IDS = [
   'saturated-dependency',
   'serialized',
   'head-of-line',
+  'max-concurrent-streams',
   'nagle-delayed-ack',
   'many-writes',
   'connection-churn',

@@ -1,8 +1,9 @@
-import { count, rate, share, time } from '../format/units.js';
+import { count, plural, rate, share, time } from '../format/units.js';
 import type { LoadResult } from '../load/result.js';
 import { isDelayedAck } from './hypotheses/connections/delayed-ack.js';
 import { SATURATED } from './hypotheses/event-loop/loop-capacity.js';
 import type { LimitId } from './limit-ids.js';
+import { findStreamLimit } from './metrics/derive.js';
 
 /** A guess at the limit from a load alone, without experiments. */
 export interface Hint {
@@ -34,7 +35,8 @@ export function quickHint(result: LoadResult): Hint | null {
       sentence: `it keeps up: the main thread is ${share(Math.min(1, utilization))} busy (${capacity}).`,
     };
   }
-  const maxConcurrency = plan.connections * plan.pipelining;
+  const most = findStreamLimit(result);
+  const maxConcurrency = plan.connections * (most ?? plan.pipelining);
   if (utilization >= SATURATED && main.threads <= 2) {
     return {
       limit: 'event-loop-cpu',
@@ -48,6 +50,12 @@ export function quickHint(result: LoadResult): Hint | null {
     return {
       limit: 'nagle-delayed-ack',
       sentence: `likely Nagle's algorithm with delayed acknowledgements: the last byte of a response follows the first after ${time(gapMedianMs)}.`,
+    };
+  }
+  if (most !== null) {
+    return {
+      limit: 'max-concurrent-streams',
+      sentence: `likely too few streams: the main thread is only ${share(utilization)} busy, and the server allows ${plural(most, 'stream')} per connection, ${count(maxConcurrency)} requests in flight in all.`,
     };
   }
   return {

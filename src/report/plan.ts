@@ -1,4 +1,5 @@
 import { bytes, count, duration, plural, rate } from '../format/units.js';
+import { speaksHttp2 } from '../load/http-version.js';
 import { isDefaultExpect } from '../load/requests/expect.js';
 import type { FlowSummary, PlanSummary } from '../load/result.js';
 
@@ -84,11 +85,6 @@ function describeClosedModel(plan: PlanSummary): string[] {
 /** Describes the number of requests in flight per connection: `pipelining 4`, or `4 streams` with HTTP/2. */
 function describeDepth({ pipelining, httpVersion }: PlanSummary): string {
   return speaksHttp2({ httpVersion }) ? plural(pipelining, 'stream') : `pipelining ${pipelining}`;
-}
-
-/** Whether connections of a run may speak HTTP/2; results from before it do not say. */
-export function speaksHttp2({ httpVersion = '1.1' }: Pick<PlanSummary, 'httpVersion'>): boolean {
-  return httpVersion !== '1.1';
 }
 
 /** Describes how many connections there are: `10 connections`, or how their number changes. */

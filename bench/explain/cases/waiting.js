@@ -121,6 +121,14 @@ export const waiting = [
     remedy: { change: '16 connections with one request each', flags: ['-c', '16'] },
   },
   {
+    name: 'few-streams',
+    flags: ['--h2c', '-c', '4', '-p', '20'],
+    expected: ['max-concurrent-streams'],
+    partly: ['too-few-connections'],
+    because: '4 connections x 4 streams / 20 ms = 800/s; with 20 streams each 4,000/s',
+    remedy: { change: '1,000 streams per connection', env },
+  },
+  {
     name: 'two-limits',
     flags: ['-c', '10'],
     expected: ['event-loop-cpu', 'too-few-connections', 'slow-dependency', 'single-core'],

@@ -16,8 +16,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
+use millrace_net::tls::is_protocol_refused;
 use millrace_net::{Clock, Nanos, Progress, Transport};
 
+use crate::error::describe;
 use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::recorder::{Opened, Recorder};
 use crate::session::{
@@ -119,6 +121,14 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    /// Describes an error of opening for the report.
+    pub(crate) fn describe(&self, error: &io::Error) -> String {
+        match is_protocol_refused(error) {
+            true => self.options.describe_refusal().to_owned(),
+            false => describe(error),
+        }
+    }
+
     /// Whether the TLS handshake is in progress.
     pub(crate) fn is_handshaking(&self) -> bool {
         matches!(self.state, State::Opening { connected: Some(_), .. })
@@ -163,9 +173,7 @@ impl<T: Transport> Connection<T> {
         let (connect, tls) = (connected.since(*since), now.since(connected));
         memory.outgoing.clear();
         let Some(()) = self.session.begin(self.options, protocol, &mut memory.outgoing) else {
-            return Err(io::Error::other(
-                "the server does not speak HTTP/2 (ALPN): leave out --http2",
-            ));
+            return Err(io::Error::other(self.options.describe_refusal()));
         };
         let opened = Opened { connect, tls, resumed, http2: self.session.is_http2() };
         if let State::Opening { transport, .. } = std::mem::replace(&mut self.state, State::Closed)

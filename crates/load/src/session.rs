@@ -77,6 +77,19 @@ pub(crate) struct SessionOptions {
 }
 
 impl SessionOptions {
+    /// Says that a server with TLS speaks none of the versions, and what to do.
+    pub(crate) fn describe_refusal(&self) -> &'static str {
+        match self.versions {
+            Versions::Http1 => {
+                "the server speaks no HTTP/1.1 over TLS (ALPN); it may speak HTTP/2: --http2"
+            }
+            Versions::Http2 => {
+                "the server speaks no HTTP/2 over TLS (ALPN): leave out --http2, or use --prefer-http2"
+            }
+            Versions::Either => "the server speaks neither HTTP/2 nor HTTP/1.1 over TLS (ALPN)",
+        }
+    }
+
     /// The protocol of a connection, after TLS has agreed on the one with this index in [`alpn_protocols`], or on none. `None`:
     /// HTTP/2 needs the agreement.
     fn negotiated(&self, index: Option<usize>) -> Option<Protocol> {

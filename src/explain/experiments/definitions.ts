@@ -1,4 +1,5 @@
 import { count } from '../../format/units.js';
+import { speaksHttp2 } from '../../load/http-version.js';
 import type { LoadOptions } from '../../load/options.js';
 import { listHeaders } from '../../validation/headers.js';
 import type { ExperimentMetric, ExperimentName } from '../experiment-names.js';
@@ -100,8 +101,11 @@ export const EXPERIMENTS: Experiment[] = [
     name: 'early-ack',
     describe: () =>
       'the client sends an empty line as soon as a response begins, which carries the acknowledgement',
-    findObstacle: (_, { base }) =>
-      base.load.plan.connection === 'close' ? 'the load does not keep connections open' : null,
+    findObstacle: (_, { base }) => {
+      const { plan } = base.load;
+      if (speaksHttp2(plan)) return 'HTTP/2 has no empty lines between requests';
+      return plan.connection === 'close' ? 'the load does not keep connections open' : null;
+    },
     change: () => ({ earlyAckProbe: true }),
   },
   {

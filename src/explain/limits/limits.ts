@@ -7,6 +7,7 @@ import { HEAD_OF_LINE } from './connections/head-of-line.js';
 import { KEEP_ALIVE_RACE } from './connections/keep-alive-race.js';
 import { LISTEN_BACKLOG } from './connections/listen-backlog.js';
 import { MANY_WRITES } from './connections/many-writes.js';
+import { MAX_CONCURRENT_STREAMS } from './connections/max-concurrent-streams.js';
 import { NAGLE_DELAYED_ACK } from './connections/nagle-delayed-ack.js';
 import { SLOW_READER } from './connections/slow-reader.js';
 import { TLS_HANDSHAKE } from './connections/tls-handshake.js';
@@ -52,6 +53,7 @@ export const LIMITS: Readonly<Record<LimitId, Limit>> = {
   'listen-backlog': LISTEN_BACKLOG,
   'nagle-delayed-ack': NAGLE_DELAYED_ACK,
   'head-of-line': HEAD_OF_LINE,
+  'max-concurrent-streams': MAX_CONCURRENT_STREAMS,
   'tls-handshake': TLS_HANDSHAKE,
   'connection-churn': CONNECTION_CHURN,
   'accept-rate': ACCEPT_RATE,

@@ -12,7 +12,8 @@ import type { InvestigationOptions } from './options.js';
 /** A server that answers each request with a fixed number of bytes, and does nothing else. */
 const SERVER = `
   const body = Buffer.alloc(Number(process.argv[1]), 'x');
-  require('node:http').createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');`;
+  const { createServer } = require(process.argv[2]);
+  createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');`;
 const START_MS = 5000;
 /** Maximum body size: with larger bodies most of the cost is sending, which no server avoids. */
 const MAX_BODY_BYTES = 1_000_000;
@@ -58,7 +59,7 @@ export async function compareWithReference(
 }
 
 /**
- * Measures the responses per second of a `node:http` server that does nothing, on this machine. The load is the
+ * Measures the responses per second of a `node:http` or `node:http2` server that does nothing, on this machine. The load is the
  * configured one, but with keep-alive and without TLS. It is an upper bound for every server in Node.js.
  */
 export async function measureReferenceThroughput(
@@ -68,17 +69,26 @@ export async function measureReferenceThroughput(
   signal: AbortSignal,
 ): Promise<number> {
   const size = String(Math.min(MAX_BODY_BYTES, bodyBytes));
-  const server = await startCommand([process.execPath, '-e', SERVER, size], {
+  const h2c = options.http2 === true || options.h2c === true;
+  const module = h2c ? 'node:http2' : 'node:http';
+  const server = await startCommand([process.execPath, '-e', SERVER, size, module], {
     timeoutMs: START_MS,
     signal,
   });
   try {
-    const { connection, handshake, ...others } = withSingleUrl(
+    const { connection, handshake, http2, preferHttp2, window, ...others } = withSingleUrl(
       `http://${server.host}:${server.port}/`,
       options,
     );
     const { completed, fromMs, toMs } = await runLoad(
-      { ...others, warmup: settleMs, duration: measureMs, pid: false, signal },
+      {
+        ...others,
+        ...(h2c && { h2c, ...(window !== undefined && { window }) }),
+        warmup: settleMs,
+        duration: measureMs,
+        pid: false,
+        signal,
+      },
       { earlyAckProbe: false },
     );
     signal.throwIfAborted();

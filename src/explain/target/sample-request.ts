@@ -9,6 +9,7 @@ import type { PlanSummary } from '../../load/result.js';
 import type { NativeHeader, NativePlan, NativeTls } from '../../native/addon.js';
 import { speaksTls } from '../../process/listening/trial-request.js';
 import type { SampleResponse } from '../observe/types.js';
+import { sendHttp2Request } from './http2-request.js';
 import { withSingleUrl } from './load-variants.js';
 
 const NOT_FOUND = 404;
@@ -88,6 +89,24 @@ async function sendSample(
   const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const security = url.protocol === 'https:' ? buildTlsOptions(native.tls, options) : {};
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]);
+  if (mayUseHttp2(summary, url)) {
+    let rsaBits: number | null = null;
+    const response = await sendHttp2Request({
+      url,
+      method: first.method,
+      headers: groupFields(fields),
+      body: first.body,
+      security,
+      socketPath: options.socketPath,
+      signal: limited,
+      onSocket: (socket) => {
+        rsaBits = readRsaBits(socket);
+      },
+    }).catch(() => null);
+    if (response) return { ...response, rsaBits };
+    if (summary.httpVersion === '2') return null;
+  }
   return new Promise<SampleResponse | null>((resolve) => {
     const resolveNull = () => resolve(null);
     const clientRequest = request(
@@ -96,7 +115,7 @@ async function sendSample(
         method: first.method,
         headers: groupFields(fields),
         agent: false,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
+        signal: limited,
         ...security,
         ...(options.socketPath !== undefined && { socketPath: options.socketPath }),
       },
@@ -120,6 +139,14 @@ async function sendSample(
   }).catch(() => null);
 }
 
+/** Whether the load's requests to this URL may be ones of HTTP/2. */
+function mayUseHttp2(
+  { httpVersion }: Pick<PlanSummary, 'httpVersion'>,
+  { protocol }: URL,
+): boolean {
+  return httpVersion === '2' || (httpVersion === '2 or 1.1' && protocol === 'https:');
+}
+
 /** Finds the request that is sent as a sample: the first one, of a scenario the first one without placeholders; or -1. */
 function findSampleIndex({ requests, flows }: NativePlan): number {
   if (!flows) return 0;
@@ -134,7 +161,7 @@ function withRoot({ targets }: Pick<PlanSummary, 'targets'>, options: LoadOption
 }
 
 /** Reads the size of the RSA key of the peer's certificate. */
-function readRsaBits(socket: Socket): number | null {
+function readRsaBits(socket: Socket | TLSSocket): number | null {
   if (!(socket instanceof TLSSocket)) return null;
   const { modulus, bits } = socket.getPeerCertificate();
   return modulus === undefined ? null : (bits ?? null);

@@ -88,7 +88,7 @@ export async function buildPlan(
   const schedule = readSchedule(options);
   const { model, ...timing } = schedule;
   const transport = readTransport(options, mix);
-  const protocol = readProtocol(options, mix);
+  const protocol = readProtocol(options, mix, command === FUTURE_SERVER);
   const flows = located ? completeFlows(located, mix, setupData) : null;
   const [connection, servers] = [transport.connection, mix.origins.length];
   const people = flows ? readUsers(options, schedule, connection, servers) : null;

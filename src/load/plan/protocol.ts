@@ -15,10 +15,14 @@ export interface Protocol {
 
 type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'window'>;
 
-/** Reads the versions of HTTP from the options, and refuses those that do not fit the servers. */
+/**
+ * Reads the versions of HTTP from the options, and refuses those that do not fit the servers. `isFuture`: whether the command's
+ * server speaks TLS is not known yet.
+ */
 export function readProtocol(
   options: ProtocolOptions,
   { origins, toCommand }: Pick<RequestMix, 'origins' | 'toCommand'>,
+  isFuture: boolean,
 ): Protocol {
   const { http2, preferHttp2, h2c } = { ...DEFAULTS, ...options };
   if (http2 && preferHttp2) {
@@ -27,13 +31,13 @@ export function readProtocol(
     );
   }
   const hasTls = origins.some(({ tls }) => tls);
-  const hasCleartext = origins.some(({ tls }) => !tls);
+  const hasCleartext = isFuture || origins.some(({ tls }) => !tls);
   if ((http2 || preferHttp2) && !hasTls) {
     const flag = http2 ? 'http2' : 'preferHttp2';
     const found = toCommand ? "the command's server speaks http" : 'there is none';
     throw usageError(`${flag} needs an https:// URL, and ${found}: for http:// there is h2c`);
   }
-  if (http2 && hasCleartext && !h2c) {
+  if (http2 && hasCleartext && !h2c && !isFuture) {
     throw usageError('http2 needs https:// URLs, and some are http://: for those there is h2c');
   }
   if (h2c && !hasCleartext) {
@@ -47,7 +51,7 @@ export function readProtocol(
     return { version: '1.1', native: undefined };
   }
   const tls = http2 ? 'http2' : preferHttp2 ? 'either' : 'http1';
-  const isMixed = preferHttp2 || (h2c && hasTls && !http2);
+  const isMixed = preferHttp2 || (h2c && hasTls && !http2 && !isFuture);
   return {
     version: isMixed ? '2 or 1.1' : '2',
     native: { tls, cleartext: h2c, ...readWindow(options) },

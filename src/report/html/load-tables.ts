@@ -1,10 +1,11 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
 import { hasResponse } from '../../load/answered.js';
+import { speaksHttp2 } from '../../load/http-version.js';
 import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
-import { describeLength, describeSchedule, speaksHttp2 } from '../plan.js';
+import { describeLength, describeSchedule } from '../plan.js';
 import { listHookRows } from './iterations.js';
 import { type Child, html, type Markup } from './markup.js';
 import {

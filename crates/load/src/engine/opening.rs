@@ -81,7 +81,8 @@ impl Engine {
                     _ if self.slots[index].connection.is_handshaking() => ErrorKind::Tls,
                     kind => kind,
                 };
-                self.open_failed(index, kind, describe(&error), self.clock.now());
+                let text = self.slots[index].connection.describe(&error);
+                self.open_failed(index, kind, text, self.clock.now());
                 false
             }
         }

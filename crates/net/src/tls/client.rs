@@ -221,14 +221,19 @@ pub(super) fn tls_error(error: rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
+/// Whether a server refused all protocols that were offered (ALPN, RFC 7301, section 3.2).
+#[must_use]
+pub fn is_protocol_refused(error: &io::Error) -> bool {
+    let error = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
+    let alert = AlertDescription::NoApplicationProtocol;
+    error.is_some_and(|error| *error == rustls::Error::AlertReceived(alert))
+}
+
 /// An error of a handshake in words for a reader; `None` where the TLS layer's own words do.
 #[must_use]
 pub fn describe(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(match error {
-        rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
-            "the server does not speak HTTP/1.1 over TLS, only another protocol such as HTTP/2 (ALPN)".to_owned()
-        }
         rustls::Error::InvalidMessage(
             InvalidMessage::InvalidContentType | InvalidMessage::UnknownProtocolVersion,
         ) => "the server does not speak TLS: use http://".to_owned(),

@@ -13,5 +13,8 @@ mod socket_io;
 pub mod tickets;
 
 pub use cipher_suites::seed_random;
-pub use client::{ClientTlsConfig, ConfigError, TlsOptions, TlsTarget, describe, is_tls_error};
+pub use client::{
+    ClientTlsConfig, ConfigError, TlsOptions, TlsTarget, describe, is_protocol_refused,
+    is_tls_error,
+};
 pub use client_stream::ClientTlsStream;

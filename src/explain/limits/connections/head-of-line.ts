@@ -1,4 +1,5 @@
 import { count, rate, share, time } from '../../../format/units.js';
+import { speaksHttp2 } from '../../../load/http-version.js';
 import { predictByConnections } from '../../hypotheses/connections/connection-count.js';
 import { buildLoopEvidence, SATURATED } from '../../hypotheses/event-loop/loop-capacity.js';
 import { type Detected, scale, widen } from '../../hypotheses/hypothesis.js';
@@ -27,6 +28,9 @@ export const HEAD_OF_LINE = {
 function detectHeadOfLine(metrics: Metrics): Detected {
   const limit = 'head-of-line';
   const { plan, latencyMs } = metrics.base.load;
+  if (speaksHttp2(plan)) {
+    return { limit, why: 'streams of HTTP/2 do not wait for each other' };
+  }
   if (plan.pipelining < 2) return { limit, why: 'one request at a time on each connection' };
   if (metrics.loop && metrics.loop.busy >= SATURATED) {
     return { limit, why: `the event loop is ${share(metrics.loop.busy)} busy` };

@@ -1,6 +1,10 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
+import { speaksHttp2 } from '../../../load/http-version.js';
 import type { Interval } from '../../../statistics/types.js';
-import { predictByConnections } from '../../hypotheses/connections/connection-count.js';
+import {
+  predictByConnections,
+  predictMoreConnections,
+} from '../../hypotheses/connections/connection-count.js';
 import { estimateRefusedConnections } from '../../hypotheses/connections/failures.js';
 import {
   buildLoopEvidence,
@@ -10,7 +14,7 @@ import {
 } from '../../hypotheses/event-loop/loop-capacity.js';
 import { type Detected, scale, widen } from '../../hypotheses/hypothesis.js';
 import { predictSlowedByDelay } from '../../hypotheses/outbound/calls.js';
-import { computeOpeningShare, findMainDependency } from '../../metrics/derive.js';
+import { computeOpeningShare, findMainDependency, findStreamLimit } from '../../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../../metrics/types.js';
 import type { Limit } from '../limit.js';
 
@@ -37,14 +41,6 @@ export const TOO_FEW_CONNECTIONS = {
 /** Maximum ratio of response times that counts as no queueing. */
 const MAX_UNQUEUED_STRETCH = 1.35;
 
-/** Predicts throughput with `factor` times the connections where requests do not queue, bounded by the loop. */
-function predictMoreConnections(metrics: Metrics, factor: number): Interval {
-  const headroom = metrics.loop ? 1 / Math.max(0.01, metrics.loop.busy) : factor;
-  const gain = Math.min(factor, headroom);
-  // A busier loop handles more events per turn: its time per request falls.
-  return { low: gain * 0.9, high: Math.min(factor, gain * 1.4) * 1.05 };
-}
-
 function detectTooFewConnections(metrics: Metrics): Detected {
   const { loop, maxConcurrency, responseMs, unloadedLatencyMs, throughput, model } = metrics;
   const limit = 'too-few-connections';
@@ -52,6 +48,10 @@ function detectTooFewConnections(metrics: Metrics): Detected {
     return { limit, why: 'the load has a rate: it does not wait for responses' };
   if (loop && loop.busy >= SATURATED) {
     return { limit, why: `the event loop is ${share(loop.busy)} busy` };
+  }
+  const most = findStreamLimit(metrics.base.load);
+  if (most !== null) {
+    return { limit, why: `the server allows only ${plural(most, 'stream')} per connection` };
   }
   const refused = estimateRefusedConnections(metrics);
   if (refused > 0) {
@@ -86,10 +86,11 @@ function detectTooFewConnections(metrics: Metrics): Detected {
     ? predictReachable(metrics, maxThroughput, { knee, extrapolationBound })
     : null;
   const wait = describeWait(metrics);
+  const usesStreams = speaksHttp2(metrics.base.load.plan);
   return {
     limit,
     weight: stretch <= MAX_UNQUEUED_STRETCH ? 0.9 : 0.5,
-    sentence: `too few connections: each request waits ${time(responseMs)}${wait}${thinks}, and only ${count(maxConcurrency)} can be in flight at once.`,
+    sentence: `too few ${usesStreams ? 'streams and connections' : 'connections'}: each request waits ${time(responseMs)}${wait}${thinks}, and only ${count(maxConcurrency)} can be in flight at once.`,
     arithmetic: [
       `${count(maxConcurrency)} in flight / ${time(ownMs + thinkMs)} = ${rate((maxConcurrency * 1000) / (ownMs + thinkMs))} req/s, measured ${rate(throughput)}`,
       ...(unloadedLatencyMs

@@ -1,5 +1,6 @@
 import type { ComparisonResult, ComparisonSide } from '../../../compare/result.js';
 import { count } from '../../../format/units.js';
+import { speaksHttp2 } from '../../../load/http-version.js';
 import type { Markup } from '../../html/markup.js';
 import {
   listConnectionSettings,
@@ -7,7 +8,7 @@ import {
   renderSettings,
   type SettingRow,
 } from '../../html/settings.js';
-import { describeLength, describeSchedule, speaksHttp2 } from '../../plan.js';
+import { describeLength, describeSchedule } from '../../plan.js';
 import { formatConfidence, formatSize } from '../metrics.js';
 
 /** Renders the sides, the rules of the comparison and the load of a run. */
