@@ -139,6 +139,11 @@ impl<T: Transport> Connection<T> {
         matches!(self.state, State::Greeting { .. })
     }
 
+    /// Returns what the server has said of the connection's end, in words.
+    pub(crate) fn farewell(&self) -> Option<String> {
+        self.session.farewell()
+    }
+
     /// Takes over a transport that has begun to connect.
     pub(crate) fn open(&mut self, transport: T, now: Nanos) {
         self.state = State::Opening { transport, since: now, connected: None };

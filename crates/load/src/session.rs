@@ -283,6 +283,14 @@ impl Session {
         }
     }
 
+    /// Returns what the server has said of the connection's end, in words.
+    pub(crate) fn farewell(&self) -> Option<String> {
+        match self {
+            Self::H1(_) => None,
+            Self::H2(session) => session.farewell(),
+        }
+    }
+
     /// Whether it is one of HTTP/2.
     pub(crate) fn is_http2(&self) -> bool {
         matches!(self, Self::H2(_))

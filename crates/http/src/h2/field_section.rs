@@ -117,6 +117,11 @@ impl Pseudo {
             (SectionKind::Request, b"path") if !value.is_empty() => &mut self.path,
             (SectionKind::Request, b"authority") => &mut self.authority,
             (SectionKind::Request, b"protocol") => &mut self.protocol,
+            (SectionKind::Trailers, _) => {
+                return Err(StreamError::protocol(
+                    "a second head, or a pseudo-header field in trailers",
+                ));
+            }
             _ => return Err(StreamError::protocol("an unknown pseudo-header field")),
         };
         match std::mem::replace(found, true) {

@@ -116,7 +116,13 @@ impl Engine {
             if let Some(end) = end {
                 let (kind, text) = match end {
                     End::Failed(kind, text) => (kind, text),
-                    End::Agreed | End::Eof => (ErrorKind::ClosedEarly, CLOSED_EARLY.to_owned()),
+                    End::Agreed | End::Eof => {
+                        let farewell = connection.farewell();
+                        (
+                            ErrorKind::ClosedEarly,
+                            farewell.unwrap_or_else(|| CLOSED_EARLY.to_owned()),
+                        )
+                    }
                 };
                 self.open_failed(index, kind, text, at);
                 return false;

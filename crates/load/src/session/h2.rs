@@ -35,8 +35,8 @@ pub(crate) struct H2Session {
     buffered: VecDeque<(u64, StreamKey)>,
     /// Streams whose bodies wait for a window of the server, in order.
     uploading: VecDeque<StreamKey>,
-    /// The last stream that the server answers, after GOAWAY.
-    last_stream: Option<u32>,
+    /// Why the connection ends, if the server has announced it by GOAWAY.
+    farewell: Option<ErrorCode>,
     /// The first bytes of the server, before its settings have come.
     greeting: Vec<u8>,
     /// Whether a request has been sent on the present connection.
@@ -136,7 +136,7 @@ impl H2Session {
             rendered: Vec::new(),
             buffered: VecDeque::new(),
             uploading: VecDeque::new(),
-            last_stream: None,
+            farewell: None,
             greeting: Vec::new(),
             carried: false,
             spare: Vec::new(),
@@ -150,9 +150,15 @@ impl H2Session {
         self.rendered.clear();
         self.buffered.clear();
         self.uploading.clear();
-        self.last_stream = None;
+        self.farewell = None;
         self.greeting.clear();
         self.carried = false;
+    }
+
+    /// Returns what the server has said of the connection's end, in words.
+    pub(super) fn farewell(&self) -> Option<String> {
+        let code = self.farewell?;
+        Some(format!("the server ended the connection before a request (GOAWAY, {code})"))
     }
 
     /// Whether the server's settings have come.
@@ -161,7 +167,7 @@ impl H2Session {
     }
 
     pub(super) fn capacity(&self, depth: usize) -> usize {
-        if !self.is_ready() || self.last_stream.is_some() || !self.connection.has_numbers() {
+        if !self.is_ready() || self.farewell.is_some() || !self.connection.has_numbers() {
             return 0;
         }
         let most = self.connection.peer().max_concurrent_streams;
@@ -200,6 +206,7 @@ impl H2Session {
         example: impl FnOnce() -> String,
         recorder: &mut Recorder,
     ) {
+        record_wait(&exchange, now, recorder);
         let Exchange { request, status, first, bytes, .. } = exchange;
         if let Some(first) = first {
             recorder.lost_in_parts(&request, first, now);
@@ -261,7 +268,7 @@ impl H2Session {
 
     /// Whether nothing more happens on the connection.
     fn is_drained(&self) -> bool {
-        let takes_none = self.last_stream.is_some() || !self.connection.has_numbers();
+        let takes_none = self.farewell.is_some() || !self.connection.has_numbers();
         takes_none && self.connection.open_streams() == 0
     }
 
@@ -280,7 +287,8 @@ impl H2Session {
             }
             let Some(exchange) = self.connection.forget(stream) else { continue };
             self.stop_upload(stream, &exchange);
-            let (loss, example) = loss(count, &exchange.request);
+            // What ends the connection ends all streams alike.
+            let (loss, example) = loss(0, &exchange.request);
             self.lose(exchange, now, loss, || example, recorder);
             count += 1;
         }
@@ -301,5 +309,12 @@ impl H2Session {
             due.push_front(Due { intended, request, user });
         }
         count
+    }
+}
+
+/// Records the wait of a body that has not been sent to its end.
+fn record_wait(exchange: &Exchange, now: Nanos, recorder: &mut Recorder) {
+    if let Some(upload) = &exchange.upload {
+        recorder.window_waited(&exchange.request, now.since(upload.since));
     }
 }

@@ -1,14 +1,18 @@
 //! Detection of the protocol of a server that does not answer in HTTP/1.1, by its first bytes.
 
+/// Whether these bytes begin a connection of HTTP/2: a frame of type SETTINGS on stream 0 comes first (RFC 9113, section 3.4).
+pub(super) fn is_http2(bytes: &[u8]) -> bool {
+    const SETTINGS: u8 = 4;
+    matches!(bytes, [0, _, _, SETTINGS, _, 0, 0, 0, 0, ..])
+}
+
 /// Names the protocol of these bytes and what to do; `None` if it is unknown.
 pub(super) fn detect_other(bytes: &[u8]) -> Option<&'static str> {
-    // A frame of type SETTINGS on stream 0 comes first (RFC 9113, section 3.4).
-    const SETTINGS: u8 = 4;
+    if is_http2(bytes) || bytes.starts_with(b"HTTP/2") {
+        return Some("the server speaks HTTP/2: use --h2c");
+    }
     Some(match bytes {
         [0x15 | 0x16, 3, 0..=4, ..] => "the server speaks TLS: use https://",
-        [0, _, _, SETTINGS, _, 0, 0, 0, 0, ..] | [b'H', b'T', b'T', b'P', b'/', b'2', ..] => {
-            "the server speaks HTTP/2: use --h2c"
-        }
         [b'S', b'S', b'H', b'-', ..] => "the server speaks SSH, not HTTP: see the port",
         [b'2', b'2', b'0', b' ' | b'-', ..] => {
             "the server speaks SMTP or FTP, not HTTP: see the port"

@@ -208,6 +208,9 @@ impl<T: Default> Connection<T> {
 
     /// `payload`: of a padded frame, the length of the padding; the rest follows.
     fn on_data<'a>(&mut self, head: FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'a> {
+        if head.has(flag::PADDED) && payload.is_empty() {
+            return Err(ConnectionError::frame_size("a padded frame without its length"));
+        }
         let padding = payload.first().map_or(0, |length| usize::from(*length));
         let overhead = padding + payload.len();
         if overhead > head.length {
@@ -401,6 +404,7 @@ impl<T: Default> Connection<T> {
                 fail("content-length and DATA differ")
             }
             Ok(_) if kind == SectionKind::Trailers => Ok(Event::Trailers { stream: key, length }),
+            Ok(section) if section.status == Some(101) => fail("status 101, which HTTP/2 has not"),
             Ok(section) if section.status.is_some_and(|status| status < 200) => match ends {
                 true => fail("an interim response that ends the message"),
                 false => Ok(Event::Interim { stream: key }),

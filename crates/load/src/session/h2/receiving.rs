@@ -5,14 +5,15 @@ use millrace_net::Nanos;
 
 use super::request_block::RequestText;
 use super::sending::is_head;
-use super::{Exchange, H2Session, grpc};
+use super::{Exchange, H2Session, grpc, record_wait};
 use crate::ErrorKind;
 use crate::metrics::in_flight::{Loss, NO_USER};
 use crate::metrics::kept::{KeepReason, MAX_KEPT_BODY};
 use crate::metrics::recorder::Recorder;
 use crate::redirect::{parse_request, render_request};
 use crate::rendered::Capture;
-use crate::session::{End, Received, Receiving, other_protocol};
+use crate::session::other_protocol::{detect_other, is_http2};
+use crate::session::{End, Received, Receiving};
 
 /// Bytes of a server's greeting that are kept to recognise another protocol.
 const MAX_GREETING: usize = 16;
@@ -55,11 +56,14 @@ impl H2Session {
 
     /// Names the protocol of a server whose first bytes are not those of HTTP/2, and what to do.
     fn detect_other(&self) -> Option<String> {
+        if is_http2(&self.greeting) {
+            return None;
+        }
         if self.greeting.starts_with(b"HTTP/1") {
             let flag = if self.options.scheme == "https" { "--http2" } else { "--h2c" };
             return Some(format!("the server speaks HTTP/1.1: leave out {flag}"));
         }
-        other_protocol::detect_other(&self.greeting).map(str::to_owned)
+        detect_other(&self.greeting).map(str::to_owned)
     }
 
     #[inline]
@@ -231,6 +235,7 @@ impl H2Session {
             return;
         };
         self.stop_upload(stream, &exchange);
+        record_wait(&exchange, now, receiving.recorder);
         let Exchange { request, status, first, mut captured, .. } = exchange;
         let status = match grpc_status {
             Some(grpc_status) if status == 200 => grpc_status,
@@ -273,8 +278,7 @@ impl H2Session {
         let Some(exchange) = self.connection.get_mut(stream) else { return false };
         let (status, request) = (exchange.status, exchange.request);
         let Some(mut redirects) = exchange.redirects.take() else { return false };
-        let Some(location) = redirects.location.take().filter(|_| self.last_stream.is_none())
-        else {
+        let Some(location) = redirects.location.take().filter(|_| self.farewell.is_none()) else {
             return false;
         };
         let next = parse_request(&redirects.text).and_then(|it| rule.next(status, &location, it));
@@ -359,10 +363,10 @@ impl H2Session {
         received: &mut Received,
         receiving: &mut Receiving<'_>,
     ) {
-        if self.last_stream.is_none() {
+        if self.farewell.is_none() {
             receiving.recorder.go_away();
         }
-        self.last_stream = Some(last_stream);
+        self.farewell = Some(code);
         let mut next = self.connection.first();
         while let Some(stream) = next {
             next = self.connection.after(stream);
