@@ -119,7 +119,7 @@ impl Http2Plan {
     }
 
     /// Whether some connection may speak HTTP/2.
-    fn is_used(&self) -> bool {
+    pub(crate) fn is_used(&self) -> bool {
         self.cleartext || self.tls != Versions::Http1
     }
 }

@@ -64,12 +64,21 @@ const CONFLICTS: readonly (readonly [keyof LoadOptions, string])[] = [
   ['body', 'its steps have bodies'],
   ['bodyFile', 'its steps have bodies'],
   ['follow', 'it has an option of its own: scenario(NAME, [...], { follow: 3 })'],
-  ['pipelining', 'a user sends one request at a time'],
+  [
+    'pipelining',
+    'a user sends one request at a time; users that share connections (--users with -c) share their streams of HTTP/2 by -p',
+  ],
   ['thinkTime', "it has pauses: pause('1s')"],
   ['maxPending', 'users are the bound: an iteration for which no user is free is not started'],
   ['placeholders', 'its steps need them'],
   ['expect', 'its steps have expectations: expect: { status: 404 }'],
 ];
+
+/** Whether users may have streams of HTTP/2 on connections that they share. */
+function mayShareStreams({ users, connections, http2, preferHttp2, h2c }: LoadOptions): boolean {
+  const isShared = users !== undefined && connections !== undefined;
+  return isShared && [http2, preferHttp2, h2c].includes(true);
+}
 
 /** Refuses options that cannot be combined with a scenario. */
 export function refuseConflicts(options: LoadOptions): void {
@@ -77,7 +86,7 @@ export function refuseConflicts(options: LoadOptions): void {
     const value = options[option];
     // The smallest numbers are what scenarios have anyway.
     const isNone =
-      (option === 'pipelining' && Number(value) === 1) ||
+      (option === 'pipelining' && (Number(value) === 1 || mayShareStreams(options))) ||
       (option === 'follow' && Number(value) === 0);
     if (value !== undefined && !isNone) {
       throw usageError(`${option} cannot be combined with a scenario: ${reason}`);

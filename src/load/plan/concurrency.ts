@@ -45,7 +45,9 @@ export function readConcurrency(
     'pipelining',
     LIMITS.pipelining,
   );
-  if (pipelining > 1) refuseUnreachableDepth(pipelining, schedule, connection);
+  // How many requests users send is not known.
+  const isKnown = options.scenario === undefined;
+  if (pipelining > 1 && isKnown) refuseUnreachableDepth(pipelining, schedule, connection);
   const follow = parseCount(options.follow ?? DEFAULTS.follow, 'follow', LIMITS.follow);
   const isHttp1 = options.http2 !== true && options.h2c !== true;
   if (follow > 0) refuseToFollow(follow, isHttp1 ? pipelining : 1, connection);

@@ -135,7 +135,8 @@ fn check(flows: &Flows, plan: &Plan) -> Result<(), RunError> {
     if initial.iter().any(|(variable, _)| *variable >= variables.len()) {
         return usage("a value of a variable that does not exist".into());
     }
-    if plan.pipelining > 1 || plan.follow > 0 || plan.pinned {
+    let may_pipeline = plan.pipelining > 1 && !plan.http2.is_used();
+    if may_pipeline || plan.follow > 0 || plan.pinned {
         return usage("scenarios have one request at a time on a connection".into());
     }
     for scenario in scenarios {

@@ -8,7 +8,7 @@ use millrace_load::ErrorKind;
 fn the_names_are_those_of_the_result() {
     let names = ErrorKind::ALL.map(ErrorKind::name);
     let public = "connect-refused connect-timeout dns tls reset closed-early timeout protocol \
-                  fd-limit other";
+                  stream-reset refused-stream flow-control fd-limit other";
     assert_eq!(names.join(" "), public);
     for (index, kind) in ErrorKind::ALL.into_iter().enumerate() {
         assert_eq!(kind as usize, index);
