@@ -139,9 +139,9 @@ impl<T: Transport> Connection<T> {
         matches!(self.state, State::Greeting { .. })
     }
 
-    /// Returns what the server has said of the connection's end, in words.
-    pub(crate) fn farewell(&self) -> Option<String> {
-        self.session.farewell()
+    /// Describes how the server has ended a connection before a request was sent.
+    pub(crate) fn describe_end(&self) -> String {
+        self.session.describe_end()
     }
 
     /// Takes over a transport that has begun to connect.

@@ -283,11 +283,11 @@ impl Session {
         }
     }
 
-    /// Returns what the server has said of the connection's end, in words.
-    pub(crate) fn farewell(&self) -> Option<String> {
+    /// Describes how the server has ended a connection before a request was sent.
+    pub(crate) fn describe_end(&self) -> String {
         match self {
-            Self::H1(_) => None,
-            Self::H2(session) => session.farewell(),
+            Self::H1(_) => "the server closed the connection".to_owned(),
+            Self::H2(session) => session.describe_end(),
         }
     }
 

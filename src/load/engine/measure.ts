@@ -18,7 +18,7 @@ import { HookDispatcher } from './hooks.js';
 import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
-import { addTlsHint } from './tls-hint.js';
+import { addTlsHint, addTlsHintToError } from './tls-hint.js';
 
 /** What one run of the engine needs. */
 export interface RunInput {
@@ -127,7 +127,7 @@ export async function measure({
   } catch (error) {
     readServer?.(0, 0);
     machine.end();
-    throw error;
+    throw await addTlsHintToError(error, plan.native);
   } finally {
     signal?.removeEventListener('abort', interrupt);
   }

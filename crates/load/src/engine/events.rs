@@ -33,7 +33,7 @@ impl Engine {
             return;
         }
         if !slot.connection.is_open() {
-            if !self.establish(index) {
+            if !self.establish(index, event.is_read_closed()) {
                 return;
             }
         } else if event.is_writable()

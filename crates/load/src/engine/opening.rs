@@ -21,10 +21,6 @@ const MAX_BACKOFF: Duration = Duration::from_secs(1);
 /// default).
 const ATTEMPT: Duration = Duration::from_millis(250);
 
-/// How a server of another protocol may answer the preface of HTTP/2.
-const CLOSED_EARLY: &str =
-    "the server closed the connection before its SETTINGS frame: it may speak no HTTP/2";
-
 impl Engine {
     pub(super) fn open(&mut self, index: usize) {
         let slot = &mut self.slots[index];
@@ -40,7 +36,7 @@ impl Engine {
                 slot.connection.open(stream, now);
                 self.arm(index, Limit::Opening, now + self.opening_limit(index));
                 // On this host the connect has succeeded by now, and no turn of the loop is needed.
-                self.establish(index);
+                self.establish(index, false);
             }
             Err(error) => {
                 self.open_failed(index, ErrorKind::of(&error), describe(&error), now);
@@ -57,14 +53,14 @@ impl Engine {
         if may_try_another { limit.min(ATTEMPT) } else { limit }
     }
 
-    /// Continues opening; `true` if the connection has become ready.
-    pub(super) fn establish(&mut self, index: usize) -> bool {
+    /// Continues opening; `true` if the connection has become ready. `peer_closed`: the peer has closed its side.
+    pub(super) fn establish(&mut self, index: usize, peer_closed: bool) -> bool {
         if self.slots[index].connection.is_greeting() {
-            return self.greet(index);
+            return self.greet(index, peer_closed);
         }
         let connection = &mut self.slots[index].connection;
         match connection.establish(&self.clock, &mut self.memory, &mut self.recorder) {
-            Ok(Some(_)) if connection.is_greeting() => self.greet(index),
+            Ok(Some(_)) if connection.is_greeting() => self.greet(index, peer_closed),
             Ok(Some(now)) => {
                 self.opened(index, now);
                 // Where no request followed at once.
@@ -90,14 +86,14 @@ impl Engine {
 
     /// Reads the first words of a server; `true` if the connection has become ready. All that has come is read: what comes next
     /// is the next event.
-    fn greet(&mut self, index: usize) -> bool {
+    fn greet(&mut self, index: usize, peer_closed: bool) -> bool {
         loop {
             let connection = &mut self.slots[index].connection;
             let mut receiving = Receiving {
                 mix: &self.shared.mix,
                 memory: &mut self.memory,
                 recorder: &mut self.recorder,
-                peer_closed: false,
+                peer_closed,
             };
             let flushed = connection.flush(&self.clock, receiving.recorder);
             let read = flushed
@@ -116,18 +112,13 @@ impl Engine {
             if let Some(end) = end {
                 let (kind, text) = match end {
                     End::Failed(kind, text) => (kind, text),
-                    End::Agreed | End::Eof => {
-                        let farewell = connection.farewell();
-                        (
-                            ErrorKind::ClosedEarly,
-                            farewell.unwrap_or_else(|| CLOSED_EARLY.to_owned()),
-                        )
-                    }
+                    End::Agreed | End::Eof => (ErrorKind::ClosedEarly, connection.describe_end()),
                 };
                 self.open_failed(index, kind, text, at);
                 return false;
             }
-            if drained {
+            // A peer that has closed is read to the end: its last event has come.
+            if drained && !peer_closed {
                 let is_ready = connection.finish_opening(&mut self.recorder);
                 if is_ready {
                     self.opened(index, at);

@@ -155,10 +155,17 @@ impl H2Session {
         self.carried = false;
     }
 
-    /// Returns what the server has said of the connection's end, in words.
-    pub(super) fn farewell(&self) -> Option<String> {
-        let code = self.farewell?;
-        Some(format!("the server ended the connection before a request (GOAWAY, {code})"))
+    /// Describes how the server has ended a connection before a request was sent.
+    pub(super) fn describe_end(&self) -> String {
+        match (self.is_ready(), self.farewell) {
+            (_, Some(code)) => {
+                format!("the server ended the connection before a request (GOAWAY, {code})")
+            }
+            (true, None) => "the server closed the connection before a request".to_owned(),
+            (false, None) => "the server closed the connection before its SETTINGS frame: it may \
+                              speak no HTTP/2"
+                .to_owned(),
+        }
     }
 
     /// Whether the server's settings have come.
