@@ -247,9 +247,10 @@ const ADVICE: Partial<Record<LoadResult['errors'][number]['kind'], string>> = {
   tls: 'check the certificate (--ca, --sni, or -k to accept any)',
   reset: 'the server or a proxy reset the connection',
   'closed-early': 'the server closed before the response was complete',
-  protocol: 'the server breaks the protocol',
+  protocol: 'the server violates the protocol',
   'stream-reset': 'the server gave up the stream',
-  'refused-stream': 'the server refused the stream; it was not sent again',
+  'refused-stream':
+    'the server did nothing for it; clients may send it again, millrace does not. A server that ends connections after a number of requests (nginx: keepalive_requests) refuses what is under way',
   'flow-control': 'the server sent more than the window allows',
   'fd-limit': 'raise the limit of open files (ulimit -n) or lower -c',
 };
@@ -269,7 +270,11 @@ function checkErrors(
         kind === 'fd-limit' && files
           ? `this run needs ${files.needed}, and ${files.limit} are allowed`
           : null;
-      const parts = [isCertificate ? null : ADVICE[kind], needed, advice].filter((part) => part);
+      // So does one about another protocol.
+      const isAdvice = kind === 'protocol' && /: (?:use|leave out) -/.test(example ?? '');
+      const parts = [isCertificate || isAdvice ? null : ADVICE[kind], needed, advice].filter(
+        (part) => part,
+      );
       const reason = isCertificate ? (adviseOnCertificate(example ?? '') ?? example) : example;
       const text = `${plural(number, 'error')} of kind ${kind}${reason ? ` (${reason})` : ''}`;
       return [`errors-${kind}`, `${text}${parts.length > 0 ? `: ${parts.join('; ')}` : ''}.`];
