@@ -1,3 +1,5 @@
 //! HPACK: header blocks, decoded and encoded.
 
+mod properties;
 mod rfc_examples;
+mod stories;
