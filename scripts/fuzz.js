@@ -6,9 +6,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, step } from './step.js';
 
+/** The targets, with their dictionaries; `null`: a target has none. */
 const DICTIONARIES = {
   cache: 'cache',
   following: 'response',
+  hpack: null,
   pkcs12: 'pkcs12',
   request: 'request',
   response: 'response',
@@ -51,9 +53,10 @@ for (const name of failed ? [] : targets) {
   const corpus = join(root, 'fuzz', 'corpus', name);
   const artifacts = join(root, 'fuzz', 'artifacts', name);
   for (const path of [corpus, artifacts]) mkdirSync(path, { recursive: true });
-  const dictionary = `-dict=fuzz/${DICTIONARIES[name]}.dict`;
+  const words = DICTIONARIES[name];
+  const dictionary = words === null ? [] : [`-dict=fuzz/${words}.dict`];
   const limits = [`-max_total_time=${seconds}`, `-artifact_prefix=${artifacts}/`];
   const binary = join(folder, TARGET, 'release', name);
-  failed = !(await step(name, binary, [dictionary, ...limits, corpus])) || failed;
+  failed = !(await step(name, binary, [...dictionary, ...limits, corpus])) || failed;
 }
 process.exitCode = failed ? 1 : 0;
