@@ -756,6 +756,8 @@ export interface NativePlan {
   tls: NativeTls
   /** Statuses of a success. */
   expected: Array<number>
+  /** The requests are calls of gRPC. */
+  grpc: boolean
   /** Snapshots have the numbers by name. */
   snapshotsByName: boolean
   /** Snapshots count the samples above these. */
@@ -832,9 +834,9 @@ export interface NativeRequests {
   sent: number
   /** Redirections that were followed, beyond those. */
   followed: number
-  /** Status below 400. */
+  /** A status of a success. */
   ok: number
-  /** Status 400 and above. */
+  /** Another status. */
   statusErrors: number
   /** Failed on the way. */
   transportErrors: number

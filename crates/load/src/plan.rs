@@ -71,6 +71,9 @@ pub struct Plan {
     pub tls: TlsOptions,
     /// Statuses of a success; others are status errors.
     pub expected: StatusSet,
+    /// The requests are calls of gRPC: the status of one that HTTP answers with 200 is its `grpc-status`, a number below
+    /// 100; that of others is the status of HTTP.
+    pub grpc: bool,
     /// Snapshots have the numbers by name.
     pub snapshots_by_name: bool,
     /// Snapshots count the samples above these.
@@ -265,6 +268,7 @@ impl Plan {
             connect_timeout: Duration::from_secs(3),
             tls: TlsOptions::default(),
             expected: StatusSet::below_400(),
+            grpc: false,
             snapshots_by_name: false,
             bounds: Vec::new(),
             early_ack_probe: false,

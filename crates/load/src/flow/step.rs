@@ -8,6 +8,7 @@ use super::pointer::Pointer;
 use super::response::{ContentError, Response};
 use super::value::Value;
 use crate::metrics::flow_stats::{FailureReason, StepStats, TracedStep};
+use crate::metrics::statuses::is_error;
 use crate::plan::flow::{Check, Flows, RequestStep, Save, Scenario, Source, Test};
 use crate::rendered::Capture;
 use crate::template::{Names, Template, TextPosition, Values};
@@ -155,7 +156,7 @@ impl CompiledStep {
         mut trace: Option<&mut TracedStep>,
     ) -> Result<Vec<(usize, Option<Value>)>, Failure> {
         let mut failure = None;
-        if !self.judges_status && status >= 400 {
+        if !self.judges_status && is_error(status) {
             let beginning = response.map(Response::beginning).unwrap_or_default();
             let text = describe(format!("status {status}"), &beginning);
             failure = Some(Failure { reason: FailureReason::Status, text });

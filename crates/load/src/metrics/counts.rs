@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 use crate::ErrorKind;
+use crate::metrics::statuses::STATUSES;
 use crate::metrics::unended::Unended;
 
 const KINDS: usize = ErrorKind::ALL.len();
@@ -19,9 +20,9 @@ pub struct Counts {
     pub reused: u64,
     /// Redirections that were followed: requests beyond those sent.
     pub followed: u64,
-    /// Responses with status 100 to 399.
+    /// Responses with a status of a success.
     pub ok: u64,
-    /// Responses with status 400 and above.
+    /// Responses with another status.
     pub status_errors: u64,
     /// Sent, and failed before the response had ended.
     pub transport_errors: u64,
@@ -74,7 +75,7 @@ pub struct Counts {
     pub bytes_sent: u64,
     /// Bytes of HTTP, after decryption.
     pub bytes_received: u64,
-    /// Responses by status; index 0 is status 100.
+    /// Responses by status.
     statuses: Statuses,
     errors: [u64; KINDS],
     examples: [Option<Box<str>>; KINDS],
@@ -89,20 +90,20 @@ pub struct Counts {
     pub in_flight_area: u64,
 }
 
-/// Responses by status; index 0 is status 100.
+/// Responses by status, which is the index.
 #[derive(Clone, Copy, Debug)]
-struct Statuses([u64; 900]);
+struct Statuses([u64; STATUSES]);
 
 impl Default for Statuses {
     fn default() -> Self {
-        Self([0; 900])
+        Self([0; STATUSES])
     }
 }
 
 impl Counts {
-    /// Counts a response's status, which lies between 100 and 999.
+    /// Counts a response's status, which is below 1000.
     pub(crate) fn count_status(&mut self, status: u16) {
-        if let Some(count) = self.statuses.0.get_mut(usize::from(status).wrapping_sub(100)) {
+        if let Some(count) = self.statuses.0.get_mut(usize::from(status)) {
             *count += 1;
         }
     }
@@ -115,7 +116,7 @@ impl Counts {
 
     /// Statuses that occurred, with their numbers.
     pub fn statuses(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
-        (100..).zip(self.statuses.0).filter(|(_, count)| *count > 0)
+        (0..).zip(self.statuses.0).filter(|(_, count)| *count > 0)
     }
 
     /// Kinds of errors that occurred, with number and example.

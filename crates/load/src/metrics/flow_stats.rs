@@ -88,7 +88,7 @@ pub struct FailureStats {
 /// Why a step fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureReason {
-    /// A status from 400 on, where no check is about the status.
+    /// A status that says so, where no check is about the status.
     Status,
     /// No connection, or no complete response.
     Transport,

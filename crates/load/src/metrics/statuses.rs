@@ -1,20 +1,27 @@
-//! Sets of statuses.
+//! Statuses of responses, and sets of them: those of HTTP have three digits, numbers below 100 are those of gRPC.
 
-/// The statuses that a response may have.
-const FIRST: u16 = 100;
-const LAST: u16 = 999;
+/// Number of statuses that a response may have: from 0 to 999.
+pub(crate) const STATUSES: usize = 1000;
 
-const WORDS: usize = (LAST - FIRST) as usize / 64 + 1;
+/// The first status of HTTP.
+const FIRST_OF_HTTP: u16 = 100;
 
-/// A set of statuses from 100 to 999.
+const WORDS: usize = STATUSES.div_ceil(64);
+
+/// Whether a status says that the request failed: one of HTTP from 400 on, or one of gRPC other than OK.
+pub(crate) fn is_error(status: u16) -> bool {
+    status >= 400 || (1..FIRST_OF_HTTP).contains(&status)
+}
+
+/// A set of statuses from 0 to 999.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusSet([u64; WORDS]);
 
 impl StatusSet {
-    /// What counts as a success unless the plan says otherwise: all below 400.
+    /// What counts as a success over HTTP unless the plan says otherwise: all below 400.
     #[must_use]
     pub fn below_400() -> Self {
-        (FIRST..400).collect()
+        (FIRST_OF_HTTP..400).collect()
     }
 
     /// Redirections: responses that send the client somewhere else (RFC 9110, section 15.4). Of the others of
@@ -27,22 +34,22 @@ impl StatusSet {
     /// Whether `status` belongs to it.
     #[must_use]
     pub fn contains(&self, status: u16) -> bool {
-        let index = usize::from(status.wrapping_sub(FIRST));
+        let index = usize::from(status);
         self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
     /// Adds `status`; what no response may have is not kept.
     pub fn insert(&mut self, status: u16) {
-        if (FIRST..=LAST).contains(&status) {
-            let index = usize::from(status - FIRST);
+        let index = usize::from(status);
+        if index < STATUSES {
             self.0[index / 64] |= 1 << (index % 64);
         }
     }
 
     /// Takes `status` out.
     pub fn remove(&mut self, status: u16) {
-        if (FIRST..=LAST).contains(&status) {
-            let index = usize::from(status - FIRST);
+        let index = usize::from(status);
+        if index < STATUSES {
             self.0[index / 64] &= !(1 << (index % 64));
         }
     }
@@ -73,17 +80,22 @@ mod tests {
         let mut set = StatusSet::below_400();
         assert!((100..400).all(|status| set.contains(status)));
         assert!(![0, 99, 400, 999, 1000, u16::MAX].into_iter().any(|status| set.contains(status)));
-        set.insert(999);
-        set.insert(1000);
-        set.remove(200);
-        set.remove(99);
-        assert!(set.contains(999) && !set.contains(200) && !set.contains(1000));
+        [0, 16, 999, 1000].into_iter().for_each(|status| set.insert(status));
+        [200, 99, 1000].into_iter().for_each(|status| set.remove(status));
+        assert!([0, 16, 999].into_iter().all(|status| set.contains(status)));
+        assert!(![1, 99, 200, 1000].into_iter().any(|status| set.contains(status)));
     }
 
     #[test]
     fn its_complement_has_the_others() {
         let rest = StatusSet::below_400().complement_with(&StatusSet::redirections());
-        assert!([302, 400, 999].into_iter().all(|status| rest.contains(status)));
+        assert!([0, 14, 302, 400, 999].into_iter().all(|status| rest.contains(status)));
         assert!(![100, 200, 304].into_iter().any(|status| rest.contains(status)));
+    }
+
+    #[test]
+    fn statuses_of_grpc_but_ok_are_errors() {
+        assert!([1, 2, 16, 400, 503, 999].into_iter().all(is_error));
+        assert!(![0, 100, 200, 304, 399].into_iter().any(is_error));
     }
 }

@@ -59,7 +59,8 @@ pub struct RequestStep {
     pub request: usize,
     /// Values of the response that are kept.
     pub saves: Vec<Save>,
-    /// What the response must be like. Without one of the status, a status from 400 on fails the step.
+    /// What the response must be like. Without one of the status, an error status fails the step: from 400 on,
+    /// or of gRPC another one than OK.
     pub checks: Vec<Check>,
     /// The iteration goes on when the step has failed.
     pub continues: bool,

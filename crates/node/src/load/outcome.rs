@@ -111,9 +111,9 @@ pub struct NativeRequests {
     pub sent: f64,
     /// Redirections that were followed, beyond those.
     pub followed: f64,
-    /// Status below 400.
+    /// A status of a success.
     pub ok: f64,
-    /// Status 400 and above.
+    /// Another status.
     pub status_errors: f64,
     /// Failed on the way.
     pub transport_errors: f64,

@@ -218,6 +218,8 @@ pub struct NativePlan {
     /// Statuses of a success.
     #[napi(ts_type = "Array<number>")]
     pub expected: List<u32>,
+    /// The requests are calls of gRPC.
+    pub grpc: bool,
     /// Snapshots have the numbers by name.
     pub snapshots_by_name: bool,
     /// Snapshots count the samples above these.
@@ -287,6 +289,7 @@ impl TryFrom<NativePlan> for Plan {
             connect_timeout_ms,
             tls,
             expected,
+            grpc,
             snapshots_by_name,
             bounds,
             early_ack_probe,
@@ -328,6 +331,7 @@ impl TryFrom<NativePlan> for Plan {
             connect_timeout: milliseconds(connect_timeout_ms),
             tls: tls.into(),
             expected: read_statuses(expected),
+            grpc,
             snapshots_by_name,
             bounds: bounds.into_iter().map(Bound::from).collect(),
             early_ack_probe,
