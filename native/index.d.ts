@@ -646,6 +646,8 @@ export interface NativeOutcome {
   tlsMs: NativeDistribution
   /** What happened to connections. */
   connections: NativeConnections
+  /** Messages of gRPC in responses. */
+  messages: number
   /** Waits for windows of HTTP/2. */
   windowWaits: NativeWindowWaits
   /** Responses by status. */

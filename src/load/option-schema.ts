@@ -103,6 +103,8 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
   window: shape("a number of bytes, or text such as '64kib'", (value) =>
     ['string', 'number'].includes(typeof value),
   ),
+  grpc: text,
+  proto: text,
   connection: oneOf('keep-alive', 'close'),
   handshake: oneOf('full', 'resume'),
   insecure: flag,

@@ -132,6 +132,13 @@ export interface LoadOptions {
   /** Flow-control window of each HTTP/2 stream and of a connection, in bytes; that of a connection is at least 65,535. Default 2147483647. */
   window?: number | string;
 
+  // gRPC
+
+  /** A method of gRPC, `'package.Service/Method'`: each request is a call of it, unary or with a stream of responses. `body` or `bodyFile` is the message. The status of a response is that of the call. */
+  grpc?: string;
+  /** A .proto file that describes the messages: `body` is JSON. Needs the package protobufjs. */
+  proto?: string;
+
   // Connections and TLS
 
   /** Whether connections are reused. `'close'`: a new connection for each request. Default `'keep-alive'`. */

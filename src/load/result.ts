@@ -60,6 +60,8 @@ export interface PlanSummary {
   warmupMs: number;
   /** Version of HTTP; `'2 or 1.1'`: as the servers have it. */
   httpVersion: '1.1' | '2' | '2 or 1.1';
+  /** The method of gRPC. Absent where the requests are not calls. */
+  grpc?: string;
   connection: 'keep-alive' | 'close';
   /** Handshake of new connections; `null` without TLS. */
   handshake: 'full' | 'resume' | null;
@@ -141,6 +143,7 @@ export interface NamedResult {
   timeShare: number | null;
   latencyMs: Distribution;
   serviceTimeMs: Distribution;
+  /** Responses by status: of HTTP, or below 100 of gRPC. */
   statusCodes: Record<string, number>;
   /** Errors of requests that were sent, by kind, the most frequent first. */
   errors: { kind: ErrorKind; count: number }[];
@@ -292,6 +295,8 @@ export interface LoadResult extends ScenarioFigures {
   };
   /** Requests of HTTP/2 whose bodies waited for a flow-control window of the server, and for how long in all. */
   windowWaits: { requests: number; totalMs: number };
+  /** Messages of gRPC in responses; 0 without gRPC. */
+  messages: number;
   statusCodes: Record<string, number>;
   /** Errors by kind, the most frequent first. Failed connects and broken connections count here and in `connections`, not in `requests`. */
   errors: {

@@ -1,8 +1,9 @@
+import { formatStatus } from '../load/grpc/statuses.js';
 import type { FailingResponse } from '../load/result.js';
 
 /** Formats the kind of a failing response: `503`, `reset`. */
 export function formatFailingLabel({ status, error }: FailingResponse): string {
-  return String(status ?? error);
+  return status === null ? String(error) : formatStatus(status);
 }
 
 /** Describes the request of a failing response, and how complete the response is. */

@@ -89,8 +89,6 @@ pub struct Plan {
     pub flows: Option<Flows>,
     /// Where HTTP/2 is spoken.
     pub http2: Http2Plan,
-    /// The requests are calls of gRPC: the status of a response is that of the call.
-    pub grpc: bool,
 }
 
 /// Where HTTP/2 is spoken, and how.
@@ -268,7 +266,6 @@ impl Plan {
             connect_timeout: Duration::from_secs(3),
             tls: TlsOptions::default(),
             expected: StatusSet::below_400(),
-            grpc: false,
             snapshots_by_name: false,
             bounds: Vec::new(),
             early_ack_probe: false,

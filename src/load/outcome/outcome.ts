@@ -140,6 +140,7 @@ function convertOutcome(outcome: NativeOutcome): Omit<Measured, keyof ScenarioFi
       maxConcurrentStreams: outcome.connections.maxConcurrentStreams ?? null,
     },
     windowWaits: outcome.windowWaits,
+    messages: outcome.messages,
     statusCodes: outcome.statusCodes,
     errors: outcome.errors
       .map(({ kind, count, example }) => ({

@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import { bytes, count, plural, rate, share, time } from '../../format/units.js';
 import { countUnfinished, hasResponse as hasAnyResponse, isAnswered } from '../answered.js';
+import { formatStatus } from '../grpc/statuses.js';
 import type { OpenFiles } from '../plan/open-files.js';
 import { isDefaultExpect, isExpected } from '../requests/expect.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';
@@ -305,7 +306,7 @@ function checkStatusErrors({ plan, requests, statusCodes }: LoadResult): string 
   const codes = Object.entries(statusCodes)
     .filter(([code]) => !isExpected(plan, Number(code)))
     .sort(([, a], [, b]) => b - a)
-    .map(([code, number]) => `${code} (${count(number)})`);
+    .map(([code, number]) => `${formatStatus(code)} (${count(number)})`);
   const responses = requests.ok + requests.statusErrors;
   return `${share(requests.statusErrors / responses)} of the responses had ${isDefaultExpect(plan) ? 'an error status' : 'a status that was not expected'}: ${codes.slice(0, 4).join(', ')}. An error response may take less or more time than a success.`;
 }

@@ -9,6 +9,7 @@ import { type BuiltFlows, buildFlows, type Hook } from '../flows/build-flows.js'
 import { findFolder, loadScenario } from '../flows/load-module.js';
 import { listRequestSteps, readScenarios } from '../flows/read-scenarios.js';
 import { buildStepTargets, refuseConflicts, type StepTarget } from '../flows/step-targets.js';
+import { expandGrpc } from '../grpc/options.js';
 import { checkCommand } from '../input/command.js';
 import { refuseOtherPid } from '../input/pid.js';
 import type { LoadOptions } from '../options.js';
@@ -76,7 +77,8 @@ export async function buildPlan(
   command?: string,
   setupData?: unknown,
 ): Promise<Plan> {
-  const options = await loadScenario(given);
+  const options = await expandGrpc(await loadScenario(given));
+  const isGrpc = options.grpc !== undefined;
   // A file of scenarios has the environment too.
   const hasOwnUse = options.command === undefined && options.scenario !== undefined;
   checkCommand(hasOwnUse ? { cwd: options.cwd } : options);
@@ -101,7 +103,7 @@ export async function buildPlan(
       'connectTimeout',
     ),
   };
-  const expect = readExpect(options.expect);
+  const expect = readExpect(options.expect ?? (isGrpc ? 'OK' : undefined), 'expect', isGrpc);
   const conditions = readConditions(options);
   const scenarios = flows?.summary.map(({ name }) => name) ?? null;
   const subjects = { requests: mix.names, targets: mix.summary, scenarios };
@@ -133,6 +135,7 @@ export async function buildPlan(
       closeConnections: transport.connection === 'close',
       tls: transport.native,
       ...(protocol.native && { http2: protocol.native }),
+      grpc: isGrpc,
       expected: listExpectedStatuses(expect),
       bounds: [
         ...readBounds(abortConditions),
@@ -152,6 +155,7 @@ export async function buildPlan(
       ...timing,
       ...limits,
       httpVersion: protocol.version,
+      ...(options.grpc !== undefined && { grpc: options.grpc }),
       connection: transport.connection,
       handshake: transport.handshake,
       verifyCertificate: transport.handshake === null ? null : transport.native.verify,

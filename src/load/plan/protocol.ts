@@ -13,7 +13,7 @@ export interface Protocol {
   native: NativePlan['http2'];
 }
 
-type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'window'>;
+type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'window' | 'grpc'>;
 
 /**
  * Reads the versions of HTTP from the options, and refuses those that do not fit the servers. `isFuture`: whether the command's
@@ -24,6 +24,9 @@ export function readProtocol(
   { origins, toCommand }: Pick<RequestMix, 'origins' | 'toCommand'>,
   isFuture: boolean,
 ): Protocol {
+  const isImplied =
+    options.grpc !== undefined && !(options.http2 || options.preferHttp2 || options.h2c);
+  if (isImplied) return readImplied(options, origins);
   const { http2, preferHttp2, h2c } = { ...DEFAULTS, ...options };
   if (http2 && preferHttp2) {
     throw usageError(
@@ -56,6 +59,12 @@ export function readProtocol(
     version: isMixed ? '2 or 1.1' : '2',
     native: { tls, cleartext: h2c, ...readWindow(options) },
   };
+}
+
+/** gRPC speaks HTTP/2 alone. */
+function readImplied(options: ProtocolOptions, origins: RequestMix['origins']): Protocol {
+  const cleartext = origins.some(({ tls }) => !tls);
+  return { version: '2', native: { tls: 'http2', cleartext, ...readWindow(options) } };
 }
 
 function readWindow({ window }: ProtocolOptions): { window?: number } {

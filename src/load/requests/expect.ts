@@ -1,21 +1,32 @@
 import { usageError } from '../../errors/millrace-error.js';
 import { mustBe } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
+import { findGrpcStatus, formatStatus } from '../grpc/statuses.js';
 import type { LoadOptions } from '../options.js';
 
 const MIN_STATUS = 100;
 const MAX_STATUS = 999;
+const ACCEPTED_GRPC = "statuses of gRPC, such as 'OK,NOT_FOUND' or '0,5'";
 const ACCEPTED = "statuses, classes or ranges, such as '2xx' or '200-204,3xx,404'";
 
-/** Reads the statuses that count as a success: statuses (`404`), classes (`2xx`) and ranges (`200-204`). */
-export function readExpect(value: LoadOptions['expect'], name = 'expect'): string[] {
+/**
+ * Reads the statuses that count as a success: statuses (`404`), classes (`2xx`) and ranges (`200-204`); of gRPC names (`OK`) and
+ * numbers.
+ */
+export function readExpect(
+  value: LoadOptions['expect'],
+  name = 'expect',
+  isGrpc = false,
+): string[] {
   if (value === undefined) return [...DEFAULTS.expect];
   const words = [value].flat().flatMap((word) => String(word).split(','));
   if (words.length === 0) throw usageError(`${name} must be ${ACCEPTED} (got an empty list)`);
   return words.map((word) => {
     const pattern = word.trim().toLowerCase();
-    if (readBounds(pattern) !== null) return pattern;
-    throw mustBe(name, ACCEPTED, word);
+    const status = isGrpc ? findGrpcStatus(pattern) : null;
+    if (status !== null) return formatStatus(status);
+    if (readHttpBounds(pattern) !== null) return pattern;
+    throw mustBe(name, isGrpc ? ACCEPTED_GRPC : ACCEPTED, word);
   });
 }
 
@@ -46,6 +57,11 @@ export function isDefaultExpect({ expect = [...DEFAULTS.expect] }: { expect?: st
 }
 
 function readBounds(pattern: string): [from: number, to: number] | null {
+  const status = findGrpcStatus(pattern);
+  return status === null ? readHttpBounds(pattern) : [status, status];
+}
+
+function readHttpBounds(pattern: string): [from: number, to: number] | null {
   const [, digit] = /^([1-9])xx$/.exec(pattern) ?? [];
   if (digit !== undefined) return [Number(digit) * 100, Number(digit) * 100 + 99];
   const [, from, to = from] = /^([1-9]\d\d)(?:-([1-9]\d\d))?$/.exec(pattern) ?? [];

@@ -1,5 +1,6 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
 import { hasResponse } from '../../load/answered.js';
+import { formatStatus } from '../../load/grpc/statuses.js';
 import { speaksHttp2 } from '../../load/http-version.js';
 import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
@@ -88,7 +89,10 @@ export function renderRequestTable({ plan, requests }: LoadResult): Markup | nul
 
 /** Renders the number of responses by status. */
 export function renderStatusTable({ statusCodes }: LoadResult): Markup | null {
-  return renderTable('Responses by status', [], Object.entries(statusCodes).map(toCountRow));
+  const rows = Object.entries(statusCodes).map(([code, number]) =>
+    toCountRow([formatStatus(code), number]),
+  );
+  return renderTable('Responses by status', [], rows);
 }
 
 /** Renders the number of errors by kind. */

@@ -1,4 +1,5 @@
 import { bytes, count, plural, rate, time } from '../../format/units.js';
+import { formatStatus } from '../../load/grpc/statuses.js';
 import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { LoadResult } from '../../load/result.js';
 import { formatField, type Sheet } from './sheet.js';
@@ -82,9 +83,14 @@ function formatTimes({ p50, p99, max }: LoadResult['connectMs']): string {
   return `p50 ${time(p50)}, p99 ${time(p99)}, max ${time(max)}`;
 }
 
-function formatStatusCodes({ statusCodes }: LoadResult, sheet: Sheet): string[] {
-  const codes = Object.entries(statusCodes).map(([code, number]) => `${code}: ${count(number)}`);
-  return codes.length > 0 ? formatField(sheet, 'status', codes.join(', ')) : [];
+function formatStatusCodes({ statusCodes, messages = 0 }: LoadResult, sheet: Sheet): string[] {
+  const codes = Object.entries(statusCodes).map(
+    ([code, number]) => `${formatStatus(code)}: ${count(number)}`,
+  );
+  const lines = codes.length > 0 ? formatField(sheet, 'status', codes.join(', ')) : [];
+  return messages > 0
+    ? [...lines, ...formatField(sheet, 'messages', `${count(messages)} received`)]
+    : lines;
 }
 
 /** Formats the number of errors by kind. */

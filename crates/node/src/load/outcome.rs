@@ -365,6 +365,8 @@ pub struct NativeOutcome {
     pub tls_ms: NativeDistribution,
     /// What happened to connections.
     pub connections: NativeConnections,
+    /// Messages of gRPC in responses.
+    pub messages: f64,
     /// Waits for windows of HTTP/2.
     pub window_waits: NativeWindowWaits,
     /// Responses by status.

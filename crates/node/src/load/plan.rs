@@ -338,7 +338,6 @@ impl TryFrom<NativePlan> for Plan {
             seed: seed as u64,
             flows: flows.map(Flows::try_from).transpose()?,
             http2: http2.map(Http2Plan::from).unwrap_or_default(),
-            grpc: false,
         })
     }
 }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
+import { findGrpcStatus } from '../../../load/grpc/statuses.js';
 import { readExpect } from '../../../load/requests/expect.js';
 import { readHeaderFile, splitHeader } from '../../../load/requests/header.js';
 import { parseBytes } from '../../../validation/units.js';
@@ -14,6 +15,13 @@ import { reinterpret } from './reinterpret.js';
 import { addUrl } from './target.js';
 
 const { count, parsed, text, toggle } = storeIn(({ options }: Invocation) => options);
+
+/** Reads statuses; those of gRPC are checked with the plan, which knows whether the requests are its calls. */
+function readStatuses(value: string, flag: string): string[] {
+  const words = value.split(',').map((word) => word.trim());
+  const areOfGrpc = words.every((word) => findGrpcStatus(word) !== null);
+  return areOfGrpc ? words : readExpect(value, flag);
+}
 
 /** Reads a method. No method is a number: in h2load -m is the number of streams. */
 function readMethod(value: string, flag: string): string {
@@ -122,7 +130,18 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
     details:
       'Without the flag these are replaced in URL, headers and body for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
   }),
-  parsed('expect', 'expect', readExpect, {
+  text('grpc', 'grpc', {
+    value: 'METHOD',
+    help: 'call package.Service/Method of gRPC',
+    details:
+      'Each request is a call, unary or with a stream of responses, over HTTP/2; -b is its message: bytes of protobuf, or JSON with --proto. The status is that of the call: OK counts as ok, --expect NOT_FOUND allows others.',
+  }),
+  text('proto', 'proto', {
+    value: 'FILE',
+    help: 'describes the messages of --grpc: -b is JSON',
+    details: 'Needs the package protobufjs: npm install protobufjs.',
+  }),
+  parsed('expect', 'expect', readStatuses, {
     value: 'STATUSES',
     fallback: 'all below 400',
     help: 'statuses that count as ok: 2xx, or 200,201,3xx,404',

@@ -189,6 +189,7 @@ impl NativeOutcome {
                 goaway: counts.goaway as f64,
                 max_concurrent_streams: counts.max_streams,
             },
+            messages: counts.messages as f64,
             window_waits: NativeWindowWaits {
                 requests: counts.window_waited as f64,
                 total_ms: ms(counts.window_wait),
