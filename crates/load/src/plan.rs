@@ -71,7 +71,7 @@ pub struct Plan {
     pub tls: TlsOptions,
     /// Statuses of a success; others are status errors.
     pub expected: StatusSet,
-    /// The requests are calls of gRPC: the status of one that HTTP answers with 200 is its `grpc-status`, a number below
+    /// The requests are calls of gRPC: the status of a response of gRPC is its `grpc-status`, a number below
     /// 100; that of others is the status of HTTP.
     pub grpc: bool,
     /// Snapshots have the numbers by name.

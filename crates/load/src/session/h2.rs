@@ -67,7 +67,8 @@ struct Exchange {
     captured: Option<Box<Captured>>,
     /// What is needed to follow a redirection.
     redirects: Option<Box<Redirects>>,
-    messages: Messages,
+    /// The messages of a response of gRPC; `None` for others, and before the head.
+    messages: Option<Messages>,
 }
 
 impl Default for Exchange {
@@ -83,7 +84,7 @@ impl Default for Exchange {
             upload: None,
             captured: None,
             redirects: None,
-            messages: Messages::default(),
+            messages: None,
         }
     }
 }
@@ -214,10 +215,12 @@ impl H2Session {
         recorder: &mut Recorder,
     ) {
         record_wait(&exchange, now, recorder);
-        let Exchange { request, status, first, bytes, .. } = exchange;
+        let Exchange { request, status, first, bytes, messages, .. } = exchange;
         if let Some(first) = first {
             recorder.lost_in_parts(&request, first, now);
             if status > 0 {
+                // A call of gRPC has its status at the end: so far it is well.
+                let status = if messages.is_some() { grpc::OK } else { status };
                 recorder.unended(&request, loss, status, (first, bytes));
             }
         }

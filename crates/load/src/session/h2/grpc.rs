@@ -2,6 +2,8 @@
 
 use millrace_http::h2::FieldList;
 
+/// The status of a success.
+pub(super) const OK: u16 = 0;
 /// The statuses of gRPC are 0 to 16.
 const MAX_STATUS: u16 = 16;
 /// For what names no status, or one that does not exist.
@@ -10,11 +12,20 @@ const UNKNOWN: u16 = 2;
 /// Length of what comes before each message: a flag and the length.
 const PREFIX: usize = 5;
 
-/// Returns the status that trailers, or a head without content, give a call.
-pub(super) fn find_status(fields: &FieldList) -> u16 {
-    let value = fields.iter().find(|(name, _)| *name == b"grpc-status").map(|(_, value)| value);
+/// Whether a head is that of a response of gRPC: others, as of a proxy in between, have the status of HTTP alone.
+pub(super) fn is_response(head: &FieldList) -> bool {
+    find(head, b"content-type").is_some_and(|value| value.starts_with(b"application/grpc"))
+}
+
+/// Returns the status that the last fields of a response give a call: trailers, or a head without content.
+pub(super) fn find_status(fields: Option<&FieldList>) -> u16 {
+    let value = fields.and_then(|fields| find(fields, b"grpc-status"));
     let number = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
     number.filter(|status| *status <= MAX_STATUS).unwrap_or(UNKNOWN)
+}
+
+fn find<'f>(fields: &'f FieldList, name: &[u8]) -> Option<&'f [u8]> {
+    fields.iter().find(|(it, _)| *it == name).map(|(_, value)| value)
 }
 
 /// Finds the messages in the content of a response.
@@ -74,8 +85,21 @@ mod tests {
         for (value, status) in [("0", 0), ("16", 16), ("17", 2), ("x", 2), ("", 2)] {
             let mut fields = FieldList::default();
             fields.push(b"grpc-status", value.as_bytes());
-            assert_eq!(find_status(&fields), status, "{value}");
+            assert_eq!(find_status(Some(&fields)), status, "{value}");
         }
-        assert_eq!(find_status(&FieldList::default()), UNKNOWN);
+        assert_eq!(find_status(Some(&FieldList::default())), UNKNOWN);
+        assert_eq!(find_status(None), UNKNOWN);
+    }
+
+    #[test]
+    fn the_type_of_the_content_says_whether_a_response_is_one_of_grpc() {
+        for (value, expected) in
+            [("application/grpc", true), ("application/grpc+proto", true), ("text/html", false)]
+        {
+            let mut head = FieldList::default();
+            head.push(b"content-type", value.as_bytes());
+            assert_eq!(is_response(&head), expected, "{value}");
+        }
+        assert!(!is_response(&FieldList::default()));
     }
 }

@@ -1,11 +1,12 @@
 //! What happens with the events of a connection.
 
-use millrace_http::h2::{ErrorCode, Event, StreamError, StreamKey};
+use millrace_http::h2::{ErrorCode, Event, FieldList, StreamError, StreamKey};
 use millrace_net::Nanos;
 
+use super::grpc::{self, Messages};
 use super::request_block::RequestText;
 use super::sending::is_head;
-use super::{Exchange, H2Session, grpc, record_wait};
+use super::{Exchange, H2Session, record_wait};
 use crate::ErrorKind;
 use crate::metrics::in_flight::{Loss, NO_USER};
 use crate::metrics::kept::{KeepReason, MAX_KEPT_BODY};
@@ -20,6 +21,14 @@ const MAX_GREETING: usize = 16;
 
 /// Pieces of memory for responses that are kept.
 const MAX_SPARE: usize = 16;
+
+/// What a response ends with.
+#[derive(Clone, Copy, Debug)]
+enum LastPart {
+    Head,
+    Content,
+    Trailers,
+}
 
 impl H2Session {
     pub(in crate::session) fn receive(
@@ -78,26 +87,19 @@ impl H2Session {
             Event::Head { stream, section, length, ends } => {
                 self.on_head(stream, section.status.unwrap_or(0), length, now, receiving);
                 if ends {
-                    let grpc_status =
-                        self.options.grpc.then(|| grpc::find_status(self.connection.head()));
-                    self.complete(stream, grpc_status, now, received, receiving);
+                    self.complete(stream, LastPart::Head, now, received, receiving);
                 }
             }
             Event::Data { stream, bytes, ends } => {
                 self.connection.release(stream, bytes.len(), &mut receiving.memory.outgoing);
                 self.on_data(stream, bytes, receiving.recorder);
                 if ends {
-                    // Without trailers there is no status.
-                    let grpc_status =
-                        self.options.grpc.then(|| grpc::find_status(&Default::default()));
-                    self.complete(stream, grpc_status, now, received, receiving);
+                    self.complete(stream, LastPart::Content, now, received, receiving);
                 }
             }
             Event::Trailers { stream, length } => {
                 self.on_trailers(stream, length, receiving.recorder);
-                let trailers = self.connection.trailers();
-                let grpc_status = self.options.grpc.then(|| grpc::find_status(trailers));
-                self.complete(stream, grpc_status, now, received, receiving);
+                self.complete(stream, LastPart::Trailers, now, received, receiving);
             }
             Event::Interim { stream } => {
                 if let Some(exchange) = self.connection.get_mut(stream) {
@@ -142,8 +144,11 @@ impl H2Session {
         now: Nanos,
         receiving: &mut Receiving<'_>,
     ) {
+        let is_grpc =
+            self.options.grpc && status == 200 && grpc::is_response(self.connection.head());
         let Some(exchange) = self.connection.get_mut(stream) else { return };
         exchange.status = status;
+        exchange.messages = is_grpc.then(Messages::default);
         exchange.first.get_or_insert(now);
         exchange.bytes += length as u64;
         let request = exchange.request;
@@ -153,7 +158,7 @@ impl H2Session {
             Capture::Body(most) if request.user != NO_USER => Some(most.max(MAX_KEPT_BODY)),
             Capture::Head if request.user != NO_USER => Some(MAX_KEPT_BODY),
             // The status of gRPC is known at the end.
-            _ if self.options.grpc => None,
+            _ if is_grpc => None,
             _ => receiving
                 .recorder
                 .wants(KeepReason::Status(status), &request)
@@ -198,9 +203,8 @@ impl H2Session {
         if let Some(captured) = &mut exchange.captured {
             captured.add_content(bytes);
         }
-        if self.options.grpc {
-            let count = exchange.messages.take(bytes);
-            recorder.messages(&exchange.request, count);
+        if let Some(messages) = &mut exchange.messages {
+            recorder.messages(&exchange.request, messages.take(bytes));
         }
     }
 
@@ -221,7 +225,7 @@ impl H2Session {
     fn complete(
         &mut self,
         stream: StreamKey,
-        grpc_status: Option<u16>,
+        last: LastPart,
         now: Nanos,
         received: &mut Received,
         receiving: &mut Receiving<'_>,
@@ -236,11 +240,13 @@ impl H2Session {
         };
         self.stop_upload(stream, &exchange);
         record_wait(&exchange, now, receiving.recorder);
-        let Exchange { request, status, first, mut captured, .. } = exchange;
-        let status = match grpc_status {
-            Some(grpc_status) if status == 200 => grpc_status,
-            _ => status,
+        let Exchange { request, status, first, mut captured, messages, .. } = exchange;
+        let fields = match last {
+            LastPart::Head => Some(self.connection.head()),
+            LastPart::Content => None,
+            LastPart::Trailers => Some(self.connection.trailers()),
         };
+        let status = if messages.is_some() { grpc::find_status(fields) } else { status };
         let recorder = &mut *receiving.recorder;
         recorder.completed(&request, now, status);
         received.completed += 1;
@@ -252,7 +258,7 @@ impl H2Session {
         if wants && captured.is_none() {
             // Of gRPC: what it ended with.
             let mut ended = self.spare.pop().unwrap_or_default();
-            ended.begin(200, self.connection.trailers(), MAX_KEPT_BODY);
+            ended.begin(200, fields.unwrap_or(&FieldList::default()), MAX_KEPT_BODY);
             captured = Some(ended);
         }
         let Some(mut captured) = captured else { return };
