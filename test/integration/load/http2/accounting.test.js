@@ -3,10 +3,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
 import { selfSignedCertificate } from '#internal/native/addon.js';
-import { assertAddsUp, assertAllReceived, sum } from '../../../fixtures/truth/accounting.js';
+import { assertAddsUp, sum } from '../../../fixtures/truth/accounting.js';
 import { millraceJson, startMillrace } from '../../../fixtures/truth/cli.js';
 import { forkedTruthServer } from '../../../fixtures/truth/fork.js';
-import { assertKept, assertStreams } from '../../../fixtures/truth/http2/accounting.js';
+import {
+  assertAllReceived,
+  assertKept,
+  assertStreams,
+} from '../../../fixtures/truth/http2/accounting.js';
 import { answer } from '../../../fixtures/truth/http2/answers.js';
 import { delay, hang, lastFirst, ok } from '../../../fixtures/truth/http2/scripts.js';
 import { http2Server } from '../../../fixtures/truth/http2/server.js';
@@ -17,7 +21,7 @@ const TIMEOUT = { timeout: 60_000, concurrency: 3 };
 
 /** Loads a server, and waits until it has seen all. */
 async function run(server, options) {
-  const result = await load({ url: server.url, h2c: true, ...options });
+  const result = await load({ url: server.url, h2c: true, pid: false, ...options });
   await server.settled(result.connections.opened);
   assertStreams(result, server);
   assert.equal(result.connections.http1, 0);

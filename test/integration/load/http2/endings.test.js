@@ -23,7 +23,7 @@ import { http2Server } from '../../../fixtures/truth/http2/server.js';
 const TIMEOUT = { timeout: 30_000, concurrency: 3 };
 
 async function run(server, options) {
-  const protocol = { h2c: true, connections: 2, pipelining: 3, requests: 100 };
+  const protocol = { h2c: true, pid: false, connections: 2, pipelining: 3, requests: 100 };
   const result = await load({ url: server.url, ...protocol, ...options });
   await server.settled(result.connections.opened);
   assertStreams(result, server);

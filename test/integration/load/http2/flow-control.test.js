@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
-import { assertAllReceived } from '../../../fixtures/truth/accounting.js';
 import { millrace } from '../../../fixtures/truth/cli.js';
 import {
+  assertAllReceived,
   assertKept,
   assertStreams,
   clientResets,
@@ -20,7 +20,7 @@ const BODY = Array.from({ length: 5000 }, (_, n) => n % 10).join('');
 
 async function run(server, options) {
   const result = await load({
-    ...{ url: server.url, h2c: true, connections: 2, pipelining: 3, requests: 60 },
+    ...{ url: server.url, h2c: true, pid: false, connections: 2, pipelining: 3, requests: 60 },
     ...options,
   });
   await server.settled(result.connections.opened);

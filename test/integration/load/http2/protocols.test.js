@@ -22,7 +22,7 @@ const identity = await selfSignedCertificate(['127.0.0.1']);
 const withoutAlpn = { ...identity, ALPNProtocols: undefined };
 
 async function run(server, options) {
-  const load_ = { requests: 40, connections: 4, pipelining: 2, insecure: true };
+  const load_ = { pid: false, requests: 40, connections: 4, pipelining: 2, insecure: true };
   const result = await load({ url: server.url, ...load_, ...options });
   await server.settled(result.connections.opened);
   assert.equal(result.requests.ok, 40);

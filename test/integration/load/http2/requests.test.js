@@ -20,7 +20,7 @@ after(() => rmSync(folder, { recursive: true }));
 /** Loads a server; the result, and the requests that arrived. */
 async function run(t, { path = '/', script = ok(), ...options }) {
   const server = await http2Server(t, script);
-  const load_ = { h2c: true, connections: 1, requests: 1, ...options };
+  const load_ = { h2c: true, pid: false, connections: 1, requests: 1, ...options };
   const result = await load({ url: server.url.slice(0, -1) + path, ...load_ });
   await server.settled(result.connections.opened);
   assertStreams(result, server);

@@ -15,7 +15,7 @@ const TIMEOUT = { timeout: 30_000, concurrency: 3 };
 async function run(t, script, steps, { flow = {}, ...options } = /** @type {any} */ ({})) {
   const server = await http2Server(t, script);
   const result = await load({
-    ...{ url: server.url, h2c: true, scenario: scenario('one', steps, flow) },
+    ...{ url: server.url, h2c: true, pid: false, scenario: scenario('one', steps, flow) },
     ...{ requests: 2, users: 1, seed: 1, ...options },
   });
   await server.settled(result.connections.opened);

@@ -5,14 +5,14 @@ import { load } from 'millrace';
 import { millrace, millraceJson } from '../../../fixtures/truth/cli.js';
 import { assertStreams } from '../../../fixtures/truth/http2/accounting.js';
 import { answer } from '../../../fixtures/truth/http2/answers.js';
-import { ping, settings } from '../../../fixtures/truth/http2/frames.js';
+import { ping, settings, slices } from '../../../fixtures/truth/http2/frames.js';
 import { delay, ok } from '../../../fixtures/truth/http2/scripts.js';
 import { http2Server } from '../../../fixtures/truth/http2/server.js';
 
 const TIMEOUT = { timeout: 30_000, concurrency: 3 };
 
 async function run(server, options) {
-  const protocol = { h2c: true, connections: 2, pipelining: 10, requests: 200 };
+  const protocol = { h2c: true, pid: false, connections: 2, pipelining: 10, requests: 200 };
   const result = await load({ url: server.url, ...protocol, ...options });
   await server.settled(result.connections.opened);
   assertStreams(result, server);
@@ -213,7 +213,7 @@ describe('SETTINGS of the server', TIMEOUT, () => {
       acknowledges: false,
       async begin(connection) {
         await connection.until(({ clientSettings }) => clientSettings.ENABLE_PUSH === 0);
-        setTimeout(() => connection.send(settings({ MAX_CONCURRENT_STREAMS: 1 }), { size: 1 }), 50);
+        setTimeout(() => connection.send(slices(settings({ MAX_CONCURRENT_STREAMS: 1 }), 1)), 50);
       },
       request: ok(),
     });
