@@ -56,6 +56,8 @@ export const RUST = 'rust';
 /** Stands for the integration tests that depend on the version of Node.js: of what stands in for its code, and of modules. */
 export const OF_VERSION = 'of-version';
 const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client', 'scenario'];
+/** Of other folders, files whose servers are modules of Node.js. */
+const OF_MODULES = ['load/http2/servers'].map((name) => integrationTest(name));
 /**
  * Of these folders, files that run on one version: what the addon does alone, to processes, users, waiting requests and a busy
  * event loop, is the same on each; what is left of many requests is seen at full size by slow tests.
@@ -103,7 +105,9 @@ export function selectTests(args) {
 /** Whether a file also runs on other versions of Node.js. */
 export function dependsOnVersion(file) {
   const [kind, folder] = relative(tests, file).split(sep);
-  return kind === 'integration' && OF_VERSION_FOLDERS.includes(folder) && !OF_ADDON.includes(file);
+  if (kind !== 'integration') return false;
+  const isOfFolder = OF_VERSION_FOLDERS.includes(folder) && !OF_ADDON.includes(file);
+  return isOfFolder || OF_MODULES.includes(file);
 }
 
 /** Formats the name of a test file for messages: its path below `test/`, with slashes. */
