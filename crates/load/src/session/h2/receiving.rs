@@ -99,9 +99,11 @@ impl H2Session {
                 let grpc_status = self.options.grpc.then(|| grpc::find_status(trailers));
                 self.complete(stream, grpc_status, now, received, receiving);
             }
-            Event::Interim { stream } => {
+            Event::Interim { stream, length } => {
                 if let Some(exchange) = self.connection.get_mut(stream) {
                     exchange.first.get_or_insert(now);
+                    exchange.bytes += length as u64;
+                    receiving.recorder.bytes_received_for(&exchange.request, length);
                 }
             }
             Event::Settings => {
