@@ -328,3 +328,14 @@ fn frames_of_closed_streams_and_unknown_frames_are_ignored() {
     assert!(client.take(&[ended, late.concat()].concat(), &[]));
     assert_eq!(client.seen.len(), 3, "settings, head, settings: {:?}", client.seen);
 }
+
+/// RFC 9113, section 5.4.2.
+#[test]
+fn a_reset_is_not_answered_by_one() {
+    let mut client = client();
+    client.out.clear();
+    assert!(client.take(&[headers(5, 0, &OK), number(RST_STREAM, 5, 2)].concat(), &[]));
+    let reset = Seen::Reset { stream: 5, code: ErrorCode::INTERNAL_ERROR };
+    assert_eq!(client.seen.last(), Some(&reset));
+    assert_eq!(parse(&client.out), []);
+}

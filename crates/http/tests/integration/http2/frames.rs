@@ -19,6 +19,7 @@ pub(crate) const END_HEADERS: u8 = 0x4;
 pub(crate) const PADDED: u8 = 0x8;
 pub(crate) const PRIORITIZED: u8 = 0x20;
 
+pub(crate) const HEADER_TABLE_SIZE: u16 = 1;
 pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(crate) const MAX_FRAME_SIZE: u16 = 5;
 
