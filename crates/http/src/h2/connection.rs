@@ -231,10 +231,21 @@ impl<T> Connection<T> {
         })
     }
 
-    /// Gives a stream whose message has ended on both sides another number, so that it sends another request. `None`: the
-    /// connection has no number left.
-    pub fn reopen(&mut self, stream: StreamKey, is_bodiless: bool) -> Option<()> {
+    /// Gives a stream whose answer has come to its end another number, so that it sends another request. What is left of its
+    /// last one is cancelled. `None`: the connection has no number left.
+    pub fn reopen(
+        &mut self,
+        stream: StreamKey,
+        is_bodiless: bool,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let last = self.streams.get(stream)?;
+        let (last_id, is_sent, held) = (last.id, last.is_sent, last.receive_window.held());
         let id = self.take_number()?;
+        if !is_sent {
+            frame::write_rst_stream(last_id, ErrorCode::CANCEL, out);
+        }
+        self.release_connection(held, out);
         self.streams.renumber(stream, id);
         let window = self.peer.initial_window_size;
         let receive_window = self.receive_window();

@@ -10,9 +10,10 @@ const UNKNOWN: u16 = 2;
 /// Length of what comes before each message: a flag and the length.
 const PREFIX: usize = 5;
 
-/// Returns the status that trailers, or a head without content, give a call.
-pub(super) fn find_status(fields: &FieldList) -> u16 {
-    let value = fields.iter().find(|(name, _)| *name == b"grpc-status").map(|(_, value)| value);
+/// Returns the status that trailers, or a head without content, give a call; `None`: there are none.
+pub(super) fn find_status(fields: Option<&FieldList>) -> u16 {
+    let mut fields = fields.into_iter().flat_map(FieldList::iter);
+    let value = fields.find(|(name, _)| *name == b"grpc-status").map(|(_, value)| value);
     let number = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
     number.filter(|status| *status <= MAX_STATUS).unwrap_or(UNKNOWN)
 }
@@ -74,8 +75,9 @@ mod tests {
         for (value, status) in [("0", 0), ("16", 16), ("17", 2), ("x", 2), ("", 2)] {
             let mut fields = FieldList::default();
             fields.push(b"grpc-status", value.as_bytes());
-            assert_eq!(find_status(&fields), status, "{value}");
+            assert_eq!(find_status(Some(&fields)), status, "{value}");
         }
-        assert_eq!(find_status(&FieldList::default()), UNKNOWN);
+        assert_eq!(find_status(Some(&FieldList::default())), UNKNOWN);
+        assert_eq!(find_status(None), UNKNOWN);
     }
 }
