@@ -4,6 +4,7 @@ mod ending;
 #[path = "../../../http/tests/integration/http2/frames.rs"]
 #[expect(dead_code, reason = "what other tests use of it")]
 mod frames;
+mod grpc;
 mod opening;
 mod redirections;
 mod server;
