@@ -7,6 +7,8 @@
 //!
 //! The events do not depend on how the bytes are split, except for the pieces in which data comes.
 
+mod control;
+mod messages;
 mod receiving;
 
 use super::StreamError;
@@ -43,6 +45,8 @@ pub enum Event<'a> {
     Interim {
         /// The stream.
         stream: StreamKey,
+        /// Length of its frames.
+        length: usize,
     },
     /// The final head of a message; its fields are [`Connection::head`]. With the role of a server, this opens the stream.
     Head {
@@ -127,6 +131,8 @@ impl<T> Connection<T> {
     /// 65,535, which a connection begins with.
     #[must_use]
     pub fn new(role: Role, local: Settings, window: u32) -> Self {
+        // A client takes no pushes.
+        let local = Settings { enable_push: local.enable_push && role == Role::Server, ..local };
         Self {
             role,
             local,
@@ -204,11 +210,15 @@ impl<T> Connection<T> {
         })
     }
 
-    fn add_stream(&mut self, id: u32, data: T, is_bodiless: bool) -> StreamKey {
-        let window = self.local.initial_window_size;
+    /// The window of a new stream for what the peer sends.
+    fn receive_window(&self) -> ReceiveWindow {
+        let size = self.local.initial_window_size;
         // A peer that has not read the settings goes by the initial ones.
         let initial = Settings::default().initial_window_size;
-        let window = if self.is_acknowledged { window } else { window.max(initial) };
+        ReceiveWindow::granted(size, if self.is_acknowledged { size } else { initial })
+    }
+
+    fn add_stream(&mut self, id: u32, data: T, is_bodiless: bool) -> StreamKey {
         self.streams.insert(Stream {
             id,
             received: Received::Nothing,
@@ -216,18 +226,29 @@ impl<T> Connection<T> {
             is_bodiless,
             content_left: None,
             send_window: SendWindow::new(self.peer.initial_window_size),
-            receive_window: ReceiveWindow::new(window),
+            receive_window: self.receive_window(),
             data,
         })
     }
 
-    /// Gives a stream whose message has ended on both sides another number, so that it sends another request. `None`: the
-    /// connection has no number left.
-    pub fn reopen(&mut self, stream: StreamKey, is_bodiless: bool) -> Option<()> {
+    /// Gives a stream whose answer has come to its end another number, so that it sends another request. What is left of its
+    /// last one is cancelled. `None`: the connection has no number left.
+    pub fn reopen(
+        &mut self,
+        stream: StreamKey,
+        is_bodiless: bool,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let last = self.streams.get(stream)?;
+        let (last_id, is_sent, held) = (last.id, last.is_sent, last.receive_window.held());
         let id = self.take_number()?;
+        if !is_sent {
+            frame::write_rst_stream(last_id, ErrorCode::CANCEL, out);
+        }
+        self.release_connection(held, out);
         self.streams.renumber(stream, id);
         let window = self.peer.initial_window_size;
-        let receive_window = ReceiveWindow::new(self.local.initial_window_size);
+        let receive_window = self.receive_window();
         let stream = self.streams.get_mut(stream)?;
         stream.received = Received::Nothing;
         (stream.is_sent, stream.is_bodiless, stream.content_left) = (false, is_bodiless, None);
@@ -270,16 +291,18 @@ impl<T> Connection<T> {
         taken
     }
 
-    /// Releases so many bytes of data of a stream: the peer may send as many again. Appends WINDOW_UPDATE when it is due.
+    /// Releases so many bytes of data of a stream: the peer may send as many again. Appends WINDOW_UPDATE when it is due. What
+    /// is not released when the stream ends is released then.
     #[inline]
     pub fn release(&mut self, stream: StreamKey, count: usize, out: &mut Vec<u8>) {
-        self.release_connection(count, out);
-        if let Some(stream) = self.streams.get_mut(stream)
+        let Some(stream) = self.streams.get_mut(stream) else { return };
+        let count = count.min(stream.receive_window.held());
+        if let Some(increment) = stream.receive_window.release(count)
             && stream.received != Received::All
-            && let Some(increment) = stream.receive_window.release(count)
         {
             frame::write_window_update(stream.id, increment, out);
         }
+        self.release_connection(count, out);
     }
 
     #[inline]
@@ -289,22 +312,36 @@ impl<T> Connection<T> {
         }
     }
 
-    /// Removes a stream. One whose messages have not both ended is reset with this code.
+    /// Removes a stream. One whose messages have not both ended, and that has not been reset, is reset with this code.
     pub fn remove(&mut self, stream: StreamKey, code: ErrorCode, out: &mut Vec<u8>) -> Option<T> {
-        let left = self.incoming.detach(stream);
-        if left > 0 {
-            self.release_connection(left, out);
-        }
+        self.incoming.detach(stream);
         let stream = self.streams.remove(stream)?;
+        self.release_connection(stream.receive_window.held(), out);
         if !stream.is_sent || stream.received != Received::All {
             frame::write_rst_stream(stream.id, code, out);
         }
         Some(stream.data)
     }
 
-    /// Removes a stream that the peer, or this side, has reset.
+    /// Removes a stream without a word: it has been reset, or the connection ends.
     pub fn forget(&mut self, stream: StreamKey) -> Option<T> {
+        self.incoming.detach(stream);
         Some(self.streams.remove(stream)?.data)
+    }
+
+    /// A stream has been reset: its messages have ended on both sides.
+    fn end_by_reset(&mut self, stream: StreamKey, out: &mut Vec<u8>) {
+        let Some(stream) = self.streams.get_mut(stream) else { return };
+        (stream.is_sent, stream.received) = (true, Received::All);
+        let held = stream.receive_window.held();
+        stream.receive_window.release(held);
+        self.release_connection(held, out);
+    }
+
+    /// All that was appended has been sent. A peer that makes this side say more and more, and reads nothing of it, is told
+    /// by the time without this.
+    pub fn flushed(&mut self) {
+        self.budget.flushed();
     }
 
     /// Appends GOAWAY: the connection ends.

@@ -2,7 +2,7 @@
 
 use super::error::StreamError;
 use super::field_list::FieldList;
-use crate::syntax::{is_token_byte, parse_decimal};
+use crate::syntax::{is_token, is_token_byte, parse_decimal};
 
 /// What HTTP/2 itself reads of a field section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,12 +109,18 @@ impl Pseudo {
                 }
                 &mut self.status
             }
+            (SectionKind::Request, b"method") if !is_token(value) => {
+                return Err(StreamError::protocol("an invalid :method"));
+            }
+            (SectionKind::Request, b"path") if value.is_empty() => {
+                return Err(StreamError::protocol("an empty :path"));
+            }
             (SectionKind::Request, b"method") => {
                 self.is_connect = value == b"CONNECT";
                 &mut self.method
             }
             (SectionKind::Request, b"scheme") => &mut self.scheme,
-            (SectionKind::Request, b"path") if !value.is_empty() => &mut self.path,
+            (SectionKind::Request, b"path") => &mut self.path,
             (SectionKind::Request, b"authority") => &mut self.authority,
             (SectionKind::Request, b"protocol") => &mut self.protocol,
             (SectionKind::Trailers, _) => {
@@ -132,6 +138,9 @@ impl Pseudo {
 
     /// Checks that those are there that have to be.
     fn check(&self, kind: SectionKind) -> Result<(), StreamError> {
+        if self.protocol && !self.is_connect {
+            return Err(StreamError::protocol(":protocol without CONNECT"));
+        }
         let is_complete = match kind {
             SectionKind::Trailers => true,
             SectionKind::Response => self.status,

@@ -37,26 +37,41 @@ impl SendWindow {
 /// half of the window has been released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceiveWindow {
+    /// The size that the peer goes by at last.
     size: u32,
     /// What the peer may send.
     left: i64,
-    /// What has been processed and not announced.
+    /// What has been received and not released.
+    held: u32,
+    /// What has been released and not announced.
     released: u32,
 }
 
 impl ReceiveWindow {
     pub(crate) fn new(size: u32) -> Self {
-        Self { size, left: size.into(), released: 0 }
+        Self::granted(size, size)
+    }
+
+    /// A window of which the peer may think that it is larger at first.
+    pub(crate) fn granted(size: u32, at_first: u32) -> Self {
+        Self { size, left: at_first.max(size).into(), held: 0, released: 0 }
     }
 
     /// Records received bytes; `None` if there are more than the peer may send.
     pub(crate) fn receive(&mut self, count: usize) -> Option<()> {
         self.left -= count as i64;
+        self.held += count as u32;
         (self.left >= 0).then_some(())
     }
 
-    /// Releases received bytes. Returns by how much the window is to be opened, if that is due.
+    /// Returns how many bytes have been received and not released.
+    pub(crate) fn held(self) -> usize {
+        self.held as usize
+    }
+
+    /// Releases received bytes, at most [`Self::held`]. Returns by how much the window is to be opened, if that is due.
     pub(crate) fn release(&mut self, count: usize) -> Option<u32> {
+        self.held -= count as u32;
         self.released += count as u32;
         (self.released > self.size / 2).then(|| {
             let increment = std::mem::take(&mut self.released);
@@ -78,6 +93,15 @@ mod tests {
         assert_eq!(window.release(1), Some(51));
         assert_eq!(window.receive(51), Some(()));
         assert_eq!(window.receive(1), None);
+    }
+
+    #[test]
+    fn a_window_that_is_larger_at_first_opens_by_its_size() {
+        let mut window = ReceiveWindow::granted(10, 100);
+        assert_eq!(window.receive(100), Some(()));
+        assert_eq!((window.release(5), window.held()), (None, 95));
+        assert_eq!(window.release(1), Some(6));
+        assert_eq!(window.receive(7), None);
     }
 
     #[test]

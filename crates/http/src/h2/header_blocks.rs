@@ -3,7 +3,7 @@
 use super::error::{ConnectionError, ErrorCode, StreamError};
 use super::field_list::FieldList;
 use super::field_section::{FieldSection, SectionKind};
-use super::hpack::Decoder;
+use super::hpack::{DEFAULT_TABLE_SIZE, Decoder};
 use super::limits::{Budget, MAX_BLOCK, MAX_FIELD_SECTION, calm_down};
 
 /// Blocks up to this length are compared with the next one.
@@ -36,15 +36,24 @@ struct LastBlock {
 }
 
 impl HeaderBlocks {
+    /// `table_size`: of the dynamic table, as this side's settings have it.
     pub(crate) fn new(table_size: usize) -> Self {
         Self {
-            decoder: Decoder::new(table_size),
+            // The initial size holds until the peer has read the settings.
+            decoder: Decoder::new(table_size.max(DEFAULT_TABLE_SIZE)),
             heads: LastBlock::default(),
             trailers: LastBlock::default(),
             unfinished: None,
             bytes: Vec::new(),
             length: 0,
         }
+    }
+
+    /// The peer has read this side's settings, which have this size of the dynamic table.
+    pub(crate) fn set_table_size(&mut self, table_size: usize) {
+        self.decoder.set_max_table_size(table_size);
+        // A block that was decoded before may not be valid any more: it has to begin with the new size.
+        (self.heads.generation, self.trailers.generation) = (None, None);
     }
 
     /// The stream of a block whose end has not come.

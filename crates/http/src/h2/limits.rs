@@ -12,14 +12,14 @@ pub(crate) const MAX_BLOCK: usize = MAX_FIELD_SECTION;
 /// frames cost the receiver more than the sender (CVE-2024-27983 and others).
 const MAX_CONTINUATIONS: u32 = 1024;
 
-/// Frames in a row that make this side answer and carry nothing of a message (CVE-2019-9512, CVE-2019-9515).
-const MAX_ANSWERED: u32 = 10_000;
+/// Answers that the peer has not read: to SETTINGS and PING (CVE-2019-9512, CVE-2019-9515), and to streams that break a rule.
+const MAX_ANSWERS: u32 = 10_000;
 
-/// Counts frames that carry nothing.
+/// Counts what costs this side more than the peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     continuations: u32,
-    answered: u32,
+    answers: u32,
 }
 
 impl Budget {
@@ -37,15 +37,14 @@ impl Budget {
 
     /// A frame arrived that has to be answered.
     pub(crate) fn answer(&mut self) -> Result<(), ConnectionError> {
-        self.answered += 1;
-        let reason = "more than 10,000 SETTINGS and PING frames without a message";
-        if self.answered > MAX_ANSWERED { Err(calm_down(reason)) } else { Ok(()) }
+        self.answers += 1;
+        let reason = "more than 10,000 frames whose answers the peer does not read";
+        if self.answers > MAX_ANSWERS { Err(calm_down(reason)) } else { Ok(()) }
     }
 
-    /// A part of a message arrived.
-    #[inline]
-    pub(crate) fn progress(&mut self) {
-        self.answered = 0;
+    /// All answers have been sent.
+    pub(crate) fn flushed(&mut self) {
+        self.answers = 0;
     }
 }
 

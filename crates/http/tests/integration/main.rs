@@ -2,6 +2,7 @@
 
 mod beside_httparse;
 mod hpack;
+mod http2;
 mod known_head;
 mod markdown;
 mod properties;

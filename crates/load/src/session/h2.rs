@@ -23,6 +23,9 @@ use captured::Captured;
 use grpc::Messages;
 use request_block::RequestBlocks;
 
+/// Pieces of memory for responses that are kept.
+const MAX_SPARE: usize = 16;
+
 /// A session of HTTP/2.
 #[derive(Debug)]
 pub(crate) struct H2Session {
@@ -214,8 +217,10 @@ impl H2Session {
         example: impl FnOnce() -> String,
         recorder: &mut Recorder,
     ) {
-        record_wait(&exchange, now, recorder);
-        let Exchange { request, status, first, bytes, messages, .. } = exchange;
+        let Exchange { request, status, first, bytes, messages, upload, captured, .. } = exchange;
+        if let Some(upload) = upload {
+            recorder.window_waited(&request, now.since(upload.since));
+        }
         if let Some(first) = first {
             recorder.lost_in_parts(&request, first, now);
             if status > 0 {
@@ -225,7 +230,7 @@ impl H2Session {
             }
         }
         recorder.lost(&request, now, loss, example);
-        self.spare.extend(exchange.captured);
+        self.keep_memory(captured);
     }
 
     /// Removes a stream that ends before its response has.
@@ -233,6 +238,22 @@ impl H2Session {
         let exchange = self.connection.remove(stream, ErrorCode::CANCEL, outgoing)?;
         self.stop_upload(stream, &exchange);
         Some(exchange)
+    }
+
+    /// What is left of a request's body will not be sent.
+    fn give_up_upload(&mut self, stream: StreamKey, now: Nanos, recorder: &mut Recorder) {
+        let Some(exchange) = self.connection.get_mut(stream) else { return };
+        if let Some(upload) = exchange.upload.take() {
+            recorder.window_waited(&exchange.request, now.since(upload.since));
+            self.uploading.retain(|key| *key != stream);
+        }
+    }
+
+    /// Keeps the memory of a response for the next one.
+    fn keep_memory(&mut self, captured: Option<Box<Captured>>) {
+        if self.spare.len() < MAX_SPARE {
+            self.spare.extend(captured);
+        }
     }
 
     /// A stream with this key has been removed: it waits for no window.
@@ -319,12 +340,5 @@ impl H2Session {
             due.push_front(Due { intended, request, user });
         }
         count
-    }
-}
-
-/// Records the wait of a body that has not been sent to its end.
-fn record_wait(exchange: &Exchange, now: Nanos, recorder: &mut Recorder) {
-    if let Some(upload) = &exchange.upload {
-        recorder.window_waited(&exchange.request, now.since(upload.since));
     }
 }

@@ -4,7 +4,7 @@ mod hooks;
 mod redirections;
 mod steps;
 mod users;
-mod values;
+pub(crate) mod values;
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -62,17 +62,17 @@ pub(super) fn step(request: usize) -> RequestStep {
     RequestStep { request, ..RequestStep::default() }
 }
 
-pub(super) fn counted(plan: Plan, iterations: u64) -> Plan {
+pub(crate) fn counted(plan: Plan, iterations: u64) -> Plan {
     Plan { duration: None, max_requests: Some(iterations), ..plan }
 }
 
-pub(super) fn change(mut plan: Plan, change: impl FnOnce(&mut Flows)) -> Plan {
+pub(crate) fn change(mut plan: Plan, change: impl FnOnce(&mut Flows)) -> Plan {
     change(plan.flows.as_mut().unwrap());
     plan
 }
 
 /// Runs it, and checks what holds for all flows.
-pub(super) fn run_flows(plan: Plan) -> (Outcome, FlowStats) {
+pub(crate) fn run_flows(plan: Plan) -> (Outcome, FlowStats) {
     let mut outcome = run(plan);
     let flows = outcome.flows.take().unwrap();
     for scenario in &flows.scenarios {

@@ -5,6 +5,7 @@ mod closed;
 mod error;
 mod faults;
 mod flows;
+mod http2;
 mod open;
 mod peer;
 mod schedule;

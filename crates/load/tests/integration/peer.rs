@@ -114,6 +114,11 @@ impl Exchange {
         }
     }
 
+    /// Records a request that has arrived in another protocol.
+    pub(crate) fn record(&self, request: String) {
+        self.seen.requests.lock().unwrap().push(request);
+    }
+
     /// Sends bytes; a client that has gone is no matter.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);

@@ -22,12 +22,12 @@ pub(super) struct Captured {
 
 impl Captured {
     /// Begins with a response that has this status.
-    pub(super) fn begin(&mut self, status: u16, fields: &FieldList, max_body: usize) {
+    pub(super) fn begin(&mut self, status: u16, fields: Option<&FieldList>, max_body: usize) {
         self.head.clear();
         self.body.clear();
         self.head.extend_from_slice(format!("{VERSION} {status}\r\n").as_bytes());
         (self.max_body, self.is_cut) = (max_body, false);
-        self.add_fields(fields);
+        fields.into_iter().for_each(|fields| self.add_fields(fields));
     }
 
     /// Adds fields.

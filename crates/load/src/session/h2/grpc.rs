@@ -17,7 +17,7 @@ pub(super) fn is_response(head: &FieldList) -> bool {
     find(head, b"content-type").is_some_and(|value| value.starts_with(b"application/grpc"))
 }
 
-/// Returns the status that the last fields of a response give a call: trailers, or a head without content.
+/// Returns the status that trailers, or a head without content, give a call; `None`: there are none.
 pub(super) fn find_status(fields: Option<&FieldList>) -> u16 {
     let value = fields.and_then(|fields| find(fields, b"grpc-status"));
     let number = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());

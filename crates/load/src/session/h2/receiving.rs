@@ -1,12 +1,12 @@
 //! What happens with the events of a connection.
 
-use millrace_http::h2::{ErrorCode, Event, FieldList, StreamError, StreamKey};
+use millrace_http::h2::{ErrorCode, Event, StreamError, StreamKey};
 use millrace_net::Nanos;
 
 use super::grpc::{self, Messages};
 use super::request_block::RequestText;
 use super::sending::is_head;
-use super::{Exchange, H2Session, record_wait};
+use super::{Exchange, H2Session, Upload};
 use crate::ErrorKind;
 use crate::metrics::in_flight::{Loss, NO_USER};
 use crate::metrics::kept::{KeepReason, MAX_KEPT_BODY};
@@ -19,14 +19,11 @@ use crate::session::{End, Received, Receiving};
 /// Bytes of a server's greeting that are kept to recognise another protocol.
 const MAX_GREETING: usize = 16;
 
-/// Pieces of memory for responses that are kept.
-const MAX_SPARE: usize = 16;
-
-/// What a response ends with.
+/// What ended a response.
 #[derive(Clone, Copy, Debug)]
-enum LastPart {
+enum EndedBy {
     Head,
-    Content,
+    Data,
     Trailers,
 }
 
@@ -34,10 +31,14 @@ impl H2Session {
     pub(in crate::session) fn receive(
         &mut self,
         bytes: &[u8],
+        is_flushed: bool,
         now: Nanos,
         receiving: &mut Receiving<'_>,
     ) -> Received {
         receiving.recorder.bytes_received(bytes.len());
+        if is_flushed {
+            self.connection.flushed();
+        }
         if !self.is_ready() {
             let room = MAX_GREETING.saturating_sub(self.greeting.len());
             self.greeting.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -85,26 +86,25 @@ impl H2Session {
     ) {
         match event {
             Event::Head { stream, section, length, ends } => {
-                self.on_head(stream, section.status.unwrap_or(0), length, now, receiving);
+                self.begin_response(stream, length, now, receiving.recorder);
+                self.on_head(stream, section.status.unwrap_or(0), receiving);
                 if ends {
-                    self.complete(stream, LastPart::Head, now, received, receiving);
+                    self.complete(stream, EndedBy::Head, now, received, receiving);
                 }
             }
             Event::Data { stream, bytes, ends } => {
                 self.connection.release(stream, bytes.len(), &mut receiving.memory.outgoing);
                 self.on_data(stream, bytes, receiving.recorder);
                 if ends {
-                    self.complete(stream, LastPart::Content, now, received, receiving);
+                    self.complete(stream, EndedBy::Data, now, received, receiving);
                 }
             }
             Event::Trailers { stream, length } => {
                 self.on_trailers(stream, length, receiving.recorder);
-                self.complete(stream, LastPart::Trailers, now, received, receiving);
+                self.complete(stream, EndedBy::Trailers, now, received, receiving);
             }
-            Event::Interim { stream } => {
-                if let Some(exchange) = self.connection.get_mut(stream) {
-                    exchange.first.get_or_insert(now);
-                }
+            Event::Interim { stream, length } => {
+                self.begin_response(stream, length, now, receiving.recorder);
             }
             Event::Settings => {
                 receiving.recorder.max_streams(self.connection.peer().max_concurrent_streams);
@@ -136,23 +136,29 @@ impl H2Session {
         self.resume_uploads(mix, now, &mut memory.outgoing, recorder);
     }
 
-    fn on_head(
+    /// A head has come whose frames have this length.
+    fn begin_response(
         &mut self,
         stream: StreamKey,
-        status: u16,
         length: usize,
         now: Nanos,
-        receiving: &mut Receiving<'_>,
+        recorder: &mut Recorder,
     ) {
+        // A server that answers a request it cannot know.
+        self.end_buffering(stream, now, recorder);
+        let Some(exchange) = self.connection.get_mut(stream) else { return };
+        exchange.first.get_or_insert(now);
+        exchange.bytes += length as u64;
+        recorder.bytes_received_for(&exchange.request, length);
+    }
+
+    fn on_head(&mut self, stream: StreamKey, status: u16, receiving: &mut Receiving<'_>) {
         let is_grpc =
             self.options.grpc && status == 200 && grpc::is_response(self.connection.head());
         let Some(exchange) = self.connection.get_mut(stream) else { return };
         exchange.status = status;
         exchange.messages = is_grpc.then(Messages::default);
-        exchange.first.get_or_insert(now);
-        exchange.bytes += length as u64;
         let request = exchange.request;
-        receiving.recorder.bytes_received_for(&request, length);
         let capture = receiving.mix[request.request as usize].capture;
         let max_body = match capture {
             Capture::Body(most) if request.user != NO_USER => Some(most.max(MAX_KEPT_BODY)),
@@ -189,7 +195,7 @@ impl H2Session {
     /// Keeps a response from its head on.
     fn capture(&mut self, stream: StreamKey, status: u16, max_body: usize) {
         let mut captured = self.spare.pop().unwrap_or_default();
-        captured.begin(status, self.connection.head(), max_body);
+        captured.begin(status, Some(self.connection.head()), max_body);
         if let Some(exchange) = self.connection.get_mut(stream) {
             exchange.captured = Some(captured);
         }
@@ -225,28 +231,30 @@ impl H2Session {
     fn complete(
         &mut self,
         stream: StreamKey,
-        last: LastPart,
+        ended_by: EndedBy,
         now: Nanos,
         received: &mut Received,
         receiving: &mut Receiving<'_>,
     ) {
-        if self.options.redirects.is_some() && self.follow(stream, receiving) {
+        if self.options.redirects.is_some() && self.follow(stream, now, receiving) {
             return;
         }
+        self.give_up_upload(stream, now, receiving.recorder);
         let outgoing = &mut receiving.memory.outgoing;
         // What the server did not want to read of the request is not sent (RFC 9113, section 8.1).
         let Some(exchange) = self.connection.remove(stream, ErrorCode::CANCEL, outgoing) else {
             return;
         };
-        self.stop_upload(stream, &exchange);
-        record_wait(&exchange, now, receiving.recorder);
-        let Exchange { request, status, first, mut captured, messages, .. } = exchange;
-        let fields = match last {
-            LastPart::Head => Some(self.connection.head()),
-            LastPart::Content => None,
-            LastPart::Trailers => Some(self.connection.trailers()),
+        let Exchange { request, status: http_status, first, mut captured, messages, .. } = exchange;
+        let last_fields = match ended_by {
+            EndedBy::Head => Some(self.connection.head()),
+            EndedBy::Data => None,
+            EndedBy::Trailers => Some(self.connection.trailers()),
         };
-        let status = if messages.is_some() { grpc::find_status(fields) } else { status };
+        let status = match messages.is_some() {
+            true => grpc::find_status(last_fields),
+            false => http_status,
+        };
         let recorder = &mut *receiving.recorder;
         recorder.completed(&request, now, status);
         received.completed += 1;
@@ -258,7 +266,7 @@ impl H2Session {
         if wants && captured.is_none() {
             // Of gRPC: what it ended with.
             let mut ended = self.spare.pop().unwrap_or_default();
-            ended.begin(200, fields.unwrap_or(&FieldList::default()), MAX_KEPT_BODY);
+            ended.begin(http_status, last_fields, MAX_KEPT_BODY);
             captured = Some(ended);
         }
         let Some(mut captured) = captured else { return };
@@ -273,13 +281,11 @@ impl H2Session {
             let [head, body] = captured.shown();
             recorder.keep(why, &request, [&head, &body]);
         }
-        if self.spare.len() < MAX_SPARE {
-            self.spare.push(captured);
-        }
+        self.keep_memory(Some(captured));
     }
 
     /// Follows a redirection on the same connection, as the same request. `false`: the response is the final one.
-    fn follow(&mut self, stream: StreamKey, receiving: &mut Receiving<'_>) -> bool {
+    fn follow(&mut self, stream: StreamKey, now: Nanos, receiving: &mut Receiving<'_>) -> bool {
         let Some(rule) = self.options.redirects else { return false };
         let Some(exchange) = self.connection.get_mut(stream) else { return false };
         let (status, request) = (exchange.status, exchange.request);
@@ -289,8 +295,11 @@ impl H2Session {
         };
         let next = parse_request(&redirects.text).and_then(|it| rule.next(status, &location, it));
         let Some(text) = next.as_ref().map(render_request) else { return false };
-        let Some(()) = self.connection.reopen(stream, is_head(&text)) else { return false };
         let (outgoing, shared) = (&mut receiving.memory.outgoing, &mut receiving.memory.h2);
+        let Some(()) = self.connection.reopen(stream, is_head(&text), outgoing) else {
+            return false;
+        };
+        self.give_up_upload(stream, now, receiving.recorder);
         let block = &mut shared.block;
         let head = RequestText { text: &text, scheme: self.options.scheme, is_repeated: false };
         let body = self.blocks.encode(head, self.connection.encoder(), block);
@@ -302,13 +311,14 @@ impl H2Session {
         redirects.text = text;
         let Some(exchange) = self.connection.get_mut(stream) else { return true };
         if taken < redirects.text.len() {
-            let (text, since) = (Some(redirects.text.clone()), request.sent);
-            exchange.upload = Some(Box::new(super::Upload { text, at: taken, since }));
+            let text = Some(redirects.text.clone());
+            exchange.upload = Some(Box::new(Upload { text, at: taken, since: now }));
             self.uploading.push_back(stream);
         }
-        (exchange.status, exchange.first) = (0, None);
+        (exchange.status, exchange.first, exchange.bytes) = (0, None, 0);
         exchange.redirects = Some(redirects);
-        self.spare.extend(exchange.captured.take());
+        let captured = exchange.captured.take();
+        self.keep_memory(captured);
         true
     }
 
@@ -344,21 +354,20 @@ impl H2Session {
         received: &mut Received,
         receiving: &mut Receiving<'_>,
     ) {
-        let Some(exchange) = self.connection.get(stream) else { return };
-        if exchange.is_buffered {
-            self.send_first(stream, now, receiving.recorder);
-        }
+        self.end_buffering(stream, now, receiving.recorder);
         let Some(exchange) = self.connection.forget(stream) else { return };
         self.stop_upload(stream, &exchange);
         self.lose(exchange, now, loss, || text, receiving.recorder);
         received.lost += 1;
     }
 
-    /// A stream that waits in the write buffer ends: its request counts as sent.
-    fn send_first(&mut self, stream: StreamKey, now: Nanos, recorder: &mut Recorder) {
-        self.buffered.retain(|(_, key)| *key != stream);
-        recorder.remove_buffered(1);
-        self.sent(stream, now, recorder);
+    /// Something has come for a stream: if its request waits in the write buffer, it counts as sent.
+    fn end_buffering(&mut self, stream: StreamKey, now: Nanos, recorder: &mut Recorder) {
+        if self.connection.get(stream).is_some_and(|exchange| exchange.is_buffered) {
+            self.buffered.retain(|(_, key)| *key != stream);
+            recorder.remove_buffered(1);
+            self.sent(stream, now, recorder);
+        }
     }
 
     fn on_go_away(
@@ -385,8 +394,14 @@ impl H2Session {
     }
 
     pub(in crate::session) fn finish(&mut self) -> Received {
-        // A server that has said so ends the connection when all is answered.
-        let end = if self.is_drained() { End::Agreed } else { End::Eof };
+        let other = if self.is_ready() { None } else { self.detect_other() };
+        let end = match other {
+            // What it said was shorter than the head of a frame.
+            Some(why) => End::Failed(ErrorKind::Protocol, why),
+            // A server that has said so ends the connection when all is answered.
+            None if self.is_drained() => End::Agreed,
+            None => End::Eof,
+        };
         Received { end: Some(end), ..Received::default() }
     }
 }

@@ -17,14 +17,16 @@ fn send_in_pieces(exchange: &mut Exchange, response: &[u8], lengths: &[usize]) {
 }
 
 /// A shop: a login gives each caller values of its own, and all that follows must have them.
-struct Shop {
+#[derive(Default)]
+pub(crate) struct Shop {
     logins: AtomicU64,
-    orders: Mutex<HashMap<u64, u64>>,
-    mistakes: Mutex<Vec<String>>,
+    pub(crate) orders: Mutex<HashMap<u64, u64>>,
+    pub(crate) mistakes: Mutex<Vec<String>>,
 }
 
 impl Shop {
-    fn answer(&self, head: &str, body: &str) -> Vec<u8> {
+    /// Answers a request as HTTP/1.1 has it.
+    pub(crate) fn answer(&self, head: &str, body: &str) -> Vec<u8> {
         if head.starts_with("POST /login ") {
             let user = self.logins.fetch_add(1, Ordering::SeqCst);
             let body =
@@ -60,7 +62,7 @@ impl Shop {
     }
 }
 
-fn shop_plan(plan: Plan, users: usize) -> Plan {
+pub(crate) fn shop_plan(plan: Plan, users: usize) -> Plan {
     let with = |request: Request| {
         let mut fields = request.fields.clone();
         fields.push(("Authorization".into(), "Bearer {{token}}".into()));
@@ -105,11 +107,7 @@ fn values_stay_with_their_users() {
         (false, true, &[30, 1, 7][..]),
         (true, false, &[1][..]),
     ] {
-        let shop = std::sync::Arc::new(Shop {
-            logins: AtomicU64::new(0),
-            orders: Mutex::default(),
-            mistakes: Mutex::default(),
-        });
+        let shop = std::sync::Arc::<Shop>::default();
         let server = std::sync::Arc::clone(&shop);
         let lengths = lengths.to_vec();
         let peer = Peer::start(move |exchange| {
