@@ -12,7 +12,13 @@ import { assertAtMost, assertNear, timed } from '../../fixtures/truth/timed.js';
 const SLACK = 8;
 const PERCENTILES = { p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, max: 1 };
 
-/** Loads a server in a process of its own; what it saw comes with the result. */
+/**
+ * Loads a server in a process of its own; what it saw comes with the result.
+ *
+ * @param {any} t
+ * @param {any} script
+ * @param {any} options
+ */
 async function measure(t, [script, ...args], options) {
   const server = await forkedTruthServer(t, script, args, { http2: true });
   const result = await load({ url: server.url, h2c: true, pid: false, ...options });

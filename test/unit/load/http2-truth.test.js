@@ -52,7 +52,7 @@ describe('HPACK of the truth server', () => {
   });
 
   test('decodes what it encodes, with each option', () => {
-    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).latin1Slice();
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('latin1');
     assert.equal(decodeHuffman(encodeHuffman(bytes)), bytes);
     for (const literals of ['plain', 'never', 'added']) {
       for (const huffman of [false, true]) {

@@ -52,7 +52,7 @@ describe('a stream that the server resets', TIMEOUT, () => {
       const kind = error === 'REFUSED_STREAM' ? 'refused-stream' : 'stream-reset';
       assert.deepEqual(kinds(result), { [kind]: reset });
       assert.ok(reset >= 18, `${reset}`);
-      assert.match(exampleOf(result, kind), error === 0xabc ? /abc|2748/ : new RegExp(error));
+      assert.match(exampleOf(result, kind), error === 0xabc ? /abc|2748/ : new RegExp(`${error}`));
       assert.equal(result.requests.ok, 100 - reset);
       assert.equal(result.connections.opened, 2);
       assert.deepEqual(clientResets(server), {});

@@ -12,7 +12,11 @@ import { http2Server } from '../../../fixtures/truth/http2/server.js';
 const TIMEOUT = { timeout: 30_000, concurrency: 3 };
 
 /** Loads a server that answers with this framing, or as `script` does. */
-async function assertFraming(t, framing, { requests, script, tls, ...options }) {
+async function assertFraming(
+  t,
+  framing,
+  { requests, script, tls, ...options } = /** @type {any} */ ({}),
+) {
   const { bytes, method = 'GET', status = 200 } = framing;
   const server = await http2Server(t, script ?? bytes, { tls });
   const protocol = tls ? { http2: true, insecure: true } : { h2c: true };

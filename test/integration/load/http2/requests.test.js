@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-h2-requests-'));
 after(() => rmSync(folder, { recursive: true }));
 
 /** Loads a server; the result, and the requests that arrived. */
-async function run(t, { path = '/', script = ok(), ...options }) {
+async function run(t, { path = '/', script = ok(), ...options } = /** @type {any} */ ({})) {
   const server = await http2Server(t, script);
   const load_ = { h2c: true, pid: false, connections: 1, requests: 1, ...options };
   const result = await load({ url: server.url.slice(0, -1) + path, ...load_ });

@@ -231,11 +231,12 @@ describe('SETTINGS of the server', TIMEOUT, () => {
     assert.equal(server.requests.length, 0);
   });
 
-  for (const [name, bytes, reason] of [
+  const refused = /** @type {[string, Buffer, RegExp][]} */ ([
     ['that are not the first frame', ping('12345678'), /SETTINGS/],
     ['that are invalid', settings({ MAX_FRAME_SIZE: 1 }), /FRAME_SIZE/],
     ['that enable push', settings({ ENABLE_PUSH: 1 }), /push/i],
-  ]) {
+  ]);
+  for (const [name, bytes, reason] of refused) {
     test(`${name} end the run with the reason`, async (t) => {
       const begin = (connection) => void connection.send(bytes);
       const server = await http2Server(t, { settings: null, acknowledges: false, begin });
