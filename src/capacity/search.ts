@@ -1,5 +1,6 @@
 import { count, rate as perSecond, share, time } from '../format/units.js';
 import { readArrivals, readArrivalTimes, readRate } from '../load/arrivals.js';
+import { formatStatus } from '../load/grpc/statuses.js';
 import type { Condition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
 import { estimateLatencies } from '../statistics/durations.js';
@@ -296,7 +297,7 @@ function explainImpossible(single: LoadResult, conditions: readonly Condition[])
     // It names the step that failed.
     const why = warnings.find(({ id }) => id === 'no-iteration');
     if (iterations && why) return why.message.replace(/\.$/, '');
-    const codes = Object.keys(single.statusCodes);
+    const codes = Object.keys(single.statusCodes).map(formatStatus);
     const how = codes.length > 0 ? `with status ${codes.join(', ')}` : 'without a response';
     return single.requests.sent === single.requests.inFlightAtEnd
       ? `no response came within ${time(single.durationMs)}`

@@ -117,9 +117,15 @@ export function describeConnections(plan: PlanSummary): string[] {
   if (plan.connection === 'close') parts.push(describeOpening(plan));
   const { localAddresses = [] } = plan;
   if (localAddresses.length > 0) parts.push(`from ${localAddresses.join(' ')}`);
-  if (!isDefaultExpect(plan)) parts.push(`ok is ${plan.expect.join(' ')}`);
+  if (plan.grpc !== undefined) parts.push('gRPC');
+  if (!isUsualExpect(plan)) parts.push(`ok is ${plan.expect.join(' ')}`);
   if (plan.verifyCertificate === false) parts.push('certificate not verified');
   return parts;
+}
+
+/** Whether what counts as a success is what one expects: below 400, or OK of gRPC. */
+function isUsualExpect(plan: PlanSummary): boolean {
+  return isDefaultExpect(plan) || (plan.grpc !== undefined && plan.expect.join() === 'OK');
 }
 
 /** Describes the targets: `GET http://127.0.0.1:8080/`, or their number and the first of them. */

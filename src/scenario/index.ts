@@ -16,6 +16,8 @@ export {
   absent,
   type Expectations,
   exists,
+  type GrpcOptions,
+  grpc,
   type JsonValue,
   type MultipartPart,
   type Operator,

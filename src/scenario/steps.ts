@@ -78,6 +78,8 @@ export interface RequestStep extends Readonly<RequestOptions> {
   readonly name: string;
   readonly method: string;
   readonly url: string;
+  /** Of a call of gRPC: its message. */
+  readonly call?: Pick<GrpcOptions, 'message' | 'proto'>;
 }
 
 /** A step that waits. */
@@ -162,6 +164,46 @@ export function request(name: string, line: string, options: RequestOptions = {}
     );
   }
   return { ...options, kind: 'request', place: findPlace(), name: name.trim(), method, url };
+}
+
+/** A call of gRPC of a scenario. */
+export interface GrpcOptions extends Omit<RequestOptions, 'json' | 'form' | 'multipart' | 'body'> {
+  /** The message: bytes of protobuf, or a value of JSON with `proto`. Default: empty. */
+  message?: Uint8Array | { readonly [name: string]: JsonValue };
+  /** The .proto file with the method, relative to the current folder or to the file of the scenario. Default: the run's option `proto`. */
+  proto?: string;
+}
+
+/**
+ * Calls a method of gRPC at the server of the run: `grpc('greet', 'helloworld.Greeter/SayHello', { proto: 'greeter.proto', message:
+ * { name: 'Ada' } })`. The step fails unless the status is OK. `header('grpc-status')` finds trailers, too.
+ */
+export function grpc(name: string, method: string, options: GrpcOptions = {}): RequestStep {
+  const where = `grpc ${describeValue(name)}`;
+  if (typeof method !== 'string' || !/^\/?[\w.]+\/\w+$/.test(method.trim())) {
+    throw usageError(`${where} takes package.Service/Method (got ${describeValue(method)})`);
+  }
+  if (!isObject(options)) {
+    throw usageError(
+      `${where}: the third argument is an object of options (got ${describeValue(options)})`,
+    );
+  }
+  const { message, proto, ...others } = options;
+  if (message !== undefined && !isObject(message)) {
+    throw usageError(
+      `${where}: message is a Uint8Array or an object (got ${describeValue(message)})`,
+    );
+  }
+  if (proto !== undefined && typeof proto !== 'string') {
+    throw usageError(`${where}: proto is the path of a file (got ${describeValue(proto)})`);
+  }
+  const body = ['json', 'form', 'multipart', 'body'].find((it) => it in others);
+  if (body !== undefined) {
+    throw usageError(`${where}: the body of a call is its message (got ${body})`);
+  }
+  const path = method.trim().replace(/^\/?/, '/');
+  const call = { ...(message && { message }), ...(proto !== undefined && { proto }) };
+  return { ...request(name, `POST ${path}`, others), call };
 }
 
 /** Finds the method that was meant: one with the same letters, or that differs least. */

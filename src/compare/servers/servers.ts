@@ -4,6 +4,7 @@ import { MillraceError } from '../../errors/millrace-error.js';
 import { count } from '../../format/units.js';
 import { isAnswered } from '../../load/answered.js';
 import { runLoad } from '../../load/engine/run.js';
+import { formatStatus } from '../../load/grpc/statuses.js';
 import { buildPlan, FUTURE_SERVER } from '../../load/plan/plan.js';
 import type { LoadResult, LoadWarning } from '../../load/result.js';
 import { withTemporaryFolder } from '../../process/temporary-folder.js';
@@ -170,7 +171,7 @@ function checkRun({ name }: LiveSide, result: LoadResult): LoadResult {
       `${side}: ${what} within a run: check the server, or use longer runs (-d)`,
     );
   }
-  const statuses = Object.keys(result.statusCodes).join(', ');
+  const statuses = Object.keys(result.statusCodes).map(formatStatus).join(', ');
   const outcome = statuses ? `status ${statuses}` : (result.errors[0]?.kind ?? 'no response');
   throw new MillraceError(
     'ERR_MILLRACE_UNREACHABLE',

@@ -184,7 +184,8 @@ class FlowBuilder {
       ...headers.map(({ value }) => value),
       body?.toString('utf8') ?? '',
     ];
-    const checks = buildChecks(step.expect, where);
+    const expect = step.call ? { status: 'OK', ...step.expect } : step.expect;
+    const checks = buildChecks(expect, where, step.call !== undefined);
     const tested = checks.flatMap(({ native }) =>
       native.kind === 'matches' || native.text === undefined ? [] : [native.text],
     );

@@ -6,6 +6,7 @@ import {
   type Expectations,
   exists,
   type JsonValue,
+  type RequestStep,
   type ValueTest,
 } from '../../scenario/steps.js';
 import { describeValue, isObject } from '../../validation/shape.js';
@@ -22,7 +23,11 @@ export interface Check {
 const KNOWN = ['status', 'headers', 'json', 'body', 'within', 'size'] as const;
 
 /** Builds the checks of a step. */
-export function buildChecks(expect: Expectations | undefined, where: string): Check[] {
+export function buildChecks(
+  expect: Expectations | undefined,
+  where: string,
+  isGrpc: boolean,
+): Check[] {
   if (expect === undefined) return [];
   if (!isObject(expect)) {
     throw usageError(
@@ -35,7 +40,7 @@ export function buildChecks(expect: Expectations | undefined, where: string): Ch
   }
   const { status, headers = {}, json = {}, body = [], within, size } = expect;
   return [
-    ...(status === undefined ? [] : [buildStatus(status, where)]),
+    ...(status === undefined ? [] : [buildStatus(status, where, isGrpc)]),
     ...Object.entries(headers).map(([name, test]) => buildHeader(name, test, where)),
     ...listTests(json, where).map(([pointer, test]) => buildJson(pointer, test, where)),
     ...[body].flat().map((test) => buildBody(test as string | RegExp, where)),
@@ -46,13 +51,21 @@ export function buildChecks(expect: Expectations | undefined, where: string): Ch
 
 /** Lists the statuses of a success of a step; `undefined`: those of the run. */
 export function listStatuses(
-  expect: Expectations | undefined,
+  { expect, call }: Pick<RequestStep, 'expect' | 'call'>,
   where: string,
 ): number[] | undefined {
-  if (expect?.status === undefined) return undefined;
-  return listExpectedStatuses(
-    readExpect([expect.status].flat() as (string | number)[], `${where}: expect.status`),
-  );
+  const status = expect?.status ?? (call ? 'OK' : undefined);
+  if (status === undefined) return undefined;
+  return listExpectedStatuses(readStatus(status, where, call !== undefined));
+}
+
+function readStatus(
+  status: NonNullable<Expectations['status']>,
+  where: string,
+  isGrpc: boolean,
+): string[] {
+  const words = [status].flat() as (string | number)[];
+  return readExpect(words, `${where}: expect.status`, isGrpc);
 }
 
 function listTests(
@@ -65,8 +78,12 @@ function listTests(
   );
 }
 
-function buildStatus(status: NonNullable<Expectations['status']>, where: string): Check {
-  const words = readExpect([status].flat() as (string | number)[], `${where}: expect.status`);
+function buildStatus(
+  status: NonNullable<Expectations['status']>,
+  where: string,
+  isGrpc: boolean,
+): Check {
+  const words = readStatus(status, where, isGrpc);
   return {
     native: { kind: 'status', statuses: listExpectedStatuses(words) },
     text: `status ${words.join(', ')}`,

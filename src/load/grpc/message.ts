@@ -1,4 +1,11 @@
 import { usageError } from '../../errors/millrace-error.js';
+import { describeValue } from '../../validation/shape.js';
+
+/** The fields of a call (the gRPC protocol over HTTP/2). */
+export const CALL_FIELDS: readonly [name: string, value: string][] = [
+  ['content-type', 'application/grpc'],
+  ['te', 'trailers'],
+];
 
 /** Length of what comes before a message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;
@@ -11,6 +18,17 @@ export function frameMessage(message: Uint8Array): Buffer {
   return framed;
 }
 
+/**
+ * Refuses placeholders in a message, or in its JSON: what they stand for would change its lengths. `advice` is what to do
+ * instead.
+ */
+export function refusePlaceholders(message: string | Uint8Array, where: string, advice = ''): void {
+  if (!Buffer.from(message).includes('{{')) return;
+  throw usageError(
+    `${where}: a message of gRPC cannot have placeholders, as they would change its lengths${advice}`,
+  );
+}
+
 /** A method of gRPC. */
 export interface GrpcMethod {
   /** With its package. */
@@ -19,8 +37,13 @@ export interface GrpcMethod {
 }
 
 /** Reads the name of a method: `package.Service/Method`, with a leading slash or without. */
-export function readMethodName(text: string): GrpcMethod {
+export function readMethodName(text: string, where = 'grpc'): GrpcMethod {
   const [, service, method] = /^\/?([A-Za-z_][\w.]*)\/([A-Za-z_]\w*)$/.exec(text.trim()) ?? [];
   if (service !== undefined && method !== undefined) return { service, method };
-  throw usageError(`grpc must be a method such as 'package.Service/Method' (got '${text}')`);
+  // As ghz accepts it.
+  const [, before, last] = /^([\w.]+)\.(\w+)$/.exec(text.trim()) ?? [];
+  const hint = before === undefined ? '' : `; did you mean ${before}/${last}?`;
+  throw usageError(
+    `${where} must be a method such as 'package.Service/Method' (got ${describeValue(text)})${hint}`,
+  );
 }

@@ -1,25 +1,27 @@
-import { resolve } from 'node:path';
 import { usageError } from '../../errors/millrace-error.js';
 import { listHeaders } from '../../validation/headers.js';
+import { DEFAULTS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
 import { readSharedBody } from '../requests/body.js';
 import { listUrls } from '../requests/url.js';
-import { frameMessage, type GrpcMethod, readMethodName } from './message.js';
+import { encodeJson } from './json-message.js';
+import {
+  CALL_FIELDS,
+  frameMessage,
+  type GrpcMethod,
+  readMethodName,
+  refusePlaceholders,
+} from './message.js';
+import { findRequestType } from './proto-file.js';
 
 /** Options that say what a call of gRPC says itself. */
 const CONFLICTS = ['targets', 'targetsFile', 'scenario', 'method', 'follow'] as const;
 
-/** The fields of a call (the gRPC protocol over HTTP/2). */
-const FIELDS: readonly [name: string, value: string][] = [
-  ['content-type', 'application/grpc'],
-  ['te', 'trailers'],
-];
-
 /** Returns the options of a load of gRPC as those of its requests; others unchanged. */
-export async function expandGrpc(options: LoadOptions): Promise<LoadOptions> {
+export function expandGrpc(options: LoadOptions): LoadOptions {
   const { grpc, proto, ...others } = options;
   if (grpc === undefined) {
-    if (proto !== undefined)
+    if (proto !== undefined && options.scenario === undefined)
       throw usageError('proto describes the messages of gRPC: it needs grpc');
     return options;
   }
@@ -30,8 +32,7 @@ export async function expandGrpc(options: LoadOptions): Promise<LoadOptions> {
       `${option} cannot be combined with grpc: all requests are calls of its method`,
     );
   }
-  const message = readSharedBody(options) ?? new Uint8Array();
-  const encoded = proto === undefined ? message : await encode(proto, method, message, options);
+  const message = readMessage(options, method);
   const { bodyFile, body, headers, ...kept } = others;
   const given = listHeaders(headers ?? {});
   const names = new Set(given.map(([name]) => name.toLowerCase()));
@@ -40,9 +41,8 @@ export async function expandGrpc(options: LoadOptions): Promise<LoadOptions> {
     grpc,
     url: listUrls(options.url ?? '/').map((url) => replaceTarget(url, method)),
     method: 'POST',
-    headers: [...FIELDS.filter(([name]) => !names.has(name)), ...given],
-    body: frameMessage(encoded),
-    placeholders: false,
+    headers: [...CALL_FIELDS.filter(([name]) => !names.has(name)), ...given],
+    body: frameMessage(message),
   };
 }
 
@@ -57,19 +57,19 @@ function replaceTarget(url: string, { service, method }: GrpcMethod): string {
   );
 }
 
-/** Encodes a message that is given as JSON. */
-async function encode(
-  proto: string,
-  method: GrpcMethod,
-  message: Uint8Array,
-  { cwd, placeholders }: LoadOptions,
-): Promise<Uint8Array> {
-  const text = Buffer.from(message).toString('utf8');
-  if (placeholders !== false && text.includes('{{')) {
+/** Reads the message: bytes, or JSON where there is a .proto file. */
+function readMessage(options: LoadOptions, method: GrpcMethod): Uint8Array {
+  const { proto, body, placeholders = DEFAULTS.placeholders } = options;
+  const bytes = readSharedBody(options);
+  if (proto === undefined && typeof body === 'string') {
     throw usageError(
-      'placeholders cannot be used in messages of gRPC, which are encoded before the run',
+      'the body of a call of gRPC is a message as bytes (-b @FILE, or a Uint8Array): JSON needs proto, the .proto file',
     );
   }
-  const { encodeMessage } = await import('./protobuf.js');
-  return encodeMessage(resolve(cwd ?? '.', proto), method, text);
+  const given = bytes ?? Buffer.alloc(0);
+  const unchanged = ': send {{ unchanged with --no-placeholders';
+  if (placeholders) refusePlaceholders(given, 'body', unchanged);
+  if (proto === undefined) return given;
+  const text = given.toString('utf8').trim();
+  return encodeJson(text === '' ? '{}' : text, findRequestType(proto, method), 'body');
 }

@@ -1,3 +1,6 @@
+import { usageError } from '../../errors/millrace-error.js';
+import { findNearest } from '../../validation/nearest.js';
+
 /** Names of the statuses of gRPC, by number. Numbers below 100 are statuses of gRPC, others those of HTTP. */
 const NAMES = [
   'OK',
@@ -24,10 +27,30 @@ export function formatStatus(status: number | string): string {
   return NAMES[Number(status)] ?? String(status);
 }
 
-/** Finds the number of a status of gRPC by its name, in upper or lower case, or by its number; `null`: it is none. */
+/** Whether a status says that a request failed: one of HTTP from 400 on, or one of gRPC other than OK. */
+export function isErrorStatus(status: number): boolean {
+  return status >= 400 || (status > 0 && status < 100);
+}
+
+/** Finds the number of a status of gRPC by its name, as in `NOT_FOUND` or `NotFound`, or by its number; `null`: it is none. */
 export function findGrpcStatus(text: string): number | null {
-  const number = /^\d{1,2}$/.test(text)
-    ? Number(text)
-    : NAMES.indexOf(text.toUpperCase() as (typeof NAMES)[number]);
-  return number >= 0 && number < NAMES.length ? number : null;
+  if (/^\d{1,2}$/.test(text)) return Number(text) < NAMES.length ? Number(text) : null;
+  return NUMBERS.get(toKey(text)) ?? null;
+}
+
+// Libraries for Go write Canceled and DeadlineExceeded.
+const toKey = (name: string) => name.replaceAll('_', '').toUpperCase();
+
+const NUMBERS = new Map<string, number>([
+  ...NAMES.map((name, number) => [toKey(name), number] as const),
+  ['CANCELED', NAMES.indexOf('CANCELLED')],
+]);
+
+/** Refuses a word that looks like the name of a status of gRPC, and is none. */
+export function refuseOtherName(word: string, where: string): void {
+  if (!/^[a-z_]{2,}$/i.test(word)) return;
+  const near = findNearest(word.toUpperCase(), NAMES);
+  throw usageError(
+    `${where}: gRPC has no status '${word}'; ${near ? `did you mean ${near}?` : `it has ${NAMES.join(', ')}`}`,
+  );
 }

@@ -77,7 +77,7 @@ export async function buildPlan(
   command?: string,
   setupData?: unknown,
 ): Promise<Plan> {
-  const options = await expandGrpc(await loadScenario(given));
+  const options = expandGrpc(await loadScenario(given));
   const isGrpc = options.grpc !== undefined;
   // A file of scenarios has the environment too.
   const hasOwnUse = options.command === undefined && options.scenario !== undefined;
@@ -135,7 +135,7 @@ export async function buildPlan(
       closeConnections: transport.connection === 'close',
       tls: transport.native,
       ...(protocol.native && { http2: protocol.native }),
-      grpc: isGrpc,
+      grpc: mix.callsGrpc,
       expected: listExpectedStatuses(expect),
       bounds: [
         ...readBounds(abortConditions),
@@ -190,9 +190,12 @@ function readLocatedSteps(options: LoadOptions): LocatedSteps | null {
     }
     return null;
   }
-  refuseConflicts(options);
   const scenarios = readScenarios(options.scenario);
   const steps = listRequestSteps(scenarios.scenarios);
+  refuseConflicts(
+    options,
+    steps.some(({ step }) => step.call),
+  );
   if (steps.length === 0) throw usageError('the scenarios have no step that sends a request');
   return { scenarios, targets: buildStepTargets(steps, options) };
 }

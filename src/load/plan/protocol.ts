@@ -13,7 +13,7 @@ export interface Protocol {
   native: NativePlan['http2'];
 }
 
-type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'window' | 'grpc'>;
+type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'window'>;
 
 /**
  * Reads the versions of HTTP from the options, and refuses those that do not fit the servers. `isFuture`: whether the command's
@@ -21,20 +21,23 @@ type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'wind
  */
 export function readProtocol(
   options: ProtocolOptions,
-  { origins, toCommand }: Pick<RequestMix, 'origins' | 'toCommand'>,
+  { origins, toCommand, callsGrpc }: Pick<RequestMix, 'origins' | 'toCommand' | 'callsGrpc'>,
   isFuture: boolean,
 ): Protocol {
-  const isImplied =
-    options.grpc !== undefined && !(options.http2 || options.preferHttp2 || options.h2c);
-  if (isImplied) return readImplied(options, origins);
-  const { http2, preferHttp2, h2c } = { ...DEFAULTS, ...options };
+  const hasTls = origins.some(({ tls }) => tls);
+  const hasCleartext = isFuture || origins.some(({ tls }) => !tls);
+  const { preferHttp2, ...asked } = { ...DEFAULTS, ...options };
+  if (callsGrpc && preferHttp2) {
+    throw usageError('calls of gRPC need HTTP/2: http2 in place of preferHttp2, or neither');
+  }
+  // Calls of gRPC speak HTTP/2, whether it is asked for or not.
+  const http2 = asked.http2 || (callsGrpc && hasTls);
+  const h2c = asked.h2c || (callsGrpc && hasCleartext);
   if (http2 && preferHttp2) {
     throw usageError(
       'http2 cannot be combined with preferHttp2: the one offers HTTP/2 alone, the other HTTP/1.1 too',
     );
   }
-  const hasTls = origins.some(({ tls }) => tls);
-  const hasCleartext = isFuture || origins.some(({ tls }) => !tls);
   if ((http2 || preferHttp2) && !hasTls) {
     const flag = http2 ? 'http2' : 'preferHttp2';
     const found = toCommand ? "the command's server speaks http" : 'there is none';
@@ -59,12 +62,6 @@ export function readProtocol(
     version: isMixed ? '2 or 1.1' : '2',
     native: { tls, cleartext: h2c, ...readWindow(options) },
   };
-}
-
-/** gRPC speaks HTTP/2 alone. */
-function readImplied(options: ProtocolOptions, origins: RequestMix['origins']): Protocol {
-  const cleartext = origins.some(({ tls }) => !tls);
-  return { version: '2', native: { tls: 'http2', cleartext, ...readWindow(options) } };
 }
 
 function readWindow({ window }: ProtocolOptions): { window?: number } {

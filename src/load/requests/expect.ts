@@ -1,12 +1,13 @@
 import { usageError } from '../../errors/millrace-error.js';
 import { mustBe } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
-import { findGrpcStatus, formatStatus } from '../grpc/statuses.js';
+import { findGrpcStatus, formatStatus, refuseOtherName } from '../grpc/statuses.js';
 import type { LoadOptions } from '../options.js';
 
 const MIN_STATUS = 100;
 const MAX_STATUS = 999;
-const ACCEPTED_GRPC = "statuses of gRPC, such as 'OK,NOT_FOUND' or '0,5'";
+const ACCEPTED_GRPC =
+  "statuses of gRPC, such as 'OK,NOT_FOUND' or '0,5', or of HTTP, such as '5xx'";
 const ACCEPTED = "statuses, classes or ranges, such as '2xx' or '200-204,3xx,404'";
 
 /**
@@ -26,6 +27,7 @@ export function readExpect(
     const status = isGrpc ? findGrpcStatus(pattern) : null;
     if (status !== null) return formatStatus(status);
     if (readHttpBounds(pattern) !== null) return pattern;
+    if (isGrpc) refuseOtherName(word.trim(), name);
     throw mustBe(name, isGrpc ? ACCEPTED_GRPC : ACCEPTED, word);
   });
 }

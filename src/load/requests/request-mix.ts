@@ -22,6 +22,8 @@ export interface RequestMix {
   close: boolean;
   /** Whether some requests go to the command's server by a URL without a host. */
   toCommand: boolean;
+  /** Whether requests are calls of gRPC. */
+  callsGrpc: boolean;
   summary: PlanSummary['targets'];
 }
 
@@ -51,6 +53,7 @@ export function readRequestMix(
     weighted,
     close: false,
     toCommand,
+    callsGrpc: options.grpc !== undefined || targets.some(({ isCall }) => isCall),
     summary: [],
   };
   let closeCount = 0;

@@ -9,6 +9,8 @@ import { splitHeader } from './header.js';
 export interface LocatedTarget extends LoadTarget {
   url: string;
   where: string;
+  /** Whether it is a call of gRPC. */
+  isCall?: boolean;
 }
 
 /** Reads a file of targets in vegeta's text format or in its JSON format, one object per line. */

@@ -1,24 +1,23 @@
 // Calls of gRPC to a server of grpc-js.
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { ServerCredentials } from '@grpc/grpc-js';
 import { load } from 'millrace';
-import protobuf from 'protobufjs';
-import { PROTO, STREAMED, startGreeter } from '../../fixtures/grpc/greeter.js';
+import { encodeGreet, PROTO, STREAMED, startGreeter } from '../../fixtures/grpc/greeter.js';
+import { makeCertificates } from '../../fixtures/tls/certificates.js';
+import { millrace } from '../../fixtures/truth/cli.js';
 
 const CALLS = { connections: 2, pipelining: 3, requests: 30 };
 const greet = { ...CALLS, grpc: 'demo.Greeter/Greet' };
 
-/** Encodes a request as the option body has it. */
-async function encode(message) {
-  const root = await protobuf.load(PROTO);
-  const type = root.lookupType('demo.GreetRequest');
-  return type.encode(type.fromObject(message)).finish();
-}
-
-describe('gRPC', () => {
+describe('gRPC', { timeout: 30_000 }, () => {
   test('a unary call is sent as bytes, with metadata', async (t) => {
     const { url, requests } = await startGreeter(t);
-    const body = await encode({ name: 'Ada' });
+    const body = await encodeGreet({ name: 'Ada' });
     const result = await load({ ...greet, url, body, headers: { 'X-Tenant': 'one' } });
     assert.equal(result.requests.ok, 30);
     assert.deepEqual(result.statusCodes, { 0: 30 });
@@ -78,32 +77,99 @@ describe('gRPC', () => {
     assert.deepEqual(slow.statusCodes, { 4: 6 });
   });
 
-  test('what cannot be sent is refused in one line', async () => {
-    const base = { url: 'http://127.0.0.1:1', requests: 1, grpc: 'demo.Greeter/Greet' };
-    for (const [options, message] of [
-      [{ grpc: 'Greet' }, /a method such as 'package.Service\/Method' \(got 'Greet'\)/],
-      [{ url: 'http://127.0.0.1:1/x' }, /leave out '\/x'/],
-      [{ method: 'GET' }, /method cannot be combined with grpc/],
-      [
-        { proto: PROTO, body: '{"nam":1}' },
-        /GreetRequest has no field 'nam': its fields are name,/,
-      ],
-      [{ proto: PROTO, body: '{"tones":["X"]}' }, /must be one of PLAIN, LOUD \(got "X"\)/],
-      [{ proto: PROTO, body: '{"status":"a"}' }, /GreetRequest.status must be of type int32/],
-      [{ proto: PROTO, body: '[' }, /the body must be JSON/],
-      [{ proto: PROTO, body: '{"name":"{{seq}}"}' }, /placeholders cannot be used/],
-      [{ proto: PROTO, grpc: 'demo.Greeter/Upload' }, /is a stream of requests/],
-      [
-        { proto: PROTO, grpc: 'demo.Greeter/X' },
-        /no method 'X': it has Greet, Stream, Upload, Slow/,
-      ],
-      [{ proto: PROTO, grpc: 'demo.X/Y' }, /no service 'demo.X': it has demo.Greeter/],
-      [{ proto: '/nowhere.proto' }, /cannot read '\/nowhere.proto'/],
-      [{ grpc: undefined, proto: PROTO }, /it needs grpc/],
-      [{ expect: 'FINE' }, /must be statuses of gRPC/],
-      [{ grpc: undefined, expect: 'OK' }, /expect must be statuses, classes or ranges/],
-    ]) {
-      await assert.rejects(load({ ...base, ...options }), { code: 'ERR_MILLRACE_USAGE', message });
+  test('each status is counted by its number, with and without a head before the trailers', async (t) => {
+    const { url } = await startGreeter(t);
+    for (let status = 1; status <= 16; status++) {
+      for (const name of ['at once', 'late']) {
+        const body = await encodeGreet({ name, status });
+        const result = await load({ ...greet, requests: 6, url, body });
+        assert.deepEqual(result.statusCodes, { [status]: 6 }, `${name}: ${status}`);
+        const [failing] = result.failingResponses;
+        assert.equal(failing.status, status);
+        assert.match(failing.head, new RegExp(`^grpc-status: ${status}$`, 'm'));
+        assert.match(failing.head, new RegExp(`^grpc-message: status(?: |%20)${status}$`, 'm'));
+      }
     }
+  });
+
+  test('a stream that fails has the status of its end and the messages before it', async (t) => {
+    const { url } = await startGreeter(t);
+    const body = await encodeGreet({ status: 15 });
+    const result = await load({ ...CALLS, url, grpc: 'demo.Greeter/Stream', body });
+    assert.deepEqual([result.statusCodes, result.messages], [{ 15: 30 }, 30 * STREAMED]);
+  });
+
+  test('placeholders are filled in in metadata, and conditions count failed calls', async (t) => {
+    const { url, requests } = await startGreeter(t);
+    const headers = { 'x-number': '{{seq}}', 'ids-bin': 'AAEC' };
+    const body = await encodeGreet({ status: 5 });
+    const { conditions } = await load({ ...greet, url, body, headers, failOn: 'errors<1%' });
+    assert.deepEqual(conditions, [{ condition: 'errors<1%', value: 1, holds: false }]);
+    const numbers = requests.map(({ metadata }) => Number(metadata['x-number']));
+    assert.deepEqual(
+      numbers.sort((a, b) => a - b),
+      Array.from({ length: 30 }, (_, n) => n),
+    );
+    assert.deepEqual(requests[0].metadata['ids-bin'], Buffer.from([0, 1, 2]));
+  });
+
+  test('with TLS it is spoken over HTTP/2; a server that is not there is a failed connection', async (t) => {
+    const { authority, server } = makeCertificates();
+    const pair = { private_key: Buffer.from(server.key), cert_chain: Buffer.from(server.cert) };
+    const secure = await startGreeter(t, ServerCredentials.createSsl(null, [pair]));
+    const options = { ...greet, url: `https://localhost:${secure.port}`, ca: authority.cert };
+    const result = await load(options);
+    assert.deepEqual([result.statusCodes, result.connections.http2], [{ 0: 30 }, 2]);
+    secure.end();
+    await assert.rejects(load(options), { code: 'ERR_MILLRACE_UNREACHABLE' });
+  });
+
+  test('an answer that is not one of gRPC has the status of HTTP; one without a status is UNKNOWN', async (t) => {
+    const plain = createServer((request, response) => {
+      const [status, type] = String(request.headers['x-answer']).split(' ');
+      response.writeHead(Number(status), { 'content-type': type }).end('no');
+    });
+    await new Promise((listening) => plain.listen(0, '127.0.0.1', () => listening(null)));
+    t.after(() => plain.close());
+    const url = `http://127.0.0.1:${/** @type {any} */ (plain.address()).port}`;
+    for (const [answer, status] of /** @type {[string, number][]} */ ([
+      ['502 text/html', 502],
+      ['200 text/html', 200],
+      ['200 application/grpc', 2],
+      ['503 application/grpc', 503],
+    ])) {
+      const result = await load({ ...greet, url, headers: { 'x-answer': answer } });
+      assert.deepEqual(result.statusCodes, { [status]: 30 }, answer);
+      assert.equal(result.requests.ok, 0, answer);
+    }
+  });
+
+  test('reports have the names of statuses, and JSON their numbers', async (t) => {
+    const { url } = await startGreeter(t);
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const [json, page, markdown, message] = ['r.json', 'r.html', 'r.md', 'message'].map((name) =>
+      join(folder, name),
+    );
+    const call = ['--grpc', 'demo.Greeter/Greet', '-n', '10', '-c', '1', url];
+    const failed = await millrace([
+      ...['--proto', PROTO, '-b', '{"status": 5}', '-o', json],
+      ...['--html', page, '--markdown', markdown, ...call],
+    ]);
+    assert.equal(failed.code, 3, failed.stderr);
+    assert.match(failed.stdout, /, gRPC,\s/);
+    assert.match(failed.stdout, /status +NOT_FOUND: 10/);
+    assert.match(failed.stdout, /responses had .* NOT_FOUND \(10\)/s);
+    assert.match(readFileSync(page, 'utf8'), /NOT_FOUND/);
+    assert.match(readFileSync(markdown, 'utf8'), /NOT\\_FOUND \(10\)/);
+    assert.deepEqual(JSON.parse(readFileSync(json, 'utf8')).statusCodes, { 5: 10 });
+
+    writeFileSync(message, await encodeGreet({ status: 5 }));
+    const expected = await millrace(['-b', `@${message}`, '--expect', 'OK,notFound,5xx', ...call]);
+    assert.equal(expected.code, 0, expected.stderr);
+    assert.match(expected.stdout, /ok is OK NOT_FOUND 5xx/);
+    const wrong = await millrace(['--expect', 'NOTFOUNT', ...call]);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /gRPC has no status 'NOTFOUNT'; did you mean NOT_FOUND\?/);
   });
 });

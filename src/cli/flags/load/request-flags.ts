@@ -16,11 +16,13 @@ import { addUrl } from './target.js';
 
 const { count, parsed, text, toggle } = storeIn(({ options }: Invocation) => options);
 
-/** Reads statuses; those of gRPC are checked with the plan, which knows whether the requests are its calls. */
+/** Reads statuses; names, which are of gRPC, are checked with the plan, which knows whether the requests are its calls. */
 function readStatuses(value: string, flag: string): string[] {
-  const words = value.split(',').map((word) => word.trim());
-  const areOfGrpc = words.every((word) => findGrpcStatus(word) !== null);
-  return areOfGrpc ? words : readExpect(value, flag);
+  const isOfGrpc = (word: string) => findGrpcStatus(word) !== null || /^[a-z_]{2,}$/i.test(word);
+  return value
+    .split(',')
+    .map((word) => word.trim())
+    .flatMap((word) => (isOfGrpc(word) ? [word] : readExpect(word, flag)));
 }
 
 /** Reads a method. No method is a number: in h2load -m is the number of streams. */

@@ -1,4 +1,5 @@
 import { count, rate, share } from '../../../format/units.js';
+import { formatStatus, isErrorStatus } from '../../../load/grpc/statuses.js';
 import {
   estimateRefusedConnections,
   MIN_FAILURE_SHARE,
@@ -35,10 +36,10 @@ function detectErrors(metrics: Metrics): Detected {
     return { limit, why: `${share(errorShare)} of the requests failed` };
   }
   const codes = Object.entries(statusCodes)
-    .filter(([code]) => Number(code) >= 400)
+    .filter(([code]) => isErrorStatus(Number(code)))
     .sort(([, a], [, b]) => b - a);
   const kinds = [
-    ...codes.map(([code, number]) => `status ${code} (${count(number)})`),
+    ...codes.map(([code, number]) => `status ${formatStatus(code)} (${count(number)})`),
     ...errors.map(({ kind, count: number }) => `${kind} (${count(number)})`),
   ];
   const isMostly = (...codes: string[]) =>

@@ -1,0 +1,120 @@
+// Steps that call gRPC, beside requests of HTTP/2 to such a server.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { load } from 'millrace';
+import { exists, grpc, header, request, scenario } from 'millrace/scenario';
+import { encodeGreet, PROTO, startGreeter } from '../../fixtures/grpc/greeter.js';
+
+const GREET = 'demo.Greeter/Greet';
+
+async function run(server, steps, options = {}) {
+  const users = { users: 1, requests: 3, seed: 1 };
+  const one = scenario('one', steps);
+  const result = await load({ url: server.url, scenario: one, ...users, ...options });
+  return { result, byName: Object.fromEntries(result.steps.map((step) => [step.name, step])) };
+}
+
+describe('steps that call gRPC', { timeout: 30_000 }, () => {
+  test('a message is an object with the file, or bytes; HTTP/2 is spoken without an option', async (t) => {
+    const server = await startGreeter(t);
+    const { result } = await run(server, [
+      grpc('by object', GREET, { proto: PROTO, message: { name: 'Ada' } }),
+      grpc('by bytes', GREET, {
+        message: await encodeGreet({ name: 'Bob' }),
+        headers: { 'x-step': '{{seq}}' },
+        save: { status: header('grpc-status') },
+      }),
+      grpc('empty', `/${GREET}`, { headers: { 'x-status': '{{status}}' } }),
+    ]);
+    assert.deepEqual(result.statusCodes, { 0: 9 });
+    assert.equal(result.messages, 9);
+    assert.equal(result.iterations.completed, 3);
+    assert.equal(result.plan.httpVersion, '2');
+    assert.deepEqual(
+      server.requests.slice(0, 3).map(({ message }) => message.name),
+      ['Ada', 'Bob', undefined],
+    );
+    assert.equal(server.requests[2].metadata['x-status'], '0');
+  });
+
+  test('another status than OK fails a step, unless it is expected; trailers are fields', async (t) => {
+    const server = await startGreeter(t);
+    const message = await encodeGreet({ name: 'late', status: 5 });
+    const { result, byName } = await run(server, [
+      grpc('expected', GREET, {
+        message,
+        expect: { status: 'NOT_FOUND', headers: { 'grpc-message': /^status/ } },
+      }),
+      grpc('failing', GREET, { message, onError: 'continue' }),
+      grpc('with fields', GREET, { message, expect: { headers: { 'grpc-status': '0' } } }),
+    ]);
+    assert.deepEqual(result.statusCodes, { 5: 9 });
+    assert.equal(result.requests.ok, 3);
+    const failed = Object.fromEntries(
+      result.steps.map(({ name, checks }) => [name, checks.map((it) => [it.check, it.failed])]),
+    );
+    assert.deepEqual(failed, {
+      expected: [
+        ['status NOT_FOUND', 0],
+        ['header grpc-message matches /^status/', 0],
+      ],
+      failing: [['status OK', 3]],
+      'with fields': [
+        ['status OK', 3],
+        ['header grpc-status = 0', 3],
+      ],
+    });
+    assert.match(byName.failing.checks[0].example, /^status 5/);
+  });
+
+  test('a request of HTTP/2 with a body of bytes sees the trailers, too', async (t) => {
+    const server = await startGreeter(t);
+    const message = await encodeGreet({ name: 'Ada' });
+    const body = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
+    const headers = { 'content-type': 'application/grpc', te: 'trailers' };
+    const { result, byName } = await run(
+      server,
+      [
+        request('greet', `POST /${GREET}`, {
+          ...{ headers, body, save: { status: header('grpc-status') } },
+          expect: { headers: { 'grpc-status': '0', 'content-type': exists } },
+        }),
+      ],
+      { h2c: true },
+    );
+    assert.deepEqual(result.statusCodes, { 200: 3 });
+    assert.equal(result.messages, 0);
+    assert.equal(result.iterations.completed, 3);
+    assert.deepEqual(byName.greet.failures, []);
+    assert.ok(byName.greet.checks.every(({ passed, failed }) => passed === 3 && failed === 0));
+  });
+
+  test('what does not fit is refused with its step', async (t) => {
+    const server = await startGreeter(t);
+    for (const [steps, message] of /** @type {[() => object[], RegExp][]} */ ([
+      [() => [grpc('a', 'Greet')], /^grpc 'a' takes package\.Service\/Method/],
+      [() => [grpc('a', GREET, { message: { x: 1 } })], /step 'a': .* needs proto/],
+      [
+        () => [grpc('a', GREET, { proto: PROTO, message: { x: 1 } })],
+        /step 'a': message: GreetRequest has no field 'x'/,
+      ],
+      [
+        () => [grpc('a', GREET, { proto: PROTO, message: { name: '{{seq}}' } })],
+        /step 'a': a message of gRPC cannot have placeholders/,
+      ],
+      [
+        () => [request('a', 'GET /', { expect: { status: 'OK' } })],
+        /step 'a': expect\.status must be statuses, classes or ranges/,
+      ],
+    ])) {
+      await assert.rejects(
+        async () => run(server, steps()),
+        (error) => {
+          assert.equal(error.code, 'ERR_MILLRACE_USAGE');
+          assert.match(error.message, message);
+          return true;
+        },
+      );
+    }
+  });
+});
