@@ -367,7 +367,7 @@ impl Session {
     ) -> Received {
         match self {
             Self::H1(session) => session.receive(bytes, is_flushed, now, receiving),
-            Self::H2(session) => session.receive(bytes, is_flushed, now, receiving),
+            Self::H2(session) => session.receive(bytes, now, receiving),
         }
     }
 

@@ -65,6 +65,8 @@ pub enum Event<'a> {
         stream: StreamKey,
         /// The piece; empty if there is nothing but the end.
         bytes: &'a [u8],
+        /// Length of the piece in its frame: the first one has the frame's head and padding.
+        length: usize,
         /// Whether the message ends.
         ends: bool,
     },
@@ -338,10 +340,9 @@ impl<T> Connection<T> {
         self.release_connection(held, out);
     }
 
-    /// All that was appended has been sent. A peer that makes this side say more and more, and reads nothing of it, is told
-    /// by the time without this.
-    pub fn flushed(&mut self) {
-        self.budget.flushed();
+    /// The connection makes progress: a peer that makes this side answer and answer does not only do that.
+    pub fn progress(&mut self) {
+        self.budget.progress();
     }
 
     /// Appends GOAWAY: the connection ends.

@@ -38,12 +38,12 @@ impl Budget {
     /// A frame arrived that has to be answered.
     pub(crate) fn answer(&mut self) -> Result<(), ConnectionError> {
         self.answers += 1;
-        let reason = "more than 10,000 frames whose answers the peer does not read";
+        let reason = "more than 10,000 frames to answer, and no message";
         if self.answers > MAX_ANSWERS { Err(calm_down(reason)) } else { Ok(()) }
     }
 
-    /// All answers have been sent.
-    pub(crate) fn flushed(&mut self) {
+    /// Something else has happened.
+    pub(crate) fn progress(&mut self) {
         self.answers = 0;
     }
 }

@@ -264,7 +264,7 @@ describe('--follow', TIMEOUT, () => {
       '/': slow((it) => redirect(it, '/next')),
       '/next': slow((it) => answer(it)),
       '/slow': (it) => ({ after: 50, parts: [redirect(it, '/late')] }),
-      '/late': (it) => ({ after: 380, parts: [answer(it)] }),
+      '/late': (it) => ({ after: 1000, parts: [answer(it)] }),
     });
     const server = await http2Server(t, script);
     const options = { h2c: true, connections: 1, follow: 2, requests: 3 };

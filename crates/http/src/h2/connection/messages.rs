@@ -36,7 +36,8 @@ impl<T: Default> Connection<T> {
         }
         let left = head.length - overhead;
         let ends = head.has(flag::END_STREAM);
-        let mut data = DataFrame { stream: None, left, padding, ends };
+        let mut data =
+            DataFrame { stream: None, left, padding, overhead: HEAD_LENGTH + overhead, ends };
         match named {
             Named::Closed => self.release_connection(head.length, out),
             Named::Open(key) => {
@@ -99,13 +100,16 @@ impl<T: Default> Connection<T> {
         data.padding -= padding.len();
         *input = rest;
         let is_complete = data.left == 0 && data.padding == 0;
+        let ends = is_complete && data.ends;
+        let is_event = data.stream.is_some() && (ends || !bytes.is_empty());
+        let overhead = if is_event { std::mem::take(&mut data.overhead) } else { 0 };
         self.incoming.data = (!is_complete).then_some(data);
         let key = data.stream?;
-        let ends = is_complete && data.ends;
         if ends && let Some(stream) = self.streams.get_mut(key) {
             stream.received = Received::All;
         }
-        (ends || !bytes.is_empty()).then_some(Event::Data { stream: key, bytes, ends })
+        let length = bytes.len() + overhead;
+        is_event.then_some(Event::Data { stream: key, bytes, length, ends })
     }
 
     #[inline]

@@ -23,6 +23,8 @@ pub(super) struct DataFrame {
     pub(super) stream: Option<StreamKey>,
     pub(super) left: usize,
     pub(super) padding: usize,
+    /// Bytes of the frame that are no data, until the first event.
+    pub(super) overhead: usize,
     pub(super) ends: bool,
 }
 

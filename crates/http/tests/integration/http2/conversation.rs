@@ -175,7 +175,7 @@ impl Side {
                     let message = Message { fields, content: Vec::new(), trailers: None };
                     (stream.received, stream.has_ended) = (Some(message), ends);
                 }
-                Event::Data { stream: key, bytes, ends } => {
+                Event::Data { stream: key, bytes, ends, .. } => {
                     let stream = self.connection.get_mut(key).unwrap();
                     stream.received.as_mut().unwrap().content.extend_from_slice(bytes);
                     stream.held += bytes.len();
@@ -255,7 +255,7 @@ impl Conversation {
         from.said.extend_from_slice(&bytes);
         to.take(&bytes);
         if from.out.is_empty() {
-            from.connection.flushed();
+            from.connection.progress();
         }
     }
 

@@ -94,7 +94,7 @@ impl Endpoint {
         // A borrow of the connection would be in the way.
         let number = |connection: &Connection<()>, key| connection.number(key).expect("it is open");
         match event {
-            Event::Data { stream: key, bytes, ends } => {
+            Event::Data { stream: key, bytes, ends, .. } => {
                 let stream = number(&self.connection, key);
                 match self.seen.last_mut() {
                     Some(Seen::Data { stream: last, bytes: before, ends: has_ended })

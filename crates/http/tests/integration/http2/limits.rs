@@ -94,7 +94,7 @@ fn a_peer_that_reads_its_answers_may_ask_for_ever() {
     let mut client = client();
     let ping = frame(PING, 0, 0, &[0; 8]);
     for _ in 0..3 {
-        client.connection.flushed();
+        client.connection.progress();
         assert_eq!(
             flood(&mut client, |count| if count == 0 { vec![] } else { ping.clone() }),
             None

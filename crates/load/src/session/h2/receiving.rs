@@ -31,14 +31,10 @@ impl H2Session {
     pub(in crate::session) fn receive(
         &mut self,
         bytes: &[u8],
-        is_flushed: bool,
         now: Nanos,
         receiving: &mut Receiving<'_>,
     ) -> Received {
         receiving.recorder.bytes_received(bytes.len());
-        if is_flushed {
-            self.connection.flushed();
-        }
         if !self.is_ready() {
             let room = MAX_GREETING.saturating_sub(self.greeting.len());
             self.greeting.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -57,6 +53,9 @@ impl H2Session {
                     return received;
                 }
             }
+        }
+        if received.completed > 0 {
+            self.connection.progress();
         }
         if self.is_drained() {
             received.end = Some(End::Agreed);
@@ -92,9 +91,9 @@ impl H2Session {
                     self.complete(stream, EndedBy::Head, now, received, receiving);
                 }
             }
-            Event::Data { stream, bytes, ends } => {
+            Event::Data { stream, bytes, length, ends } => {
                 self.connection.release(stream, bytes.len(), &mut receiving.memory.outgoing);
-                self.on_data(stream, bytes, receiving.recorder);
+                self.on_data(stream, bytes, length, receiving.recorder);
                 if ends {
                     self.complete(stream, EndedBy::Data, now, received, receiving);
                 }
@@ -202,10 +201,11 @@ impl H2Session {
     }
 
     #[inline]
-    fn on_data(&mut self, stream: StreamKey, bytes: &[u8], recorder: &mut Recorder) {
+    /// `length`: that of the content in its frame.
+    fn on_data(&mut self, stream: StreamKey, bytes: &[u8], length: usize, recorder: &mut Recorder) {
         let Some(exchange) = self.connection.get_mut(stream) else { return };
-        exchange.bytes += bytes.len() as u64;
-        recorder.bytes_received_for(&exchange.request, bytes.len());
+        exchange.bytes += length as u64;
+        recorder.bytes_received_for(&exchange.request, length);
         if let Some(captured) = &mut exchange.captured {
             captured.add_content(bytes);
         }
