@@ -6,7 +6,7 @@ import type { ComparisonMetric, ComparisonResult } from './result.js';
 import { describeFailures } from './rows/doubt.js';
 import { compareRuns, DEFAULT_CONFIDENCE } from './rows/rows.js';
 import type { CompareSettings } from './settings.js';
-import { listInterrupted, type SideResult, summarizeWarnings } from './warnings.js';
+import { listInterrupted, listVersions, type SideResult, summarizeWarnings } from './warnings.js';
 
 /** What a comparison has measured. */
 interface Measured {
@@ -55,7 +55,12 @@ export function conclude(measured: Measured): ComparisonResult {
     ...(conditions.length > 0 && {
       conditions: conditions.map((condition) => evaluateRatioCondition(condition, judged.rows)),
     }),
-    warnings: [...(measured.warnings ?? []), ...listInterrupted(runs), ...summarizeWarnings(runs)],
+    warnings: [
+      ...(measured.warnings ?? []),
+      ...listInterrupted(runs),
+      ...listVersions(runs),
+      ...summarizeWarnings(runs),
+    ],
   };
 }
 

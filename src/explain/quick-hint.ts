@@ -1,9 +1,9 @@
 import { count, plural, rate, share, time } from '../format/units.js';
 import type { LoadResult } from '../load/result.js';
+import { computeMaxInFlight, findStreamLimit } from '../load/streams.js';
 import { isDelayedAck } from './hypotheses/connections/delayed-ack.js';
 import { SATURATED } from './hypotheses/event-loop/loop-capacity.js';
 import type { LimitId } from './limit-ids.js';
-import { findStreamLimit } from './metrics/derive.js';
 
 /** A guess at the limit from a load alone, without experiments. */
 export interface Hint {
@@ -36,7 +36,7 @@ export function quickHint(result: LoadResult): Hint | null {
     };
   }
   const most = findStreamLimit(result);
-  const maxConcurrency = plan.connections * (most ?? plan.pipelining);
+  const maxConcurrency = computeMaxInFlight(result);
   if (utilization >= SATURATED && main.threads <= 2) {
     return {
       limit: 'event-loop-cpu',

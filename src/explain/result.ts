@@ -8,6 +8,7 @@ export type ExplainStatus = 'confirmed' | 'likely' | 'cannot-tell' | 'no-limit';
 
 /** The stages of a request's way through the server, and `unexplained`, the requests that no measurement locates. */
 export type ExplainStageName =
+  | 'stream-wait'
   | 'think-time'
   | 'connecting'
   | 'on-core'

@@ -1,6 +1,7 @@
 import { packageVersion } from '../environment/version.js';
 import { MillraceError, usageError } from '../errors/millrace-error.js';
 import { findServer } from '../load/engine/server.js';
+import { speaksHttp2 } from '../load/http-version.js';
 import { checkCommand } from '../load/input/command.js';
 import type { LoadOptions } from '../load/options.js';
 import { buildPlan, buildTrialRequest, FUTURE_SERVER, type Plan } from '../load/plan/plan.js';
@@ -59,7 +60,8 @@ export async function runExplain(
     if (verdict !== 'ok') throw usageError(verdict);
   }
 
-  const hub = command || attach ? await openProbeHub() : null;
+  const http2 = speaksHttp2(draft.summary);
+  const hub = command || attach ? await openProbeHub({ http2 }) : null;
   const ports = draft.toCommand ? [] : draft.native.origins.map(({ port }) => port);
   let notAttached: string[] = [];
   const subject = new ServerUnderTest(
@@ -104,11 +106,10 @@ export async function runExplain(
     const gaps = [
       ...capabilities.notObserved,
       // A probe whose process has ended did see the load.
-      ...explainProbeAbsence(
-        capabilities.isNode,
-        subject,
-        investigation.metrics.base.inside !== null || probe(),
-      ),
+      ...explainProbeAbsence(capabilities.isNode, subject, {
+        probe: investigation.metrics.base.inside !== null || probe(),
+        http2,
+      }),
     ];
     const serverEnded = subject.endReason;
     const findings = await compareWithReference(investigation, subject, {

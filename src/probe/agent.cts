@@ -1,8 +1,7 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Channel } from './channel.cjs';
 import { type CommandContext, runCommand } from './commands.cjs';
 import { buildHello } from './handshake.cjs';
-import type { RequestStart } from './inbound/port-filter.cjs';
+import { type InboundMessage, subscribeStart, unsubscribeStart } from './inbound/channels.cjs';
 import { ProbeObserver } from './observer.cjs';
 import { ListeningWorkers } from './process/listening-workers.cjs';
 import type { CommandMessage } from './protocol.cjs';
@@ -10,7 +9,6 @@ import { every, ignoreErrors, nextTick } from './runtime/clock.cjs';
 import { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 
 const SAMPLE_MS = 100;
-const START = 'http.server.request.start';
 
 /** Called when the channel to Millrace has closed; `wasOpen` is `false` if it never opened. */
 export type OnDisconnect = (wasOpen: boolean) => void;
@@ -46,10 +44,10 @@ export const connectProbe = ignoreErrors(
     };
     // Deferred, since the channel is still calling its subscribers.
     const onRequest = ignoreErrors((message: unknown) => {
-      if (observer.portFilter.matches(message as RequestStart)) nextTick(startServing);
+      if (observer.portFilter.matches(message as InboundMessage)) nextTick(startServing);
     });
     const startServing = ignoreErrors(() => {
-      if (!unsubscribe(START, onRequest)) return;
+      if (!unsubscribeStart(onRequest)) return;
       isServing = true;
       sendHello();
       observe(true);
@@ -60,18 +58,19 @@ export const connectProbe = ignoreErrors(
       observe(false);
       isServing = false;
       sendHello();
-      subscribe(START, onRequest);
+      subscribeStart(onRequest);
     };
     // Each step is independent, so a failure does not affect the others or the application.
     const undoSteps = [
       () => observer.requests.setSpin(0),
       () => observer.cork.setEnabled(false),
+      () => observer.http2Streams.uninstall(),
       () => observer.clientRequests.restore(),
       () => observer.fetches.setDelay(0),
       () => observer.undiciPools.restore(),
       () => void observer.exchanges.setNoDelay(false),
       () => output.uninstall(),
-      () => unsubscribe(START, onRequest),
+      () => unsubscribeStart(onRequest),
       () => workers.watch(false),
       () => observe(false),
     ];
@@ -93,6 +92,6 @@ export const connectProbe = ignoreErrors(
     sendHello();
     workers.watch(true);
     output.install(isRunning);
-    subscribe(START, onRequest);
+    subscribeStart(onRequest);
   },
 );

@@ -30,6 +30,10 @@ const HANDLERS: Handlers = {
     setPorts(ports);
     return null;
   },
+  observeHttp2({ observer }) {
+    observer.http2Streams.install();
+    return null;
+  },
   sample({ sample }) {
     sample();
     return null;

@@ -1,4 +1,5 @@
 import { Cork } from './inbound/cork.cjs';
+import { Http2Streams } from './inbound/http2-streams.cjs';
 import { LoopStalls } from './inbound/loop-stalls.cjs';
 import { PortFilter } from './inbound/port-filter.cjs';
 import { Requests } from './inbound/requests.cjs';
@@ -31,6 +32,7 @@ export class ProbeObserver {
   readonly undiciPools: UndiciPools;
   readonly exchanges: TcpExchanges;
   readonly cork = new Cork();
+  readonly http2Streams = new Http2Streams();
   readonly #pool = new ThreadPool();
   #samples = 0;
 

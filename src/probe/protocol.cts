@@ -153,6 +153,8 @@ export interface Commands {
    * serving.
    */
   setPorts: { ports: number[] | null };
+  /** Counts the requests of servers of `node:http2` too. */
+  observeHttp2: Record<never, never>;
   /** Takes a sample at once, which is sent before the answer. */
   sample: Record<never, never>;
   /** Busy time before each request's handler; 0 for none. */
@@ -181,6 +183,7 @@ export interface Commands {
 export interface Answers {
   subscribe: null;
   setPorts: null;
+  observeHttp2: null;
   sample: null;
   spin: null;
   mute: null;

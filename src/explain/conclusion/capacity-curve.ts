@@ -1,4 +1,5 @@
 import type { Distribution } from '../../load/result.js';
+import { computeMaxInFlight } from '../../load/streams.js';
 import type { MeasuredBlocks } from '../experiments/interleaved-rounds.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
@@ -21,16 +22,15 @@ export function buildCapacityCurve(
       const [first] = blocks;
       if (!first) return [];
       const rates = blocks.map(({ throughput }) => throughput);
-      const { plan, latencyMs } = first.load;
       return [
         {
-          connections: plan.connections * plan.pipelining,
+          connections: computeMaxInFlight(first.load),
           throughput: {
             low: Math.min(...rates),
             high: Math.max(...rates),
             mean: rates.reduce((sum, rate) => sum + rate, 0) / rates.length,
           },
-          latencyMs: readPointLatency(latencyMs),
+          latencyMs: readPointLatency(first.load.latencyMs),
         },
       ];
     })

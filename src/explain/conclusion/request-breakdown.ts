@@ -1,3 +1,5 @@
+import { speaksHttp2 } from '../../load/http-version.js';
+import { computeMaxInFlight } from '../../load/streams.js';
 import { computeWantedShare, findBusiestProcess, findWorkingProcesses } from '../metrics/derive.js';
 import type { Loop, Metrics } from '../metrics/types.js';
 import type { ExplainStage, ExplainStageName } from '../result.js';
@@ -5,7 +7,8 @@ import type { ExplainStage, ExplainStageName } from '../result.js';
 /**
  * Derives where the requests in flight are: by Little's law a stage contains throughput times the time spent in it. A
  * loop serves one request at a time, so that its stages contain at most one. The stages sum to the number of requests;
- * those that no measurement locates are `unexplained`.
+ * those that no measurement locates are `unexplained`. Requests for which the server allows no stream are in none of its
+ * stages.
  */
 export function deriveRequestBreakdown(metrics: Metrics): ExplainStage[] {
   const total = metrics.maxConcurrency;
@@ -20,6 +23,14 @@ export function deriveRequestBreakdown(metrics: Metrics): ExplainStage[] {
 
   const { base, loop, sockets, throughput } = metrics;
   const { inside, load } = base;
+  const waitsForStream = metrics.model === 'closed' ? countWaitingForStream(load) : 0;
+  if (waitsForStream > 0) {
+    stages.push({
+      stage: 'stream-wait',
+      label: 'waiting for a stream of a connection',
+      requests: waitsForStream,
+    });
+  }
   const notSent = metrics.model === 'closed' ? Math.max(0, total - metrics.inFlight) : 0;
   const reopens = load.connections.opened > load.plan.connections * 2;
   if (load.plan.thinkTimeMs > 0) place('think-time', 'pausing at the client (think time)', notSent);
@@ -60,7 +71,8 @@ export function deriveRequestBreakdown(metrics: Metrics): ExplainStage[] {
   const gap = (load.gapMs.mean ?? 0) * (load.gapMs.count / Math.max(1, load.durationMs));
   place('response-gap', 'between first and last byte', gap);
   if (sockets && sockets.samples > 0) {
-    const perSocket = load.plan.pipelining;
+    // Streams end one by one: unread bytes are of one request at least, not of all on the connection.
+    const perSocket = speaksHttp2(load.plan) ? 1 : load.plan.pipelining;
     place(
       'generator-unread',
       'unread by the generator',
@@ -77,6 +89,12 @@ export function deriveRequestBreakdown(metrics: Metrics): ExplainStage[] {
     stages.push({ stage: 'unexplained', label: 'unexplained', requests: left });
   }
   return stages;
+}
+
+/** Counts the requests of a closed load that are not in flight, as the server does not allow as many streams. */
+function countWaitingForStream(load: Metrics['base']['load']): number {
+  const { connections, pipelining } = load.plan;
+  return connections * pipelining - computeMaxInFlight(load);
 }
 
 /** Sums how all loops spend their time, each of which serves one request at a time. */

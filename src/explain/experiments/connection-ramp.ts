@@ -1,3 +1,4 @@
+import { computeMaxInFlight } from '../../load/streams.js';
 import { computeErrorShare, computeLoopLimit, computeResponseMs } from '../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
@@ -79,8 +80,7 @@ export function evaluateRampStep(
   before: ConnectionRamp | null,
 ): ConnectionRamp | null {
   if (computeErrorShare([block]) > metrics.errorShare + MAX_FAILURE_SHARE) return null;
-  const { plan } = block.load;
-  const connections = plan.connections * plan.pipelining;
+  const connections = computeMaxInFlight(block.load);
   const responseMs = computeResponseMs(block);
   const from =
     before && !before.isQueueing

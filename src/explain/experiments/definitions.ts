@@ -185,8 +185,11 @@ export const EXPERIMENTS: Experiment[] = [
   {
     name: 'writes-corked',
     describe: () => 'the parts of a response are combined into one write',
-    findObstacle: (setting) =>
-      setting.isNativeStack ? 'the native stack combines writes anyway' : requireProbe(setting),
+    findObstacle: (setting, { base }) => {
+      if (setting.isNativeStack) return 'the native stack combines writes anyway';
+      if (speaksHttp2(base.load.plan)) return 'frames of HTTP/2 share writes anyway';
+      return requireProbe(setting);
+    },
     change: () => ({
       probe: {
         on: { name: 'cork', options: { on: true } },

@@ -1,4 +1,4 @@
-import type { LoadResult } from '../../load/result.js';
+import { computeMaxInFlight } from '../../load/streams.js';
 import { median } from '../../statistics/median.js';
 import { TCP_PREFIX } from '../observe/probe/view.js';
 import type {
@@ -20,10 +20,7 @@ export function deriveMetrics(seen: Observations): Metrics {
   return {
     ...seen,
     model,
-    maxConcurrency:
-      model === 'closed'
-        ? plan.connections * (findStreamLimit(load) ?? plan.pipelining)
-        : load.meanInFlight,
+    maxConcurrency: model === 'closed' ? computeMaxInFlight(load) : load.meanInFlight,
     inFlight: load.meanInFlight,
     throughput: base.throughput,
     goodput: base.throughput * (completed === 0 ? 0 : requests.ok / completed),
@@ -40,15 +37,6 @@ export function deriveMetrics(seen: Observations): Metrics {
     sockets,
     deadlineMs: suggestDeadlineMs(inside),
   };
-}
-
-/** Finds how many streams of HTTP/2 the server allows per connection, if those are fewer than the load asks for. */
-export function findStreamLimit({
-  connections,
-  plan,
-}: Pick<LoadResult, 'connections' | 'plan'>): number | null {
-  const { maxConcurrentStreams: most } = connections;
-  return most !== null && most < plan.pipelining ? most : null;
 }
 
 /** Computes the share of the requests of several blocks that failed or were answered with an error. */

@@ -55,7 +55,7 @@ export interface Metrics {
   /** One complete response. */
   sample: SampleResponse | null;
   model: 'closed' | 'open';
-  /** Maximum of the requests in flight: connections times pipelining. For an open load, their measured mean. */
+  /** Maximum of the requests in flight: connections times those of each. For an open load, their measured mean. */
   maxConcurrency: number;
   /** Measured mean of the requests in flight. */
   inFlight: number;
@@ -102,7 +102,7 @@ export interface Metrics {
 
 /** Result of more connections than the user asked for. */
 export interface ConnectionRamp {
-  /** Connections times pipelining: the requests in flight. */
+  /** The requests in flight: connections times those of each. */
   connections: number;
   throughput: number;
   responseMs: number;

@@ -1,4 +1,5 @@
 import { count, share } from '../../format/units.js';
+import { computeDepth } from '../../load/streams.js';
 import {
   addKnee,
   chooseNextConnections,
@@ -53,8 +54,7 @@ async function measureStep(
   { budget, length, onStep, onSkipped }: RampOptions,
 ): Promise<{ ramp: ConnectionRamp; block: Observation } | null> {
   if (!budget.fits(budget.blockMs)) return null;
-  const { pipelining } = metrics.base.load.plan;
-  const connections = Math.max(1, Math.round(inFlight / pipelining));
+  const connections = Math.max(1, Math.round(inFlight / computeDepth(metrics.base.load)));
   onStep(`experiment: ${count(connections)} connections`);
   const block = await subject.runBlock(length, { load: { connections } });
   const ramp = evaluateRampStep(metrics, block, before);

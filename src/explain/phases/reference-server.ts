@@ -42,7 +42,7 @@ export async function compareWithReference(
   await subject.close();
   try {
     const throughput = await measureReferenceThroughput(
-      options,
+      withCleartext(options, metrics.base.load.connections.http2 > 0),
       metrics.sample?.bodyBytes ?? 0,
       REFERENCE_LENGTH,
       signal,
@@ -58,9 +58,17 @@ export async function compareWithReference(
   }
 }
 
+/** Returns the load with the version of HTTP that it speaks, for a server without TLS. */
+function withCleartext(options: LoadOptions, speaksHttp2: boolean): LoadOptions {
+  const { http2, preferHttp2, h2c, window, ...others } = options;
+  if (!speaksHttp2) return others;
+  return { ...others, h2c: true, ...(window !== undefined && { window }) };
+}
+
 /**
- * Measures the responses per second of a `node:http` or `node:http2` server that does nothing, on this machine. The load is the
- * configured one, but with keep-alive and without TLS. It is an upper bound for every server in Node.js.
+ * Measures the responses per second of a `node:http` server that does nothing, on this machine, or of one of `node:http2` for a
+ * load of `h2c`. The load is the configured one, but with keep-alive and without TLS. It is an upper bound for every server in
+ * Node.js.
  */
 export async function measureReferenceThroughput(
   options: LoadOptions,
@@ -69,21 +77,19 @@ export async function measureReferenceThroughput(
   signal: AbortSignal,
 ): Promise<number> {
   const size = String(Math.min(MAX_BODY_BYTES, bodyBytes));
-  const h2c = options.http2 === true || options.h2c === true;
-  const module = h2c ? 'node:http2' : 'node:http';
+  const module = options.h2c ? 'node:http2' : 'node:http';
   const server = await startCommand([process.execPath, '-e', SERVER, size, module], {
     timeoutMs: START_MS,
     signal,
   });
   try {
-    const { connection, handshake, http2, preferHttp2, window, ...others } = withSingleUrl(
+    const { connection, handshake, ...others } = withSingleUrl(
       `http://${server.host}:${server.port}/`,
       options,
     );
     const { completed, fromMs, toMs } = await runLoad(
       {
         ...others,
-        ...(h2c && { h2c, ...(window !== undefined && { window }) }),
         warmup: settleMs,
         duration: measureMs,
         pid: false,

@@ -12,7 +12,16 @@ export function applyChange(options: LoadOptions, { oneAtATime, url, load }: Cha
 export function withSingleUrl(url: string, options: LoadOptions): LoadOptions {
   const { body, bodyFile, targets, targetsFile, scenario, users, maxBody, ...others } = options;
   const connections = others.connections ?? (scenario === undefined ? undefined : users);
-  return { ...others, ...(connections !== undefined && { connections }), url, method: 'GET' };
+  const rest = keepVersions(url, others);
+  return { ...rest, ...(connections !== undefined && { connections }), url, method: 'GET' };
+}
+
+/** Leaves only those options of HTTP/2 that are for the URL's scheme: other URLs of the load may have another one. */
+function keepVersions(url: string, options: LoadOptions): LoadOptions {
+  const { http2 = false, preferHttp2 = false, h2c = false, window, ...others } = options;
+  const versions = /^https:/i.test(url) ? { http2, preferHttp2 } : { h2c };
+  const isHttp2 = Object.values(versions).includes(true);
+  return isHttp2 ? { ...others, ...versions, ...(window !== undefined && { window }) } : others;
 }
 
 /** Returns the load as one request at a time; with several hosts, one for each. */

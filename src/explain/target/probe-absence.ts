@@ -5,11 +5,14 @@ import { readText } from '../../process/procfs/procfs.js';
 import { PRELOAD } from '../observe/probe/hub.js';
 import type { ServerUnderTest } from './server-under-test.js';
 
-/** Explains why the server has no probe inside, and how to get one; empty if `probe` says that it has one. */
+/**
+ * Explains why the server has no probe inside, and how to get one; empty if `probe` says that it has one. `http2`: whether the
+ * load speaks HTTP/2.
+ */
 export function explainProbeAbsence(
   runsNode: boolean | null,
   subject: ServerUnderTest,
-  probe: boolean,
+  { probe, http2 }: { probe: boolean; http2: boolean },
 ): string[] {
   if (probe) return [];
   const reason = () => {
@@ -25,7 +28,7 @@ export function explainProbeAbsence(
     if (subject.pid !== null && lacksProbeOption(subject.pid)) {
       return 'its NODE_OPTIONS were replaced, often by a script in package.json: use NODE_OPTIONS="$NODE_OPTIONS ..." there, give the command itself, or start the server and explain its URL with --attach';
     }
-    return 'the probe saw no request through node:http or node:https';
+    return `the probe saw no request through ${http2 ? 'node:http2' : 'node:http or node:https'}`;
   };
   return [`inside the server: ${reason()}`];
 }

@@ -1,16 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import type { Socket } from 'node:net';
-import { type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { LoadOptions } from '../../load/options.js';
 import { buildPlan } from '../../load/plan/plan.js';
 import type { PlanSummary } from '../../load/result.js';
 import type { NativeHeader, NativePlan, NativeTls } from '../../native/addon.js';
 import { speaksTls } from '../../process/listening/trial-request.js';
 import type { SampleResponse } from '../observe/types.js';
-import { sendHttp2Request } from './http2-request.js';
 import { withSingleUrl } from './load-variants.js';
+import { type SingleRequest, sendSingleRequest } from './single-request.js';
 
 const NOT_FOUND = 404;
 
@@ -82,69 +78,20 @@ async function sendSample(
   // The steps of a scenario depend on each other: the root of the server says as much about it.
   if (index < 0) return sendSample(withRoot(summary, options), added, signal);
   const [first, target] = [native.requests[index], summary.targets[index]];
-  if (!first || !target || !/^https?:/.test(target.url)) return null;
-  // Targets in the summary are masked, so the path comes from the request itself.
-  const url = new URL(`${new URL(target.url).origin}${first.target}`);
+  const origin = native.origins[first?.origin ?? 0];
+  if (!first || !origin || !target || !/^https?:/.test(target.url)) return null;
   const kept = first.headers.filter(({ name }) => !(name.toLowerCase() in added));
   const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
-  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const security = url.protocol === 'https:' ? buildTlsOptions(native.tls, options) : {};
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]);
-  if (mayUseHttp2(summary, url)) {
-    let rsaBits: number | null = null;
-    const response = await sendHttp2Request({
-      url,
-      method: first.method,
-      headers: groupFields(fields),
-      body: first.body,
-      security,
-      socketPath: options.socketPath,
-      signal: limited,
-      onSocket: (socket) => {
-        rsaBits = readRsaBits(socket);
-      },
-    }).catch(() => null);
-    if (response) return { ...response, rsaBits };
-    if (summary.httpVersion === '2') return null;
-  }
-  return new Promise<SampleResponse | null>((resolve) => {
-    const resolveNull = () => resolve(null);
-    const clientRequest = request(
-      url,
-      {
-        method: first.method,
-        headers: groupFields(fields),
-        agent: false,
-        signal: limited,
-        ...security,
-        ...(options.socketPath !== undefined && { socketPath: options.socketPath }),
-      },
-      (response) => {
-        let bodyBytes = 0;
-        const rsaBits = readRsaBits(response.socket);
-        response.on('data', (chunk: Buffer) => {
-          bodyBytes += chunk.length;
-        });
-        response.on('error', resolveNull);
-        response.on('end', () => {
-          const { statusCode: status = 0, headers } = response;
-          resolve({ status, headers, bodyBytes, rsaBits });
-        });
-      },
-    );
-    clientRequest.on('error', resolveNull);
-    clientRequest.on('close', resolveNull);
-    clientRequest.end(first.body);
-    // The load reports invalid options, such as a bad certificate, with a better message.
-  }).catch(() => null);
-}
-
-/** Whether the load's requests to this URL may be ones of HTTP/2. */
-function mayUseHttp2(
-  { httpVersion }: Pick<PlanSummary, 'httpVersion'>,
-  { protocol }: URL,
-): boolean {
-  return httpVersion === '2' || (httpVersion === '2 or 1.1' && protocol === 'https:');
+  return sendSingleRequest({
+    origin,
+    http2: native.http2,
+    security: buildTlsOptions(native.tls),
+    method: first.method,
+    target: first.target,
+    headers: groupFields(fields),
+    body: first.body,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
+  });
 }
 
 /** Finds the request that is sent as a sample: the first one, of a scenario the first one without placeholders; or -1. */
@@ -160,13 +107,6 @@ function withRoot({ targets }: Pick<PlanSummary, 'targets'>, options: LoadOption
   return withSingleUrl(new URL('/', targets[0]?.url).href, options);
 }
 
-/** Reads the size of the RSA key of the peer's certificate. */
-function readRsaBits(socket: Socket | TLSSocket): number | null {
-  if (!(socket instanceof TLSSocket)) return null;
-  const { modulus, bits } = socket.getPeerCertificate();
-  return modulus === undefined ? null : (bits ?? null);
-}
-
 /** Groups header fields by name, as Node.js accepts them: a field that occurs once must be a string (Host). */
 function groupFields(fields: NativeHeader[]): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = {};
@@ -178,15 +118,11 @@ function groupFields(fields: NativeHeader[]): Record<string, string | string[]> 
 }
 
 /** Verifies certificates as the load does: the request may contain secrets for the right server only. */
-function buildTlsOptions(
-  { verify, ca, cert, key }: NativeTls,
-  { sni }: LoadOptions,
-): SecureContextOptions & { rejectUnauthorized: boolean; servername?: string } {
+function buildTlsOptions({ verify, ca, cert, key }: NativeTls): SingleRequest['security'] {
   return {
     rejectUnauthorized: verify,
     ...(ca && { ca }),
     ...(cert && { cert }),
     ...(key && { key }),
-    ...(sni !== undefined && { servername: sni }),
   };
 }

@@ -1,13 +1,15 @@
 import { count, plural, share, time } from '../../format/units.js';
 import type { LoadResult } from '../result.js';
+import { findStreamLimit } from '../streams.js';
 
 /** Share of the requests whose wait for a window is worth a warning. */
 const NOTED_WAITS = 0.01;
 
 /** Warns of streams that a server does not allow, whose requests wait. */
-export function checkMaxConcurrentStreams({ connections, plan }: LoadResult): string | null {
-  const { maxConcurrentStreams: most } = connections;
-  if (most === null || most >= plan.pipelining) return null;
+export function checkMaxConcurrentStreams(result: LoadResult): string | null {
+  const { plan } = result;
+  const most = findStreamLimit(result);
+  if (most === null) return null;
   const rest = plan.pipelining - most;
   const waits =
     plan.model === 'open' ? 'arrivals beyond that wait' : `the other ${count(rest)} wait`;

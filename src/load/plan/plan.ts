@@ -22,7 +22,7 @@ import { readBounds } from './abort-conditions.js';
 import { readConcurrency } from './concurrency.js';
 import { type Condition, parseCondition } from './condition.js';
 import { checkConditionSubject } from './condition-subject.js';
-import { readProtocol } from './protocol.js';
+import { chooseTrialProtocol, readProtocol } from './protocol.js';
 import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { readTransport } from './transport.js';
 import { readUsers } from './users.js';
@@ -218,12 +218,14 @@ function readMaxBody({ maxBody = DEFAULTS.maxBody }: LoadOptions): number {
 
 /** Builds the request that tries the ports of a command: the first one of the mix, as GET or HEAD and without placeholders. */
 export function buildTrialRequest({ native }: Plan): TrialRequest {
+  const protocol = chooseTrialProtocol(native);
   // What a user does first is often a login, which a server may not expect as another method.
-  if (native.flows) return { method: 'HEAD', target: '/' };
+  if (native.flows) return { method: 'HEAD', target: '/', ...protocol };
   const { method, target } = native.requests[0] ?? { method: 'GET', target: '/' };
   return {
     method: method === 'GET' ? 'GET' : 'HEAD',
     target: target.includes('{{') ? '/' : target,
+    ...protocol,
   };
 }
 

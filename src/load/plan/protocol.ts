@@ -1,5 +1,6 @@
 import { usageError } from '../../errors/millrace-error.js';
 import type { NativePlan } from '../../native/addon.js';
+import type { TrialRequest } from '../../process/listening/trial-request.js';
 import { parseBytes } from '../../validation/units.js';
 import { DEFAULTS } from '../defaults.js';
 import type { LoadOptions } from '../options.js';
@@ -62,6 +63,16 @@ export function readProtocol(
     version: isMixed ? '2 or 1.1' : '2',
     native: { tls, cleartext: h2c, ...readWindow(options) },
   };
+}
+
+/** Chooses what the port of a command must speak to be loaded. */
+export function chooseTrialProtocol({
+  http2,
+}: Pick<NativePlan, 'http2'>): Pick<TrialRequest, 'h2c' | 'tls'> {
+  if (!http2) return {};
+  const { cleartext, tls } = http2;
+  const forTls = tls !== 'http1';
+  return { h2c: cleartext, ...(cleartext !== forTls && { tls: forTls }) };
 }
 
 function readWindow({ window }: ProtocolOptions): { window?: number } {

@@ -1,9 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-
-/** Message of Node.js's diagnostics channel about a request that has arrived. */
-export interface RequestStart {
-  request: IncomingMessage;
-}
+import type { InboundMessage } from './channels.cjs';
 
 /**
  * Selects requests by the port on which they arrive. A dependency of the service may run in a process of the same
@@ -22,7 +17,7 @@ export class PortFilter {
   }
 
   /** Whether a request counts; its port is remembered. */
-  matches({ request }: RequestStart): boolean {
+  matches({ request }: Pick<InboundMessage, 'request'>): boolean {
     const port = request.socket.localPort;
     this.#seen.add(port);
     return this.#isIncluded(port);

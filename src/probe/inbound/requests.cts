@@ -1,15 +1,15 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { ServerResponse } from 'node:http';
 import { nextTick, now } from '../runtime/clock.cjs';
-import type { PortFilter, RequestStart } from './port-filter.cjs';
+import {
+  type InboundMessage,
+  subscribeFinish,
+  subscribeStart,
+  unsubscribeFinish,
+  unsubscribeStart,
+} from './channels.cjs';
+import type { PortFilter } from './port-filter.cjs';
 import { type Route, Routes } from './routes.cjs';
 
-const START = 'http.server.request.start';
-const FINISH = 'http.server.response.finish';
-
-interface Message extends RequestStart {
-  response: ServerResponse;
-}
+type Response = InboundMessage['response'];
 
 interface OpenRequest {
   route: Route;
@@ -20,7 +20,7 @@ interface OpenRequest {
 export type OnBlocked = (route: Route, from: number, to: number) => void;
 
 /**
- * Observes incoming requests through Node.js's diagnostics channels.
+ * Observes incoming requests through diagnostics channels.
  *
  * The synchronous part of a handler lasts from the request's start until all next ticks and promise callbacks that were
  * ready have run; nothing else can run before. A microtask queued before the handler queues a next tick, which Node.js
@@ -36,7 +36,7 @@ export class Requests {
   readonly #portFilter: PortFilter;
   readonly #onBlocked: OnBlocked;
   /** Responses that are due. They are few: each is removed when it ends, or in the next `sweep`. */
-  readonly #open = new Map<ServerResponse, OpenRequest>();
+  readonly #open = new Map<Response, OpenRequest>();
   #changedAt = now();
   #running: OpenRequest | null = null;
   #runningSince = 0;
@@ -53,8 +53,8 @@ export class Requests {
     this.#isObserving = on;
     this.#running = null;
     this.#open.clear();
-    if (on) subscribe(FINISH, this.#onFinish);
-    else unsubscribe(FINISH, this.#onFinish);
+    if (on) subscribeFinish(this.#onFinish);
+    else unsubscribeFinish(this.#onFinish);
     this.#updateSubscription();
   }
 
@@ -64,8 +64,8 @@ export class Requests {
   }
 
   #updateSubscription(): void {
-    unsubscribe(START, this.#onStart);
-    if (this.#isObserving || this.#spinMs > 0) subscribe(START, this.#onStart);
+    unsubscribeStart(this.#onStart);
+    if (this.#isObserving || this.#spinMs > 0) subscribeStart(this.#onStart);
   }
 
   /** Updates the integral, and removes requests that were aborted without an event. */
@@ -79,8 +79,8 @@ export class Requests {
   readonly #onStart = (message: unknown) => {
     try {
       const from = now();
-      if (!this.#portFilter.matches(message as Message)) return;
-      if (this.#isObserving) this.#begin(message as Message, from);
+      if (!this.#portFilter.matches(message as InboundMessage)) return;
+      if (this.#isObserving) this.#begin(message as InboundMessage, from);
       if (this.#spinMs > 0) while (now() - from < this.#spinMs);
     } catch {
       // The application's objects may be anything.
@@ -89,7 +89,7 @@ export class Requests {
 
   readonly #onFinish = (message: unknown) => {
     try {
-      const { response } = message as Message;
+      const { response } = message as InboundMessage;
       const exchange = this.#open.get(response);
       if (exchange) this.#end(response, exchange, now(), false);
     } catch {
@@ -97,7 +97,7 @@ export class Requests {
     }
   };
 
-  #begin({ request, response }: Message, at: number): void {
+  #begin({ request, response }: InboundMessage, at: number): void {
     this.#integrate(at);
     this.#release(at);
     const route = this.routes.find(request.method ?? '', request.url ?? '');
@@ -112,7 +112,7 @@ export class Requests {
     }
   }
 
-  #end(response: ServerResponse, { route, startedAt }: OpenRequest, at: number, aborted: boolean) {
+  #end(response: Response, { route, startedAt }: OpenRequest, at: number, aborted: boolean) {
     this.#integrate(at);
     this.#open.delete(response);
     const ms = at - startedAt;

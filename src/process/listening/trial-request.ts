@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Endpoint } from './types.js';
 
@@ -6,6 +6,10 @@ import type { Endpoint } from './types.js';
 export interface TrialRequest {
   method: 'GET' | 'HEAD';
   target: string;
+  /** Whether the load speaks HTTP/2 without TLS. */
+  h2c?: boolean;
+  /** Whether the load needs TLS, or cannot use it; absent: both will do. */
+  tls?: boolean;
 }
 
 /**
@@ -19,8 +23,11 @@ const LINGER_MS = 500;
 
 /** Sends one request to a port. Does not settle while there is no answer, so the caller must not wait indefinitely. */
 export async function sendTrialRequest(endpoint: Endpoint, request: TrialRequest): Promise<Answer> {
-  const answer = await requestPlain(endpoint, request);
-  if (answer === 'nothing' && (await speaksTls(endpoint))) return 'tls';
+  if (request.tls && (await speaksTls(endpoint))) return 'tls';
+  const answer = await (request.h2c ? requestByHttp2 : requestByHttp1)(endpoint, request);
+  if (request.tls) return answer === 'nothing' ? 'nothing' : 'other';
+  if (answer === 'nothing' && request.tls === undefined && (await speaksTls(endpoint)))
+    return 'tls';
   return answer;
 }
 
@@ -36,7 +43,7 @@ export async function acceptsConnections(endpoint: Endpoint): Promise<boolean> {
   return accepted;
 }
 
-function requestPlain(endpoint: Endpoint, { method, target }: TrialRequest): Promise<Answer> {
+function requestByHttp1(endpoint: Endpoint, { method, target }: TrialRequest): Promise<Answer> {
   const socket = connect(endpoint);
   socket.unref();
   const host = `localhost:${endpoint.port}`;
@@ -55,6 +62,30 @@ function requestPlain(endpoint: Endpoint, { method, target }: TrialRequest): Pro
   });
 }
 
+async function requestByHttp2(
+  endpoint: Endpoint,
+  { method, target }: TrialRequest,
+): Promise<Answer> {
+  // Loaded late, as few runs need it.
+  const http2 = await import('node:http2');
+  const socket = connect(endpoint);
+  socket.unref();
+  const session = http2.connect(`http://localhost:${endpoint.port}`, {
+    createConnection: () => socket,
+  });
+  return new Promise((resolve) => {
+    const request = session.request({ ':method': method, ':path': target });
+    request.on('response', ({ ':status': status = 0 }) => {
+      resolve(status);
+      destroyLater(session);
+    });
+    request.on('data', () => {});
+    request.on('error', () => {});
+    session.on('error', () => {});
+    session.on('close', () => resolve(socket.bytesRead > 0 ? 'other' : 'nothing'));
+  });
+}
+
 /** Length of `HTTP/1.1 200`. */
 const STATUS_LINE_BYTES = 12;
 
@@ -69,8 +100,8 @@ function isAlert(head: string): boolean {
   return head.startsWith('\x15\x03');
 }
 
-function destroyLater(socket: Socket): void {
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+function destroyLater(connection: { destroy(): void }): void {
+  setTimeout(() => connection.destroy(), LINGER_MS).unref();
 }
 
 /** Whether a port answers a TLS handshake within a second. */

@@ -64,9 +64,10 @@ function formatFollowed({ requests: { followed } }: LoadResult, sheet: Sheet): s
 
 /** Formats the connections, with connect times if connections were opened after the set-up. */
 function formatConnections(result: LoadResult, sheet: Sheet): string[] {
-  const { opened, reused, failed, tlsFull, tlsResumed, http1 = 0, goaway = 0 } = result.connections;
+  const { opened, reused, failed, tlsFull, tlsResumed } = result.connections;
+  const { http1 = 0, http2 = 0, goaway = 0 } = result.connections;
   const isMixed = result.plan.httpVersion === '2 or 1.1';
-  const versions = `${count(opened - http1)} HTTP/2, ${count(http1)} HTTP/1.1`;
+  const versions = `${count(http2)} HTTP/2, ${count(http1)} HTTP/1.1`;
   const parts = [`${count(opened)} opened${isMixed ? ` (${versions})` : ''}`];
   if (failed > 0) parts.push(`${count(failed)} failed`);
   if (goaway > 0) parts.push(`${count(goaway)} ended by GOAWAY`);

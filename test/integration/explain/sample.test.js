@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import http2 from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { withSingleUrl } from '#internal/explain/target/load-variants.js';
 import { takeRequestSample } from '#internal/explain/target/sample-request.js';
 import { selfSignedCertificate } from '#internal/native/addon.js';
 
@@ -96,4 +98,93 @@ test('the certificate and the key are read as the load reads them', async () => 
     server.closeAllConnections();
     server.close();
   }
+});
+
+describe('the version of HTTP', () => {
+  /** The request that each server saw last, as `version method path`. */
+  const seen = [];
+  const answer = (request, response) => {
+    seen.push(`${request.httpVersion} ${request.method} ${request.url}`);
+    response.writeHead(request.url === '/here' ? 200 : 404, { 'x-own': 'a' });
+    response.end('x');
+  };
+  const SERVERS = {
+    h2c: () => http2.createServer(answer),
+    h2: (own) => http2.createSecureServer(own, answer),
+    both: (own) => http2.createSecureServer({ ...own, allowHTTP1: true }, answer),
+    https: (own) => createTlsServer(own, answer),
+    http: () => createServer(answer),
+  };
+  const servers = {};
+  const urls = {};
+  let ca;
+  before(async () => {
+    const { cert, key } = await selfSignedCertificate(['localhost']);
+    ca = cert;
+    for (const [name, create] of Object.entries(SERVERS)) {
+      const server = create({ cert, key }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      servers[name] = server;
+      const scheme = ['h2c', 'http'].includes(name) ? 'http://127.0.0.1' : 'https://localhost';
+      urls[name] = `${scheme}:${server.address().port}/here`;
+    }
+  });
+  after(() => {
+    for (const server of Object.values(servers)) server.close();
+  });
+
+  for (const [options, name, version] of [
+    [{ h2c: true }, 'h2c', '2.0'],
+    [{ http2: true }, 'h2', '2.0'],
+    [{ http2: true }, 'both', '2.0'],
+    [{ preferHttp2: true }, 'both', '2.0'],
+    [{ preferHttp2: true }, 'h2', '2.0'],
+    [{ preferHttp2: true }, 'https', '1.1'],
+    [{}, 'both', '1.1'],
+    [{ h2c: true }, 'http', null],
+    [{ http2: true }, 'https', null],
+    [{}, 'h2', null],
+    [{}, 'h2c', null],
+  ]) {
+    const asked = Object.keys(options)[0] ?? 'no option';
+    test(`with ${asked} of a server of ${name} is ${version ?? 'none that it speaks'}`, async () => {
+      seen.length = 0;
+      const secured = urls[name].startsWith('https:') ? { ca } : {};
+      const load = { url: urls[name], ...options, ...secured };
+      const { sample, unknownPath } = await takeRequestSample(load, never);
+      assert.deepEqual(seen.slice(0, 2), version ? Array(2).fill(`${version} GET /here`) : []);
+      if (version === null) return assert.equal(sample, null);
+      assert.deepEqual([sample.status, sample.bodyBytes, sample.headers['x-own']], [200, 1, 'a']);
+      assert.match(unknownPath, /no-such-path-/);
+      assert.equal(seen[2]?.split(' ')[0], version);
+    });
+  }
+
+  test('of a stream that the server resets is no response', async (t) => {
+    const server = http2.createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    let resets = 0;
+    server.on('stream', (stream) => {
+      stream.on('error', () => {});
+      stream.respond({ ':status': 200 });
+      stream.write('a part', () => stream.destroy(new Error('no more')));
+      resets += 1;
+    });
+    const url = `http://127.0.0.1:${server.address().port}/`;
+    assert.equal((await takeRequestSample({ url, h2c: true }, never)).sample, null);
+    assert.ok(resets > 0);
+  });
+
+  test('stays where the load becomes one of a single URL, as far as it is for its scheme', () => {
+    const load = { h2c: true, preferHttp2: true, window: '64k', connections: 2 };
+    assert.deepEqual(withSingleUrl('http://h/', load), {
+      ...{ url: 'http://h/', method: 'GET', connections: 2 },
+      ...{ h2c: true, window: '64k' },
+    });
+    const { h2c, http2: alone = false, preferHttp2 } = withSingleUrl('https://h/', load);
+    assert.deepEqual([h2c, alone, preferHttp2], [undefined, false, true]);
+    const http1 = withSingleUrl('https://h/', { h2c: true, window: '64k' });
+    assert.deepEqual(http1, { url: 'https://h/', method: 'GET' });
+  });
 });

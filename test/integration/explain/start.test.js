@@ -62,6 +62,8 @@ describe('the socket of the probe', { skip: noProcfs }, () => {
   }
 });
 
+const noProbe = { probe: false, http2: false };
+
 describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () => {
   test('a command gets the variables before it, its NODE_OPTIONS, and the probe', async () => {
     const assigned = ['GREETING=from outside', 'NODE_OPTIONS=--max-old-space-size=222'];
@@ -73,16 +75,19 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
   test('a command that overwrites NODE_OPTIONS is recognized', async () => {
     const command = `NODE_OPTIONS=--max-old-space-size=222 '${process.execPath}' ${script}`;
     const subject = await started([command]);
-    const [line] = explainProbeAbsence(true, subject, false);
+    const [line] = explainProbeAbsence(true, subject, noProbe);
     assert.match(line, /^inside the server: its NODE_OPTIONS were replaced.*--attach$/);
   });
 
   test('a command that keeps NODE_OPTIONS is not reported to overwrite it', async () => {
     const subject = await started([process.execPath, script]);
-    assert.deepEqual(explainProbeAbsence(true, subject, false), [
+    assert.deepEqual(explainProbeAbsence(true, subject, noProbe), [
       'inside the server: the probe saw no request through node:http or node:https',
     ]);
-    assert.deepEqual(explainProbeAbsence(true, subject, true), []);
+    assert.deepEqual(explainProbeAbsence(true, subject, { ...noProbe, probe: true }), []);
+    assert.deepEqual(explainProbeAbsence(true, subject, { ...noProbe, http2: true }), [
+      'inside the server: the probe saw no request through node:http2',
+    ]);
   });
 
   test('a command whose permission model blocks the probe is started without it', async () => {
@@ -94,7 +99,7 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     ];
     const subject = await started([process.execPath, `--${flag}`, ...allowed, script]);
     assert.equal(await answerOf(subject), '');
-    const [line] = explainProbeAbsence(true, subject, false);
+    const [line] = explainProbeAbsence(true, subject, noProbe);
     assert.match(
       line,
       /Node\.js's permission model denies the probe; add --allow-fs-read=.*probe\/\*$/,

@@ -22,18 +22,18 @@ afterEach(async () => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-/** Starts a command, whose ports are tried by `GET /`; it is stopped after the test. */
-async function start(...command) {
+/** Starts a command, whose ports are tried by `GET /` or as `trial` says; it is stopped after the test. */
+async function start(command, trial = {}) {
   const server = await startCommand(command, {
     timeoutMs: 20_000,
-    trial: { method: 'GET', target: '/' },
+    trial: { method: 'GET', target: '/', ...trial },
   });
   cleanups.push(() => server.stop());
   return server;
 }
 
 /** Starts a program of Node. */
-const program = (text) => start(node, '-e', text);
+const program = (text, trial) => start([node, '-e', text], trial);
 
 function fetched(url) {
   return new Promise((resolve, reject) => {
@@ -120,7 +120,7 @@ describe('commands that cannot be started', { skip: noProcfs }, () => {
     [['biome', 'x'], /: no such program; try -- npx biome x$/],
   ]) {
     test(`\`${command.join(' ')}\``, async () => {
-      await assert.rejects(start(...command), { code: 'ERR_MILLRACE_COMMAND', message });
+      await assert.rejects(start(command), { code: 'ERR_MILLRACE_COMMAND', message });
     });
   }
 });
@@ -158,12 +158,12 @@ test('the message about a command that goes to the background says what to do', 
 
 describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, () => {
   test('a command gets the environment variables that are assigned before it', async () => {
-    const { origin } = await start('GREETING=from outside', node, '-e', ECHO);
+    const { origin } = await start(['GREETING=from outside', node, '-e', ECHO]);
     assert.equal(await fetched(origin), 'from outside');
   });
 
   test('a command may be started by the shell', async () => {
-    const { origin } = await start(`true && GREETING=shell '${node}' -e "${ECHO}"`);
+    const { origin } = await start([`true && GREETING=shell '${node}' -e "${ECHO}"`]);
     assert.equal(await fetched(origin), 'shell');
   });
 
@@ -191,7 +191,7 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
   test('a command of which SIGTERM ends only the first thread is killed', {
     skip: spawnSync('python3', ['--version']).status !== 0 && 'needs python3',
   }, async () => {
-    const server = await start('python3', '-c', SERVER_WITHOUT_FIRST_THREAD);
+    const server = await start(['python3', '-c', SERVER_WITHOUT_FIRST_THREAD]);
     await server.stop();
     await assert.rejects(fetched(server.origin), { code: 'ECONNREFUSED' });
   });
@@ -218,6 +218,37 @@ describe('a server that a command starts', { skip: noProcfs, timeout: 60_000 }, 
       assert.equal((await server.otherPorts()).length, 1);
     });
   }
+
+  for (const [name, trial, second, scheme] of [
+    [
+      'HTTP/2 without TLS',
+      { h2c: true, tls: false },
+      () => `require('http2').createServer((q, r) => r.end())`,
+      'http',
+    ],
+    [
+      'TLS',
+      { h2c: false, tls: true },
+      (own) => `require('http2').createSecureServer(${JSON.stringify(own)}, (q, r) => r.end())`,
+      'https',
+    ],
+  ]) {
+    test(`the port of a command is loaded that speaks ${name}, where the load needs it`, async () => {
+      const own = await selfSignedCertificate(['localhost']);
+      const script = `${ECHO} ${second(own)}.listen(0, '127.0.0.1');`;
+      const server = await program(script, trial);
+      assert.equal(new URL(server.origin).protocol, `${scheme}:`);
+      const [other] = await server.otherPorts();
+      assert.equal(await fetched(`http://127.0.0.1:${other}/`), 'hello');
+    });
+  }
+
+  test('a port of a command is loaded though it does not speak what the load needs', async () => {
+    const { origin } = await program(ECHO, { h2c: true, tls: false });
+    assert.equal(await fetched(origin), 'hello');
+    const secured = await program(ECHO, { h2c: false, tls: true });
+    assert.equal(await fetched(secured.origin), 'hello');
+  });
 
   test('a port of a command is loaded even if none answers as wanted', async () => {
     const server = await program(

@@ -1,3 +1,4 @@
+import { computeDepth } from '../../../load/streams.js';
 import type { Metrics } from '../../metrics/types.js';
 
 /** Minimum share of failed requests at which they are a limit. */
@@ -26,7 +27,7 @@ export function estimateRefusedConnections({
   const completed = requests.ok + requests.statusErrors;
   const hasKeptConnections = connections.reused > completed / 2;
   const opening = connections.opened * ((connectMs.mean ?? 0) + (tlsMs.mean ?? 0));
-  const missing = (maxConcurrency - inFlight) / plan.pipelining - opening / durationMs;
+  const missing = (maxConcurrency - inFlight) / computeDepth(base.load) - opening / durationMs;
   const atConnection = sumCounts(errors.filter(({ kind }) => CONNECTION_ERRORS.has(kind)));
   const others = sumCounts(errors) - atConnection + requests.statusErrors + requests.timeouts;
   const isPersistent = atConnection >= (MIN_RETRIES_PER_SECOND * missing * durationMs) / 1000;

@@ -1,5 +1,6 @@
 import { count, plural, rate, share, time } from '../../../format/units.js';
 import { speaksHttp2 } from '../../../load/http-version.js';
+import { findStreamLimit } from '../../../load/streams.js';
 import {
   predictByConnections,
   predictMoreConnections,
@@ -11,7 +12,6 @@ import {
 } from '../../hypotheses/event-loop/loop-capacity.js';
 import { type Detected, scale, widen } from '../../hypotheses/hypothesis.js';
 import { predictSlowedByDelay } from '../../hypotheses/outbound/calls.js';
-import { findStreamLimit } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { Limit } from '../limit.js';
 

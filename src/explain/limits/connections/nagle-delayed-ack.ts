@@ -1,7 +1,12 @@
 import { count, rate, share, time } from '../../../format/units.js';
+import { speaksHttp2 } from '../../../load/http-version.js';
 import { predictByConnections } from '../../hypotheses/connections/connection-count.js';
 import { isDelayedAck, LONG_ACK_MS } from '../../hypotheses/connections/delayed-ack.js';
-import { buildLoopEvidence, deriveLoopLimit } from '../../hypotheses/event-loop/loop-capacity.js';
+import {
+  buildLoopEvidence,
+  deriveLoopLimit,
+  SATURATED,
+} from '../../hypotheses/event-loop/loop-capacity.js';
 import { describeBusyLoop } from '../../hypotheses/event-loop/queue.js';
 import type { Detected, Hypothesis } from '../../hypotheses/hypothesis.js';
 import { predictSlowedByDelay } from '../../hypotheses/outbound/calls.js';
@@ -54,6 +59,11 @@ function detectNagleDelayedAck(metrics: Metrics): Detected {
       why: `the first and the last byte of a response are ${time(gapMs.count > 0 ? typical : 0)} apart`,
     };
   }
+  // A busy loop works on other streams between the head of a response and its body.
+  const busy = metrics.loop?.busy ?? 0;
+  if (speaksHttp2(load.plan) && busy >= SATURATED) {
+    return { limit, why: `the event loop is ${share(busy)} busy, with other streams meanwhile` };
+  }
   const without = Math.max(0.2, metrics.responseMs - typical * part);
   const single = metrics.unloadedLatencyMs;
   const cpu = metrics.loop?.cpuMs ?? 0;
@@ -104,7 +114,8 @@ function computeWeight(metrics: Metrics, gapMs: number, waited: number): number 
     const isHeldBack = server.unsent * server.sockets >= 0.5 * inFlight * waited;
     return gapMs >= LONG_ACK_MS && isHeldBack ? 0.99 : 0.4;
   }
-  return base.load.plan.connection === 'close' && server.unsent <= 0.3 ? 0.6 : 0.99;
+  const hasExperiment = base.load.plan.connection !== 'close' && !speaksHttp2(base.load.plan);
+  return hasExperiment || server.unsent > 0.3 ? 0.99 : 0.6;
 }
 
 /** Whether the median call waits for the timer, with a single request as well, on a connection without TCP_NODELAY. */

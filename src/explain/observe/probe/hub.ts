@@ -23,27 +23,37 @@ interface ProbeEvents {
   sample: [Hello];
 }
 
+/** What the probes of a hub observe. */
+export interface ProbeHubOptions {
+  /** Requests of HTTP/2 too. Default `false`: then the probe leaves `node:http2` alone. */
+  http2?: boolean;
+}
+
 /**
  * Opens the socket to which probes connect; only this user can reach it.
  *
  * @throws {MillraceError} `ERR_MILLRACE_USAGE` if there is no folder for it.
  */
-export async function openProbeHub(): Promise<ProbeHub> {
+export async function openProbeHub(options: ProbeHubOptions = {}): Promise<ProbeHub> {
   if (process.platform === 'win32') {
-    return startHub(`\\\\.\\pipe\\millrace-probe-${process.pid}`, null);
+    return startHub(`\\\\.\\pipe\\millrace-probe-${process.pid}`, null, options);
   }
   return withTemporaryFolder('millrace', async (folder) => {
     const path = join(folder, 'probe');
     if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw new Error('its path is too long');
-    return startHub(path, folder);
+    return startHub(path, folder, options);
   });
 }
 
 /** Maximum length of a socket's path that works everywhere: unix(7) permits 107 bytes, macOS 103. */
 const MAX_PATH_BYTES = 103;
 
-async function startHub(path: string, folder: string | null): Promise<ProbeHub> {
-  const hub = new ProbeHub(path, folder);
+async function startHub(
+  path: string,
+  folder: string | null,
+  options: ProbeHubOptions,
+): Promise<ProbeHub> {
+  const hub = new ProbeHub(path, folder, options);
   await hub.listen();
   return hub;
 }
@@ -54,6 +64,7 @@ export class ProbeHub {
   readonly path: string;
   readonly events = new EventEmitter<ProbeEvents>();
   readonly #folder: string | null;
+  readonly #observesHttp2: boolean;
   readonly #server: Server;
   /** Includes the processes that have left, as far as they served in the time of interest. */
   readonly #all = new Set<ProbedProcess>();
@@ -61,8 +72,9 @@ export class ProbeHub {
   #ports: number[] | null = null;
 
   /** @param folder the folder of the path, if it was created for it */
-  constructor(path: string, folder: string | null) {
+  constructor(path: string, folder: string | null, { http2 = false }: ProbeHubOptions) {
     this.path = path;
+    this.#observesHttp2 = http2;
     this.#folder = folder;
     this.#server = createServer((socket) => this.#accept(socket));
   }
@@ -76,7 +88,7 @@ export class ProbeHub {
     this.#open.add(socket);
     const probed = new ProbedProcess(socket, {
       onHello: (hello) => {
-        if (!this.#all.has(probed) && this.#ports !== null) this.#sendPorts(probed);
+        if (!this.#all.has(probed)) this.#greet(probed);
         this.#all.add(probed);
         this.events.emit('hello', hello);
       },
@@ -86,6 +98,11 @@ export class ProbeHub {
       this.#open.delete(socket);
       if (probed.hello) this.events.emit('left', probed.hello);
     });
+  }
+
+  #greet(probed: ProbedProcess): void {
+    if (this.#ports !== null) this.#sendPorts(probed);
+    if (this.#observesHttp2) probed.command('observeHttp2', {}).catch(() => {});
   }
 
   #sendPorts(probed: ProbedProcess): void {

@@ -1,5 +1,6 @@
 import type { CapacityPoint, Explanation } from '../../../explain/result.js';
 import { count, rate, time } from '../../../format/units.js';
+import { computeMaxInFlight } from '../../../load/streams.js';
 import { formatStatistic } from '../../distributions/distribution.js';
 import { drawFlatBound, drawRisingBound } from '../../html/charts/bounds.js';
 import { type ChartMark, renderChart, toPixels } from '../../html/charts/chart.js';
@@ -16,8 +17,7 @@ const SCALE_MARGIN = 1.5;
 export function renderCapacity({ capacity, load }: Explanation): Markup | null {
   const { points, loopLimit, singleMs, knee } = capacity;
   if (points.length === 0) return null;
-  const { plan } = load;
-  const own = plan.model === 'closed' ? plan.connections * plan.pipelining : null;
+  const own = load.plan.model === 'closed' ? computeMaxInFlight(load) : null;
   const { x, y } = createScales(capacity);
   const marks: ChartMark[] = [];
   if (own !== null) marks.push({ x: own, label: `your ${count(own)}`, color: 'first' });

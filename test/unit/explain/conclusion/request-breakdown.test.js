@@ -55,6 +55,26 @@ describe('requests in flight', () => {
     );
   });
 
+  test('wait for a stream where the server allows fewer than the load has', () => {
+    const found = stages(({ load }) => {
+      Object.assign(load.plan, { httpVersion: '2', connections: 10, pipelining: 8 });
+      load.connections = { ...load.connections, maxConcurrentStreams: 5 };
+    });
+    near(found, { 'stream-wait': 10 * (8 - 5), dependency: 10 });
+    const all = Object.values(found).reduce((sum, requests) => sum + requests, 0);
+    assert.ok(Math.abs(all - 10 * 8) < 1e-6, `${all}`);
+  });
+
+  test('of HTTP/2 are not all unread where a socket is', () => {
+    const change = (httpVersion) => (base) => {
+      Object.assign(base.load.plan, { httpVersion, connections: 5, pipelining: 10 });
+      const group = { sockets: 5, min: 5, max: 5, unread: 0.4, unsent: 0 };
+      base.sockets = { ...base.sockets, samples: 10, client: group, server: group };
+    };
+    near(stages(change('1.1')), { 'generator-unread': 20 });
+    near(stages(change('2')), { 'generator-unread': 2 });
+  });
+
   test('are on as many cores as there are loops', () => {
     near(
       stages((base) => cluster(base, 3, 0.31)),
