@@ -9,6 +9,7 @@ const UNSAFE = [
   'share/src/socket_option.rs',
   // Allocators that count.
   'cache/tests/allocation.rs',
+  'http/tests/memory.rs',
   'load/tests/allocation.rs',
 ];
 

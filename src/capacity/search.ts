@@ -1,6 +1,6 @@
 import { count, rate as perSecond, share, time } from '../format/units.js';
 import { readArrivals, readArrivalTimes, readRate } from '../load/arrivals.js';
-import { formatStatus } from '../load/grpc/statuses.js';
+import { formatStatus } from '../load/grpc-statuses.js';
 import type { Condition } from '../load/plan/condition.js';
 import type { LoadResult } from '../load/result.js';
 import { estimateLatencies } from '../statistics/durations.js';

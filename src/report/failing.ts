@@ -1,4 +1,4 @@
-import { formatStatus } from '../load/grpc/statuses.js';
+import { formatStatus } from '../load/grpc-statuses.js';
 import type { FailingResponse } from '../load/result.js';
 
 /** Formats the kind of a failing response: `503`, `reset`. */

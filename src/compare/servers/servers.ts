@@ -4,7 +4,7 @@ import { MillraceError } from '../../errors/millrace-error.js';
 import { count } from '../../format/units.js';
 import { isAnswered } from '../../load/answered.js';
 import { runLoad } from '../../load/engine/run.js';
-import { formatStatus } from '../../load/grpc/statuses.js';
+import { formatStatus } from '../../load/grpc-statuses.js';
 import { buildPlan, FUTURE_SERVER } from '../../load/plan/plan.js';
 import type { LoadResult, LoadWarning } from '../../load/result.js';
 import { withTemporaryFolder } from '../../process/temporary-folder.js';

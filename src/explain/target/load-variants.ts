@@ -10,9 +10,12 @@ export function applyChange(options: LoadOptions, { oneAtATime, url, load }: Cha
 
 /** Returns the load as requests without content to one URL. */
 export function withSingleUrl(url: string, options: LoadOptions): LoadOptions {
-  const { body, bodyFile, targets, targetsFile, scenario, users, maxBody, ...others } = options;
+  const { body, bodyFile, targets, targetsFile, scenario, users, maxBody, ...kept } = options;
+  // A call of gRPC implies the version of its URL's scheme.
+  const { grpc, proto, ...others } = kept;
+  const implied = grpc === undefined ? {} : { [/^https:/i.test(url) ? 'http2' : 'h2c']: true };
   const connections = others.connections ?? (scenario === undefined ? undefined : users);
-  const rest = keepVersions(url, others);
+  const rest = keepVersions(url, { ...implied, ...others });
   return { ...rest, ...(connections !== undefined && { connections }), url, method: 'GET' };
 }
 

@@ -39,7 +39,9 @@ export function expandGrpc(options: LoadOptions): LoadOptions {
   return {
     ...kept,
     grpc,
-    url: listUrls(options.url ?? (options.socketPath === undefined ? '/' : 'http://localhost')).map((url) => replaceTarget(url, method)),
+    url: listUrls(options.url ?? (options.socketPath === undefined ? '/' : 'http://localhost')).map(
+      (url) => replaceTarget(url, method),
+    ),
     method: 'POST',
     headers: [...CALL_FIELDS.filter(([name]) => !names.has(name)), ...given],
     body: frameMessage(message),

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { bytes, count, plural, rate, share, time } from '../../format/units.js';
 import { countUnfinished, hasResponse as hasAnyResponse, isAnswered } from '../answered.js';
-import { formatStatus } from '../grpc/statuses.js';
+import { formatStatus } from '../grpc-statuses.js';
 import type { OpenFiles } from '../plan/open-files.js';
 import { isDefaultExpect, isExpected } from '../requests/expect.js';
 import { MAX_NAMES, OTHER_REQUESTS } from '../requests/request-names.js';

@@ -1,7 +1,7 @@
 import { usageError } from '../../errors/millrace-error.js';
 import { mustBe } from '../../validation/shape.js';
 import { DEFAULTS } from '../defaults.js';
-import { findGrpcStatus, formatStatus, refuseOtherName } from '../grpc/statuses.js';
+import { findGrpcStatus, formatStatus, refuseOtherName } from '../grpc-statuses.js';
 import type { LoadOptions } from '../options.js';
 
 const MIN_STATUS = 100;

@@ -1,6 +1,6 @@
 import { bytes, cores, count, duration, share, time } from '../../format/units.js';
 import { hasResponse } from '../../load/answered.js';
-import { formatStatus } from '../../load/grpc/statuses.js';
+import { formatStatus } from '../../load/grpc-statuses.js';
 import { speaksHttp2 } from '../../load/http-version.js';
 import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';

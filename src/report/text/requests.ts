@@ -1,5 +1,5 @@
 import { bytes, count, plural, rate, time } from '../../format/units.js';
-import { formatStatus } from '../../load/grpc/statuses.js';
+import { formatStatus } from '../../load/grpc-statuses.js';
 import { isDefaultExpect } from '../../load/requests/expect.js';
 import type { LoadResult } from '../../load/result.js';
 import { formatField, type Sheet } from './sheet.js';

@@ -53,12 +53,12 @@ describe('gRPC', { timeout: 30_000 }, () => {
 
   test('the status is that of the call', async (t) => {
     const { url } = await startGreeter(t);
-    for (const [status, expect, ok] of [
+    for (const [status, expect, ok] of /** @type {[number, any, number][]} */ ([
       [5, undefined, 0],
       [5, 'NOT_FOUND', 30],
       [14, ['OK', '14'], 30],
       [16, 'ok,unavailable', 0],
-    ]) {
+    ])) {
       const body = JSON.stringify({ status });
       const result = await load({ ...greet, url, proto: PROTO, body, ...(expect && { expect }) });
       assert.deepEqual(result.statusCodes, { [status]: 30 });

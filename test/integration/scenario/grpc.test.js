@@ -109,7 +109,7 @@ describe('steps that call gRPC', { timeout: 30_000 }, () => {
     ])) {
       await assert.rejects(
         async () => run(server, steps()),
-        (error) => {
+        (/** @type {any} */ error) => {
           assert.equal(error.code, 'ERR_MILLRACE_USAGE');
           assert.match(error.message, message);
           return true;

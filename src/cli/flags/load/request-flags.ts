@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
-import { findGrpcStatus } from '../../../load/grpc/statuses.js';
+import { findGrpcStatus } from '../../../load/grpc-statuses.js';
 import { readExpect } from '../../../load/requests/expect.js';
 import { readHeaderFile, splitHeader } from '../../../load/requests/header.js';
 import { parseBytes } from '../../../validation/units.js';

@@ -1,5 +1,5 @@
 import { count, rate, share } from '../../../format/units.js';
-import { formatStatus, isErrorStatus } from '../../../load/grpc/statuses.js';
+import { formatStatus, isErrorStatus } from '../../../load/grpc-statuses.js';
 import {
   estimateRefusedConnections,
   MIN_FAILURE_SHARE,

@@ -79,7 +79,7 @@ impl Decoder {
     ) -> Result<Decoded, DecodeError> {
         let mut input = block;
         self.decode_size_updates(&mut input)?;
-        let mut limit = max_list_size;
+        let (mut limit, mut is_too_large) = (max_list_size, false);
         while let Some(&first) = input.first() {
             let fits = match first {
                 0x80.. => self.decode_indexed(&mut input, list, limit)?,
@@ -88,10 +88,10 @@ impl Decoder {
                 _ => self.decode_literal(&mut input, 4, list, limit)?,
             };
             if !fits {
-                limit = 0;
+                (limit, is_too_large) = (0, true);
             }
         }
-        Ok(Decoded { is_too_large: limit < max_list_size })
+        Ok(Decoded { is_too_large })
     }
 
     /// A number that changes whenever the dynamic table changes: a block during which it did not change gives the same

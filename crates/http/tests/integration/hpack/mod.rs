@@ -2,4 +2,3 @@
 
 mod properties;
 mod rfc_examples;
-mod stories;

@@ -1,5 +1,5 @@
-import { usageError } from '../../errors/millrace-error.js';
-import { findNearest } from '../../validation/nearest.js';
+import { usageError } from '../errors/millrace-error.js';
+import { findNearest } from '../validation/nearest.js';
 
 /** Names of the statuses of gRPC, by number. Numbers below 100 are statuses of gRPC, others those of HTTP. */
 const NAMES = [
