@@ -134,7 +134,7 @@ export interface LoadOptions {
 
   // gRPC
 
-  /** A method of gRPC, `'package.Service/Method'`: each request is a call of it, unary or with a stream of responses. `body` or `bodyFile` is the message. The status of a response is that of the call. */
+  /** A method of gRPC, `'package.Service/Method'`: each request is a call of it, unary or with a stream of responses. `body` or `bodyFile` is the message: bytes, or JSON with `proto`. HTTP/2 is spoken, and `url` is the server, without a path. The status of a response is that of the call. */
   grpc?: string;
   /** A .proto file that describes the messages: `body` is JSON. Needs the package protobufjs. */
   proto?: string;
@@ -171,7 +171,7 @@ export interface LoadOptions {
   /** Time limit of the TCP connect and, separately, of the TLS handshake. Default 3 s. */
   connectTimeout?: Duration;
 
-  /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`. Default: all below 400. */
+  /** Statuses that count as a success: a status, a class or a range, as in `'2xx'` or `[200, '3xx', 404]`; with `grpc` a name or number of its statuses, as in `['OK', 'NOT_FOUND']`. Default: all below 400; with `grpc` OK. */
   expect?: string | number | (string | number)[];
 
   /** Conditions that the result is judged by, such as `'p99<50ms'`, `'list users: errors<1%'` or, of scenarios, `'checks>99%'`: `conditions` of the result says which hold. */

@@ -10,18 +10,19 @@ export function applyChange(options: LoadOptions, { oneAtATime, url, load }: Cha
 
 /** Returns the load as requests without content to one URL. */
 export function withSingleUrl(url: string, options: LoadOptions): LoadOptions {
-  const { body, bodyFile, targets, targetsFile, scenario, users, maxBody, ...kept } = options;
-  // A call of gRPC implies the version of its URL's scheme.
-  const { grpc, proto, ...others } = kept;
-  const implied = grpc === undefined ? {} : { [/^https:/i.test(url) ? 'http2' : 'h2c']: true };
+  const { body, bodyFile, targets, targetsFile, scenario, users, maxBody, ...others } = options;
   const connections = others.connections ?? (scenario === undefined ? undefined : users);
-  const rest = keepVersions(url, { ...implied, ...others });
+  const rest = keepVersions(url, others);
   return { ...rest, ...(connections !== undefined && { connections }), url, method: 'GET' };
 }
 
-/** Leaves only those options of HTTP/2 that are for the URL's scheme: other URLs of the load may have another one. */
-function keepVersions(url: string, options: LoadOptions): LoadOptions {
-  const { http2 = false, preferHttp2 = false, h2c = false, window, ...others } = options;
+/**
+ * Leaves only those options of HTTP/2 that are for the URL's scheme: other URLs of the load may have another one. A server of
+ * gRPC speaks HTTP/2 alone.
+ */
+function keepVersions(url: string, { grpc, proto, ...options }: LoadOptions): LoadOptions {
+  const isCall = grpc !== undefined;
+  const { http2 = isCall, preferHttp2 = false, h2c = isCall, window, ...others } = options;
   const versions = /^https:/i.test(url) ? { http2, preferHttp2 } : { h2c };
   const isHttp2 = Object.values(versions).includes(true);
   return isHttp2 ? { ...others, ...versions, ...(window !== undefined && { window }) } : others;

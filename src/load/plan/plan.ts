@@ -9,11 +9,11 @@ import { type BuiltFlows, buildFlows, type Hook } from '../flows/build-flows.js'
 import { findFolder, loadScenario } from '../flows/load-module.js';
 import { listRequestSteps, readScenarios } from '../flows/read-scenarios.js';
 import { buildStepTargets, refuseConflicts, type StepTarget } from '../flows/step-targets.js';
-import { expandGrpc } from '../grpc/options.js';
 import { checkCommand } from '../input/command.js';
 import { refuseOtherPid } from '../input/pid.js';
 import type { LoadOptions } from '../options.js';
 import { listExpectedStatuses, readExpect } from '../requests/expect.js';
+import { expandGrpc } from '../requests/grpc-options.js';
 import { readPlaceholders } from '../requests/placeholders.js';
 import { type RequestMix, readRequestMix } from '../requests/request-mix.js';
 import { parseUrl } from '../requests/url.js';

@@ -32,6 +32,14 @@ export function readExpect(
   });
 }
 
+/** Splits and checks a list of statuses where it is not known yet whether the requests are calls of gRPC. */
+export function splitExpect(value: string, name: string): string[] {
+  const words = value.split(',').map((word) => word.trim());
+  const isOfGrpc = (word: string) => findGrpcStatus(word) !== null || /^[a-z_]{2,}$/i.test(word);
+  for (const word of words) if (!isOfGrpc(word)) readExpect(word, name);
+  return words;
+}
+
 /** Lists the statuses that the patterns contain. */
 export function listExpectedStatuses(patterns: readonly string[]): number[] {
   const statuses = new Set<number>();

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
-import { findGrpcStatus } from '../../../load/grpc-statuses.js';
-import { readExpect } from '../../../load/requests/expect.js';
+import { splitExpect } from '../../../load/requests/expect.js';
 import { readHeaderFile, splitHeader } from '../../../load/requests/header.js';
 import { parseBytes } from '../../../validation/units.js';
 import type { Flag } from '../flag.js';
@@ -15,15 +14,6 @@ import { reinterpret } from './reinterpret.js';
 import { addUrl } from './target.js';
 
 const { count, parsed, text, toggle } = storeIn(({ options }: Invocation) => options);
-
-/** Reads statuses; names, which are of gRPC, are checked with the plan, which knows whether the requests are its calls. */
-function readStatuses(value: string, flag: string): string[] {
-  const isOfGrpc = (word: string) => findGrpcStatus(word) !== null || /^[a-z_]{2,}$/i.test(word);
-  return value
-    .split(',')
-    .map((word) => word.trim())
-    .flatMap((word) => (isOfGrpc(word) ? [word] : readExpect(word, flag)));
-}
 
 /** Reads a method. No method is a number: in h2load -m is the number of streams. */
 function readMethod(value: string, flag: string): string {
@@ -136,18 +126,19 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
     value: 'METHOD',
     help: 'call package.Service/Method of gRPC',
     details:
-      'Each request is a call, unary or with a stream of responses, over HTTP/2; -b is its message: bytes of protobuf, or JSON with --proto. The status is that of the call: OK counts as ok, --expect NOT_FOUND allows others.',
+      'Each request is a call, unary or with a stream of responses, over HTTP/2, without a further flag. -b @FILE is its message, bytes of protobuf; -b JSON needs --proto; without -b it is empty. -H is metadata, and the URL is the server, without a path. The status is that of the call: OK counts as ok, --expect OK,NOT_FOUND allows others.',
   }),
   text('proto', 'proto', {
     value: 'FILE',
     help: 'describes the messages of --grpc: -b is JSON',
-    details: 'Needs the package protobufjs: npm install protobufjs.',
+    details:
+      'Imports are looked for in the folder of the file that imports, and in those above. Needs the package protobufjs: npm install protobufjs.',
   }),
-  parsed('expect', 'expect', readStatuses, {
+  parsed('expect', 'expect', splitExpect, {
     value: 'STATUSES',
-    fallback: 'all below 400',
+    fallback: 'all below 400; with --grpc OK',
     help: 'statuses that count as ok: 2xx, or 200,201,3xx,404',
     details:
-      'Statuses, classes and ranges (200-204), separated by commas. A response with another status is a status error: it counts in errors of --fail-on, and the report shows the first response of each such status.',
+      'Statuses, classes and ranges (200-204), separated by commas; with --grpc names or numbers of its statuses (OK,NOT_FOUND). A response with another status is a status error: it counts in errors of --fail-on, and the report shows the first response of each such status.',
   }),
 ];

@@ -11,7 +11,7 @@ async function refuses(cases) {
   for (const [options, message] of cases) {
     await assert.rejects(
       buildPlan({ url, grpc, ...options }),
-      (error) => {
+      (/** @type {any} */ error) => {
         assert.equal(error.code, 'ERR_MILLRACE_USAGE', error.stack);
         assert.ok(!error.message.includes('\n'), error.message);
         assert.match(error.message, message);
@@ -45,6 +45,7 @@ describe('the call', () => {
       ],
       [{ url: 'https://127.0.0.1:50051' }, { tls: 'http2', cleartext: false }],
       [{ url: 'unix:/tmp/greeter.sock:/' }, { tls: 'http1', cleartext: true }],
+      [{ socketPath: '/tmp/greeter.sock' }, { tls: 'http1', cleartext: true }],
       [
         { url: [url, 'https://127.0.0.1:1'], window: '64kib' },
         { tls: 'http2', cleartext: true, window: 65_536 },
@@ -86,6 +87,7 @@ describe('the call', () => {
       [{ expect: 'NOTFOUNT' }, /^expect: gRPC has no status 'NOTFOUNT'; did you mean NOT_FOUND\?$/],
       [{ expect: 'FINE' }, /^expect: gRPC has no status 'FINE'; it has OK, CANCELLED, .*UNAUTH/],
       [{ expect: '17' }, /^expect must be statuses of gRPC, .* \(got '17'\)$/],
+      [{ url: undefined }, /^url, targets, targetsFile or command is needed/],
     ]);
     const { native } = await buildPlan({
       ...{ url, grpc, body: Buffer.from('{{'), placeholders: false },

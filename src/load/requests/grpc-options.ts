@@ -1,18 +1,18 @@
 import { usageError } from '../../errors/millrace-error.js';
 import { listHeaders } from '../../validation/headers.js';
 import { DEFAULTS } from '../defaults.js';
-import type { LoadOptions } from '../options.js';
-import { readSharedBody } from '../requests/body.js';
-import { listUrls } from '../requests/url.js';
-import { encodeJson } from './json-message.js';
+import { encodeJson } from '../grpc/json-message.js';
 import {
   CALL_FIELDS,
   frameMessage,
   type GrpcMethod,
   readMethodName,
   refusePlaceholders,
-} from './message.js';
-import { findRequestType } from './proto-file.js';
+} from '../grpc/message.js';
+import { findRequestType } from '../grpc/proto-file.js';
+import type { LoadOptions } from '../options.js';
+import { readSharedBody } from './body.js';
+import { listUrls } from './url.js';
 
 /** Options that say what a call of gRPC says itself. */
 const CONFLICTS = ['targets', 'targetsFile', 'scenario', 'method', 'follow'] as const;
@@ -32,6 +32,7 @@ export function expandGrpc(options: LoadOptions): LoadOptions {
       `${option} cannot be combined with grpc: all requests are calls of its method`,
     );
   }
+  const urls = listServers(options).map((url) => replaceTarget(url, method));
   const message = readMessage(options, method);
   const { bodyFile, body, headers, ...kept } = others;
   const given = listHeaders(headers ?? {});
@@ -39,13 +40,18 @@ export function expandGrpc(options: LoadOptions): LoadOptions {
   return {
     ...kept,
     grpc,
-    url: listUrls(options.url ?? (options.socketPath === undefined ? '/' : 'http://localhost')).map(
-      (url) => replaceTarget(url, method),
-    ),
+    ...(urls.length > 0 && { url: urls }),
     method: 'POST',
     headers: [...CALL_FIELDS.filter(([name]) => !names.has(name)), ...given],
     body: frameMessage(message),
   };
+}
+
+/** Lists the servers; without a URL that of the command, or the one behind the socket. */
+function listServers({ url, command, socketPath }: LoadOptions): string[] {
+  if (url !== undefined) return listUrls(url);
+  if (command !== undefined) return ['/'];
+  return socketPath === undefined ? [] : ['http://localhost/'];
 }
 
 /** Replaces the target of a URL by that of the method. */
