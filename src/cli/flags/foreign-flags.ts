@@ -210,6 +210,16 @@ const VEGETA_AB_H2LOAD: UnsupportedFlags = {
   ...each('u_latency batch_latency', 'service times are always shown beside the latencies'),
 };
 
+/** Flags of ghz. */
+const GHZ: UnsupportedFlags = {
+  metadata: "metadata of gRPC are header fields: -H 'name: value'",
+  skipTLS: 'any certificate is accepted with -k',
+  ...each('protoset reflect-metadata', 'messages of gRPC are described by --proto FILE'),
+  'import-paths': 'imports are found in the folder of the --proto file, and in those above',
+  'binary-file': 'a message as bytes is --grpc METHOD -b @FILE, without --proto',
+  'data-file': 'a message as JSON is -b @FILE, with --proto',
+};
+
 /** Advice about the flags of other tools. */
 export const FOREIGN_FLAGS: UnsupportedFlags = {
   ...CURL,
@@ -218,4 +228,5 @@ export const FOREIGN_FLAGS: UnsupportedFlags = {
   ...USERS_AND_TIMES,
   ...K6,
   ...VEGETA_AB_H2LOAD,
+  ...GHZ,
 };

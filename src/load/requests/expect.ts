@@ -24,7 +24,10 @@ export function readExpect(
   if (words.length === 0) throw usageError(`${name} must be ${ACCEPTED} (got an empty list)`);
   return words.map((word) => {
     const pattern = word.trim().toLowerCase();
-    const status = isGrpc ? findGrpcStatus(pattern) : null;
+    const status = findGrpcStatus(pattern);
+    if (status !== null && !isGrpc) {
+      throw usageError(`${name}: '${word}' is a status of gRPC, and no call of gRPC is made`);
+    }
     if (status !== null) return formatStatus(status);
     if (readHttpBounds(pattern) !== null) return pattern;
     if (isGrpc) refuseOtherName(word.trim(), name);

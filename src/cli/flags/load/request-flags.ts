@@ -123,6 +123,7 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
       'Without the flag these are replaced in URL, headers and body for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
   }),
   text('grpc', 'grpc', {
+    aliases: ['call'],
     value: 'METHOD',
     help: 'call package.Service/Method of gRPC',
     details:
