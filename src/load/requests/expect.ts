@@ -26,7 +26,8 @@ export function readExpect(
     const pattern = word.trim().toLowerCase();
     const status = findGrpcStatus(pattern);
     if (status !== null && !isGrpc) {
-      throw usageError(`${name}: '${word}' is a status of gRPC, and no call of gRPC is made`);
+      const { message } = mustBe(name, ACCEPTED, word);
+      throw usageError(`${message}: it is a status of gRPC, and no call of gRPC is made`);
     }
     if (status !== null) return formatStatus(status);
     if (readHttpBounds(pattern) !== null) return pattern;

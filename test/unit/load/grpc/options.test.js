@@ -83,7 +83,10 @@ describe('the call', () => {
       [{ body: '{}' }, /JSON needs proto/],
       [{ body: Buffer.from('a{{seq}}') }, /cannot have placeholders.*--no-placeholders/],
       [{ grpc: undefined, proto: PROTO }, /it needs grpc/],
-      [{ grpc: undefined, expect: 'OK' }, /^expect: 'OK' is a status of gRPC, and no call/],
+      [
+        { grpc: undefined, expect: 'OK' },
+        /^expect must be statuses, .* \(got 'OK'\): it is a status of gRPC, and no call/,
+      ],
       [{ expect: 'NOTFOUNT' }, /^expect: gRPC has no status 'NOTFOUNT'; did you mean NOT_FOUND\?$/],
       [{ expect: 'FINE' }, /^expect: gRPC has no status 'FINE'; it has OK, CANCELLED, .*UNAUTH/],
       [{ expect: '17' }, /^expect must be statuses of gRPC, .* \(got '17'\)$/],
