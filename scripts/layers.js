@@ -73,7 +73,6 @@ const OF_CLI = {
   'validation/nearest': 'the flag or command that was meant',
   'load/plan/condition': '--fail-on',
   'compare/ratio-condition': '--fail-on of compare',
-  'load/grpc-statuses': '--expect',
   'load/requests/expect': '--expect',
   'load/flows/load-module': 'whether an operand is a file of scenarios',
   'load/requests/header': '-H',
