@@ -58,7 +58,7 @@ async function listening(t, server) {
 describe('a server that speaks another protocol', TIMEOUT, () => {
   const on = (listener) => net.createServer((socket) => listener(socket.on('error', () => {})));
   for (const [what, make, kind, example] of [
-    ['HTTP/2 without TLS', () => http2.createServer(), 'protocol', /speaks HTTP\/2 alone/],
+    ['HTTP/2 without TLS', () => http2.createServer(), 'protocol', /speaks HTTP\/2: use --h2c/],
     [
       'SSH',
       () => on((socket) => socket.write('SSH-2.0-x\r\n')),

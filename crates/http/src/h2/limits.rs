@@ -38,7 +38,7 @@ impl Budget {
     /// A frame arrived that has to be answered.
     pub(crate) fn answer(&mut self) -> Result<(), ConnectionError> {
         self.answers += 1;
-        let reason = "more than 10,000 frames to answer, and no message";
+        let reason = "more than 10,000 frames to answer (SETTINGS, PING), and no message";
         if self.answers > MAX_ANSWERS { Err(calm_down(reason)) } else { Ok(()) }
     }
 

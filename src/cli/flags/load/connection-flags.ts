@@ -13,7 +13,6 @@ const { choice, duration, list, parsed, text, toggle } = storeIn(
 
 export const CONNECTION_FLAGS: readonly Flag<Invocation>[] = [
   toggle('http2', 'http2', true, {
-    common: true,
     help: 'HTTP/2 for https:// URLs',
     details:
       'HTTP/2 alone is offered: a server without it cannot be loaded. Without the flag HTTP/1.1 is spoken.',
