@@ -11,6 +11,7 @@ const DICTIONARIES = {
   cache: 'cache',
   following: 'response',
   hpack: null,
+  http2: 'http2',
   pkcs12: 'pkcs12',
   request: 'request',
   response: 'response',
