@@ -96,7 +96,7 @@ describe('steps that call gRPC', { timeout: 30_000 }, () => {
       [() => [grpc('a', GREET, { message: { x: 1 } })], /step 'a': .* needs proto/],
       [
         () => [grpc('a', GREET, { proto: PROTO, message: { x: 1 } })],
-        /step 'a': message: GreetRequest has no field 'x'/,
+        /step 'a': message: demo\.GreetRequest has no field "x"/,
       ],
       [
         () => [grpc('a', GREET, { proto: PROTO, message: { name: '{{seq}}' } })],
