@@ -27,6 +27,14 @@ export function formatStatus(status: number | string): string {
   return NAMES[Number(status)] ?? String(status);
 }
 
+/** Replaces the number by the name in a text that says `status 5`, as those of the engine do. */
+export function nameStatus(text: string): string {
+  return text.replace(
+    /^status (\d{1,2})(?:(?= |$)|(?=:))(?: in)?/,
+    (_, number) => `status ${formatStatus(number)}`,
+  );
+}
+
 /** Whether a status says that a request failed: one of HTTP from 400 on, or one of gRPC other than OK. */
 export function isErrorStatus(status: number): boolean {
   return status >= 400 || (status > 0 && status < 100);

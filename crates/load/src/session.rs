@@ -275,11 +275,21 @@ impl Session {
         Some(())
     }
 
-    /// Whether requests can be sent: with HTTP/2, the server's settings have come.
+    /// Whether a new connection can carry requests: with HTTP/2, the server's settings have come and allow a stream.
     pub(crate) fn is_ready(&self) -> bool {
         match self {
-            Self::H2(session) => session.is_ready(),
+            Self::H2(session) => session.capacity(1) > 0,
             _ => true,
+        }
+    }
+
+    /// Describes why a new connection cannot carry requests when its time is up.
+    pub(crate) fn describe_delay(&self, limit: Duration) -> String {
+        match self {
+            Self::H2(session) if session.is_ready() => {
+                format!("no stream allowed within {limit:?}: SETTINGS_MAX_CONCURRENT_STREAMS is 0")
+            }
+            _ => format!("no SETTINGS frame within {limit:?}: the server may speak no HTTP/2"),
         }
     }
 
@@ -403,7 +413,7 @@ impl Session {
     pub(crate) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Received {
         match self {
             Self::H1(session) => session.finish(now, recorder),
-            Self::H2(session) => session.finish(),
+            Self::H2(session) => session.finish(now, recorder),
         }
     }
 
@@ -412,7 +422,7 @@ impl Session {
     pub(crate) fn complete_redirected(&mut self, now: Nanos, recorder: &mut Recorder) -> usize {
         match self {
             Self::H1(session) => session.complete_redirected(now, recorder),
-            _ => 0,
+            Self::H2(session) => session.complete_redirected(0, now, recorder),
         }
     }
 

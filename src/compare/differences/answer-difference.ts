@@ -1,3 +1,4 @@
+import { formatStatus } from '../../load/grpc-statuses.js';
 import type { Range } from '../../validation/units.js';
 
 /** What is compared of an answer. */
@@ -42,8 +43,9 @@ export function describeAnswerDifference(
 }
 
 function describeOutcome({ status, error }: ResponseSummary): string {
-  if (error === null) return `status ${status}`;
-  return status === null ? `no response (${error})` : `status ${status}, broken off (${error})`;
+  if (status === null) return error === null ? 'no status' : `no response (${error})`;
+  const name = formatStatus(status);
+  return error === null ? `status ${name}` : `status ${name}, broken off (${error})`;
 }
 
 function describeEncoding({ contentEncoding }: ResponseSummary): string {

@@ -1,6 +1,7 @@
 import { usageError } from '../../errors/millrace-error.js';
 import type { NativeTracedStep } from '../../native/addon.js';
 import type { FlowSummary } from '../flow-summary.js';
+import { nameStatus } from '../grpc-statuses.js';
 import type { LoadOptions } from '../options.js';
 import { decodeContent, splitResponse } from '../outcome/failing-responses.js';
 import type { LoadResult } from '../result.js';
@@ -54,7 +55,15 @@ export async function dryRun(options: LoadOptions): Promise<DryRun> {
   const described = (result.plan.flows?.scenarios ?? []).flatMap(({ name, steps }) =>
     steps.map((step) => ({ scenario: name, ...step })),
   );
-  return { result, steps: trace.map((step) => describe(step, described[step.step], variables)) };
+  const steps = trace.map((step) => describe(step, described[step.step], variables));
+  const { http1, http2 } = result.connections;
+  return { result, steps: http2 > 0 && http1 === 0 ? steps.map(nameHttp2) : steps };
+}
+
+/** Names HTTP/2 in messages, which the engine gives as HTTP/1.1 has them. */
+function nameHttp2(step: DryRunStep): DryRunStep {
+  const requestHead = step.requestHead.replace(/HTTP\/1\.1(?=\n|$)/, 'HTTP/2');
+  return { ...step, requestHead, responseHead: step.responseHead.replace(/^HTTP\/1\.1/, 'HTTP/2') };
 }
 
 type Described = FlowSummary['scenarios'][number]['steps'][number] & { scenario: string };
@@ -81,9 +90,9 @@ function describe(
     })),
     checks: checks.map((found, index) => ({
       check: step?.checks[index] ?? '',
-      found: found === '' ? null : found,
+      found: found === '' ? null : nameStatus(found),
     })),
-    failure: failure ? { reason: failure.reason, text: failure.example } : null,
+    failure: failure ? { reason: failure.reason, text: nameStatus(failure.example) } : null,
     followed,
   };
 }

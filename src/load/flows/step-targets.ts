@@ -6,7 +6,7 @@ import type { RequestStep } from '../../scenario/steps.js';
 import { listHeaders } from '../../validation/headers.js';
 import { describeValue } from '../../validation/shape.js';
 import { encodeValue } from '../grpc/json-message.js';
-import { CALL_FIELDS, frameMessage, readMethodName, refusePlaceholders } from '../grpc/message.js';
+import { frameMessage, readMethodName, refusePlaceholders } from '../grpc/message.js';
 import { findRequestType } from '../grpc/proto-file.js';
 import type { LoadOptions } from '../options.js';
 import type { LocatedTarget } from '../requests/targets-file.js';
@@ -41,7 +41,7 @@ export function buildStepTargets(
       target: {
         ...{ where, url: step.url, method: step.method, name: step.name, headers },
         ...(body && { body: body.content }),
-        ...(call && { isCall: true, body: call, headers: completeFields(own, shared) }),
+        ...(call && { isCall: true, body: call }),
       },
       extra: {
         ...(body && { bodyFormat: body.format }),
@@ -70,14 +70,6 @@ function buildCall({ url, call }: RequestStep, options: LoadOptions, where: stri
   const file = folder !== null && !existsSync(proto) ? resolve(folder, proto) : proto;
   const type = findRequestType(file, readMethodName(url, where));
   return frameMessage(encodeValue(message, type, `${where}: message`));
-}
-
-type Fields = [name: string, value: string][];
-
-/** Adds the fields of a call to those of its step. */
-function completeFields(own: Fields, shared: Fields): Fields {
-  const given = [...own, ...shared].map(([name]) => name.toLowerCase());
-  return [...CALL_FIELDS.filter(([name]) => !given.includes(name)), ...own];
 }
 
 /** Statuses that are followed. */

@@ -1,11 +1,21 @@
 import { usageError } from '../../errors/millrace-error.js';
+import type { NativeHeader } from '../../native/addon.js';
 import { describeValue } from '../../validation/shape.js';
 
 /** The fields of a call (the gRPC protocol over HTTP/2). */
-export const CALL_FIELDS: readonly [name: string, value: string][] = [
-  ['content-type', 'application/grpc'],
-  ['te', 'trailers'],
+export const CALL_FIELDS: readonly NativeHeader[] = [
+  { name: 'Content-Type', value: 'application/grpc' },
+  { name: 'TE', value: 'trailers' },
 ];
+
+/** Refuses a type of content that is not one of gRPC: a server would answer with status 415. */
+export function checkContentType(fields: readonly NativeHeader[], where: string): void {
+  const type = fields.find(({ name }) => name.toLowerCase() === 'content-type');
+  if (!type || /^application\/grpc\b/i.test(type.value.trim())) return;
+  throw usageError(
+    `${where}: the Content-Type of a call of gRPC is application/grpc or application/grpc+proto (got ${type.value}): leave it out`,
+  );
+}
 
 /** Length of what comes before a message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;

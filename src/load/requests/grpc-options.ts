@@ -1,9 +1,7 @@
 import { usageError } from '../../errors/millrace-error.js';
-import { listHeaders } from '../../validation/headers.js';
 import { DEFAULTS } from '../defaults.js';
 import { encodeJson } from '../grpc/json-message.js';
 import {
-  CALL_FIELDS,
   frameMessage,
   type GrpcMethod,
   readMethodName,
@@ -34,15 +32,12 @@ export function expandGrpc(options: LoadOptions): LoadOptions {
   }
   const urls = listServers(options).map((url) => replaceTarget(url, method));
   const message = readMessage(options, method);
-  const { bodyFile, body, headers, ...kept } = others;
-  const given = listHeaders(headers ?? {});
-  const names = new Set(given.map(([name]) => name.toLowerCase()));
+  const { bodyFile, body, ...kept } = others;
   return {
     ...kept,
     grpc,
     ...(urls.length > 0 && { url: urls }),
     method: 'POST',
-    headers: [...CALL_FIELDS.filter(([name]) => !names.has(name)), ...given],
     body: frameMessage(message),
   };
 }
@@ -77,7 +72,25 @@ function readMessage(options: LoadOptions, method: GrpcMethod): Uint8Array {
   const given = bytes ?? Buffer.alloc(0);
   const unchanged = ': send {{ unchanged with --no-placeholders';
   if (placeholders) refusePlaceholders(given, 'body', unchanged);
-  if (proto === undefined) return given;
+  if (proto === undefined) return refuseJson(given);
   const text = given.toString('utf8').trim();
   return encodeJson(text === '' ? '{}' : text, findRequestType(proto, method), 'body');
+}
+
+/** Refuses JSON where a message is expected. A message cannot begin with {: that would be a group, which proto3 has not. */
+function refuseJson(message: Buffer): Buffer {
+  const text = message.toString('utf8').trim();
+  if (!text.startsWith('{') || !isJson(text)) return message;
+  throw usageError(
+    'the body is JSON, and a message of gRPC is bytes: JSON needs proto, the .proto file',
+  );
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -3,6 +3,7 @@ import { usageError } from '../../errors/millrace-error.js';
 import type { NativeHeader } from '../../native/addon.js';
 import { listHeaders } from '../../validation/headers.js';
 import { describeValue, mustBe } from '../../validation/shape.js';
+import { CALL_FIELDS } from '../grpc/message.js';
 import { readText, splitLines } from '../input/text.js';
 import type { LoadOptions } from '../options.js';
 import type { Location } from './url.js';
@@ -13,6 +14,9 @@ export interface HeaderSection {
   /** Whether a header asks for `Connection: close`. */
   close: boolean;
 }
+
+/** What requests have that are no calls of gRPC. */
+const ACCEPT_ALL: readonly NativeHeader[] = [{ name: 'Accept', value: '*/*' }];
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
@@ -36,18 +40,22 @@ export function readHeaderFile(path: string): [name: string, value: string][] {
   );
 }
 
-/** Completes a request's own headers with the run's and the defaults; its own take precedence, then the run's. */
+/**
+ * Completes a request's own headers with the run's and the defaults; its own take precedence, then the run's. `isCall`: it
+ * is a call of gRPC.
+ */
 export function completeHeaders(
   own: NativeHeader[],
   shared: NativeHeader[],
   location: Location,
+  isCall: boolean,
 ): NativeHeader[] {
   const specified = [...own, ...shared.filter(({ name }) => !hasHeader(own, name))];
   const { authority, authorization } = location;
   const defaults: NativeHeader[] = [
     { name: 'Host', value: authority },
     { name: 'User-Agent', value: `millrace/${packageVersion()}` },
-    { name: 'Accept', value: '*/*' },
+    ...(isCall ? CALL_FIELDS : ACCEPT_ALL),
   ];
   if (authorization !== undefined) defaults.push({ name: 'Authorization', value: authorization });
   return [...defaults.filter(({ name }) => !hasHeader(specified, name)), ...specified];

@@ -2,6 +2,7 @@ import { usageError } from '../../errors/millrace-error.js';
 import { maskUrl } from '../../masking/text.js';
 import type { NativeHeader, NativeOrigin, NativeRequest } from '../../native/addon.js';
 import { DEFAULTS } from '../defaults.js';
+import { checkContentType } from '../grpc/message.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
 import { readSharedBody, toBytes } from './body.js';
@@ -42,6 +43,7 @@ export function readRequestMix(
     headers: readHeaders(options.headers, 'headers'),
     body: readSharedBody(options),
     method: options.method,
+    callsGrpc: options.grpc !== undefined,
   };
   const origins = new Origins(options);
   const names = new RequestNames();
@@ -53,7 +55,7 @@ export function readRequestMix(
     weighted,
     close: false,
     toCommand,
-    callsGrpc: options.grpc !== undefined || targets.some(({ isCall }) => isCall),
+    callsGrpc: shared.callsGrpc || targets.some(({ isCall }) => isCall),
     summary: [],
   };
   let closeCount = 0;
@@ -206,6 +208,8 @@ interface SharedRequest {
   headers: NativeHeader[];
   body: Buffer | undefined;
   method: string | undefined;
+  /** All are calls of gRPC. */
+  callsGrpc: boolean;
 }
 
 const EXPECTS_CONTENT = new Set(['POST', 'PUT', 'PATCH']);
@@ -216,7 +220,7 @@ function completeRequest(
   location: Location,
   origin: number,
 ): { request: Omit<NativeRequest, 'name'>; close: boolean } {
-  const { where, weight = 1 } = target;
+  const { where, weight = 1, isCall = shared.callsGrpc } = target;
   const content = toBytes(target.body) ?? shared.body;
   const method = readMethod(
     target.method ?? shared.method ?? DEFAULTS.method[content ? 1 : 0],
@@ -225,7 +229,8 @@ function completeRequest(
   // RFC 9110, 8.6: a request with one of these methods and no content is sent with Content-Length: 0.
   const body = content ?? (EXPECTS_CONTENT.has(method) ? Buffer.alloc(0) : undefined);
   const own = readHeaders(target.headers, where);
-  const complete = completeHeaders(own, shared.headers, location);
+  const complete = completeHeaders(own, shared.headers, location, isCall);
+  if (isCall) checkContentType(complete, where);
   const { headers, close } = frameHeaders(complete, body?.length ?? 0, where);
   if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
     throw usageError(`${where}: weight must be a number above 0 (got ${weight})`);

@@ -1,5 +1,6 @@
 import { plural } from '../../format/units.js';
 import type { DryRun, DryRunStep } from '../../load/engine/dry-run.js';
+import { formatStatus } from '../../load/grpc-statuses.js';
 
 /** Most lines of a body that are printed. */
 const MAX_LINES = 40;
@@ -25,7 +26,7 @@ function describeFailures(steps: readonly DryRunStep[]): string {
 function formatStep(step: DryRunStep, number: number): string {
   const { scenario, name, durationMs, followed, failure } = step;
   const [statusLine = ''] = step.responseHead.split('\n');
-  const outcome = statusLine === '' ? 'no response' : statusLine.replace(/^HTTP\/\S+ /, '');
+  const outcome = describeOutcome(statusLine, step.responseHead);
   const time = statusLine === '' ? '' : ` in ${durationMs.toPrecision(3)} ms`;
   const lines = [
     `${number}. ${name} (${scenario}): ${outcome}${time}${followed ? ', followed' : ''}`,
@@ -43,6 +44,13 @@ function formatStep(step: DryRunStep, number: number): string {
   if (failure && failure.reason !== 'check')
     lines.push(`  FAILED ${failure.reason}: ${failure.text}`);
   return lines.join('\n');
+}
+
+/** Describes how a response ended: a call of gRPC by the name of its status. */
+function describeOutcome(statusLine: string, head: string): string {
+  if (statusLine === '') return 'no response';
+  const call = /^grpc-status: *(\d+)/im.exec(head)?.[1];
+  return call === undefined ? statusLine.replace(/^HTTP\/\S+ /, '') : formatStatus(call);
 }
 
 /** Marks the lines of a message. */

@@ -124,7 +124,24 @@ describe('gRPC', { timeout: 30_000 }, () => {
     await assert.rejects(load(options), { code: 'ERR_MILLRACE_UNREACHABLE' });
   });
 
-  test('an answer that is not one of gRPC has the status of HTTP; one without a status is UNKNOWN', async (t) => {
+  test('a call has the fields of a call alone, and no other type of content', async (t) => {
+    const { url, requests } = await startGreeter(t);
+    const of = { ...greet, requests: 1, connections: 1, url };
+    const typed = { ...of, headers: { 'content-type': 'application/grpc+proto' } };
+    assert.equal((await load(typed)).requests.ok, 1);
+    assert.equal('accept' in requests[0].metadata, false);
+    const headers = { 'Content-Type': 'application/json' };
+    await assert.rejects(load({ ...of, headers }), {
+      code: 'ERR_MILLRACE_USAGE',
+      message: /the Content-Type of a call of gRPC is application\/grpc .*got application\/json/,
+    });
+    await assert.rejects(load({ ...of, body: Buffer.from(' {"name": "Ada"}\n') }), {
+      code: 'ERR_MILLRACE_USAGE',
+      message: /the body is JSON.*needs proto/,
+    });
+  });
+
+  test('an answer that is not one of gRPC has the status of HTTP; one without a status breaks the protocol', async (t) => {
     const plain = createServer((request, response) => {
       const [status, type] = String(request.headers['x-answer']).split(' ');
       response.writeHead(Number(status), { 'content-type': type }).end('no');
@@ -135,13 +152,18 @@ describe('gRPC', { timeout: 30_000 }, () => {
     for (const [answer, status] of /** @type {[string, number][]} */ ([
       ['502 text/html', 502],
       ['200 text/html', 200],
-      ['200 application/grpc', 2],
       ['503 application/grpc', 503],
     ])) {
       const result = await load({ ...greet, url, headers: { 'x-answer': answer } });
       assert.deepEqual(result.statusCodes, { [status]: 30 }, answer);
       assert.equal(result.requests.ok, 0, answer);
     }
+    const none = await load({ ...greet, url, headers: { 'x-answer': '200 application/grpc' } });
+    assert.deepEqual(
+      [none.statusCodes, none.errors.map(({ kind, count }) => [kind, count])],
+      [{}, [['protocol', 30]]],
+    );
+    assert.match(none.errors[0].example, /has no grpc-status/);
   });
 
   test('reports have the names of statuses, and JSON their numbers', async (t) => {

@@ -1,7 +1,7 @@
 // Steps that call gRPC, beside requests of HTTP/2 to such a server.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { load } from 'millrace';
+import { dryRun, load } from 'millrace';
 import { exists, grpc, header, request, scenario } from 'millrace/scenario';
 import { encodeGreet, PROTO, startGreeter } from '../../fixtures/grpc/greeter.js';
 
@@ -64,7 +64,26 @@ describe('steps that call gRPC', { timeout: 30_000 }, () => {
         ['header grpc-status = 0', 3],
       ],
     });
-    assert.match(byName.failing.checks[0].example, /^status 5/);
+    assert.match(byName.failing.checks[0].example, /^status NOT_FOUND: status(?: |%20)5$/);
+  });
+
+  test('JavaScript and a dry run see the status of the call, and the version of HTTP', async (t) => {
+    const server = await startGreeter(t);
+    const message = await encodeGreet({ status: 5 });
+    const seen = [];
+    const steps = [
+      grpc('fails', GREET, {
+        ...{ message, expect: { status: 'NOT_FOUND' } },
+        after: (response) => void seen.push(response?.status),
+      }),
+    ];
+    await run(server, steps);
+    assert.deepEqual(seen, [5, 5, 5]);
+    const {
+      steps: [step],
+    } = await dryRun({ url: server.url, scenario: scenario('one', steps) });
+    assert.match(step.requestHead, /^POST \/demo.Greeter\/Greet HTTP\/2\n/);
+    assert.match(step.responseHead, /^HTTP\/2 200\n.*^grpc-status: 5$/ms);
   });
 
   test('a request of HTTP/2 with a body of bytes sees the trailers, too', async (t) => {

@@ -81,8 +81,7 @@ impl Engine {
                 self.open_failed(index, ErrorKind::Tls, text, now);
             }
             Limit::Opening if slot.connection.is_greeting() => {
-                let text =
-                    format!("no SETTINGS frame within {limit:?}: the server may speak no HTTP/2");
+                let text = slot.connection.describe_delay(limit);
                 self.open_failed(index, ErrorKind::ConnectTimeout, text, now);
             }
             Limit::Opening => {

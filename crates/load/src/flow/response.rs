@@ -6,11 +6,13 @@ use std::io::Read;
 use std::time::Duration;
 
 use super::hooks::HookResponse;
+use crate::metrics::statuses::is_grpc;
 use millrace_http::h1::{Method, ResponseHead, ResponseSink, ResponseSplitter, field_lines};
 
 /// A complete response.
 #[derive(Debug)]
 pub(crate) struct Response {
+    /// That of HTTP, or of a call of gRPC (below 100).
     pub(crate) status: u16,
     /// The lines of the final head, the status line included.
     head: Vec<u8>,
@@ -95,11 +97,16 @@ impl Response {
         self.content().map(String::from_utf8_lossy)
     }
 
-    /// Returns the beginning of the content for a message.
+    /// Returns the beginning of what a response says, for a message: of its content, or of the text that a call of gRPC ends
+    /// with.
     pub(crate) fn beginning(&self) -> String {
         /// As much as fits a line of a report.
         const MOST: usize = 80;
-        let Ok(text) = self.text() else { return String::new() };
+        let text = match is_grpc(self.status) {
+            true => self.values("grpc-message").next(),
+            false => self.text().ok(),
+        };
+        let text = text.unwrap_or_default();
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(MOST) {
             None => line,

@@ -307,9 +307,13 @@ impl Users {
         let step = &flows.steps[this.step as usize];
         let program = &flows.programs[this.scenario as usize];
         let Answer { status, bytes, is_cut, now, is_measured } = answer;
-        let response = (!bytes.is_empty())
+        let mut response = (!bytes.is_empty())
             .then(|| Response::parse(bytes, is_cut, to_head, flows.max_body))
             .flatten();
+        if let Some(response) = &mut response {
+            // A call of gRPC has another one than its head.
+            response.status = status;
+        }
         if let Some(trace) = self.stats.trace.last_mut() {
             trace.response = bytes.to_vec();
             trace.time = now.since(this.step_due);

@@ -229,6 +229,8 @@ impl Recorder {
         }
     }
 
+    // Once per request: a call of its own costs as much as a part of it.
+    #[inline(always)]
     pub(crate) fn completed(&mut self, request: &InFlight, now: Nanos, status: u16) {
         self.sum_area(now);
         self.in_flight -= 1;
@@ -250,6 +252,7 @@ impl Recorder {
     }
 
     /// Whether the caller should pass the response to `keep`.
+    #[inline(always)]
     pub(crate) fn wants(&self, why: KeepReason, request: &InFlight) -> bool {
         let is_failing = self.is_failing(why, request);
         let is_unseen = self.unseen.has(why) && (is_failing || self.expected_of.is_empty());

@@ -8,9 +8,14 @@ const FIRST_OF_HTTP: u16 = 100;
 
 const WORDS: usize = STATUSES.div_ceil(64);
 
+/// Whether a status is one of gRPC.
+pub(crate) fn is_grpc(status: u16) -> bool {
+    status < FIRST_OF_HTTP
+}
+
 /// Whether a status says that the request failed: one of HTTP from 400 on, or one of gRPC other than OK.
 pub(crate) fn is_error(status: u16) -> bool {
-    status >= 400 || (1..FIRST_OF_HTTP).contains(&status)
+    status >= 400 || (is_grpc(status) && status > 0)
 }
 
 /// A set of statuses from 0 to 999.

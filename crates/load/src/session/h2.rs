@@ -1,11 +1,13 @@
 //! HTTP/2: each request is a stream, and streams end one by one, in any order.
 //!
 //! `sending.rs` has how requests become frames, `receiving.rs` what happens with events, `request_block.rs` how fields are
-//! encoded, `captured.rs` what is kept of a response, `grpc.rs` what gRPC adds.
+//! encoded, `captured.rs` what is kept of a response, `redirects.rs` how redirections are followed,
+//! `grpc.rs` what gRPC adds.
 
 mod captured;
 mod grpc;
 mod receiving;
+mod redirects;
 mod request_block;
 mod sending;
 
@@ -21,6 +23,7 @@ use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
 use crate::metrics::recorder::Recorder;
 use captured::Captured;
 use grpc::Messages;
+use redirects::Redirects;
 use request_block::RequestBlocks;
 
 /// Pieces of memory for responses that are kept.
@@ -101,17 +104,6 @@ struct Upload {
     at: usize,
     /// When the wait began.
     since: Nanos,
-}
-
-/// The redirections of one request.
-#[derive(Debug)]
-struct Redirects {
-    /// The last request, as text.
-    text: Vec<u8>,
-    /// Number of redirections that have been followed.
-    followed: u32,
-    /// Where the present response leads, if it may be followed.
-    location: Option<Vec<u8>>,
 }
 
 /// The memory that the sessions of a worker share.

@@ -5,6 +5,7 @@ import type {
   NativeStepOutcome,
 } from '../../../native/addon.js';
 import type { FlowSummary, RequestStepSummary } from '../../flow-summary.js';
+import { nameStatus } from '../../grpc-statuses.js';
 import type {
   HookResult,
   IterationResult,
@@ -82,14 +83,14 @@ function describeStep(
   secrets: Secrets,
 ): StepResult {
   const maskExample = (text: string | undefined) =>
-    text === undefined ? null : secrets.mask(text);
+    text === undefined ? null : secrets.mask(nameStatus(text));
   return {
     scenario: step?.scenario ?? '',
     name: step?.name ?? '',
     failures: failures.map(({ reason, count, example }) => ({
       reason: reason as StepFailureReason,
       count,
-      example: secrets.mask(example),
+      example: secrets.mask(nameStatus(example)),
     })),
     checks: checks.map(({ passed, failed, example }, index) => ({
       check: secrets.mask(step?.checks[index] ?? ''),

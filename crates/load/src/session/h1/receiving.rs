@@ -220,6 +220,7 @@ impl H1Session {
     }
 
     /// Completes the request at the front; `last` are the bytes of its response, or the last ones.
+    #[inline]
     fn complete(&mut self, now: Nanos, status: u16, last: &[u8], recorder: &mut Recorder) {
         let Some(request) = self.in_flight.pop_front() else { return };
         recorder.completed(&request, now, status);

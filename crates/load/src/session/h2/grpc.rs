@@ -14,13 +14,38 @@ const PREFIX: usize = 5;
 
 /// Whether a head is that of a response of gRPC: others, as of a proxy in between, have the status of HTTP alone.
 pub(super) fn is_response(head: &FieldList) -> bool {
-    find(head, b"content-type").is_some_and(|value| value.starts_with(b"application/grpc"))
+    let has_type =
+        find(head, b"content-type").is_some_and(|it| it.starts_with(b"application/grpc"));
+    has_type || find(head, b"grpc-status").is_some()
 }
 
-/// Returns the status that trailers, or a head without content, give a call; `None`: there are none.
-pub(super) fn find_status(fields: Option<&FieldList>) -> u16 {
-    let value = fields.and_then(|fields| find(fields, b"grpc-status"));
-    let number = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
+/// How a call ends whose response is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallEnd {
+    /// With this status, of gRPC or of HTTP.
+    Status(u16),
+    /// The response breaks the protocol: why.
+    Broken(&'static str),
+}
+
+/// Returns how a call ends. `last` are the trailers, or the head of a response without content; `None`: there are none.
+/// The status of HTTP counts where the response has none of gRPC, as the mapping of gRPC's documentation has it.
+pub(super) fn end_call(http_status: u16, last: Option<&FieldList>, messages: &Messages) -> CallEnd {
+    match last.and_then(|fields| find(fields, b"grpc-status")) {
+        Some(_) if messages.is_within_one() => {
+            CallEnd::Broken("the response of gRPC ended within a message")
+        }
+        Some(value) => CallEnd::Status(read_status(value)),
+        None if http_status != 200 => CallEnd::Status(http_status),
+        None => {
+            CallEnd::Broken("the response of gRPC has no grpc-status: it ended without trailers")
+        }
+    }
+}
+
+/// Reads a status; one that does not exist is unknown.
+fn read_status(value: &[u8]) -> u16 {
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
     number.filter(|status| *status <= MAX_STATUS).unwrap_or(UNKNOWN)
 }
 
@@ -39,6 +64,11 @@ pub(super) struct Messages {
 }
 
 impl Messages {
+    /// Whether a message has begun and is not complete.
+    fn is_within_one(&self) -> bool {
+        self.prefix_length > 0
+    }
+
     /// Takes content; returns how many messages it completes.
     pub(super) fn take(&mut self, mut bytes: &[u8]) -> u64 {
         let mut complete = 0;
@@ -80,15 +110,45 @@ mod tests {
         }
     }
 
+    fn fields(list: &[(&str, &str)]) -> FieldList {
+        let mut fields = FieldList::default();
+        for (name, value) in list {
+            fields.push(name.as_bytes(), value.as_bytes());
+        }
+        fields
+    }
+
     #[test]
     fn a_status_that_does_not_exist_is_unknown() {
         for (value, status) in [("0", 0), ("16", 16), ("17", 2), ("x", 2), ("", 2)] {
-            let mut fields = FieldList::default();
-            fields.push(b"grpc-status", value.as_bytes());
-            assert_eq!(find_status(Some(&fields)), status, "{value}");
+            let fields = fields(&[("grpc-status", value)]);
+            let end = end_call(200, Some(&fields), &Messages::default());
+            assert_eq!(end, CallEnd::Status(status), "{value}");
         }
-        assert_eq!(find_status(Some(&FieldList::default())), UNKNOWN);
-        assert_eq!(find_status(None), UNKNOWN);
+    }
+
+    #[test]
+    fn the_status_of_http_counts_where_there_is_none_of_grpc() {
+        let [with, without] = [fields(&[("grpc-status", "14")]), fields(&[("x", "1")])];
+        let whole = Messages::default();
+        assert_eq!(end_call(503, Some(&with), &whole), CallEnd::Status(14));
+        assert_eq!(end_call(503, Some(&without), &whole), CallEnd::Status(503));
+        assert_eq!(end_call(503, None, &whole), CallEnd::Status(503));
+        assert!(matches!(end_call(200, Some(&without), &whole), CallEnd::Broken(_)));
+        assert!(matches!(end_call(200, None, &whole), CallEnd::Broken(_)));
+    }
+
+    #[test]
+    fn a_response_that_ends_within_a_message_is_broken() {
+        let ok = fields(&[("grpc-status", "0")]);
+        let bytes = [0, 0, 0, 0, 2, 7, 7];
+        for length in 0..=bytes.len() {
+            let mut messages = Messages::default();
+            messages.take(&bytes[..length]);
+            let end = end_call(200, Some(&ok), &messages);
+            let is_whole = length == 0 || length == bytes.len();
+            assert_eq!(end == CallEnd::Status(OK), is_whole, "{length} bytes: {end:?}");
+        }
     }
 
     #[test]
@@ -101,5 +161,6 @@ mod tests {
             assert_eq!(is_response(&head), expected, "{value}");
         }
         assert!(!is_response(&FieldList::default()));
+        assert!(is_response(&fields(&[("grpc-status", "14")])));
     }
 }

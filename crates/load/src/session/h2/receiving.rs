@@ -3,15 +3,12 @@
 use millrace_http::h2::{ErrorCode, Event, StreamError, StreamKey};
 use millrace_net::Nanos;
 
-use super::grpc::{self, Messages};
-use super::request_block::RequestText;
-use super::sending::is_head;
-use super::{Exchange, H2Session, Upload};
+use super::grpc::{self, CallEnd, Messages};
+use super::{Exchange, H2Session};
 use crate::ErrorKind;
 use crate::metrics::in_flight::{Loss, NO_USER};
 use crate::metrics::kept::{KeepReason, MAX_KEPT_BODY};
 use crate::metrics::recorder::Recorder;
-use crate::redirect::{parse_request, render_request};
 use crate::rendered::Capture;
 use crate::session::other_protocol::{detect_other, is_http2};
 use crate::session::{End, Received, Receiving};
@@ -152,8 +149,7 @@ impl H2Session {
     }
 
     fn on_head(&mut self, stream: StreamKey, status: u16, receiving: &mut Receiving<'_>) {
-        let is_grpc =
-            self.options.grpc && status == 200 && grpc::is_response(self.connection.head());
+        let is_grpc = self.options.grpc && grpc::is_response(self.connection.head());
         let Some(exchange) = self.connection.get_mut(stream) else { return };
         exchange.status = status;
         exchange.messages = is_grpc.then(Messages::default);
@@ -174,20 +170,6 @@ impl H2Session {
         }
         if self.options.redirects.is_some() {
             self.keep_location(stream, status);
-        }
-    }
-
-    /// Keeps where a redirection leads, which is followed at its end.
-    fn keep_location(&mut self, stream: StreamKey, status: u16) {
-        let location = {
-            let mut fields = self.connection.head().iter();
-            fields.find(|(name, _)| *name == b"location").map(|(_, value)| value.to_vec())
-        };
-        if let (Some(rule), Some(exchange)) =
-            (self.options.redirects, self.connection.get_mut(stream))
-            && let Some(redirects) = &mut exchange.redirects
-        {
-            redirects.location = location.filter(|_| rule.concerns(status, redirects.followed));
         }
     }
 
@@ -245,16 +227,24 @@ impl H2Session {
         let Some(exchange) = self.connection.remove(stream, ErrorCode::CANCEL, outgoing) else {
             return;
         };
-        let Exchange { request, status: http_status, first, mut captured, messages, .. } = exchange;
+        let http_status = exchange.status;
         let last_fields = match ended_by {
             EndedBy::Head => Some(self.connection.head()),
             EndedBy::Data => None,
             EndedBy::Trailers => Some(self.connection.trailers()),
         };
-        let status = match messages.is_some() {
-            true => grpc::find_status(last_fields),
-            false => http_status,
+        let call = exchange.messages.map(|it| grpc::end_call(http_status, last_fields, &it));
+        let status = match call {
+            None => http_status,
+            Some(CallEnd::Status(status)) => status,
+            Some(CallEnd::Broken(why)) => {
+                let loss = Loss::Transport(ErrorKind::Protocol);
+                self.lose(exchange, now, loss, || why.to_owned(), receiving.recorder);
+                received.lost += 1;
+                return;
+            }
         };
+        let Exchange { request, first, mut captured, .. } = exchange;
         let recorder = &mut *receiving.recorder;
         recorder.completed(&request, now, status);
         received.completed += 1;
@@ -282,44 +272,6 @@ impl H2Session {
             recorder.keep(why, &request, [&head, &body]);
         }
         self.keep_memory(Some(captured));
-    }
-
-    /// Follows a redirection on the same connection, as the same request. `false`: the response is the final one.
-    fn follow(&mut self, stream: StreamKey, now: Nanos, receiving: &mut Receiving<'_>) -> bool {
-        let Some(rule) = self.options.redirects else { return false };
-        let Some(exchange) = self.connection.get_mut(stream) else { return false };
-        let (status, request) = (exchange.status, exchange.request);
-        let Some(mut redirects) = exchange.redirects.take() else { return false };
-        let Some(location) = redirects.location.take().filter(|_| self.farewell.is_none()) else {
-            return false;
-        };
-        let next = parse_request(&redirects.text).and_then(|it| rule.next(status, &location, it));
-        let Some(text) = next.as_ref().map(render_request) else { return false };
-        let (outgoing, shared) = (&mut receiving.memory.outgoing, &mut receiving.memory.h2);
-        let Some(()) = self.connection.reopen(stream, is_head(&text), outgoing) else {
-            return false;
-        };
-        self.give_up_upload(stream, now, receiving.recorder);
-        let block = &mut shared.block;
-        let head = RequestText { text: &text, scheme: self.options.scheme, is_repeated: false };
-        let body = self.blocks.encode(head, self.connection.encoder(), block);
-        let before = outgoing.len();
-        let taken = self.send(stream, block, &text, body, outgoing);
-        receiving.recorder.followed(&request);
-        receiving.recorder.bytes_sent_for(&request, outgoing.len() - before);
-        redirects.followed += 1;
-        redirects.text = text;
-        let Some(exchange) = self.connection.get_mut(stream) else { return true };
-        if taken < redirects.text.len() {
-            let text = Some(redirects.text.clone());
-            exchange.upload = Some(Box::new(Upload { text, at: taken, since: now }));
-            self.uploading.push_back(stream);
-        }
-        (exchange.status, exchange.first, exchange.bytes) = (0, None, 0);
-        exchange.redirects = Some(redirects);
-        let captured = exchange.captured.take();
-        self.keep_memory(captured);
-        true
     }
 
     fn on_reset(
@@ -382,6 +334,7 @@ impl H2Session {
             receiving.recorder.go_away();
         }
         self.farewell = Some(code);
+        received.completed += self.complete_redirected(last_stream, now, receiving.recorder);
         let mut next = self.connection.first();
         while let Some(stream) = next {
             next = self.connection.after(stream);
@@ -393,7 +346,8 @@ impl H2Session {
         }
     }
 
-    pub(in crate::session) fn finish(&mut self) -> Received {
+    pub(in crate::session) fn finish(&mut self, now: Nanos, recorder: &mut Recorder) -> Received {
+        let completed = self.complete_redirected(0, now, recorder);
         let other = if self.is_ready() { None } else { self.detect_other() };
         let end = match other {
             // What it said was shorter than the head of a frame.
@@ -402,7 +356,7 @@ impl H2Session {
             None if self.is_drained() => End::Agreed,
             None => End::Eof,
         };
-        Received { end: Some(end), ..Received::default() }
+        Received { completed, end: Some(end), ..Received::default() }
     }
 }
 

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use millrace_http::h2::StreamKey;
 use millrace_net::Nanos;
 
+use super::redirects::Redirects;
 use super::request_block::RequestText;
-use super::{Exchange, H2Session, Redirects, Upload};
+use super::{Exchange, H2Session, Upload};
 use crate::metrics::in_flight::{Due, InFlight, NO_USER};
 use crate::metrics::recorder::Recorder;
 use crate::rendered::Rendered;
@@ -71,8 +72,7 @@ impl H2Session {
             exchange.upload = Some(Box::new(Upload { text, at: taken, since }));
         }
         if self.options.redirects.is_some() {
-            let text = text.to_vec();
-            exchange.redirects = Some(Box::new(Redirects { text, followed: 0, location: None }));
+            exchange.redirects = Some(Box::new(Redirects::new(text.to_vec())));
         }
     }
 

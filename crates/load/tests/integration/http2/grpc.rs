@@ -33,7 +33,9 @@ fn answer(stream: u32, path: &str) -> Vec<u8> {
         "/alone" => alone(&[("grpc-status", "14"), ("grpc-message", "/alone")]),
         "/unknown" => [head, trailers("99")].concat(),
         "/none" => [head, data(stream, END_STREAM, message)].concat(),
-        _ => headers(stream, END_STREAM, &[(":status", "503"), ("grpc-status", "0")]),
+        "/cut" => [head, data(stream, 0, &message[..6]), trailers("0")].concat(),
+        "/mapped" => headers(stream, END_STREAM, &[(":status", "503"), ("grpc-status", "8")]),
+        _ => headers(stream, END_STREAM, &[(":status", "503"), ("content-type", "text/html")]),
     }
 }
 
@@ -51,19 +53,20 @@ fn a_call_has_its_status_from_what_ends_it() {
         fields: vec![("Host".into(), "peer".into()), ("TE".into(), "trailers".into())],
         ..get(path)
     };
-    let paths = ["/ok", "/late", "/alone", "/unknown", "/none", "/http"];
+    let paths = ["/ok", "/late", "/alone", "/unknown", "/none", "/cut", "/mapped", "/http"];
     let requests = paths.map(call).to_vec();
     let expected = [0].into_iter().collect::<StatusSet>();
     let plan = Plan { requests, grpc: true, expected, ..plan(&peer, 3) };
-    let outcome = run(counted(plan, 60));
+    let outcome = run(counted(plan, 80));
     let (connections, arrived) = peer.finish();
     let counts = &outcome.total.counts;
-    assert_eq!((connections, arrived.len(), counts.sent), (1, 60, 60));
+    assert_eq!((connections, arrived.len(), counts.sent), (1, 80, 80));
     let statuses: Vec<_> = counts.statuses().collect();
-    assert_eq!(statuses, [(0, 10), (2, 20), (13, 10), (14, 10), (503, 10)]);
+    assert_eq!(statuses, [(0, 10), (2, 10), (8, 10), (13, 10), (14, 10), (503, 10)]);
     assert_eq!((counts.ok, counts.status_errors), (10, 50));
     assert_eq!(counts.messages, 10 * (2 + 2 + 1));
-    assert_eq!(errors(&outcome), []);
+    // Responses without a status, and those that end within a message, break the protocol.
+    assert_eq!(errors(&outcome), [("protocol", 20)]);
     // Of each the first is kept, with what ended it and nothing of the others.
     for (status, path) in [(13, "/late"), (14, "/alone"), (2, "/unknown")] {
         let kept = kept(&outcome, status);
@@ -73,19 +76,24 @@ fn a_call_has_its_status_from_what_ends_it() {
     assert!(kept.starts_with("HTTP/2 503") && !kept.contains("grpc-message"), "{kept}");
 }
 
-/// Without trailers there is no message of another call either.
+/// What a response without trailers lacks, and one that is cut off, is told.
 #[test]
-fn a_call_without_trailers_is_told_as_one() {
-    let peer = start(&[], |server| {
-        while let Some(request) = server.request() {
-            let path = if request.stream == 1 { "/ok" } else { "/none" };
-            let answer = answer(request.stream, path);
-            server.send(&answer);
-        }
-    });
-    let expected = [0].into_iter().collect::<StatusSet>();
-    let outcome = run(counted(Plan { grpc: true, expected, ..plan(&peer, 1) }, 2));
-    peer.finish();
-    let kept = kept(&outcome, 2);
-    assert!(!kept.contains("grpc-status"), "{kept}");
+fn a_broken_response_is_told_as_one() {
+    for (path, expected) in [("/none", "has no grpc-status"), ("/cut", "ended within a message")] {
+        let peer = start(&[], move |server| {
+            while let Some(request) = server.request() {
+                // The trailers of the first call are not those of the second.
+                let path = if request.stream == 1 { "/ok" } else { path };
+                let answer = answer(request.stream, path);
+                server.send(&answer);
+            }
+        });
+        let expected_statuses = [0].into_iter().collect::<StatusSet>();
+        let plan = Plan { grpc: true, expected: expected_statuses, ..plan(&peer, 1) };
+        let outcome = run(counted(plan, 2));
+        peer.finish();
+        let (kind, count, example) = outcome.total.counts.errors().next().unwrap();
+        assert_eq!((kind.name(), count), ("protocol", 1), "{path}");
+        assert!(example.is_some_and(|it| it.contains(expected)), "{path}: {example:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Redirections that are followed as streams of the same connection.
 
+use millrace_load::StatusSet;
 use millrace_load::plan::{Plan, Request};
 
 use super::frames::*;
@@ -101,4 +102,33 @@ fn behind_goaway_no_redirection_is_followed() {
     let outcome = run(counted(Plan { follow: 5, ..plan(&peer, 1) }, 3));
     assert_eq!(peer.finish().1, ["GET /"; 3]);
     assert_eq!(outcome.total.counts.statuses().collect::<Vec<_>>(), [(302, 3)]);
+}
+
+/// A server that ends the connection instead of answering the next request: the redirection is the answer, as with HTTP/1.1.
+#[test]
+fn a_redirection_that_ends_the_connection_is_the_answer() {
+    for by_goaway in [false, true] {
+        let peer = start(&[], move |server| {
+            server.requests(2);
+            let redirections: Vec<_> =
+                [1, 3].iter().flat_map(|it| redirection(*it, "302", "/next")).collect();
+            server.send(&redirections);
+            server.requests(2);
+            if by_goaway {
+                server.go_away(3, NO_ERROR);
+                server.await_end();
+            }
+        });
+        let expected = [200].into_iter().collect::<StatusSet>();
+        let plan = Plan { follow: 5, pipelining: 2, expected, ..plan(&peer, 1) };
+        let outcome = run(counted(plan, 4));
+        let (connections, arrived) = peer.finish();
+        assert_eq!((connections, arrived.len()), (2, 8), "GOAWAY: {by_goaway}");
+        let counts = &outcome.total.counts;
+        assert_eq!(counts.statuses().collect::<Vec<_>>(), [(302, 4)], "GOAWAY: {by_goaway}");
+        assert_eq!(errors(&outcome), [], "GOAWAY: {by_goaway}");
+        let kept = outcome.total.kept.first().map(|kept| kept.bytes.to_vec()).unwrap_or_default();
+        let kept = String::from_utf8_lossy(&kept).into_owned();
+        assert!(kept.starts_with("HTTP/2 302") && kept.contains("location: /next"), "{kept}");
+    }
 }
