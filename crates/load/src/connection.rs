@@ -139,11 +139,6 @@ impl<T: Transport> Connection<T> {
         matches!(self.state, State::Greeting { .. })
     }
 
-    /// Describes why a new connection cannot carry requests when its time is up.
-    pub(crate) fn describe_delay(&self, limit: Duration) -> String {
-        self.session.describe_delay(limit)
-    }
-
     /// Describes how the server has ended a connection before a request was sent.
     pub(crate) fn describe_end(&self) -> String {
         self.session.describe_end()

@@ -275,21 +275,11 @@ impl Session {
         Some(())
     }
 
-    /// Whether a new connection can carry requests: with HTTP/2, the server's settings have come and allow a stream.
+    /// Whether requests can be sent: with HTTP/2, the server's settings have come.
     pub(crate) fn is_ready(&self) -> bool {
         match self {
-            Self::H2(session) => session.capacity(1) > 0,
+            Self::H2(session) => session.is_ready(),
             _ => true,
-        }
-    }
-
-    /// Describes why a new connection cannot carry requests when its time is up.
-    pub(crate) fn describe_delay(&self, limit: Duration) -> String {
-        match self {
-            Self::H2(session) if session.is_ready() => {
-                format!("no stream allowed within {limit:?}: SETTINGS_MAX_CONCURRENT_STREAMS is 0")
-            }
-            _ => format!("no SETTINGS frame within {limit:?}: the server may speak no HTTP/2"),
         }
     }
 

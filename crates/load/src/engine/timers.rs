@@ -81,7 +81,8 @@ impl Engine {
                 self.open_failed(index, ErrorKind::Tls, text, now);
             }
             Limit::Opening if slot.connection.is_greeting() => {
-                let text = slot.connection.describe_delay(limit);
+                let text =
+                    format!("no SETTINGS frame within {limit:?}: the server may speak no HTTP/2");
                 self.open_failed(index, ErrorKind::ConnectTimeout, text, now);
             }
             Limit::Opening => {

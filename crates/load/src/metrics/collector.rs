@@ -192,7 +192,8 @@ impl<'a> Collector<'a> {
             // A worker whose requests are done before the others' is not busy in the rest of the time.
             let span = done.measured.map_or(Duration::ZERO, |(from, to)| to.since(from));
             let busy = share(span.saturating_sub(idle)).min(1.0);
-            WorkerOutcome { busy, starved: done.starved.map(share), requests }
+            let starved = done.starved.map(|time| share(time).min(1.0));
+            WorkerOutcome { busy, starved, requests }
         });
         let workers = workers.collect();
         let names = self.done.iter_mut().map(|done| std::mem::take(&mut done.names));

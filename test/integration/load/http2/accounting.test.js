@@ -199,7 +199,8 @@ describe('a run that ends early', TIMEOUT, () => {
     await server.settled(result.connections.opened);
     assert.equal(code, 0);
     assert.equal(result.interrupted, true);
-    assert.ok(result.requests.ok >= 40);
+    // All that arrived but those in flight.
+    assert.ok(result.requests.ok >= 38);
     assertStreams(result, server);
   });
 
