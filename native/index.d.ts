@@ -612,6 +612,8 @@ export interface NativeOrigin {
   tls: boolean
   /** Server name for TLS; the host if absent. */
   serverName?: string
+  /** Speaks HTTP/2 whatever the plan says: it has calls of gRPC. */
+  http2?: boolean
 }
 
 /** The result of a run. */

@@ -27,12 +27,27 @@ export function formatStatus(status: number | string): string {
   return NAMES[Number(status)] ?? String(status);
 }
 
-/** Replaces the number by the name in a text that says `status 5`, as those of the engine do. */
+/**
+ * Replaces the number by the name in a text such as `status 5 in: no%20item`, as those of the engine are, and decodes the
+ * rest, which is the call's `grpc-message`.
+ */
 export function nameStatus(text: string): string {
-  return text.replace(
-    /^status (\d{1,2})(?:(?= |$)|(?=:))(?: in)?/,
-    (_, number) => `status ${formatStatus(number)}`,
-  );
+  const [, number, rest = ''] = /^status (\d{1,2})(?: in)?(:.*)?$/s.exec(text) ?? [];
+  return number === undefined ? text : `status ${formatStatus(number)}${decodeMessage(rest)}`;
+}
+
+/** Decodes the field `grpc-message` in the head of a response, for people. */
+export function decodeGrpcMessage(head: string): string {
+  return head.replace(/^(grpc-message: *)(.*)$/im, (_, name, value) => name + decodeMessage(value));
+}
+
+/** Decodes a message of a status, which is percent-encoded UTF-8; one that is not is returned as it is. */
+function decodeMessage(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Whether a status says that a request failed: one of HTTP from 400 on, or one of gRPC other than OK. */

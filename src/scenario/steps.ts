@@ -146,9 +146,7 @@ export function request(name: string, line: string, options: RequestOptions = {}
       `${where}: unknown option '${unknown}'; known are ${[...REQUEST_OPTIONS].join(', ')}`,
     );
   }
-  const bodies = (['json', 'form', 'multipart', 'body'] as const).filter(
-    (it) => options[it] !== undefined,
-  );
+  const bodies = BODIES.filter((it) => options[it as keyof RequestOptions] !== undefined);
   if (bodies.length > 1)
     throw usageError(`${where}: one body at most (got ${bodies.join(' and ')})`);
   for (const hook of ['before', 'after'] as const) {
@@ -197,9 +195,14 @@ export function grpc(name: string, method: string, options: GrpcOptions = {}): R
   if (proto !== undefined && typeof proto !== 'string') {
     throw usageError(`${where}: proto is the path of a file (got ${describeValue(proto)})`);
   }
-  const body = ['json', 'form', 'multipart', 'body'].find((it) => it in others);
+  const body = BODIES.find((it) => it in others);
   if (body !== undefined) {
     throw usageError(`${where}: the body of a call is its message (got ${body})`);
+  }
+  const known = ['message', 'proto', ...REQUEST_OPTIONS].filter((it) => !BODIES.includes(it));
+  const unknown = Object.keys(others).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    throw usageError(`${where}: unknown option '${unknown}'; known are ${known.join(', ')}`);
   }
   const path = method.trim().replace(/^\/?/, '/');
   const call = { ...(message && { message }), ...(proto !== undefined && { proto }) };
@@ -213,6 +216,9 @@ function findMeantMethod(method: string): string | undefined {
   const same = METHODS.find((known) => letters(known) === letters(method));
   return same ?? findNearest(method, METHODS);
 }
+
+/** Of these, bodies: a request has one at most. */
+const BODIES: readonly string[] = ['json', 'form', 'multipart', 'body'];
 
 const REQUEST_OPTIONS = new Set<string>([
   'headers',

@@ -15,6 +15,7 @@ fn main() -> Result<(), RunError> {
     let origin = Origin {
         endpoint: Endpoint::Host(name.into(), port.parse().unwrap_or(80)),
         server_name: None,
+        http2: false,
     };
     let request = Request {
         origin: 0,

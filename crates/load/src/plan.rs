@@ -91,7 +91,7 @@ pub struct Plan {
     pub http2: Http2Plan,
 }
 
-/// Where HTTP/2 is spoken, and how.
+/// Where HTTP/2 is spoken, and how. Servers with calls of gRPC ([`Origin::http2`]) speak it in any case.
 #[derive(Clone, Copy, Debug)]
 pub struct Http2Plan {
     /// The versions that connections with TLS offer.
@@ -112,16 +112,12 @@ impl Default for Http2Plan {
 impl Http2Plan {
     /// The versions that connections to this server may speak.
     pub(crate) fn versions(&self, origin: &Origin) -> Versions {
-        match (&origin.server_name, self.cleartext) {
-            (Some(_), _) => self.tls,
-            (None, true) => Versions::Http2,
-            (None, false) => Versions::Http1,
+        match &origin.server_name {
+            _ if origin.http2 => Versions::Http2,
+            Some(_) => self.tls,
+            None if self.cleartext => Versions::Http2,
+            None => Versions::Http1,
         }
-    }
-
-    /// Whether some connection may speak HTTP/2.
-    pub(crate) fn is_used(&self) -> bool {
-        self.cleartext || self.tls != Versions::Http1
     }
 }
 
@@ -152,6 +148,8 @@ pub struct Origin {
     pub endpoint: Endpoint,
     /// The name for TLS, if TLS is spoken.
     pub server_name: Option<String>,
+    /// HTTP/2 is spoken whatever [`Http2Plan`] says: some of the requests to it are calls of gRPC.
+    pub http2: bool,
 }
 
 /// Where a server is.
@@ -333,7 +331,8 @@ impl Plan {
                 self.http2.window
             ));
         }
-        let may_pipeline = self.pipelining > 1 && !self.http2.is_used();
+        let speaks_http1 = |origin| self.http2.versions(origin) == Versions::Http1;
+        let may_pipeline = self.pipelining > 1 && self.origins.iter().any(speaks_http1);
         if self.follow > 0 && (self.close || may_pipeline) {
             return usage(
                 "redirections are followed on connections that are kept, without pipelining".into(),

@@ -72,6 +72,8 @@ pub(crate) struct SessionOptions {
     pub(crate) scheme: &'static str,
     /// The windows for what the server sends with HTTP/2.
     pub(crate) window: u32,
+    /// Whether HTTP/1.1 may have several requests in flight.
+    pub(crate) pipelines: bool,
     /// Whether the statuses are those of gRPC.
     pub(crate) grpc: bool,
 }
@@ -82,6 +84,9 @@ impl SessionOptions {
         match self.versions {
             Versions::Http1 => {
                 "the server speaks no HTTP/1.1 over TLS (ALPN); it may speak HTTP/2: --http2"
+            }
+            Versions::Http2 if self.grpc => {
+                "the server speaks no HTTP/2 over TLS (ALPN), which gRPC needs"
             }
             Versions::Http2 => {
                 "the server speaks no HTTP/2 over TLS (ALPN): leave out --http2, or use --prefer-http2"
@@ -248,7 +253,7 @@ impl Session {
     /// Creates a session for the first connection of a slot.
     pub(crate) fn new(options: SessionOptions) -> Self {
         match options.versions {
-            Versions::Http1 => Self::H1(H1Session::new(options.redirects)),
+            Versions::Http1 => Self::H1(H1Session::new(options)),
             Versions::Http2 | Versions::Either => Self::H2(Box::new(H2Session::new(options))),
         }
     }
@@ -265,7 +270,7 @@ impl Session {
         match (&mut *self, options.negotiated(negotiated)?) {
             (Self::H1(session), Protocol::H1) => session.begin(),
             (Self::H2(session), Protocol::H2) => session.begin(outgoing),
-            (_, Protocol::H1) => *self = Self::H1(H1Session::new(options.redirects)),
+            (_, Protocol::H1) => *self = Self::H1(H1Session::new(options)),
             (_, Protocol::H2) => {
                 let mut session = Box::new(H2Session::new(options));
                 session.begin(outgoing);

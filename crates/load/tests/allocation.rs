@@ -94,7 +94,11 @@ fn rendering_allocates_nothing() {
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn plan(port: u16, target: &str, requests: u64) -> Plan {
-    let origin = Origin { endpoint: Endpoint::Host("127.0.0.1".into(), port), server_name: None };
+    let origin = Origin {
+        endpoint: Endpoint::Host("127.0.0.1".into(), port),
+        server_name: None,
+        http2: false,
+    };
     let request = Request {
         origin: 0,
         method: "GET".into(),

@@ -84,7 +84,7 @@ async function sendSample(
   const fields = [...kept, ...Object.entries(added).map(([name, value]) => ({ name, value }))];
   return sendSingleRequest({
     origin,
-    http2: native.http2,
+    http2: origin.http2 ? { tls: 'http2', cleartext: true } : native.http2,
     security: buildTlsOptions(native.tls),
     method: first.method,
     target: first.target,

@@ -22,13 +22,19 @@ export async function addTlsHintToError(
   { origins, http2 }: Pick<NativePlan, 'origins' | 'http2'>,
 ): Promise<unknown> {
   const [origin, ...others] = origins;
-  if (!(error instanceof Error) || !http2?.cleartext || !origin || others.length > 0) return error;
+  if (
+    !(error instanceof Error) ||
+    !origin ||
+    !(http2?.cleartext || origin.http2) ||
+    others.length > 0
+  )
+    return error;
   if (origin.unixPath !== undefined || !/SETTINGS frame/.test(error.message)) return error;
   const { speaksTls } = await import('../../process/listening/trial-request.js');
   if (await speaksTls(origin)) {
     error.message = error.message.replace(
       /: (?:the server closed|no SETTINGS).*/,
-      ': the server speaks TLS: use https:// and --http2',
+      `: the server speaks TLS: use https://${origin.http2 ? '' : ' and --http2'}`,
     );
   }
   return error;

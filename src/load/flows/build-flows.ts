@@ -7,7 +7,7 @@ import type { RequestStep, Step } from '../../scenario/steps.js';
 import { describeValue } from '../../validation/shape.js';
 import type { FlowSummary, RequestStepSummary } from '../flow-summary.js';
 import { checkPlaceholders } from '../requests/placeholders.js';
-import { buildChecks } from './checks.js';
+import { buildChecks, NO_JSON } from './checks.js';
 import { readPause } from './pause.js';
 import {
   checkSpelling,
@@ -192,6 +192,8 @@ class FlowBuilder {
     this.texts.push(...tested);
     this.#checkLater(where, [...requestTexts, ...tested]);
     checkSpelling([target, ...headers.map(({ value }) => value)], this.variables, where);
+    const ofCall = Object.entries(step.save ?? {}).find(([, source]) => source.kind === 'json');
+    if (step.call && ofCall) throw usageError(`${where}: save.${ofCall[0]}: ${NO_JSON}`);
     const saves = buildSaves(step.save, where, (name) => this.#variable(name));
     const names = listVariables([...requestTexts, ...tested]);
     for (const name of names) this.#variable(name);

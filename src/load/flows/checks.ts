@@ -20,6 +20,10 @@ export interface Check {
   text: string;
 }
 
+/** What is wrong with JSON in a response to a call of gRPC. */
+export const NO_JSON =
+  'the response to a call of gRPC is bytes of protobuf, not JSON; header() finds its metadata and trailers, and after(response) gets its bytes';
+
 const KNOWN = ['status', 'headers', 'json', 'body', 'within', 'size'] as const;
 
 /** Builds the checks of a step. */
@@ -39,6 +43,9 @@ export function buildChecks(
     throw usageError(`${where}: expect knows ${KNOWN.join(', ')} (got '${unknown}')`);
   }
   const { status, headers = {}, json = {}, body = [], within, size } = expect;
+  if (isGrpc && expect.json !== undefined) {
+    throw usageError(`${where}: expect.json: ${NO_JSON}`);
+  }
   return [
     ...(status === undefined ? [] : [buildStatus(status, where, isGrpc)]),
     ...Object.entries(headers).map(([name, test]) => buildHeader(name, test, where)),

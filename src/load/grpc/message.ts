@@ -8,8 +8,14 @@ export const CALL_FIELDS: readonly NativeHeader[] = [
   { name: 'TE', value: 'trailers' },
 ];
 
-/** Refuses a type of content that is not one of gRPC: a server would answer with status 415. */
-export function checkContentType(fields: readonly NativeHeader[], where: string): void {
+/** Refuses header fields of a call that servers of gRPC do not understand. */
+export function checkCallFields(fields: readonly NativeHeader[], where: string): void {
+  checkContentType(fields, where);
+  checkTimeout(fields, where);
+}
+
+/** A server answers another type of content with status 415. */
+function checkContentType(fields: readonly NativeHeader[], where: string): void {
   const type = fields.find(({ name }) => name.toLowerCase() === 'content-type');
   if (!type || /^application\/grpc\b/i.test(type.value.trim())) return;
   throw usageError(
@@ -46,14 +52,23 @@ export interface GrpcMethod {
   method: string;
 }
 
-/** Reads the name of a method: `package.Service/Method`, with a leading slash or without. */
+/** Reads the name of a method: `package.Service/Method`, with a leading slash or without; `package.Service.Method` is accepted too. */
 export function readMethodName(text: string, where = 'grpc'): GrpcMethod {
-  const [, service, method] = /^\/?([A-Za-z_][\w.]*)\/([A-Za-z_]\w*)$/.exec(text.trim()) ?? [];
+  const [, service, method] = /^\/?([A-Za-z_][\w.]*)[/.]([A-Za-z_]\w*)$/.exec(text.trim()) ?? [];
   if (service !== undefined && method !== undefined) return { service, method };
-  // As ghz accepts it.
-  const [, before, last] = /^([\w.]+)\.(\w+)$/.exec(text.trim()) ?? [];
-  const hint = before === undefined ? '' : `; did you mean ${before}/${last}?`;
   throw usageError(
-    `${where} must be a method such as 'package.Service/Method' (got ${describeValue(text)})${hint}`,
+    `${where} must be a method such as 'package.Service/Method' (got ${describeValue(text)})`,
+  );
+}
+
+/** The field `grpc-timeout` of the gRPC protocol: at most eight digits, and hours, minutes, seconds, milli-, micro- or nanoseconds. */
+const TIMEOUT = /^\d{1,8}[HMSmun]$/;
+
+/** Refuses a deadline that no server would understand. */
+function checkTimeout(fields: readonly NativeHeader[], where: string): void {
+  const field = fields.find(({ name }) => name.toLowerCase() === 'grpc-timeout');
+  if (!field || field.value.includes('{{') || TIMEOUT.test(field.value.trim())) return;
+  throw usageError(
+    `${where}: grpc-timeout must be digits and a unit, H M S (hours, minutes, seconds) or m u n (milli-, micro-, nanoseconds), such as 50m (got ${field.value})`,
   );
 }

@@ -9,12 +9,21 @@ const NOTED_WAITS = 0.01;
 export function checkMaxConcurrentStreams(result: LoadResult): string | null {
   const { plan } = result;
   const most = findStreamLimit(result);
-  if (most === null) return null;
+  if (most === null || (plan.model === 'open' && !hasWaited(result))) return null;
   const rest = plan.pipelining - most;
   const waits =
     plan.model === 'open' ? 'arrivals beyond that wait' : `the other ${count(rest)} wait`;
   return `The server allows ${plural(most, 'stream')} per connection (MAX_CONCURRENT_STREAMS), and -p is ${count(plan.pipelining)}: ${waits}, and their wait is part of the latency. More connections (-c) carry more.`;
 }
+
+/** Whether arrivals waited for longer than they took by more than a small part. */
+function hasWaited({ latencyMs, serviceTimeMs }: LoadResult): boolean {
+  const [latency, service] = [latencyMs.mean, serviceTimeMs.mean];
+  return latency === null || service === null || latency - service > NOTED_WAIT * latency;
+}
+
+/** Share of the latency that a wait must be, to be worth a warning. */
+const NOTED_WAIT = 0.05;
 
 /** Warns of bodies that waited for flow-control windows of the server. */
 export function checkWindowWaits({ windowWaits, requests, latencyMs }: LoadResult): string | null {

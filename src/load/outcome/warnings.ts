@@ -154,6 +154,8 @@ function checkUnfinished(result: LoadResult): string | null {
     : [{ ...result, name: null }];
   const sentences = parts.flatMap((part) => describeUnfinished(part) ?? []);
   if (sentences.length === 0) return null;
+  // A call of gRPC always ends.
+  if (result.plan.grpc !== undefined) return `${sentences.join('; ')}.`;
   return `${sentences.join('; ')}. A stream of events has none: its head counts as an answer, and a request that is cut off by --timeout as failed.`;
 }
 

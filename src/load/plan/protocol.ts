@@ -1,5 +1,5 @@
 import { usageError } from '../../errors/millrace-error.js';
-import type { NativePlan } from '../../native/addon.js';
+import type { NativeOrigin, NativePlan } from '../../native/addon.js';
 import type { TrialRequest } from '../../process/listening/trial-request.js';
 import { parseBytes } from '../../validation/units.js';
 import { DEFAULTS } from '../defaults.js';
@@ -22,18 +22,17 @@ type ProtocolOptions = Pick<LoadOptions, 'http2' | 'preferHttp2' | 'h2c' | 'wind
  */
 export function readProtocol(
   options: ProtocolOptions,
-  { origins, toCommand, callsGrpc }: Pick<RequestMix, 'origins' | 'toCommand' | 'callsGrpc'>,
+  { origins, toCommand }: Pick<RequestMix, 'origins' | 'toCommand'>,
   isFuture: boolean,
 ): Protocol {
   const hasTls = origins.some(({ tls }) => tls);
   const hasCleartext = isFuture || origins.some(({ tls }) => !tls);
-  const { preferHttp2, ...asked } = { ...DEFAULTS, ...options };
-  if (callsGrpc && preferHttp2) {
+  const { http2, preferHttp2, h2c } = { ...DEFAULTS, ...options };
+  // Servers with calls of gRPC speak HTTP/2, whether it is asked for or not.
+  const isCalled = ({ http2 = false }: NativeOrigin) => http2;
+  if (preferHttp2 && origins.every(isCalled)) {
     throw usageError('calls of gRPC need HTTP/2: http2 in place of preferHttp2, or neither');
   }
-  // Calls of gRPC speak HTTP/2, whether it is asked for or not.
-  const http2 = asked.http2 || (callsGrpc && hasTls);
-  const h2c = asked.h2c || (callsGrpc && hasCleartext);
   if (http2 && preferHttp2) {
     throw usageError(
       'http2 cannot be combined with preferHttp2: the one offers HTTP/2 alone, the other HTTP/1.1 too',
@@ -44,7 +43,7 @@ export function readProtocol(
     const found = toCommand ? "the command's server speaks http" : 'there is none';
     throw usageError(`${flag} needs an https:// URL, and ${found}: for http:// there is h2c`);
   }
-  if (http2 && hasCleartext && !h2c && !isFuture) {
+  if (http2 && origins.some((it) => !it.tls && !isCalled(it)) && !h2c && !isFuture) {
     throw usageError('http2 needs https:// URLs, and some are http://: for those there is h2c');
   }
   if (h2c && !hasCleartext) {
@@ -52,15 +51,15 @@ export function readProtocol(
       'h2c is HTTP/2 without TLS and needs an http:// URL: for https:// there is http2',
     );
   }
-  if (!(http2 || preferHttp2 || h2c)) {
+  if (!(http2 || preferHttp2 || h2c || origins.some(isCalled))) {
     if (options.window !== undefined)
       throw usageError('window is for HTTP/2: http2, preferHttp2 or h2c');
     return { version: '1.1', native: undefined };
   }
   const tls = http2 ? 'http2' : preferHttp2 ? 'either' : 'http1';
-  const isMixed = preferHttp2 || (h2c && hasTls && !http2 && !isFuture);
+  const isHttp2 = (it: NativeOrigin) => isCalled(it) || (it.tls ? http2 : h2c);
   return {
-    version: isMixed ? '2 or 1.1' : '2',
+    version: origins.every(isHttp2) || isFuture ? '2' : '2 or 1.1',
     native: { tls, cleartext: h2c, ...readWindow(options) },
   };
 }
@@ -68,8 +67,10 @@ export function readProtocol(
 /** Chooses what the port of a command must speak to be loaded. */
 export function chooseTrialProtocol({
   http2,
-}: Pick<NativePlan, 'http2'>): Pick<TrialRequest, 'h2c' | 'tls'> {
+  origins,
+}: Pick<NativePlan, 'http2' | 'origins'>): Pick<TrialRequest, 'h2c' | 'tls'> {
   if (!http2) return {};
+  if (origins[0]?.http2) return { h2c: true };
   const { cleartext, tls } = http2;
   const forTls = tls !== 'http1';
   return { h2c: cleartext, ...(cleartext !== forTls && { tls: forTls }) };

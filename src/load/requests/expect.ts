@@ -65,6 +65,19 @@ export function isExpected(
   });
 }
 
+/** What error statuses are, in words. */
+export function nameStatusErrors({ plan, statusCodes }: StatusErrors): string {
+  const hasCalls =
+    plan.grpc !== undefined || Object.keys(statusCodes).some((it) => Number(it) < 100);
+  return isDefaultExpect(plan) && !hasCalls ? 'status 4xx/5xx' : 'other status';
+}
+
+/** What the name of error statuses depends on. */
+interface StatusErrors {
+  plan: { expect?: string[]; grpc?: string };
+  statusCodes: Record<string, number>;
+}
+
 /** Whether the patterns are the default ones: statuses from 400 on are errors. */
 export function isDefaultExpect({ expect = [...DEFAULTS.expect] }: { expect?: string[] }): boolean {
   return expect.join() === DEFAULTS.expect.join();

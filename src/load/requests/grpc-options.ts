@@ -35,7 +35,7 @@ export function expandGrpc(options: LoadOptions): LoadOptions {
   const { bodyFile, body, ...kept } = others;
   return {
     ...kept,
-    grpc,
+    grpc: `${method.service}/${method.method}`,
     ...(urls.length > 0 && { url: urls }),
     method: 'POST',
     body: frameMessage(message),

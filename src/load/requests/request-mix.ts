@@ -2,7 +2,7 @@ import { usageError } from '../../errors/millrace-error.js';
 import { maskUrl } from '../../masking/text.js';
 import type { NativeHeader, NativeOrigin, NativeRequest } from '../../native/addon.js';
 import { DEFAULTS } from '../defaults.js';
-import { checkContentType } from '../grpc/message.js';
+import { checkCallFields } from '../grpc/message.js';
 import type { LoadOptions } from '../options.js';
 import type { PlanSummary } from '../result.js';
 import { readSharedBody, toBytes } from './body.js';
@@ -65,12 +65,9 @@ export function readRequestMix(
       options,
       target.where,
     );
-    const { request, close } = completeRequest(
-      target,
-      shared,
-      location,
-      origins.findOrAdd(location),
-    );
+    const { isCall = shared.callsGrpc } = target;
+    const origin = origins.findOrAdd(location, isCall);
+    const { request, close } = completeRequest({ ...target, isCall }, shared, location, origin);
     const name =
       target.name === undefined
         ? deriveRequestName(request.method, request.target)
@@ -220,7 +217,7 @@ function completeRequest(
   location: Location,
   origin: number,
 ): { request: Omit<NativeRequest, 'name'>; close: boolean } {
-  const { where, weight = 1, isCall = shared.callsGrpc } = target;
+  const { where, weight = 1, isCall = false } = target;
   const content = toBytes(target.body) ?? shared.body;
   const method = readMethod(
     target.method ?? shared.method ?? DEFAULTS.method[content ? 1 : 0],
@@ -230,7 +227,7 @@ function completeRequest(
   const body = content ?? (EXPECTS_CONTENT.has(method) ? Buffer.alloc(0) : undefined);
   const own = readHeaders(target.headers, where);
   const complete = completeHeaders(own, shared.headers, location, isCall);
-  if (isCall) checkContentType(complete, where);
+  if (isCall) checkCallFields(complete, where);
   const { headers, close } = frameHeaders(complete, body?.length ?? 0, where);
   if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
     throw usageError(`${where}: weight must be a number above 0 (got ${weight})`);
@@ -260,8 +257,15 @@ class Origins {
     this.overrides = new ConnectionOverrides(options);
   }
 
-  /** Returns the index of an origin; adds it if it is new. */
-  findOrAdd({ tls, host, port, unixPath }: Location): number {
+  /** Returns the index of an origin; adds it if it is new. `isCalled`: it gets calls of gRPC. */
+  findOrAdd(location: Location, isCalled: boolean): number {
+    const index = this.#findOrAdd(location);
+    const origin = this.list[index];
+    if (origin && isCalled) origin.http2 = true;
+    return index;
+  }
+
+  #findOrAdd({ tls, host, port, unixPath }: Location): number {
     const key = `${tls} ${unixPath ?? ''} ${host} ${port}`;
     const known = this.#indexes.get(key);
     if (known !== undefined) return known;

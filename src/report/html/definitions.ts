@@ -28,7 +28,10 @@ export const LOAD_DEFINITIONS: readonly Definition[] = [
     'a lower bound: unfinished requests were older than all finished ones; mean and stdev count times beyond max as max (restricted mean)',
   ],
   ['~', 'imprecise: fewer than ten samples lie above'],
-  ['ok', 'responses with a status from 100 to 399'],
+  [
+    'ok',
+    'responses with a status from 100 to 399, of gRPC with the status OK, unless others are expected',
+  ],
   [
     'transport errors',
     'requests without a complete, valid response: reset, closed early, malformed',

@@ -2,10 +2,15 @@ import { bytes, cores, count, duration, share, time } from '../../format/units.j
 import { hasResponse } from '../../load/answered.js';
 import { formatStatus } from '../../load/grpc-statuses.js';
 import { speaksHttp2 } from '../../load/http-version.js';
-import { isDefaultExpect } from '../../load/requests/expect.js';
+import { isDefaultExpect, nameStatusErrors } from '../../load/requests/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
-import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
+import {
+  describeFailingResponse,
+  formatFailingBody,
+  formatFailingHead,
+  formatFailingLabel,
+} from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
 import { listHookRows } from './iterations.js';
 import { type Child, html, type Markup } from './markup.js';
@@ -67,12 +72,13 @@ function renderTimes(caption: string, all: [string, Distribution][]): Markup | n
 }
 
 /** Renders the requests by outcome: the rows from `ok` on add up to `sent`. */
-export function renderRequestTable({ plan, requests }: LoadResult): Markup | null {
+export function renderRequestTable(result: LoadResult): Markup | null {
+  const { requests } = result;
   const { notSent } = requests;
   const rows: [string, number][] = [
     ['sent', requests.sent],
     ['= ok', requests.ok],
-    [isDefaultExpect(plan) ? '+ status 4xx/5xx' : '+ other status', requests.statusErrors],
+    [`+ ${nameStatusErrors(result)}`, requests.statusErrors],
     ['+ transport errors', requests.transportErrors],
     ['+ timeouts', requests.timeouts],
     ['+ in flight at the end', requests.inFlightAtEnd],
@@ -88,10 +94,11 @@ export function renderRequestTable({ plan, requests }: LoadResult): Markup | nul
 }
 
 /** Renders the number of responses by status. */
-export function renderStatusTable({ statusCodes }: LoadResult): Markup | null {
+export function renderStatusTable({ statusCodes, messages = 0 }: LoadResult): Markup | null {
   const rows = Object.entries(statusCodes).map(([code, number]) =>
     toCountRow([formatStatus(code), number]),
   );
+  if (messages > 0) rows.push(toCountRow(['messages of gRPC in them', messages]));
   return renderTable('Responses by status', [], rows);
 }
 
@@ -110,7 +117,7 @@ export function renderFailingResponses({ failingResponses: all = [] }: LoadResul
   return all.map(
     (response) => html`<figure>
 <figcaption>${formatFailingLabel(response)}: ${describeFailingResponse(response)}</figcaption>
-<pre>${[response.head, formatFailingBody(response)].filter((part) => part !== '').join('\n\n')}</pre>
+<pre>${[formatFailingHead(response), formatFailingBody(response)].filter((part) => part !== '').join('\n\n')}</pre>
 </figure>`,
   );
 }
@@ -132,12 +139,15 @@ export function renderConnectionTable({ connections, bytes: moved }: LoadResult)
 
 /** The connections by version of HTTP, where some speak HTTP/2. */
 function listVersions(connections: LoadResult['connections']): Child[][] {
-  const { http1, http2 = 0, goaway } = connections;
+  const { http1, http2 = 0, goaway, maxConcurrentStreams: most = null } = connections;
   if (http2 === 0) return [];
   return [
     ['of these HTTP/1.1', count(http1)],
     ['of these HTTP/2', count(http2)],
     ['ended by GOAWAY', count(goaway)],
+    ...(most === null
+      ? []
+      : [['streams that the server allows on each (MAX_CONCURRENT_STREAMS)', count(most)]]),
   ];
 }
 

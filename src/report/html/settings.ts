@@ -50,6 +50,7 @@ export function listScenarioSettings({ model, flows }: PlanSummary): SettingRow[
 export function listConnectionSettings(plan: PlanSummary): SettingRow[] {
   return [
     ['HTTP', plan.httpVersion],
+    ['gRPC', plan.grpc ?? null],
     ['connection', plan.connection],
     ['TLS handshake', plan.handshake],
     ['certificate', describeCertificate(plan.verifyCertificate)],

@@ -1,6 +1,6 @@
 import { plural } from '../../format/units.js';
 import type { DryRun, DryRunStep } from '../../load/engine/dry-run.js';
-import { formatStatus } from '../../load/grpc-statuses.js';
+import { decodeGrpcMessage, formatStatus } from '../../load/grpc-statuses.js';
 
 /** Most lines of a body that are printed. */
 const MAX_LINES = 40;
@@ -31,7 +31,7 @@ function formatStep(step: DryRunStep, number: number): string {
   const lines = [
     `${number}. ${name} (${scenario}): ${outcome}${time}${followed ? ', followed' : ''}`,
     ...mark('>', step.requestHead, step.requestBody),
-    ...mark('<', step.responseHead, step.responseBody),
+    ...mark('<', decodeGrpcMessage(step.responseHead), step.responseBody),
     ...step.saved.map(({ variable, json }) =>
       json === null
         ? `  saved  ${variable}: not found, optional`

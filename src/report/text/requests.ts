@@ -1,6 +1,6 @@
 import { bytes, count, plural, rate, time } from '../../format/units.js';
 import { formatStatus } from '../../load/grpc-statuses.js';
-import { isDefaultExpect } from '../../load/requests/expect.js';
+import { nameStatusErrors } from '../../load/requests/expect.js';
 import type { LoadResult } from '../../load/result.js';
 import { formatField, type Sheet } from './sheet.js';
 
@@ -27,9 +27,10 @@ function formatThroughput({ throughput, plan, bytes: moved, durationMs }: LoadRe
 }
 
 /** Formats the account `sent = ok + ...`; zero terms are left out. */
-function formatAccount({ plan, requests }: LoadResult): string {
+function formatAccount(result: LoadResult): string {
+  const { requests } = result;
   const rest = [
-    [requests.statusErrors, isDefaultExpect(plan) ? 'status 4xx/5xx' : 'other status'],
+    [requests.statusErrors, nameStatusErrors(result)],
     [requests.transportErrors, 'transport errors'],
     [requests.timeouts, 'timeouts'],
     [requests.inFlightAtEnd, 'in flight at the end'],
@@ -47,7 +48,8 @@ function formatNotSent({ requests, plan }: LoadResult, sheet: Sheet): string[] {
     const bound = plan.maxPending === null ? '' : ` of ${count(plan.maxPending)} pending`;
     parts.push(`${count(overflow)} over the limit${bound}`);
   }
-  if (queuedAtEnd > 0) parts.push(`${count(queuedAtEnd)} waiting for a connection at the end`);
+  const place = plan.httpVersion === '2' ? 'a stream' : 'a connection';
+  if (queuedAtEnd > 0) parts.push(`${count(queuedAtEnd)} waiting for ${place} at the end`);
   if (connectFailed > 0) parts.push(`${count(connectFailed)} without a connection`);
   return parts.length > 0 ? formatField(sheet, 'NOT SENT', parts.join(', '), 'bad') : [];
 }

@@ -31,7 +31,8 @@ export function computeValueWidth(sheet: Sheet): number {
 /** Formats a label and its value, a list separated by commas that may take several lines. */
 export function formatField(sheet: Sheet, label: string, value: string, ink?: Ink): string[] {
   return wrap(value, computeValueWidth(sheet), ', ').map((line, index) => {
-    const name = (index === 0 ? label : '').padEnd(LABEL_WIDTH);
+    const isLong = index === 0 && label.length >= LABEL_WIDTH;
+    const name = isLong ? `${label} ` : (index === 0 ? label : '').padEnd(LABEL_WIDTH);
     return sheet.paint('dim', name) + (ink ? sheet.paint(ink, line) : line);
   });
 }

@@ -1,6 +1,7 @@
 // Calls of gRPC to a server of grpc-js.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttp1 } from 'node:http';
 import { createServer } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -158,6 +159,13 @@ describe('gRPC', { timeout: 30_000 }, () => {
       assert.deepEqual(result.statusCodes, { [status]: 30 }, answer);
       assert.equal(result.requests.ok, 0, answer);
     }
+    const http1 = createHttp1((_, response) => response.end('no'));
+    await new Promise((listening) => http1.listen(0, '127.0.0.1', () => listening(null)));
+    t.after(() => http1.close());
+    const { port } = /** @type {any} */ (http1.address());
+    await assert.rejects(load({ ...greet, url: `http://127.0.0.1:${port}` }), {
+      message: /the server speaks HTTP\/1\.1, and gRPC needs HTTP\/2$/,
+    });
     const none = await load({ ...greet, url, headers: { 'x-answer': '200 application/grpc' } });
     assert.deepEqual(
       [none.statusCodes, none.errors.map(({ kind, count }) => [kind, count])],
@@ -181,10 +189,18 @@ describe('gRPC', { timeout: 30_000 }, () => {
     assert.equal(failed.code, 3, failed.stderr);
     assert.match(failed.stdout, /, gRPC,\s/);
     assert.match(failed.stdout, /status +NOT_FOUND: 10/);
+    assert.match(failed.stdout, /^NOT_FOUND +first response, to POST/m);
+    assert.match(failed.stdout, /grpc-message: status 5$/m);
+    assert.match(failed.stdout, /10 other status/);
     assert.match(failed.stdout, /responses had .* NOT_FOUND \(10\)/s);
     assert.match(readFileSync(page, 'utf8'), /NOT_FOUND/);
     assert.match(readFileSync(markdown, 'utf8'), /NOT\\_FOUND \(10\)/);
     assert.deepEqual(JSON.parse(readFileSync(json, 'utf8')).statusCodes, { 5: 10 });
+
+    const long = ['--proto', PROTO, '-b', '{"status": 9}', ...call];
+    assert.match((await millrace(long)).stdout, /^FAILED_PRECONDITION first response, to POST/m);
+    const dotted = await millrace(['--call', 'demo.Greeter.Greet', '-n', '1', '-c', '1', url]);
+    assert.equal(dotted.code, 0, dotted.stderr);
 
     writeFileSync(message, await encodeGreet({ status: 5 }));
     const expected = await millrace(['-b', `@${message}`, '--expect', 'OK,notFound,5xx', ...call]);

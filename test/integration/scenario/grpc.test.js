@@ -1,8 +1,9 @@
 // Steps that call gRPC, beside requests of HTTP/2 to such a server.
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 import { dryRun, load } from 'millrace';
-import { exists, grpc, header, request, scenario } from 'millrace/scenario';
+import { exists, grpc, header, json, request, scenario } from 'millrace/scenario';
 import { encodeGreet, PROTO, startGreeter } from '../../fixtures/grpc/greeter.js';
 
 const GREET = 'demo.Greeter/Greet';
@@ -86,6 +87,28 @@ describe('steps that call gRPC', { timeout: 30_000 }, () => {
     assert.match(step.responseHead, /^HTTP\/2 200\n.*^grpc-status: 5$/ms);
   });
 
+  test('requests to other servers speak HTTP/1.1, as they would without the calls', async (t) => {
+    const server = await startGreeter(t);
+    const versions = [];
+    const plain = createServer((request, response) => {
+      versions.push(request.httpVersion);
+      response.end('{"token": "Ada"}');
+    });
+    await new Promise((listening) => plain.listen(0, '127.0.0.1', () => listening(null)));
+    t.after(() => plain.close());
+    const { port } = /** @type {any} */ (plain.address());
+    const { result } = await run(server, [
+      request('log in', `POST http://127.0.0.1:${port}/login`, { save: { token: json('/token') } }),
+      grpc('greet', GREET, { headers: { 'x-token': '{{token}}' } }),
+    ]);
+    assert.deepEqual(result.statusCodes, { 0: 3, 200: 3 });
+    assert.deepEqual(versions, ['1.1', '1.1', '1.1']);
+    assert.equal(result.plan.httpVersion, '2 or 1.1');
+    assert.equal(server.requests[0].metadata['x-token'], 'Ada');
+    const { http1, http2 } = result.connections;
+    assert.ok(http1 > 0 && http2 > 0, `${http1} and ${http2}`);
+  });
+
   test('a request of HTTP/2 with a body of bytes sees the trailers, too', async (t) => {
     const server = await startGreeter(t);
     const message = await encodeGreet({ name: 'Ada' });
@@ -120,6 +143,22 @@ describe('steps that call gRPC', { timeout: 30_000 }, () => {
       [
         () => [grpc('a', GREET, { proto: PROTO, message: { name: '{{seq}}' } })],
         /step 'a': a message of gRPC cannot have placeholders/,
+      ],
+      [
+        () => [grpc('a', GREET, { expect: { json: { '/text': 'x' } } })],
+        /step 'a': expect\.json: the response to a call of gRPC is bytes of protobuf/,
+      ],
+      [
+        () => [grpc('a', GREET, { save: { text: json('/text') } })],
+        /step 'a': save\.text: the response to a call of gRPC is bytes of protobuf/,
+      ],
+      [
+        () => [grpc('a', GREET, /** @type {any} */ ({ url: 'http://localhost' }))],
+        /^grpc 'a': unknown option 'url'; known are message, proto, headers, expect/,
+      ],
+      [
+        () => [grpc('a', GREET, { headers: { 'grpc-timeout': '50ms' } })],
+        /step 'a': grpc-timeout must be digits and a unit.*got 50ms/,
       ],
       [
         () => [request('a', 'GET /', { expect: { status: 'OK' } })],

@@ -91,7 +91,7 @@ fn mix() -> Vec<Rendered> {
 /// HTTP/1.1 alone.
 fn options(redirects: Option<RedirectRule>) -> SessionOptions {
     let versions = Versions::Http1;
-    SessionOptions { redirects, versions, scheme: "http", window: 1, grpc: false }
+    SessionOptions { redirects, versions, scheme: "http", window: 1, pipelines: true, grpc: false }
 }
 
 /// A connection, its mix and its recorder.

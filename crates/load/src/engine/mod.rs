@@ -39,7 +39,7 @@ use crate::flow::hooks::{HookCall, HookCaller, HookResult};
 use crate::flow::users::Users;
 use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::recorder::Recorder;
-use crate::plan::Plan;
+use crate::plan::{Plan, Versions};
 use crate::rendered::Rendered;
 use crate::session::{self, SharedMemory};
 use crate::template::Names;
@@ -66,7 +66,8 @@ pub(crate) struct RunContext {
     pub(crate) plan: Arc<Plan>,
     mix: Vec<Rendered>,
     resolved: Vec<Resolved>,
-    tls: Option<ClientTlsConfig>,
+    /// By what connections offer.
+    tls: Vec<(Versions, ClientTlsConfig)>,
     flows: Option<Arc<CompiledFlows>>,
     /// Takes the calls of JavaScript.
     hooks: Option<Hooks>,
@@ -92,14 +93,26 @@ impl RunContext {
         let mut mix = plan.requests.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let compile = |flows| CompiledFlows::compile(flows, &plan, names, &mut mix).map(Arc::new);
         let flows = plan.flows.as_ref().map(compile).transpose()?;
-        let with_tls = plan.origins.iter().any(|origin| origin.server_name.is_some());
-        let protocols = session::alpn_protocols(plan.http2.tls);
-        let options = TlsOptions { protocols, ..plan.tls.clone() };
-        let tls = with_tls.then(|| ClientTlsConfig::new(&options)).transpose();
-        let tls = tls.map_err(|error| RunError::Usage(error.to_string()))?;
+        let tls = tls_configs(&plan)?;
         let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { plan, mix, resolved, tls, flows, hooks })
     }
+}
+
+/// Reads certificates, for each offer of protocols that some server with TLS needs.
+fn tls_configs(plan: &Plan) -> Result<Vec<(Versions, ClientTlsConfig)>, RunError> {
+    let mut configs: Vec<(Versions, ClientTlsConfig)> = Vec::new();
+    for origin in plan.origins.iter().filter(|origin| origin.server_name.is_some()) {
+        let versions = plan.http2.versions(origin);
+        if configs.iter().any(|(offered, _)| *offered == versions) {
+            continue;
+        }
+        let protocols = session::alpn_protocols(versions);
+        let options = TlsOptions { protocols, ..plan.tls.clone() };
+        let config = ClientTlsConfig::new(&options);
+        configs.push((versions, config.map_err(|error| RunError::Usage(error.to_string()))?));
+    }
+    Ok(configs)
 }
 
 /// The connections of one worker and the rules by which they are used.
@@ -177,7 +190,12 @@ impl Engine {
         let servers = shared
             .resolved
             .iter()
-            .map(|resolved| TargetServer::new(resolved, shared.tls.as_ref(), &plan.local_addresses))
+            .zip(&plan.origins)
+            .map(|(resolved, origin)| {
+                let versions = plan.http2.versions(origin);
+                let tls = shared.tls.iter().find(|(offered, _)| *offered == versions);
+                TargetServer::new(resolved, tls.map(|(_, it)| it), &plan.local_addresses)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let mut slots = slots(plan, share(plan.connections));
         let servers_per_slot = plan.servers_per_slot();

@@ -113,6 +113,8 @@ fn session_options(plan: &Plan, origin: usize) -> SessionOptions {
         versions: plan.http2.versions(origin),
         scheme: if tls { "https" } else { "http" },
         window: plan.http2.window,
+        // The users of flows share connections without pipelining.
+        pipelines: plan.flows.is_none(),
         grpc: plan.grpc,
     }
 }

@@ -7,8 +7,8 @@ use super::step::CompiledStep;
 use super::value::Value;
 use crate::RunError;
 use crate::metrics::flow_stats::{FlowStats, ScenarioStats};
-use crate::plan::Plan;
 use crate::plan::flow::{Flows, Step};
+use crate::plan::{Plan, Versions};
 use crate::rendered::Rendered;
 use crate::template::{Names, Template, TextPosition};
 
@@ -135,8 +135,9 @@ fn check(flows: &Flows, plan: &Plan) -> Result<(), RunError> {
     if initial.iter().any(|(variable, _)| *variable >= variables.len()) {
         return usage("a value of a variable that does not exist".into());
     }
-    let may_pipeline = plan.pipelining > 1 && !plan.http2.is_used();
-    if may_pipeline || plan.follow > 0 || plan.pinned {
+    // With HTTP/1.1, users that share a connection take turns.
+    let all_http1 = plan.origins.iter().all(|it| plan.http2.versions(it) == Versions::Http1);
+    if plan.pipelining > 1 && all_http1 || plan.follow > 0 || plan.pinned {
         return usage("scenarios have one request at a time on a connection".into());
     }
     for scenario in scenarios {

@@ -23,7 +23,7 @@ pub(crate) fn plan() -> Plan {
         duration: Some(Duration::from_secs(1)),
         timeout: Duration::from_secs(1),
         connect_timeout: Duration::from_secs(1),
-        ..Plan::closed(vec![Origin { endpoint, server_name: None }], vec![request])
+        ..Plan::closed(vec![Origin { endpoint, server_name: None, http2: false }], vec![request])
     }
 }
 

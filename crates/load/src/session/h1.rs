@@ -11,11 +11,10 @@ use std::time::Duration;
 use millrace_http::h1::{KnownHead, ResponseDecoder};
 use millrace_net::Nanos;
 
-use super::{Expired, Rendering, RequestBatch, Written};
+use super::{Expired, Rendering, RequestBatch, SessionOptions, Written};
 use crate::ErrorKind;
 use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
 use crate::metrics::recorder::Recorder;
-use crate::redirect::RedirectRule;
 use crate::rendered::Capture;
 use crate::template::Values;
 use redirects::RedirectFollower;
@@ -38,6 +37,8 @@ pub(crate) struct H1Session {
     capture: Capture,
     /// The part of a response's head that has arrived.
     read_buf: Vec<u8>,
+    /// Whether several requests may be in flight.
+    pipelines: bool,
     /// Whether a request has been sent on the present connection.
     carried: bool,
     /// `None` where redirections are not followed.
@@ -78,8 +79,9 @@ pub(super) struct SharedMemory {
 }
 
 impl H1Session {
-    pub(super) fn new(redirects: Option<RedirectRule>) -> Self {
+    pub(super) fn new(options: SessionOptions) -> Self {
         Self {
+            pipelines: options.pipelines,
             decoder: ResponseDecoder::default(),
             in_flight: VecDeque::new(),
             buffered: VecDeque::new(),
@@ -88,7 +90,7 @@ impl H1Session {
             capture: Capture::Status,
             read_buf: Vec::new(),
             carried: false,
-            following: redirects.map(RedirectFollower::new),
+            following: options.redirects.map(RedirectFollower::new),
         }
     }
 
@@ -99,7 +101,7 @@ impl H1Session {
     }
 
     pub(super) fn capacity(&self, depth: usize) -> usize {
-        depth
+        if self.pipelines { depth } else { 1 }
     }
 
     pub(super) fn in_flight(&self) -> usize {

@@ -137,7 +137,7 @@ pub(crate) fn plan(endpoint: Endpoint) -> Plan {
         placeholders: true,
         duration: Some(Duration::from_millis(200)),
         connect_timeout: Duration::from_secs(5),
-        ..Plan::closed(vec![Origin { endpoint, server_name: None }], vec![get("/")])
+        ..Plan::closed(vec![Origin { endpoint, server_name: None, http2: false }], vec![get("/")])
     }
 }
 

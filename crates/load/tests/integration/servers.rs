@@ -232,7 +232,7 @@ fn an_origin_with_several_hosts_uses_those_that_answer() {
     let Endpoint::Host(host, port) = peer.plan().origins[0].endpoint.clone() else { panic!() };
     // Reserved for documentation (RFC 5737): nobody answers there, or the network refuses it at once.
     let endpoint = Endpoint::Hosts(vec!["192.0.2.1".into(), host], port);
-    let origins = vec![Origin { endpoint, server_name: None }];
+    let origins = vec![Origin { endpoint, server_name: None, http2: false }];
     let plan = Plan { connections: 3, initial_connections: 3, ..peer.plan() };
     let outcome = run(Plan { origins, ..plan });
     assert_eq!(outcome.addresses.len(), 1);

@@ -31,6 +31,8 @@ pub struct NativeOrigin {
     pub tls: bool,
     /// Server name for TLS; the host if absent.
     pub server_name: Option<String>,
+    /// Speaks HTTP/2 whatever the plan says: it has calls of gRPC.
+    pub http2: Option<bool>,
 }
 
 /// A header field.
@@ -348,7 +350,7 @@ fn read_statuses(statuses: List<u32>) -> StatusSet {
 
 impl From<NativeOrigin> for Origin {
     fn from(origin: NativeOrigin) -> Self {
-        let NativeOrigin { host, other_hosts, port, unix_path, tls, server_name } = origin;
+        let NativeOrigin { host, other_hosts, port, unix_path, tls, server_name, http2 } = origin;
         let server_name = tls.then(|| server_name.unwrap_or_else(|| host.clone()));
         let endpoint = match (unix_path, other_hosts) {
             (Some(path), _) => Endpoint::Unix(PathBuf::from(path)),
@@ -357,7 +359,7 @@ impl From<NativeOrigin> for Origin {
                 Endpoint::Hosts(std::iter::once(host).chain(others).collect(), port)
             }
         };
-        Self { endpoint, server_name }
+        Self { endpoint, server_name, http2: http2.unwrap_or(false) }
     }
 }
 

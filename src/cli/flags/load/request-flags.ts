@@ -17,6 +17,11 @@ const { count, parsed, text, toggle } = storeIn(({ options }: Invocation) => opt
 
 /** Reads a method. No method is a number: in h2load -m is the number of streams. */
 function readMethod(value: string, flag: string): string {
+  if (/^\s*\{/.test(value)) {
+    throw usageError(
+      `${flag} must be a method such as POST (got ${value}); metadata of gRPC, as ghz's -m, are header fields: -H 'name: value'`,
+    );
+  }
   if (!/^\d+$/.test(value)) return value;
   throw usageError(
     `${flag} must be a method such as POST (got ${value}); requests in flight on each connection, as h2load's -m ${value} streams, are -p ${value}`,

@@ -76,7 +76,7 @@ fn an_address_in_reserve_is_used_where_all_others_have_failed() {
 fn this_host_has_both_loopback_addresses() {
     let endpoint = Endpoint::Host("localhost".into(), 80);
     let Resolved { addresses, reserve, .. } =
-        Resolved::new(&Origin { endpoint, server_name: None }).unwrap();
+        Resolved::new(&Origin { endpoint, server_name: None, http2: false }).unwrap();
     let all: Vec<_> = addresses.iter().chain(&reserve).collect();
     assert!(names::loopbacks("localhost", 80).iter().all(|one| all.contains(&one)), "{all:?}");
     assert_eq!(all.iter().filter(|one| one.is_loopback()).count(), 2, "each once");
@@ -99,7 +99,7 @@ fn connects_go_to_the_addresses_in_turn() {
 #[test]
 fn a_name_without_address_is_unreachable() {
     let endpoint = Endpoint::Host("no\0name".into(), 80);
-    match Resolved::new(&Origin { endpoint, server_name: None }) {
+    match Resolved::new(&Origin { endpoint, server_name: None, http2: false }) {
         Err(RunError::Unreachable { kind: ErrorKind::Dns, message }) => {
             assert!(message.contains("no\0name"), "{message}");
         }

@@ -65,6 +65,9 @@ impl H2Session {
         if is_http2(&self.greeting) {
             return None;
         }
+        if self.greeting.starts_with(b"HTTP/1") && self.options.grpc {
+            return Some("the server speaks HTTP/1.1, and gRPC needs HTTP/2".to_owned());
+        }
         if self.greeting.starts_with(b"HTTP/1") {
             let flag = if self.options.scheme == "https" { "--http2" } else { "--h2c" };
             return Some(format!("the server speaks HTTP/1.1: leave out {flag}"));

@@ -190,7 +190,7 @@ fn a_server_that_is_not_there_fails_iterations_and_does_not_hang() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let endpoint = millrace_load::plan::Endpoint::Host("127.0.0.1".into(), gone.port());
     let mut plan = Plan { duration: Some(Duration::from_millis(300)), ..plan };
-    plan.origins.push(millrace_load::plan::Origin { endpoint, server_name: None });
+    plan.origins.push(millrace_load::plan::Origin { endpoint, server_name: None, http2: false });
     let other = Request { origin: 1, name: 1, ..get("/other") };
     plan.requests.push(other);
     plan.names = 2;
