@@ -27,7 +27,7 @@ export async function readBaseline(
     const [that, where] = isFile ? [`'${baseline}'`, 'the file'] : ['the baseline', 'the baseline'];
     throw new MillraceError(
       'ERR_MILLRACE_DIFFERENT',
-      `this load is not that of ${that}: ${difference} (A: ${where}, B: this load)`,
+      `this load is not that of ${that}: ${difference} (A: ${where}, B: this load); store this one too (-o FILE), and millrace compare A B --allow-difference compares them`,
     );
   }
   return { results, label: isFile ? baseline : 'the baseline' };

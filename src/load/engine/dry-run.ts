@@ -55,9 +55,20 @@ export async function dryRun(options: LoadOptions): Promise<DryRun> {
   const described = (result.plan.flows?.scenarios ?? []).flatMap(({ name, steps }) =>
     steps.map((step) => ({ scenario: name, ...step })),
   );
-  const steps = trace.map((step) => describe(step, described[step.step], variables));
+  // The engine knows why connections fail, not which step needed one.
+  const why = result.errors.find(({ example }) => example !== null)?.example;
+  const steps = trace
+    .map((step) => describe(step, described[step.step], variables))
+    .map((step) => (step.failure?.text === NO_CONNECTION && why ? withReason(step, why) : step));
   const { http1, http2 } = result.connections;
   return { result, steps: http2 > 0 && http1 === 0 ? steps.map(nameHttp2) : steps };
+}
+
+/** What the engine says of a step whose connection could not be opened. */
+const NO_CONNECTION = 'no connection';
+
+function withReason(step: DryRunStep, why: string): DryRunStep {
+  return { ...step, failure: { reason: 'transport', text: `${NO_CONNECTION}: ${why}` } };
 }
 
 /** Names HTTP/2 in messages, which the engine gives as HTTP/1.1 has them. */

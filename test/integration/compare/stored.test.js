@@ -209,7 +209,7 @@ describe('a baseline', () => {
     for (const [file, message, expected = 2] of [
       [
         'other.json',
-        "this load is not that of 'other.json': connections is 50 in A, 2 in B (A: the file, B: this load)",
+        "this load is not that of 'other.json': connections is 50 in A, 2 in B (A: the file, B: this load); store this one too (-o FILE), and millrace compare A B --allow-difference compares them",
         5,
       ],
       ['cut.json', "'cut.json' is cut off: a result is what -o FILE or --json writes"],
@@ -247,7 +247,7 @@ describe('a baseline of the API', () => {
       [
         { ...stored, plan: { ...stored.plan, connections: 50 } },
         'ERR_MILLRACE_DIFFERENT',
-        /^this load is not that of the baseline: connections is 50 in A, 2 in B \(A: the baseline, B: this load\)$/,
+        /^this load is not that of the baseline: connections is 50 in A, 2 in B \(A: the baseline, B: this load\); store this one too/,
       ],
       [join(folder, 'none.json'), 'ERR_MILLRACE_USAGE', /no such file or directory$/],
       [7, 'ERR_MILLRACE_USAGE', /^baseline must be a result of load\(\) or the name of its file/],
