@@ -11,8 +11,8 @@ export function checkMaxConcurrentStreams(result: LoadResult): string | null {
   const most = findStreamLimit(result);
   if (most === null || (plan.model === 'open' && !hasWaited(result))) return null;
   const rest = plan.pipelining - most;
-  const waits =
-    plan.model === 'open' ? 'arrivals beyond that wait' : `the other ${count(rest)} wait`;
+  const others = rest === 1 ? 'the other one waits' : `the other ${count(rest)} wait`;
+  const waits = plan.model === 'open' ? 'arrivals beyond that wait' : others;
   return `The server allows ${plural(most, 'stream')} per connection (MAX_CONCURRENT_STREAMS), and -p is ${count(plan.pipelining)}: ${waits}, and their wait is part of the latency. More connections (-c) carry more.`;
 }
 
@@ -30,7 +30,10 @@ export function checkWindowWaits({ windowWaits, requests, latencyMs }: LoadResul
   const { requests: waited, totalMs } = windowWaits;
   const part = waited / Math.max(requests.sent, 1);
   if (part < NOTED_WAITS) return null;
-  const mean = totalMs / waited;
-  const of = latencyMs.mean === null ? '' : ` of a mean latency of ${time(latencyMs.mean)}`;
-  return `The bodies of ${plural(waited, 'request')} (${share(part)}) waited for a flow-control window of the server, ${time(mean)} on average${of}: the server limits how much is sent before it has read. Larger windows there shorten the wait.`;
+  // The mean latency is that of all requests, and so is this part of it.
+  const of =
+    latencyMs.mean === null
+      ? ''
+      : `, ${time(totalMs / requests.sent)} of the mean latency of ${time(latencyMs.mean)}`;
+  return `The bodies of ${plural(waited, 'request')} (${share(part)}) waited for a flow-control window of the server, ${time(totalMs / waited)} each on average${of}: the server limits how much is sent before it has read. Larger windows there shorten the wait.`;
 }

@@ -305,12 +305,19 @@ function describeUnanswered({ plan, requests, connections }: LoadResult): string
 function checkStatusErrors({ plan, requests, statusCodes }: LoadResult): string | null {
   // A step has statuses of its own, and reports list what failed in it.
   if (requests.statusErrors === 0 || plan.flows) return null;
+  const isOfHttp = (code: string) => plan.grpc !== undefined && Number(code) >= 100;
   const codes = Object.entries(statusCodes)
     .filter(([code]) => !isExpected(plan, Number(code)))
     .sort(([, a], [, b]) => b - a)
-    .map(([code, number]) => `${formatStatus(code)} (${count(number)})`);
+    .map(
+      ([code, number]) =>
+        `${isOfHttp(code) ? 'HTTP ' : ''}${formatStatus(code)} (${count(number)})`,
+    );
+  const others = Object.keys(statusCodes).some(isOfHttp)
+    ? ' Answers with a status of HTTP are not of gRPC: a proxy or another server gave them.'
+    : '';
   const responses = requests.ok + requests.statusErrors;
-  return `${share(requests.statusErrors / responses)} of the responses had ${isDefaultExpect(plan) ? 'an error status' : 'a status that was not expected'}: ${codes.slice(0, 4).join(', ')}. An error response may take less or more time than a success.`;
+  return `${share(requests.statusErrors / responses)} of the responses had ${isDefaultExpect(plan) ? 'an error status' : 'a status that was not expected'}: ${codes.slice(0, 4).join(', ')}.${others} An error response may take less or more time than a success.`;
 }
 
 function checkConnectFailed({ connections, plan }: LoadResult): string | null {

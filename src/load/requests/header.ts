@@ -28,7 +28,8 @@ export function readHeaders(headers: LoadOptions['headers'], where: string): Nat
 
 /** Splits `Name: value` at the colon. */
 export function splitHeader(line: string, where: string): [name: string, value: string] {
-  const colon = line.indexOf(':');
+  // A pseudo-header field of HTTP/2 begins with one.
+  const colon = line.indexOf(':', 1);
   if (colon < 0) throw usageError(`${where} must be 'Name: value' (got '${line}')`);
   return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
 }
@@ -92,7 +93,19 @@ export function frameHeaders(
   return { headers: kept, close };
 }
 
+/** The pseudo-header fields of requests (RFC 9113, section 8.3.1), and where they come from. */
+const PSEUDO_HEADERS = new Map([
+  [':method', 'the method'],
+  [':scheme', 'the URL'],
+  [':path', 'the URL'],
+  [':authority', 'the URL, or from the header Host'],
+]);
+
 function readHeader(name: unknown, value: unknown, where: string): NativeHeader {
+  const source = typeof name === 'string' ? PSEUDO_HEADERS.get(name.toLowerCase()) : undefined;
+  if (source !== undefined) {
+    throw usageError(`${where}: ${name} cannot be set as a header: it comes from ${source}`);
+  }
   if (typeof name !== 'string' || !TOKEN.test(name)) {
     throw usageError(
       `${where}: the name of a header must consist of letters, digits and - (got ${describeValue(name)})`,

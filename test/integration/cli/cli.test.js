@@ -119,6 +119,10 @@ const BAD_INPUT = [
   [['-R', 'fast', 'h'], /^millrace: -R must be a rate from 0 .* \(got fast\)/],
   [['-b', '@/no/such/file', 'h'], /body file '\/no\/such\/file' cannot be read: no such file/],
   [['-b', 'a', '-i', 'b', 'h'], /body cannot be combined with bodyFile/],
+  [
+    ['-H', ':method: PUT', 'h'],
+    /^millrace: headers: :method cannot be set as a header: it comes from the method$/,
+  ],
   [['-H', 'no colon', 'h'], /^millrace: -H must be 'Name: value' \(got 'no colon'\)$/],
   [['--targets', '/no/such/file'], /targets file '\/no\/such\/file' cannot be read/],
   [['--tls', 'full', 'http://h'], /handshake needs an https:\/\/ URL/],

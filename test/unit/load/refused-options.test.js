@@ -113,6 +113,10 @@ const REFUSED = [
   [{ url, bodyFile: folder }, /body file '.*' cannot be read: is a directory/],
   [{ url, method: 'GET IT' }, /method must be the name of a method .* \(got 'GET IT'\)/],
   [{ url, method: 'CONNECT' }, /method must be .* not CONNECT \(got 'CONNECT'\)/],
+  [
+    { url, headers: { ':method': 'PUT' } },
+    /headers: :method cannot be set as a header: it comes from the method/,
+  ],
   [{ url, headers: { 'a b': 'c' } }, /the name of a header must consist of .* \(got 'a b'\)/],
   [
     { url, headers: { a: 'b\r\nc: d' } },
