@@ -8,9 +8,12 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { load } from 'millrace';
+import { selfSignedCertificate } from '#internal/native/addon.js';
 import { encodeGreet, PROTO, STREAMED, startGreeter } from '../../fixtures/grpc/greeter.js';
 import { makeCertificates } from '../../fixtures/tls/certificates.js';
 import { millrace } from '../../fixtures/truth/cli.js';
+import { ok } from '../../fixtures/truth/scripts.js';
+import { truthServer } from '../../fixtures/truth/server.js';
 
 const CALLS = { connections: 2, pipelining: 3, requests: 30 };
 const greet = { ...CALLS, grpc: 'demo.Greeter/Greet' };
@@ -172,6 +175,34 @@ describe('gRPC', { timeout: 30_000 }, () => {
       [{}, [['protocol', 30]]],
     );
     assert.match(none.errors[0].example, /has no grpc-status/);
+    const { stdout } = await millrace([
+      '-n',
+      '2',
+      '--grpc',
+      greet.grpc,
+      '-H',
+      'x-answer: 200 text/html',
+      url,
+    ]);
+    const text = stdout.replace(/\n {2}/g, ' ');
+    assert.match(
+      text,
+      /not expected: HTTP 200 \(2\)\. Answers with a status of HTTP are not of gRPC/,
+    );
+  });
+
+  test('a server of another version is named without flags that were not given', async (t) => {
+    const identity = await selfSignedCertificate(['127.0.0.1']);
+    const plain = await truthServer(t, ok());
+    const secure = await truthServer(t, ok(), { tls: identity });
+    for (const [url, why] of /** @type {[string, RegExp][]} */ ([
+      [plain.url, /speaks HTTP\/1\.1, and gRPC needs HTTP\/2$/],
+      [secure.url, /no HTTP\/2 over TLS \(ALPN\), which gRPC needs$/],
+      [secure.url.replace('https', 'http'), /the server speaks TLS: use https:\/\/$/],
+    ])) {
+      const calls = load({ ...greet, url: new URL(url).origin, insecure: url === secure.url });
+      await assert.rejects(calls, { code: 'ERR_MILLRACE_UNREACHABLE', message: why });
+    }
   });
 
   test('reports have the names of statuses, and JSON their numbers', async (t) => {

@@ -426,10 +426,10 @@ impl Recorder {
         counts.max_streams = [counts.max_streams, most].into_iter().flatten().min();
     }
 
-    /// Records that the body of a request has waited for a window of the server.
-    pub(crate) fn window_waited(&mut self, request: &InFlight, time: Duration) {
+    /// Records that the body of a request has waited for a window of the server. `is_first`: it has not waited before.
+    pub(crate) fn window_waited(&mut self, request: &InFlight, time: Duration, is_first: bool) {
         if self.is_measured(request.intended) {
-            self.stats.counts.window_waited += 1;
+            self.stats.counts.window_waited += u64::from(is_first);
             self.stats.counts.window_wait += time;
         }
     }

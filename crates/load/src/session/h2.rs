@@ -41,8 +41,8 @@ pub(crate) struct H2Session {
     buffered: VecDeque<(u64, StreamKey)>,
     /// Streams whose bodies wait for a window of the server, in order.
     uploading: VecDeque<StreamKey>,
-    /// Why the connection ends, if the server has announced it by GOAWAY.
-    farewell: Option<ErrorCode>,
+    /// How the connection ends, if the server has announced it.
+    farewell: Option<Farewell>,
     /// The first bytes of the server, before its settings have come.
     greeting: Vec<u8>,
     /// Whether a request has been sent on the present connection.
@@ -50,6 +50,20 @@ pub(crate) struct H2Session {
     /// Memory for responses that are kept.
     #[expect(clippy::vec_box, reason = "a stream has the box or nothing")]
     spare: Vec<Box<Captured>>,
+}
+
+/// What a server has said by GOAWAY.
+#[derive(Clone, Copy, Debug)]
+struct Farewell {
+    /// It answers no stream above this number.
+    last_stream: u32,
+    code: ErrorCode,
+}
+
+impl Farewell {
+    fn describe_refusal(self) -> String {
+        format!("the server refused the stream by GOAWAY: {}", self.code)
+    }
 }
 
 /// A request and what has come of its response.
@@ -69,6 +83,8 @@ struct Exchange {
     bytes: u64,
     /// The rest of its body.
     upload: Option<Box<Upload>>,
+    /// Whether a body of the request has waited for a window: that of a redirection may wait again.
+    has_waited: bool,
     /// What is kept of the response.
     captured: Option<Box<Captured>>,
     /// What is needed to follow a redirection.
@@ -88,6 +104,7 @@ impl Default for Exchange {
             first: None,
             bytes: 0,
             upload: None,
+            has_waited: false,
             captured: None,
             redirects: None,
             messages: None,
@@ -154,7 +171,7 @@ impl H2Session {
     /// Describes how the server has ended a connection before a request was sent.
     pub(super) fn describe_end(&self) -> String {
         match (self.is_ready(), self.farewell) {
-            (_, Some(code)) => {
+            (_, Some(Farewell { code, .. })) => {
                 format!("the server ended the connection before a request (GOAWAY, {code})")
             }
             (true, None) => "the server closed the connection before a request".to_owned(),
@@ -209,9 +226,9 @@ impl H2Session {
         example: impl FnOnce() -> String,
         recorder: &mut Recorder,
     ) {
-        let Exchange { request, status, first, bytes, messages, upload, captured, .. } = exchange;
-        if let Some(upload) = upload {
-            recorder.window_waited(&request, now.since(upload.since));
+        let Exchange { request, status, first, bytes, messages, captured, .. } = exchange;
+        if let Some(upload) = exchange.upload {
+            recorder.window_waited(&request, now.since(upload.since), !exchange.has_waited);
         }
         if let Some(first) = first {
             recorder.lost_in_parts(&request, first, now);
@@ -232,11 +249,10 @@ impl H2Session {
         Some(exchange)
     }
 
-    /// What is left of a request's body will not be sent.
-    fn give_up_upload(&mut self, stream: StreamKey, now: Nanos, recorder: &mut Recorder) {
+    /// What is left of a request's body will not be sent: the answer came first. It waited for no window then.
+    fn give_up_upload(&mut self, stream: StreamKey) {
         let Some(exchange) = self.connection.get_mut(stream) else { return };
-        if let Some(upload) = exchange.upload.take() {
-            recorder.window_waited(&exchange.request, now.since(upload.since));
+        if exchange.upload.take().is_some() {
             self.uploading.retain(|key| *key != stream);
         }
     }
@@ -291,8 +307,17 @@ impl H2Session {
 
     /// Whether nothing more happens on the connection.
     fn is_drained(&self) -> bool {
-        let takes_none = self.farewell.is_some() || !self.connection.has_numbers();
-        takes_none && self.connection.open_streams() == 0
+        match self.farewell {
+            None => !self.connection.has_numbers() && self.connection.open_streams() == 0,
+            // Requests that wait in the write buffer go to the next connection.
+            Some(_) => self.streams().all(|(stream, _)| self.is_refused(stream)),
+        }
+    }
+
+    /// Whether the server has announced that it does not answer this stream.
+    fn is_refused(&self, stream: StreamKey) -> bool {
+        let number = self.connection.number(stream);
+        self.farewell.is_some_and(|it| number.is_some_and(|number| number > it.last_stream))
     }
 
     pub(super) fn lose_all(
@@ -308,10 +333,15 @@ impl H2Session {
             if self.connection.get(stream).is_none_or(|exchange| exchange.is_buffered) {
                 continue;
             }
+            // One that went out of the write buffer behind GOAWAY.
+            let refusal = self.farewell.filter(|_| self.is_refused(stream));
             let Some(exchange) = self.connection.forget(stream) else { continue };
             self.stop_upload(stream, &exchange);
-            // What ends the connection ends all streams alike.
-            let (loss, example) = loss(0, &exchange.request);
+            // What ends the connection ends all other streams alike.
+            let (loss, example) = match refusal {
+                Some(it) => (Loss::Transport(ErrorKind::RefusedStream), it.describe_refusal()),
+                None => loss(0, &exchange.request),
+            };
             self.lose(exchange, now, loss, || example, recorder);
             count += 1;
         }

@@ -164,6 +164,24 @@ describe('an upload keeps to the windows of the server', TIMEOUT, () => {
     assert.deepEqual(clientResets(server), { CANCEL: 20 });
     assert.equal(result.connections.opened, 2);
     for (const { bodyLength } of server.requests) assert.equal(bodyLength, 1000);
+    assert.equal(result.windowWaits.requests, 0, 'nothing waited for a window');
+  });
+
+  test('a request whose redirections wait as well counts once', async (t) => {
+    const location = { status: 307, headers: { location: '/end' }, body: null };
+    const server = await http2Server(t, {
+      request: (request, connection) =>
+        connection.send(answer(request, request.header(':path') === '/' ? location : {})),
+    });
+    const body = BODY.repeat(20);
+    const { url } = server;
+    const result = await load({
+      ...{ url, body, method: 'PUT', follow: 1, h2c: true, pid: false },
+      ...{ connections: 2, pipelining: 3, requests: 12 },
+    });
+    assert.deepEqual([result.requests.ok, result.requests.followed], [12, 12]);
+    assertBodies(server, body);
+    assert.equal(result.windowWaits.requests, 12);
   });
 
   test('a window that never opens ends with the time limit, and the wait is reported', async (t) => {
@@ -185,7 +203,11 @@ describe('an upload keeps to the windows of the server', TIMEOUT, () => {
     const flags = ['--h2c', '-n', '6', '-c', '1', '-b', '0123456789', server.url];
     const { code, stdout } = await millrace(flags);
     assert.equal(code, 0);
-    assert.match(stdout, /window/);
+    const text = stdout.replace(/\n {2}/g, ' ');
+    const [, each, part] =
+      /, ([\d.]+) ms each on average, ([\d.]+) ms of the mean/.exec(text) ?? [];
+    assert.ok(Number(each) >= 19, text);
+    assert.equal(part, each, 'each request waited');
   });
 });
 

@@ -4,7 +4,7 @@ use millrace_http::h2::{ErrorCode, Event, StreamError, StreamKey};
 use millrace_net::Nanos;
 
 use super::grpc::{self, CallEnd, Messages};
-use super::{Exchange, H2Session};
+use super::{Exchange, Farewell, H2Session};
 use crate::ErrorKind;
 use crate::metrics::in_flight::{Loss, NO_USER};
 use crate::metrics::kept::{KeepReason, MAX_KEPT_BODY};
@@ -224,7 +224,7 @@ impl H2Session {
         if self.options.redirects.is_some() && self.follow(stream, now, receiving) {
             return;
         }
-        self.give_up_upload(stream, now, receiving.recorder);
+        self.give_up_upload(stream);
         let outgoing = &mut receiving.memory.outgoing;
         // What the server did not want to read of the request is not sent (RFC 9113, section 8.1).
         let Some(exchange) = self.connection.remove(stream, ErrorCode::CANCEL, outgoing) else {
@@ -336,14 +336,17 @@ impl H2Session {
         if self.farewell.is_none() {
             receiving.recorder.go_away();
         }
-        self.farewell = Some(code);
+        let farewell = Farewell { last_stream, code };
+        self.farewell = Some(farewell);
         received.completed += self.complete_redirected(last_stream, now, receiving.recorder);
         let mut next = self.connection.first();
         while let Some(stream) = next {
             next = self.connection.after(stream);
-            if self.connection.number(stream).is_some_and(|number| number > last_stream) {
-                let text = format!("the server refused the stream by GOAWAY: {code}");
+            let is_buffered = self.connection.get(stream).is_some_and(|it| it.is_buffered);
+            // What has not been sent goes to the next connection.
+            if self.is_refused(stream) && !is_buffered {
                 let loss = Loss::Transport(ErrorKind::RefusedStream);
+                let text = farewell.describe_refusal();
                 self.end_without_response(stream, loss, text, now, received, receiving);
             }
         }

@@ -69,7 +69,7 @@ impl H2Session {
         let Some(()) = self.connection.reopen(stream, is_head(&text), outgoing) else {
             return false;
         };
-        self.give_up_upload(stream, now, receiving.recorder);
+        self.give_up_upload(stream);
         let block = &mut shared.block;
         let head = RequestText { text: &text, scheme: self.options.scheme, is_repeated: false };
         let body = self.blocks.encode(head, self.connection.encoder(), block);
@@ -111,7 +111,7 @@ impl H2Session {
             if self.connection.number(stream).is_none_or(|number| number <= last_stream) {
                 continue;
             }
-            let Some((request, redirects)) = self.take_unanswered(stream, now, recorder) else {
+            let Some((request, redirects)) = self.take_unanswered(stream) else {
                 continue;
             };
             let why = KeepReason::Status(redirects.answered);
@@ -129,16 +129,11 @@ impl H2Session {
     }
 
     /// Takes a request from its stream if it has followed a redirection and nothing has come of the next response.
-    fn take_unanswered(
-        &mut self,
-        stream: StreamKey,
-        now: Nanos,
-        recorder: &mut Recorder,
-    ) -> Option<(InFlight, Box<Redirects>)> {
+    fn take_unanswered(&mut self, stream: StreamKey) -> Option<(InFlight, Box<Redirects>)> {
         let exchange = self.connection.get_mut(stream).filter(|it| it.first.is_none())?;
         let redirects = exchange.redirects.take_if(|it| it.followed > 0)?;
         let request = exchange.request;
-        self.give_up_upload(stream, now, recorder);
+        self.give_up_upload(stream);
         drop(self.connection.forget(stream));
         Some((request, redirects))
     }

@@ -170,7 +170,10 @@ impl H2Session {
             let taken = self.connection.send_data(stream, rest, true, outgoing);
             recorder.bytes_sent_for(&request, outgoing.len() - before);
             if taken == rest.len() {
-                recorder.window_waited(&request, now.since(upload.since));
+                if let Some(exchange) = self.connection.get_mut(stream) {
+                    let is_first = !std::mem::replace(&mut exchange.has_waited, true);
+                    recorder.window_waited(&request, now.since(upload.since), is_first);
+                }
                 continue;
             }
             upload.at += taken;

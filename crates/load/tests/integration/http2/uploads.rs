@@ -188,7 +188,7 @@ fn an_answer_before_the_end_of_the_body_ends_the_request() {
     assert_eq!(peer.finish().0, 1);
     let statuses: Vec<_> = outcome.total.counts.statuses().collect();
     assert_eq!((statuses, errors(&outcome)), (vec![(413, 10)], vec![]));
-    assert_eq!(outcome.total.counts.window_waited, 10);
+    assert_eq!(outcome.total.counts.window_waited, 0);
     let resets = resets.lock().unwrap();
     assert_eq!(resets.len(), 10);
     // Nothing is wrong with the response: the request has only become needless.
@@ -199,6 +199,18 @@ fn an_answer_before_the_end_of_the_body_ends_the_request() {
 /// they are sent on the next connection; what had begun to leave is lost.
 #[test]
 fn requests_that_have_not_left_are_sent_on_the_next_connection() {
+    send_again(false);
+}
+
+/// The same where the server says first that it reads none of them.
+#[test]
+fn requests_that_have_not_left_are_not_refused_by_goaway() {
+    let errors = send_again(true);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0].0, "refused-stream");
+}
+
+fn send_again(says_so: bool) -> Vec<(&'static str, u64)> {
     const COUNT: u64 = 12;
     let connections = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&connections);
@@ -210,6 +222,10 @@ fn requests_that_have_not_left_are_sent_on_the_next_connection() {
             assert_eq!(request.body.len(), LARGE);
             server.answer(request.stream);
             if is_first {
+                if says_so {
+                    server.go_away(request.stream, NO_ERROR);
+                    server.await_end();
+                }
                 return;
             }
         }
@@ -226,6 +242,7 @@ fn requests_that_have_not_left_are_sent_on_the_next_connection() {
     assert!((1..10).contains(&lost), "{lost} of 10 were lost: {:?}", errors(&outcome));
     // In order, and none twice.
     assert!(arrived.is_sorted_by(|before, after| before < after), "{arrived:?}");
+    errors(&outcome)
 }
 
 /// A server that answers what it cannot know: the first of ten requests fills the socket, the others wait.
