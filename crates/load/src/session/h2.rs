@@ -42,7 +42,7 @@ pub(crate) struct H2Session {
     /// Streams whose bodies wait for a window of the server, in order.
     uploading: VecDeque<StreamKey>,
     /// How the connection ends, if the server has announced it.
-    farewell: Option<Farewell>,
+    goaway: Option<GoAway>,
     /// The first bytes of the server, before its settings have come.
     greeting: Vec<u8>,
     /// Whether a request has been sent on the present connection.
@@ -54,13 +54,13 @@ pub(crate) struct H2Session {
 
 /// What a server has said by GOAWAY.
 #[derive(Clone, Copy, Debug)]
-struct Farewell {
+struct GoAway {
     /// It answers no stream above this number.
     last_stream: u32,
     code: ErrorCode,
 }
 
-impl Farewell {
+impl GoAway {
     fn describe_refusal(self) -> String {
         format!("the server refused the stream by GOAWAY: {}", self.code)
     }
@@ -149,7 +149,7 @@ impl H2Session {
             rendered: Vec::new(),
             buffered: VecDeque::new(),
             uploading: VecDeque::new(),
-            farewell: None,
+            goaway: None,
             greeting: Vec::new(),
             carried: false,
             spare: Vec::new(),
@@ -163,15 +163,15 @@ impl H2Session {
         self.rendered.clear();
         self.buffered.clear();
         self.uploading.clear();
-        self.farewell = None;
+        self.goaway = None;
         self.greeting.clear();
         self.carried = false;
     }
 
     /// Describes how the server has ended a connection before a request was sent.
     pub(super) fn describe_end(&self) -> String {
-        match (self.is_ready(), self.farewell) {
-            (_, Some(Farewell { code, .. })) => {
+        match (self.is_ready(), self.goaway) {
+            (_, Some(GoAway { code, .. })) => {
                 format!("the server ended the connection before a request (GOAWAY, {code})")
             }
             (true, None) => "the server closed the connection before a request".to_owned(),
@@ -187,7 +187,7 @@ impl H2Session {
     }
 
     pub(super) fn capacity(&self, depth: usize) -> usize {
-        if !self.is_ready() || self.farewell.is_some() || !self.connection.has_numbers() {
+        if !self.is_ready() || self.goaway.is_some() || !self.connection.has_numbers() {
             return 0;
         }
         let most = self.connection.peer().max_concurrent_streams;
@@ -307,7 +307,7 @@ impl H2Session {
 
     /// Whether nothing more happens on the connection.
     fn is_drained(&self) -> bool {
-        match self.farewell {
+        match self.goaway {
             None => !self.connection.has_numbers() && self.connection.open_streams() == 0,
             // Requests that wait in the write buffer go to the next connection.
             Some(_) => self.streams().all(|(stream, _)| self.is_refused(stream)),
@@ -317,7 +317,7 @@ impl H2Session {
     /// Whether the server has announced that it does not answer this stream.
     fn is_refused(&self, stream: StreamKey) -> bool {
         let number = self.connection.number(stream);
-        self.farewell.is_some_and(|it| number.is_some_and(|number| number > it.last_stream))
+        self.goaway.is_some_and(|it| number.is_some_and(|number| number > it.last_stream))
     }
 
     pub(super) fn lose_all(
@@ -334,7 +334,7 @@ impl H2Session {
                 continue;
             }
             // One that went out of the write buffer behind GOAWAY.
-            let refusal = self.farewell.filter(|_| self.is_refused(stream));
+            let refusal = self.goaway.filter(|_| self.is_refused(stream));
             let Some(exchange) = self.connection.forget(stream) else { continue };
             self.stop_upload(stream, &exchange);
             // What ends the connection ends all other streams alike.

@@ -4,7 +4,7 @@ use millrace_http::h2::{ErrorCode, Event, StreamError, StreamKey};
 use millrace_net::Nanos;
 
 use super::grpc::{self, CallEnd, Messages};
-use super::{Exchange, Farewell, H2Session};
+use super::{Exchange, GoAway, H2Session};
 use crate::ErrorKind;
 use crate::metrics::in_flight::{Loss, NO_USER};
 use crate::metrics::kept::{KeepReason, MAX_KEPT_BODY};
@@ -333,11 +333,11 @@ impl H2Session {
         received: &mut Received,
         receiving: &mut Receiving<'_>,
     ) {
-        if self.farewell.is_none() {
+        if self.goaway.is_none() {
             receiving.recorder.go_away();
         }
-        let farewell = Farewell { last_stream, code };
-        self.farewell = Some(farewell);
+        let goaway = GoAway { last_stream, code };
+        self.goaway = Some(goaway);
         received.completed += self.complete_redirected(last_stream, now, receiving.recorder);
         let mut next = self.connection.first();
         while let Some(stream) = next {
@@ -346,7 +346,7 @@ impl H2Session {
             // What has not been sent goes to the next connection.
             if self.is_refused(stream) && !is_buffered {
                 let loss = Loss::Transport(ErrorKind::RefusedStream);
-                let text = farewell.describe_refusal();
+                let text = goaway.describe_refusal();
                 self.end_without_response(stream, loss, text, now, received, receiving);
             }
         }

@@ -60,7 +60,7 @@ impl H2Session {
         let Some(exchange) = self.connection.get_mut(stream) else { return false };
         let (status, request) = (exchange.status, exchange.request);
         let Some(mut redirects) = exchange.redirects.take() else { return false };
-        let Some(location) = redirects.location.take().filter(|_| self.farewell.is_none()) else {
+        let Some(location) = redirects.location.take().filter(|_| self.goaway.is_none()) else {
             return false;
         };
         let next = parse_request(&redirects.text).and_then(|it| rule.next(status, &location, it));
