@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { capacity } from 'millrace';
 import { assertFits, millrace, started } from '../../fixtures/capacity/command.js';
+import { inOneProcess } from '../../fixtures/cli/one-process.js';
 
 test('a server that never holds the objective ends with exit code 99 and the reason', async () => {
   const { ended } = millrace(['--slo', 'p50<5ms', '--budget', '5s', ...started], { DELAY: '30' });
@@ -117,10 +118,11 @@ const BAD_INPUT = [
   [['htp://h'], /^millrace: URL: 'htp:\/\/h' is not a URL to load/],
   [['--'], /-- given without a command after it/],
 ];
-describe('invalid arguments', { concurrency: 4 }, () => {
+describe('invalid arguments', () => {
+  const run = inOneProcess();
   for (const [args, message] of BAD_INPUT) {
     test(`invalid arguments are refused: ${args.join(' ')}`, async () => {
-      const { code, stdout, stderr } = await millrace(args).ended;
+      const { code, stdout, stderr } = await run('capacity', ...args);
       assert.equal(code, 2, stderr);
       assert.equal(stdout, '');
       assert.match(stderr.trimEnd(), message);

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
 import { findFreePort } from '#internal/process/listening/free-port.js';
 import { findPortOwner } from '#internal/process/listening/port-owners.js';
+import { inOneProcess } from '../../fixtures/cli/one-process.js';
 import { retried } from '../../fixtures/retry.js';
 import { isResult } from '../../fixtures/schemas.js';
 
@@ -61,6 +62,8 @@ function start(...args) {
 function millrace(...args) {
   return start(...args).ended;
 }
+
+const oneMore = inOneProcess();
 
 /** Runs it with --json; the result is held against the schema. */
 async function json(...args) {
@@ -168,10 +171,11 @@ const BAD_INPUT = [
   [['http://h/{{nothing}}'], /unknown placeholder .*nothing/],
 ];
 
-describe('invalid command lines', { concurrency: 4 }, () => {
-  for (const [args, message] of BAD_INPUT) {
+describe('invalid command lines', () => {
+  for (const [index, [args, message]] of BAD_INPUT.entries()) {
     test(`an invalid command line is refused in one line: ${args.join(' ')}`, async () => {
-      const { code, stdout, stderr } = await millrace(...args);
+      // As a process of its own does, so does each.
+      const { code, stdout, stderr } = await (index === 0 ? millrace : oneMore)(...args);
       assert.match(stderr.trimEnd(), message);
       assert.equal(stderr.trimEnd().split('\n').length, 1, 'one line');
       assert.equal(stdout, '');
@@ -197,16 +201,16 @@ test('the help fits a screen and lists every flag', async () => {
   for (const flag of ['--connections', '--rate', '--stage', '--fail-on', '--pid', '--think-time']) {
     assert.ok(stdout.includes(flag), flag);
   }
-  assert.equal((await millrace('help')).stdout, stdout);
-  assert.equal((await millrace('load', '-c', '5', '--help')).stdout, stdout);
+  assert.equal((await oneMore('help')).stdout, stdout);
+  assert.equal((await oneMore('load', '-c', '5', '--help')).stdout, stdout);
 });
 
 test('help FLAG describes one flag, by any of its names', async () => {
-  const { code, stdout } = await millrace('help', 'connections');
+  const { code, stdout } = await oneMore('help', 'connections');
   assert.equal(code, 0);
   assert.match(stdout, /^-c, --connections N\n.*At least one per thread.*Default: 10/s);
-  assert.equal((await millrace('help', '-c')).stdout, stdout);
-  assert.match((await millrace('help', 'delay')).stdout, /every tenth request/);
+  assert.equal((await oneMore('help', '-c')).stdout, stdout);
+  assert.match((await oneMore('help', 'delay')).stdout, /every tenth request/);
 });
 
 test('--version prints the version of the package', async () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as capacity from '../../fixtures/capacity/results.js';
+import { inOneProcess } from '../../fixtures/cli/one-process.js';
 import { nagle } from '../../fixtures/explain/explanations.js';
 import { studied } from '../../fixtures/lab/results.js';
 import { faster } from '../../fixtures/report/comparisons.js';
@@ -55,6 +56,8 @@ function millrace(args, { env = {}, input = '' } = {}) {
     child.stdin.end(input);
   });
 }
+
+const oneMore = inOneProcess({ cwd: folder });
 
 describe('standard input is read once', { concurrency: 2 }, () => {
   const target = 'GET http://127.0.0.1:1/\n';
@@ -173,7 +176,7 @@ describe('formats of a run', { concurrency: 2 }, () => {
     [['--junit', 'x.xml'], '--junit needs --fail-on: each condition is a case'],
   ]) {
     test(`is refused before the run: ${args.join(' ')}`, async () => {
-      const { code, stdout, stderr } = await millrace(['-n', '5', ...args, url]);
+      const { code, stdout, stderr } = await oneMore('-n', '5', ...args, url);
       assert.deepEqual(
         { code, stdout, stderr },
         { code: 2, stdout: '', stderr: `millrace: ${message}\n` },
@@ -189,7 +192,7 @@ function without(field, result) {
   return [name, { ...result, [field]: undefined }, message];
 }
 
-describe('millrace report', { concurrency: 2 }, () => {
+describe('millrace report', () => {
   test('prints any stored result as its command does', async () => {
     const heads = {
       'load.json': /^closed: 20 connections/,
@@ -199,7 +202,7 @@ describe('millrace report', { concurrency: 2 }, () => {
       'lab.json': /cores, /,
     };
     for (const [file, head] of Object.entries(heads)) {
-      const { code, stdout, stderr } = await millrace(['report', file]);
+      const { code, stdout, stderr } = await oneMore('report', file);
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
       assert.match(stdout, head);
     }
@@ -218,33 +221,33 @@ describe('millrace report', { concurrency: 2 }, () => {
       const page = `${name}.html`;
       const document = `${name}.md`;
       const args = ['report', `${name}.json`, '--html', page, '--markdown', document];
-      const { code, stdout, stderr } = await millrace(args);
+      const { code, stdout, stderr } = await oneMore(...args);
       assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' });
       assert.match(read(page), /<\/html>\s*$/);
       assert.match(read(document), /^###? /m);
     }
-    const { stdout } = await millrace(['report', 'load.json', 'load.json', '--csv', '-']);
+    const { stdout } = await oneMore('report', 'load.json', 'load.json', '--csv', '-');
     const names = (fixture('tls-errors').byName ?? []).length;
     assert.equal(stdout.trim().split('\n').length, 1 + 2 * (1 + names));
     assert.match(
-      (await millrace(['report', 'compare.json', '--csv', '-'])).stdout,
+      (await oneMore('report', 'compare.json', '--csv', '-')).stdout,
       /^started_at,name,metric,/,
     );
     assert.match(
-      (await millrace(['report', 'capacity.json', '--csv', '-'])).stdout,
+      (await oneMore('report', 'capacity.json', '--csv', '-')).stdout,
       /^started_at,connections,/,
     );
   });
 
   test("writes HdrHistogram's percentiles of a load", async () => {
-    const { stdout } = await millrace(['report', 'load.json', '--hdr', '-']);
+    const { stdout } = await oneMore('report', 'load.json', '--hdr', '-');
     assert.match(stdout, /^ +Value +Percentile TotalCount 1\/\(1-Percentile\)\n\n/);
   });
 
   test('writes the conditions of a run as JUnit', async () => {
     const conditions = [{ condition: 'p99<50ms', value: 34.7, holds: true }];
     store('judged.json', { ...fixture('tls-errors'), conditions });
-    const { stdout } = await millrace(['report', 'judged.json', '--junit', '-']);
+    const { stdout } = await oneMore('report', 'judged.json', '--junit', '-');
     assert.match(stdout, /<testsuite name="load" tests="1" failures="0"/);
   });
 
@@ -293,7 +296,7 @@ describe('millrace report', { concurrency: 2 }, () => {
     test(`refuses ${name} in one line, and writes nothing`, async () => {
       store(name, content);
       for (const args of [[], ['--csv', '-']]) {
-        const { code, stdout, stderr } = await millrace(['report', name, ...args]);
+        const { code, stdout, stderr } = await oneMore('report', name, ...args);
         assert.deepEqual(
           { code, stdout, stderr },
           { code: 2, stdout: '', stderr: `millrace: ${message}\n` },
@@ -336,7 +339,7 @@ describe('millrace report', { concurrency: 2 }, () => {
     ],
   ]) {
     test(`refuses in one line: report ${args.join(' ')}`, async () => {
-      const { code, stdout, stderr } = await millrace(['report', ...args]);
+      const { code, stdout, stderr } = await oneMore('report', ...args);
       assert.deepEqual(
         { code, stdout, stderr },
         { code: 2, stdout: '', stderr: `millrace: ${message}\n` },

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { compare, load } from 'millrace';
 import { selfSignedCertificate } from '#internal/native/addon.js';
+import { inOneProcess } from '../../fixtures/cli/one-process.js';
 import { assertFits, millrace, server } from '../../fixtures/compare/command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-stored-test-'));
 const inFolder = { cwd: folder };
+const oneMore = inOneProcess(inFolder);
 const LOAD = ['-d', '200ms', '-c', '2'];
 let stored;
 
@@ -50,13 +52,13 @@ test('single results have a ratio and no interval, which the report says', async
   assert.equal(result.ended, 'files');
   assert.deepEqual(result.rows[0].ratio, { estimate: 2, low: null, high: null });
   assert.equal(result.verdict.word, 'cannot-tell');
-  const { stdout } = await millrace(['compare', 'old.json', 'new.json'], inFolder).ended;
+  const { stdout } = await oneMore('compare', 'old.json', 'new.json');
   assert.match(stdout.replace(/\s+/g, ' '), /Cannot tell .*no interval/);
 });
 
 test('a condition without an interval is not judged: exit 4', async () => {
   const args = ['compare', '--fail-on', 'throughput ratio<=1.1', 'old.json', 'new.json'];
-  const { code, stderr } = await millrace(args, inFolder).ended;
+  const { code, stderr } = await oneMore(...args);
   assert.equal(code, 4);
   assert.match(
     stderr,
@@ -83,14 +85,14 @@ test('several results of a side are named by a list or a pattern, and have an in
 test('a side that failed decides nothing, however narrow the interval is: exit 4', async () => {
   const args = ['compare', '--fail-on', 'throughput ratio>=0.97', '--junit', '-'];
   const files = ['--a', 'main-1.json main-2.json', '--b', 'bad-?.json'];
-  const { code, stdout, stderr } = await millrace([...args, ...files], inFolder).ended;
+  const { code, stdout, stderr } = await oneMore(...args, ...files);
   assert.equal(code, 4, stderr);
   assert.match(stderr, /is undecided: 0 % of the requests failed on A, 9.* % on B/);
   assert.match(stdout, /<skipped message="cannot be judged: .* failed on A/);
 });
 
 test('an interrupted result is named as one', async () => {
-  const { stdout } = await millrace(['compare', 'old.json', 'part.json'], inFolder).ended;
+  const { stdout } = await oneMore('compare', 'old.json', 'part.json');
   const text = stdout.replace(/\s+/g, ' ');
   assert.match(
     text,
@@ -143,7 +145,7 @@ describe('one line refuses', () => {
     ],
   ]) {
     test(`compare ${files.join(' ')}`, async () => {
-      const { code, stdout, stderr } = await millrace(['compare', ...files], inFolder).ended;
+      const { code, stdout, stderr } = await oneMore('compare', ...files);
       assert.deepEqual([code, stdout, stderr], [expected, '', `millrace: ${message}\n`]);
     });
   }
@@ -155,7 +157,7 @@ test('different plans are compared where that is allowed, and the result repeats
   const result = await compare({ a, b, allowDifference: true });
   assert.deepEqual(result.differences, ['plans: connections is 2 in A, 50 in B']);
   const args = ['compare', '--allow-difference', 'old.json', 'other.json'];
-  const { stdout } = await millrace(args, inFolder).ended;
+  const { stdout } = await oneMore(...args);
   assert.match(stdout, /^difference +plans: connections is 2 in A, 50 in B$/m);
 });
 
@@ -312,7 +314,7 @@ test('a result that a shell of Windows wrote is read: UTF-16, or with a mark', a
   };
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(folder, name), content);
-    const { code, stderr } = await millrace(['report', name], inFolder).ended;
+    const { code, stderr } = await oneMore('report', name);
     assert.equal(code, 0, stderr);
   }
 });

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { startTestServer } from 'millrace';
 import * as report from 'millrace/report';
 import * as capacity from '../../fixtures/capacity/results.js';
+import { inOneProcess } from '../../fixtures/cli/one-process.js';
 import { nagle } from '../../fixtures/explain/explanations.js';
 import { studied } from '../../fixtures/lab/results.js';
 import { faster } from '../../fixtures/report/comparisons.js';
@@ -58,11 +59,19 @@ async function millrace(...args) {
   return [code, stdout, stderr];
 }
 
+const oneMore = inOneProcess();
+
+/** Runs `millrace report`; resolves with its exit code and what it prints. */
+async function printed(...args) {
+  const { code, stdout, stderr } = await oneMore('report', ...args);
+  return [code, stdout, stderr];
+}
+
 /** Checks that the command line writes what the functions return, into all files of a result at once. */
 async function checkWritten(kind, file, formats) {
   const fileOf = (flag) => join(folder, `${kind}${flag}`);
   const flags = formats.flatMap(([flag]) => [flag, fileOf(flag)]);
-  assert.deepEqual(await millrace('report', file, ...flags), [0, '', '']);
+  assert.deepEqual(await printed(file, ...flags), [0, '', '']);
   for (const [flag, format] of formats) {
     assert.equal(readFileSync(fileOf(flag), 'utf8'), format(report.readResult(file)), flag);
   }
@@ -72,8 +81,8 @@ async function checkWritten(kind, file, formats) {
 async function checkRefused(file, [flag, format]) {
   const { code, message } = catchError(() => format(report.readResult(file)));
   assert.equal(code, 'ERR_MILLRACE_USAGE');
-  const printed = await millrace('report', file, flag, join(folder, 'refused'));
-  assert.deepEqual(printed, [2, '', `millrace: ${message}\n`]);
+  const refused = await printed(file, flag, join(folder, 'refused'));
+  assert.deepEqual(refused, [2, '', `millrace: ${message}\n`]);
 }
 
 function catchError(call) {
@@ -85,7 +94,7 @@ function catchError(call) {
   return assert.fail('nothing is refused');
 }
 
-describe('what a program gets is what millrace report writes', { concurrency: 3 }, () => {
+describe('what a program gets is what millrace report writes', () => {
   for (const [kind, result] of Object.entries(RESULTS)) {
     const file = join(folder, `${kind}.json`);
     writeFileSync(file, JSON.stringify(result));
@@ -101,7 +110,7 @@ describe('what a program gets is what millrace report writes', { concurrency: 3 
 
     test(`the text of ${kind}`, async () => {
       const expected = `${report.formatText(report.readResult(file))}\n`;
-      assert.deepEqual(await millrace('report', file), [0, expected, '']);
+      assert.deepEqual(await printed(file), [0, expected, '']);
     });
 
     test(`the formats of ${kind}`, () => checkWritten(kind, file, written));
