@@ -5,7 +5,7 @@
 // --dev builds the addon faster, but not optimized. --prebuilt takes an addon that is there, if it fits.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { addonProfile } from './cargo-profile.js';
+import { addonProfile, addonWorkspace } from './cargo-profile.js';
 import { cargoStep } from './cargo-step.js';
 import { ageAddon, findPrebuiltAddon } from './prebuilt-addon.js';
 import { root, step, tool } from './step.js';
@@ -39,7 +39,7 @@ async function requireTools() {
 }
 
 async function buildAddon() {
-  const args = [...ADDON, ...profile, ...others];
+  const args = [...ADDON, ...profile, ...others, ...addonWorkspace];
   const isBuilt = await cargoStep('native addon', tool('napi'), args);
   if (isBuilt && !profile.includes('--release')) ageAddon();
   return isBuilt;

@@ -6,3 +6,11 @@ export const profile = name ? ['--profile', name] : [];
 
 /** Profile of the addon; by default optimized. */
 export const addonProfile = name ? profile : ['--release'];
+
+/**
+ * What the addon is compiled with, for cargo. With MILLRACE_CARGO_WORKSPACE it is the workspace and its tests: cargo takes the
+ * features of dependencies from all that it compiles at once, so the addon shares these and the crates with the tests.
+ */
+export const addonWorkspace = process.env.MILLRACE_CARGO_WORKSPACE
+  ? ['--', '--workspace', '--lib', '--tests', '--examples']
+  : [];
