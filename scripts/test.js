@@ -40,23 +40,19 @@ function planParts() {
     allowPositionals: true,
   });
   const { rust, parts } = selectTests(positionals);
-  // Files of `test/integration` also belong to the kind slow, which runs them at full size.
-  const isOfVersion = (kind, file) => kind === 'integration' && dependsOnVersion(file);
   const onOwn = parts
-    .map(({ kind, files }) => ({ kind, files: files.filter((file) => !isOfVersion(kind, file)) }))
-    .filter(({ files }) => files.length > 0)
     .map((own) => ({ ...own, name: own.kind, major: ownMajor, atOnce: KINDS[own.kind].atOnce }))
     .map(createPart);
-  const ofVersion = parts.flatMap(({ kind, files }) =>
-    files.filter((file) => isOfVersion(kind, file)),
-  );
+  // Files of `test/integration` also belong to the kind slow, which runs them at full size.
+  const { files: integration = [] } = parts.find(({ kind }) => kind === 'integration') ?? {};
+  const ofVersion = integration.filter(dependsOnVersion);
   if (values.node.length > 0 && ofVersion.length === 0) {
     throw new Error(
       `--node ${values.node[0]}: none of these tests depends on the version of Node.js`,
     );
   }
-  const majors = ofVersion.length > 0 ? new Set([ownMajor, ...values.node]) : [];
-  const onVersions = [...majors]
+  const majors = [...new Set(values.node)].filter((major) => major !== ownMajor);
+  const onVersions = majors
     .map((major) => ({ name: `integration on Node.js ${major}`, kind: 'integration', major }))
     .map((part) => createPart({ ...part, files: ofVersion, atOnce: KINDS.integration.atOnce }));
   const of = (...kinds) => onOwn.filter(({ name }) => kinds.includes(name));

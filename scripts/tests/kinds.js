@@ -18,8 +18,8 @@ const ONLY_SLOW = [
  */
 export const KINDS = {
   unit: { atOnce: availableParallelism(), limitMs: 5 * MINUTE_MS },
-  // They wait more than they compute, and time nothing.
-  integration: { atOnce: availableParallelism() + 1, limitMs: 5 * MINUTE_MS },
+  // They wait as long as they compute, and time nothing.
+  integration: { atOnce: 2 * availableParallelism(), limitMs: 5 * MINUTE_MS },
   timing: { atOnce: 1, limitMs: 10 * MINUTE_MS },
   slow: {
     ...{ atOnce: 1, limitMs: 75 * MINUTE_MS, isOptional: true },
@@ -61,9 +61,10 @@ const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client', 'scenario'];
 const OF_MODULES = ['load/http2/servers'].map((name) => integrationTest(name));
 /**
  * Of these folders, files that run on one version: what the addon does alone, to processes, users, waiting requests and a busy
- * event loop, is the same on each; what is left of many requests is seen at full size by slow tests.
+ * event loop, and what it keeps of answers, is the same on each, as are variables that are read; what is left of many requests
+ * is seen at full size by slow tests.
  */
-const OF_ADDON = [
+const OF_ONE_VERSION = [
   ...[
     'users',
     'ends',
@@ -74,11 +75,20 @@ const OF_ADDON = [
     'sharing',
     'same-prefix',
     'tunnels',
-  ].map((name) => `sharing/${name}`),
-  ...['busy', 'memory', 'robust', 'servers', 'soak'].map((name) => `process/${name}`),
-  'cache/waiting',
-  'closing/lingering',
-].map((name) => integrationTest(`stack/${name}`));
+  ].map((name) => `stack/sharing/${name}`),
+  ...['busy', 'memory', 'robust', 'servers', 'soak'].map((name) => `stack/process/${name}`),
+  ...[
+    'authenticated',
+    'command',
+    'conditional',
+    'outdating',
+    'shared-memory',
+    'values',
+    'waiting',
+  ].map((name) => `stack/cache/${name}`),
+  'stack/closing/lingering',
+  'deadlines/environment',
+].map((name) => integrationTest(name));
 
 const tests = join(root, 'test');
 
@@ -107,7 +117,7 @@ export function selectTests(args) {
 export function dependsOnVersion(file) {
   const [kind, folder] = relative(tests, file).split(sep);
   if (kind !== 'integration') return false;
-  const isOfFolder = OF_VERSION_FOLDERS.includes(folder) && !OF_ADDON.includes(file);
+  const isOfFolder = OF_VERSION_FOLDERS.includes(folder) && !OF_ONE_VERSION.includes(file);
   return isOfFolder || OF_MODULES.includes(file);
 }
 

@@ -103,14 +103,17 @@ describe('the commands of', { concurrency: isFull ? 2 : 4 }, () => {
   }
 });
 
-/** All commands, or those quick ones that show what they print, and one more of each document. */
+/** All commands, or those quick ones that show what they print, and one of each document that has none of these. */
 function selectDue() {
   const all = commands.filter((command) => isRun(command) && isRunnable(command));
   if (isFull) return all;
   const quick = all.filter(({ isSlow }) => !isSlow);
-  return quick.filter(({ document, output, exitCode }, index) => {
-    const isLast = quick[index + 1]?.document !== document;
-    return isLast || output !== undefined || exitCode !== undefined;
+  const isShown = ({ output, exitCode }) => output !== undefined || exitCode !== undefined;
+  const shown = quick.filter(isShown);
+  const documents = new Set(shown.map(({ document }) => document));
+  return quick.filter((command, index) => {
+    const isLast = quick[index + 1]?.document !== command.document;
+    return isShown(command) || (isLast && !documents.has(command.document));
   });
 }
 
