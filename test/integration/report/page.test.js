@@ -45,8 +45,9 @@ describe('page in a browser', { skip }, () => {
 
   for (const name of names) {
     test(`the page of ${name} draws all plots, their lines within the axes`, async () => {
+      const { page } = await open(fixture(name));
       for (const width of [1280, 390]) {
-        const { page } = await open(fixture(name), { width });
+        await page.setViewportSize({ width, height: 900 });
         const areas = await boxes(page, '.area');
         assert.equal(areas.length, plots[name]);
         for (const [index, area] of areas.entries()) {
@@ -57,14 +58,15 @@ describe('page in a browser', { skip }, () => {
             assert.ok(line.top >= area.top - 1 && line.bottom <= area.bottom + 1);
           }
         }
-        await page.close();
       }
+      await page.close();
     });
   }
 
   test('labels of an axis do not overlap, in any width', async () => {
+    const { page } = await open(withNamedResults(4));
     for (const width of [1280, 700, 390]) {
-      const { page } = await open(withNamedResults(4), { width });
+      await page.setViewportSize({ width, height: 900 });
       for (let index = 1; index <= plots.closed + 4; index += 1) {
         const labels = await boxes(page, `:nth-match(.area, ${index}) .tick`);
         const shown = labels.filter(({ right, left }) => right > left);
@@ -72,8 +74,8 @@ describe('page in a browser', { skip }, () => {
           assert.ok(left > shown[at].right, `${width} px wide, plot ${index}, label ${at + 1}`);
         }
       }
-      await page.close();
     }
+    await page.close();
   });
 
   test('the colors follow the scheme while the page is open, and are light on paper', async () => {
