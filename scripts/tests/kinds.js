@@ -47,7 +47,7 @@ export const KINDS = {
       'stack/sweeps/process-ends',
     ]
       .map((name) => integrationTest(name))
-      .concat(ONLY_SLOW),
+      .concat(join(root, 'test', 'unit', 'capacity', 'threshold.test.js'), ONLY_SLOW),
   },
 };
 

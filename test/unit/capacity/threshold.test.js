@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { chooseNextRate, estimateThreshold } from '#internal/capacity/threshold.js';
 import { Noise } from '../../fixtures/noise.js';
+import { isFull } from '../../fixtures/size.js';
 
 const noise = new Noise(11);
 
@@ -22,7 +23,7 @@ describe('the threshold between passing and failing rates', () => {
   for (const spread of [0.002, 0.03, 0.1]) {
     for (const stalls of [0, 0.05]) {
       test(`the interval covers the truth with spread ${spread} and ${100 * stalls} % stalls`, () => {
-        const [runs, truth] = [120, 1000];
+        const [runs, truth] = [isFull ? 120 : 40, 1000];
         let [covered, close] = [0, 0];
         for (let run = 0; run < runs; run += 1) {
           const { value, low, high } = estimateThreshold(trialsOf(12, { truth, spread, stalls }));
