@@ -41,10 +41,11 @@ export function decodeGrpcMessage(head: string): string {
   return head.replace(/^(grpc-message: *)(.*)$/im, (_, name, value) => name + decodeMessage(value));
 }
 
-/** Decodes a message of a status, which is percent-encoded UTF-8; one that is not is returned as it is. */
+/** Decodes a message of a status, which is percent-encoded UTF-8; what is not, or has control characters, stays as it is. */
 function decodeMessage(text: string): string {
   try {
-    return decodeURIComponent(text);
+    const decoded = decodeURIComponent(text);
+    return /[\0-\x1f\x7f]/.test(decoded) ? text : decoded;
   } catch {
     return text;
   }

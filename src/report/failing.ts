@@ -1,4 +1,4 @@
-import { decodeGrpcMessage, formatStatus } from '../load/grpc-statuses.js';
+import { formatStatus } from '../load/grpc-statuses.js';
 import type { FailingResponse } from '../load/result.js';
 
 /** Formats the kind of a failing response: `503`, `reset`. */
@@ -10,11 +10,6 @@ export function formatFailingLabel({ status, error }: FailingResponse): string {
 export function describeFailingResponse({ error, request }: FailingResponse): string {
   const how = error === null ? 'first response' : 'partial response before the first error';
   return `${how}, to ${request.method} ${request.url}`;
-}
-
-/** Formats the head of a failing response; empty if there is none. */
-export function formatFailingHead({ head }: FailingResponse): string {
-  return decodeGrpcMessage(head);
 }
 
 /** Formats the content of a failing response; an ellipsis marks a truncated one. */

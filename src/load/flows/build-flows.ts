@@ -2,7 +2,7 @@ import { usageError } from '../../errors/millrace-error.js';
 import type { NativeFlows, NativeRequest, NativeSave, NativeStep } from '../../native/addon.js';
 import type { AfterHook, BeforeHook } from '../../scenario/hooks.js';
 import type { Scenario } from '../../scenario/scenario.js';
-import { isSource, type Source } from '../../scenario/sources.js';
+import { isSource } from '../../scenario/sources.js';
 import type { RequestStep, Step } from '../../scenario/steps.js';
 import { describeValue } from '../../validation/shape.js';
 import type { FlowSummary, RequestStepSummary } from '../flow-summary.js';
@@ -192,9 +192,7 @@ class FlowBuilder {
     this.texts.push(...tested);
     this.#checkLater(where, [...requestTexts, ...tested]);
     checkSpelling([target, ...headers.map(({ value }) => value)], this.variables, where);
-    const ofCall = Object.entries(step.save ?? {}).find(([, source]) => source.kind === 'json');
-    if (step.call && ofCall) throw usageError(`${where}: save.${ofCall[0]}: ${NO_JSON}`);
-    const saves = buildSaves(step.save, where, (name) => this.#variable(name));
+    const saves = buildSaves(step, where, (name) => this.#variable(name));
     const names = listVariables([...requestTexts, ...tested]);
     for (const name of names) this.#variable(name);
     uses.push({
@@ -234,7 +232,7 @@ interface BuiltSave {
 }
 
 function buildSaves(
-  save: Record<string, Source> = {},
+  { save = {}, call }: RequestStep,
   where: string,
   variable: (name: string) => number,
 ): BuiltSave[] {
@@ -246,6 +244,7 @@ function buildSaves(
         `${place} is json(), header(), cookie(), regex(), body() or status() (got ${describeValue(source)})`,
       );
     }
+    if (call && source.kind === 'json') throw usageError(`${place}: ${NO_JSON}`);
     const native: NativeSave = {
       variable: variable(name),
       source: buildSource(source, place),

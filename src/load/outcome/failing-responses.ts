@@ -2,6 +2,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { Secrets } from '../../masking/secrets.js';
 import { maskHeader } from '../../masking/text.js';
 import type { NativeKeptResponse, NativePlan } from '../../native/addon.js';
+import { decodeGrpcMessage } from '../grpc-statuses.js';
 import type { Plan } from '../plan/plan.js';
 import { isExpected } from '../requests/expect.js';
 import type { ErrorKind, FailingResponse } from '../result.js';
@@ -53,7 +54,8 @@ function describeResponse(bytes: Buffer, secrets: Secrets): ResponseText {
   const body = decodeChunked(content, head);
   const bodyTruncated = body.length > MAX_BODY_BYTES;
   return {
-    head: head
+    // Decoded first, so that a secret in it is found.
+    head: decodeGrpcMessage(head)
       .split('\n')
       .map((line) => maskLine(line, secrets))
       .join('\n'),

@@ -5,12 +5,7 @@ import { speaksHttp2 } from '../../load/http-version.js';
 import { isDefaultExpect, nameStatusErrors } from '../../load/requests/expect.js';
 import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
-import {
-  describeFailingResponse,
-  formatFailingBody,
-  formatFailingHead,
-  formatFailingLabel,
-} from '../failing.js';
+import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
 import { listHookRows } from './iterations.js';
 import { type Child, html, type Markup } from './markup.js';
@@ -117,7 +112,7 @@ export function renderFailingResponses({ failingResponses: all = [] }: LoadResul
   return all.map(
     (response) => html`<figure>
 <figcaption>${formatFailingLabel(response)}: ${describeFailingResponse(response)}</figcaption>
-<pre>${[formatFailingHead(response), formatFailingBody(response)].filter((part) => part !== '').join('\n\n')}</pre>
+<pre>${[response.head, formatFailingBody(response)].filter((part) => part !== '').join('\n\n')}</pre>
 </figure>`,
   );
 }

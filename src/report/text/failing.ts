@@ -1,10 +1,5 @@
 import type { FailingResponse, LoadResult } from '../../load/result.js';
-import {
-  describeFailingResponse,
-  formatFailingBody,
-  formatFailingHead,
-  formatFailingLabel,
-} from '../failing.js';
+import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { formatField, type Sheet } from './sheet.js';
 
 /** Maximum length of responses on a terminal; JSON and page contain them in full. */
@@ -26,8 +21,7 @@ export function formatFailingResponses(
 }
 
 function formatResponse(response: FailingResponse, sheet: Sheet): string[] {
-  const fields = formatFailingHead(response);
-  const head = fields === '' ? [] : fields.split('\n');
+  const head = response.head === '' ? [] : response.head.split('\n');
   const text = formatFailingBody(response);
   const body = text === '' ? [] : text.slice(0, MAX_BODY_CHARACTERS).split(/\r?\n/);
   const isCut = text.length > MAX_BODY_CHARACTERS || body.length > MAX_BODY_LINES;

@@ -72,6 +72,28 @@ describe('gRPC', { timeout: 30_000 }, () => {
     }
   });
 
+  test('the message of a status is decoded, without secrets and control characters', async (t) => {
+    const server = createServer().on('stream', (stream, { 'x-message': message }) => {
+      const fields = { 'content-type': 'application/grpc', 'grpc-status': '9' };
+      stream.respond({ ...fields, 'grpc-message': message }, { endStream: true });
+    });
+    await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(null)));
+    t.after(() => server.close());
+    const url = `http://127.0.0.1:${/** @type {any} */ (server.address()).port}`;
+    for (const [message, shown] of [
+      ['no%20item%20%C3%A9', 'no item é'],
+      ['bad %', 'bad %'],
+      ['a%0ab%1b[31m', 'a%0ab%1b[31m'],
+      ['key k%C3%A9y-of-tenant', 'key ***'],
+    ]) {
+      const headers = { 'x-message': message, 'x-api-key': 'kéy-of-tenant' };
+      const { failingResponses } = await load({ ...greet, url, requests: 1, headers });
+      assert.match(failingResponses[0].head, /^grpc-message: (.*)$/m);
+      const [, found] = /^grpc-message: (.*)$/m.exec(failingResponses[0].head) ?? [];
+      assert.equal(found, shown);
+    }
+  });
+
   test('a method that is not there is UNIMPLEMENTED, and a deadline is one', async (t) => {
     const { url } = await startGreeter(t);
     const none = await load({ ...CALLS, url, grpc: 'demo.Greeter/Nothing' });

@@ -1,6 +1,7 @@
 // Steps that call gRPC, beside requests of HTTP/2 to such a server.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { dryRun, load } from 'millrace';
 import { exists, grpc, header, json, request, scenario } from 'millrace/scenario';
@@ -109,6 +110,34 @@ describe('steps that call gRPC', { timeout: 30_000 }, () => {
     assert.ok(http1 > 0 && http2 > 0, `${http1} and ${http2}`);
   });
 
+  test('users share streams of HTTP/2, and take turns on connections of HTTP/1.1', async (t) => {
+    const server = await startGreeter(t);
+    let most = 0;
+    const waiting = new Map();
+    // Reads requests itself, as Node.js would give them one by one.
+    const plain = createTcpServer((socket) => {
+      socket
+        .on('error', () => {})
+        .on('data', (bytes) => {
+          const count = (waiting.get(socket) ?? 0) + String(bytes).split('GET /').length - 1;
+          waiting.set(socket, count);
+          most = Math.max(most, count);
+          setTimeout(() => {
+            waiting.set(socket, 0);
+            socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'.repeat(count));
+          }, 5);
+        });
+    });
+    await new Promise((listening) => plain.listen(0, '127.0.0.1', () => listening(null)));
+    t.after(() => plain.close());
+    const { port } = /** @type {any} */ (plain.address());
+    const steps = [request('plain', `GET http://127.0.0.1:${port}/`), grpc('greet', GREET, {})];
+    const shared = { users: 8, requests: 40, connections: 2, pipelining: 4 };
+    const { result } = await run(server, steps, shared);
+    assert.deepEqual(result.statusCodes, { 0: 40, 200: 40 });
+    assert.equal(most, 1);
+  });
+
   test('a request of HTTP/2 with a body of bytes sees the trailers, too', async (t) => {
     const server = await startGreeter(t);
     const message = await encodeGreet({ name: 'Ada' });
@@ -151,6 +180,10 @@ describe('steps that call gRPC', { timeout: 30_000 }, () => {
       [
         () => [grpc('a', GREET, { save: { text: json('/text') } })],
         /step 'a': save\.text: the response to a call of gRPC is bytes of protobuf/,
+      ],
+      [
+        () => [grpc('a', GREET, { save: /** @type {any} */ ({ text: null }) })],
+        /step 'a': save\.text is json\(\), header\(\)/,
       ],
       [
         () => [grpc('a', GREET, /** @type {any} */ ({ url: 'http://localhost' }))],

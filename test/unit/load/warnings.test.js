@@ -526,23 +526,6 @@ test('a generator without its core was behind where it was late by over 10 ms an
   assert.deepEqual(reasons({ ...late(11), starved: 0.19 }, 110), []);
 });
 
-test('what waits is counted in words, and as a part of what it is part of', () => {
-  const message = (change) => findWarnings(resultWith(change), calm)[0]?.message ?? '';
-  const streams = (most) => (result) => {
-    result.plan.pipelining = 10;
-    result.connections.maxConcurrentStreams = most;
-  };
-  assert.match(message(streams(9)), /and -p is 10: the other one waits, and/);
-  assert.match(message(streams(8)), /and -p is 10: the other 2 wait, and/);
-  const bodies = (result) => {
-    result.windowWaits = { requests: 1000, totalMs: 5000 };
-    result.latencyMs.mean = 2;
-  };
-  const words =
-    /1,000 requests \(10 %\) waited .*, 5\.00 ms each on average, 500 µs of the mean latency of 2\.00 ms:/;
-  assert.match(message(bodies), words);
-});
-
 test('requests that a server refused count for the rate as long as most were sent', () => {
   const bound = (sent, connectFailed) => {
     const notSent = { overflow: 0, queuedAtEnd: 0, connectFailed };
