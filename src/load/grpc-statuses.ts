@@ -45,7 +45,7 @@ export function decodeGrpcMessage(head: string): string {
 function decodeMessage(text: string): string {
   try {
     const decoded = decodeURIComponent(text);
-    return /[\0-\x1f\x7f]/.test(decoded) ? text : decoded;
+    return /\p{Cc}/u.test(decoded) ? text : decoded;
   } catch {
     return text;
   }
