@@ -85,7 +85,8 @@ impl Engine {
     }
 
     /// Reads the first words of a server; `true` if the connection has become ready. All that has come is read: what comes next
-    /// is the next event.
+    /// is the next event. `peer_closed` may be that of the slot's last connection, whose event was still to be handled when
+    /// this one was opened: where nothing has come there is nothing to wait for here.
     fn greet(&mut self, index: usize, peer_closed: bool) -> bool {
         loop {
             let connection = &mut self.slots[index].connection;
@@ -98,8 +99,11 @@ impl Engine {
             let flushed = connection.flush(&self.clock, receiving.recorder);
             let read = flushed
                 .and_then(|()| connection.read(&mut self.buffers, &self.clock, &mut receiving));
-            let (at, drained, end) = match read {
-                Ok(ReadResult { at, drained, received }) => (at, drained, received.end),
+            let (at, is_read, end) = match read {
+                // A peer that has closed is read to the end: its last event has come.
+                Ok(ReadResult { at, drained, received }) => {
+                    (at, drained && !peer_closed, received.end)
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     (self.clock.now(), true, None)
                 }
@@ -117,8 +121,7 @@ impl Engine {
                 self.open_failed(index, kind, text, at);
                 return false;
             }
-            // A peer that has closed is read to the end: its last event has come.
-            if drained && !peer_closed {
+            if is_read {
                 let is_ready = connection.finish_opening(&mut self.recorder);
                 if is_ready {
                     self.opened(index, at);

@@ -12,6 +12,9 @@ use crate::plan::{Endpoint, Model};
 
 const OK: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 
+/// A frame of SETTINGS without a setting (RFC 9113, section 6.5).
+const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+
 /// Longer than anything here takes.
 const LATE: Duration = Duration::from_secs(10);
 
@@ -39,7 +42,13 @@ impl Scene {
         let mut scene = Self { listener, poller, engine, peers: Vec::new() };
         while !scene.engine.set_up(scene.now()) {
             scene.turn();
+            let accepted = scene.peers.len();
             scene.peers.extend(scene.listener.incoming().map_while(Result::ok));
+            if scene.engine.shared.plan.origins[0].http2 {
+                scene.peers[accepted..]
+                    .iter_mut()
+                    .for_each(|peer| peer.write_all(SETTINGS).unwrap());
+            }
         }
         while scene.peers.len() < scene.engine.slots.len() {
             let peer = scene.accept();
@@ -429,6 +438,19 @@ fn the_end_of_a_socket_that_is_kept_is_not_the_present_connection_s() {
     answer(&mut third, OK);
     scene.accept();
     assert_eq!(scene.tally().counts.ok, 3);
+}
+
+#[test]
+fn the_end_of_a_reset_connection_is_not_read_of_the_next_one_that_waits_for_settings() {
+    let mut scene = Scene::new(|plan| {
+        (plan.connections, plan.initial_connections) = (1, 1);
+        plan.origins[0].http2 = true;
+    });
+    drop(scene.engine.slots[0].connection.close());
+    scene.engine.open(0);
+    assert!(scene.engine.slots[0].connection.is_greeting());
+    assert!(!scene.engine.establish(0, true), "nothing has come");
+    assert!(scene.engine.slots[0].connection.is_greeting());
 }
 
 #[test]
