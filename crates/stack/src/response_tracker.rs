@@ -177,7 +177,7 @@ impl ResponseSink for CacheSink<'_> {
         Some(due.method)
     }
 
-    fn data(&mut self, bytes: &[u8]) {
+    fn data(&mut self, bytes: &[u8], _: bool) {
         if let Some(due) = self.due.front_mut()
             && let CacheAction::Store { lead, .. } = due.action
             && self.cache.append(lead, self.now, bytes).is_err()
@@ -186,7 +186,7 @@ impl ResponseSink for CacheSink<'_> {
         }
     }
 
-    fn trailers(&mut self) {
+    fn trailers(&mut self, _: &[u8]) {
         if let Some(due) = self.due.front_mut() {
             due.abandon(self.cache, self.now, NotStored::Trailers);
         }

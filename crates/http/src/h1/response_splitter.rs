@@ -12,12 +12,14 @@ const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, fields: 1000 };
 
 /// Takes what a [`ResponseSplitter`] finds, in order.
 pub trait ResponseSink {
+    /// An interim response (RFC 9110, section 15.2) has this head.
+    fn interim(&mut self, _head: &ResponseHead, _bytes: &[u8]) {}
     /// A final response begins, whose head are these bytes. Gives the method of its request; `None` if none is due.
     fn head(&mut self, head: &ResponseHead, bytes: &[u8]) -> Option<Method>;
-    /// A part of its body, without the framing of chunks.
-    fn data(&mut self, bytes: &[u8]);
-    /// Its body has a trailer section.
-    fn trailers(&mut self);
+    /// A part of its body, without the framing of chunks. `is_last`: nothing but [`Self::end`] follows.
+    fn data(&mut self, bytes: &[u8], is_last: bool);
+    /// Its body has a trailer section: these field lines.
+    fn trailers(&mut self, lines: &[u8]);
     /// It is complete.
     fn end(&mut self);
 }
@@ -88,7 +90,7 @@ impl ResponseSplitter {
                         at += end;
                         // An end without further bytes is found now.
                         let ends = matches!(decoder.next(&[], &LIMITS), BodyEvent::End { .. });
-                        sink.data(&rest[start..end]);
+                        sink.data(&rest[start..end], ends);
                         if ends {
                             self.complete(sink);
                         }
@@ -97,14 +99,14 @@ impl ResponseSplitter {
                     BodyEvent::End { consumed, trailers } => {
                         at += consumed;
                         if trailers.0 < trailers.1 {
-                            sink.trailers();
+                            sink.trailers(&rest[trailers.0..trailers.1]);
                         }
                         self.complete(sink);
                     }
                     BodyEvent::Unsure { .. } => return Err(Error::ChunkSize),
                 },
                 Place::UntilEnd => {
-                    sink.data(rest);
+                    sink.data(rest, false);
                     at = bytes.len();
                 }
             }
@@ -122,8 +124,8 @@ impl ResponseSplitter {
         if head.status == 101 {
             return Err(Error::StatusLine);
         }
-        // An interim response is none (RFC 9110, section 15.2).
         if head.status < 200 {
+            sink.interim(head, bytes);
             return Ok(());
         }
         let method = sink.head(head, bytes).ok_or(Error::StatusLine)?;
@@ -166,12 +168,16 @@ mod tests {
             self.methods.pop()
         }
 
-        fn data(&mut self, bytes: &[u8]) {
+        fn interim(&mut self, head: &ResponseHead, _: &[u8]) {
+            self.text += &format!("{} interim\n", head.status);
+        }
+
+        fn data(&mut self, bytes: &[u8], _: bool) {
             self.text += &String::from_utf8_lossy(bytes);
         }
 
-        fn trailers(&mut self) {
-            self.text += " trailers";
+        fn trailers(&mut self, lines: &[u8]) {
+            self.text += &format!(" {}", String::from_utf8_lossy(lines).trim_end());
         }
 
         fn end(&mut self) {
@@ -195,7 +201,7 @@ mod tests {
             for part in RESPONSES.chunks(size) {
                 splitter.split(part, &mut found).expect("they are well-formed");
             }
-            let expected = "200 hello\n200 \n304 \n200 abc trailers\n200 until the end";
+            let expected = "100 interim\n200 hello\n200 \n304 \n200 abc A: b\n200 until the end";
             assert_eq!(found.text, expected, "in parts of {size}");
             assert!(splitter.ends_with_connection() && !splitter.is_between_responses());
         }

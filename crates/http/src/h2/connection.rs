@@ -12,6 +12,7 @@ mod messages;
 mod receiving;
 
 use super::StreamError;
+use super::closed_streams::ClosedStreams;
 use super::error::ErrorCode;
 use super::field_list::FieldList;
 use super::field_section::FieldSection;
@@ -124,6 +125,10 @@ pub struct Connection<T> {
     next_stream: u32,
     /// The highest number of a stream of the peer.
     last_peer_stream: u32,
+    /// Streams of the peer that are closed in ways that it may not know of, or that it did not open.
+    closed: ClosedStreams,
+    /// Whether new streams of the peer are refused, as this side has sent GOAWAY.
+    refuses: bool,
     budget: Budget,
     incoming: Incoming,
 }
@@ -149,6 +154,8 @@ impl<T> Connection<T> {
             receive_window: ReceiveWindow::new(window.max(INITIAL_CONNECTION_WINDOW)),
             next_stream: if role == Role::Client { 1 } else { 2 },
             last_peer_stream: 0,
+            closed: ClosedStreams::default(),
+            refuses: false,
             budget: Budget::default(),
             incoming: Incoming::new(role),
         }
@@ -166,6 +173,19 @@ impl<T> Connection<T> {
         if self.window > INITIAL_CONNECTION_WINDOW {
             frame::write_window_update(0, self.window - INITIAL_CONNECTION_WINDOW, out);
         }
+    }
+
+    /// Whether a header block, or another frame than DATA, has arrived in part.
+    #[must_use]
+    pub fn is_within_frame(&self) -> bool {
+        self.blocks.unfinished().is_some() || self.incoming.has_partial()
+    }
+
+    /// Returns how many bytes of content this side may send on a stream now.
+    #[must_use]
+    pub fn sendable(&self, stream: StreamKey) -> usize {
+        let of_stream = self.streams.get(stream).map_or(0, |it| it.send_window.available());
+        of_stream.min(self.send_window.available())
     }
 
     /// Whether the peer's first settings have come.
@@ -320,9 +340,21 @@ impl<T> Connection<T> {
         let stream = self.streams.remove(stream)?;
         self.release_connection(stream.receive_window.held(), out);
         if !stream.is_sent || stream.received != Received::All {
-            frame::write_rst_stream(stream.id, code, out);
+            self.write_reset(stream.id, code, out);
         }
         Some(stream.data)
+    }
+
+    fn write_reset(&mut self, id: u32, code: ErrorCode, out: &mut Vec<u8>) {
+        self.closed.on_reset(id);
+        frame::write_rst_stream(id, code, out);
+    }
+
+    /// Whether both messages of a stream have ended; `None`: there is no such stream.
+    #[must_use]
+    pub fn is_complete(&self, stream: StreamKey) -> Option<bool> {
+        let stream = self.streams.get(stream)?;
+        Some(stream.is_sent && stream.received == Received::All)
     }
 
     /// Removes a stream without a word: it has been reset, or the connection ends.
@@ -345,8 +377,9 @@ impl<T> Connection<T> {
         self.budget.progress();
     }
 
-    /// Appends GOAWAY: the connection ends.
+    /// Appends GOAWAY: the connection ends. New streams of the peer are refused from now on.
     pub fn go_away(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
+        self.refuses = true;
         frame::write_goaway(self.last_peer_stream, code, out);
     }
 

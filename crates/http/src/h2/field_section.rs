@@ -112,8 +112,11 @@ impl Pseudo {
             (SectionKind::Request, b"method") if !is_token(value) => {
                 return Err(StreamError::protocol("an invalid :method"));
             }
-            (SectionKind::Request, b"path") if value.is_empty() => {
-                return Err(StreamError::protocol("an empty :path"));
+            (SectionKind::Request, b"path") if !is_path(value) => {
+                return Err(StreamError::protocol("an empty or invalid :path"));
+            }
+            (SectionKind::Request, b"authority") if !value.iter().all(u8::is_ascii_graphic) => {
+                return Err(StreamError::protocol("an invalid :authority"));
             }
             (SectionKind::Request, b"method") => {
                 self.is_connect = value == b"CONNECT";
@@ -160,6 +163,12 @@ impl Pseudo {
 /// A name that is a token without capital letters (RFC 9113, section 8.2.1).
 fn is_field_name(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(|byte| is_token_byte(*byte) && !byte.is_ascii_uppercase())
+}
+
+/// A path without white space and control characters, and with a query maybe, or the asterisk of OPTIONS (RFC 9113, section 8.3.1).
+fn is_path(path: &[u8]) -> bool {
+    let begins = path.starts_with(b"/") || path == b"*";
+    begins && path.iter().all(|byte| !matches!(byte, 0..=b' ' | 0x7f))
 }
 
 /// A value without NUL, CR and LF, and without white space around it (RFC 9113, section 8.2.1).

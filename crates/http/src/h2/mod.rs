@@ -1,5 +1,6 @@
 //! HTTP/2 (RFC 9113) without I/O, for both sides: [`Connection`] makes events of received bytes, and frames of what is sent.
 
+mod closed_streams;
 mod connection;
 mod error;
 mod field_list;

@@ -5,11 +5,25 @@ use super::{Connection, Event, Role};
 use crate::h2::FieldSection;
 use crate::h2::error::{ConnectionError, ErrorCode, StreamError};
 use crate::h2::field_section::SectionKind;
-use crate::h2::frame::{self, FrameHead, HEAD_LENGTH, flag};
+use crate::h2::frame::{FrameHead, HEAD_LENGTH, flag};
 use crate::h2::streams::{Received, StreamKey};
 
 const PADDED_WITHOUT_LENGTH: ConnectionError =
     ConnectionError::frame_size("a padded frame without its length");
+
+/// Length of the priority in a HEADERS frame, and of a PRIORITY frame.
+pub(super) const PRIORITY_LENGTH: usize = 5;
+
+/// Priorities have no effect; one rule is left that a peer may break (RFC 7540, section 5.3.1).
+pub(super) fn check_dependency(stream: u32, priority: &[u8]) -> Result<(), ConnectionError> {
+    let depends_on = priority.first_chunk().map(|bytes| u32::from_be_bytes(*bytes) & 0x7fff_ffff);
+    match depends_on {
+        Some(on) if on == stream => {
+            Err(ConnectionError::protocol("a stream that depends on itself"))
+        }
+        _ => Ok(()),
+    }
+}
 
 impl<T: Default> Connection<T> {
     /// `payload`: of a padded frame, the length of the padding; the rest follows.
@@ -39,7 +53,10 @@ impl<T: Default> Connection<T> {
         let mut data =
             DataFrame { stream: None, left, padding, overhead: HEAD_LENGTH + overhead, ends };
         match named {
-            Named::Closed => self.release_connection(head.length, out),
+            Named::Closed => {
+                self.check_closed(head.stream)?;
+                self.release_connection(head.length, out);
+            }
             Named::Open(key) => {
                 if let Err(error) = self.account_data(key, head.length, left, ends) {
                     self.incoming.data = Some(data);
@@ -126,9 +143,11 @@ impl<T: Default> Connection<T> {
             (padding, block) = (usize::from(*length), rest);
         }
         if head.has(flag::PRIORITY) {
-            block = block
-                .get(5..)
+            let (priority, rest) = block
+                .split_at_checked(PRIORITY_LENGTH)
                 .ok_or(ConnectionError::frame_size("HEADERS without its priority"))?;
+            check_dependency(head.stream, priority)?;
+            block = rest;
         }
         let Some(block) = block.len().checked_sub(padding).map(|length| &block[..length]) else {
             return Err(ConnectionError::protocol("more padding than the frame has room for"));
@@ -137,6 +156,9 @@ impl<T: Default> Connection<T> {
             self.open_of_peer(head.stream, out)?;
         }
         let named = self.named(head.stream)?;
+        if let Named::Closed = named {
+            self.check_closed(head.stream)?;
+        }
         let (ends, length) = (head.has(flag::END_STREAM), HEAD_LENGTH + head.length);
         if !head.has(flag::END_HEADERS) {
             self.budget.begin_block();
@@ -177,15 +199,25 @@ impl<T: Default> Connection<T> {
         if id <= self.last_peer_stream {
             return Ok(());
         }
+        self.closed.on_opened(self.last_peer_stream, id);
         self.last_peer_stream = id;
         let most = self.local.max_concurrent_streams;
-        if most.is_some_and(|most| self.streams.count() >= most as usize) {
+        if self.refuses || most.is_some_and(|most| self.streams.count() >= most as usize) {
             self.budget.answer()?;
-            frame::write_rst_stream(id, ErrorCode::REFUSED_STREAM, out);
+            self.write_reset(id, ErrorCode::REFUSED_STREAM, out);
         } else {
             self.add_stream(id, T::default(), false);
         }
         Ok(())
+    }
+
+    /// Whether a frame of a message is ignored, as its stream is closed. A client resets streams of its own; what its server
+    /// still sends is ignored.
+    fn check_closed(&self, id: u32) -> Result<(), ConnectionError> {
+        match self.role {
+            Role::Client => Ok(()),
+            Role::Server => self.closed.check(id),
+        }
     }
 
     fn section_kind(&self, named: &Named) -> SectionKind {
@@ -259,8 +291,8 @@ impl<T: Default> Connection<T> {
         out: &mut Vec<u8>,
     ) -> Result<Event<'a>, ConnectionError> {
         self.budget.answer()?;
-        if let Some(stream) = self.streams.get(key) {
-            frame::write_rst_stream(stream.id, error.code, out);
+        if let Some(id) = self.number(key) {
+            self.write_reset(id, error.code, out);
         }
         self.end_by_reset(key, out);
         Ok(Event::Malformed { stream: key, error })

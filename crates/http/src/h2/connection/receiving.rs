@@ -1,5 +1,6 @@
 //! Received bytes become frames, and frames become events.
 
+use super::messages::{PRIORITY_LENGTH, check_dependency};
 use super::{Connection, Event, Role, control};
 use crate::h2::error::ConnectionError;
 use crate::h2::frame::{FrameHead, HEAD_LENGTH, PREFACE, flag, kind};
@@ -32,6 +33,11 @@ impl Incoming {
     pub(super) fn new(role: Role) -> Self {
         let preface_left = if role == Role::Server { PREFACE.len() } else { 0 };
         Self { partial: Vec::new(), data: None, preface_left }
+    }
+
+    /// A part of a frame has been kept.
+    pub(super) fn has_partial(&self) -> bool {
+        !self.partial.is_empty()
     }
 
     /// Nobody wants the rest of data that arrives for a stream.
@@ -177,12 +183,13 @@ impl<T: Default> Connection<T> {
             kind::PING => self.on_ping(head, payload, out),
             kind::GOAWAY => control::on_goaway(head, payload),
             kind::WINDOW_UPDATE => self.on_window_update(head, payload, out),
-            kind::PRIORITY if head.length != 5 => {
+            kind::PRIORITY if head.length != PRIORITY_LENGTH => {
                 Err(ConnectionError::frame_size("a PRIORITY frame that is not 5 bytes long"))
             }
             kind::PRIORITY if head.stream == 0 => {
                 Err(ConnectionError::protocol("a PRIORITY frame on stream 0"))
             }
+            kind::PRIORITY => check_dependency(head.stream, payload).map(|()| None),
             kind::PUSH_PROMISE => Err(ConnectionError::protocol("PUSH_PROMISE, which is disabled")),
             _ => Ok(None),
         }
