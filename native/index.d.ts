@@ -264,6 +264,8 @@ export interface NativeCounts {
   timedOut: number
   /** Requests that were left to Node's parser, by reason. */
   unusual: Record<string, number>
+  /** HTTP/2. */
+  http2: NativeHttp2Counts
 }
 
 /** Rows for placeholders. */
@@ -462,6 +464,20 @@ export interface NativeHttp2 {
   cleartext: boolean
   /** Flow-control window of streams and connections, in bytes; absent: the largest. */
   window?: number
+}
+
+/** What a server has seen of HTTP/2. */
+export interface NativeHttp2Counts {
+  /** Connections that speak it. */
+  connections: number
+  /** Streams that clients have opened. */
+  streams: number
+  /** Streams that clients have reset, or that broke a rule. */
+  resets: number
+  /** Connections that ended with an error of the protocol. */
+  errors: number
+  /** Streams whose request is another process's, where the port is shared. */
+  misdirected: number
 }
 
 /** Certificates, the server's own first, and its key. DER; the key is PKCS #8. */
@@ -944,6 +960,10 @@ export interface NativeSettings {
   responseMs: number
   /** What those that take longer are answered with. */
   responseStatus: number
+  /** Streams of a connection of HTTP/2 at once; missing: HTTP/2 is not spoken. */
+  maxConcurrentStreams?: number
+  /** Requests of a connection of HTTP/2; 0: any number. */
+  maxRequests: number
   /** The output cache; missing: off. */
   cache?: NativeCacheSettings
 }
@@ -1285,6 +1305,9 @@ export declare function stackIdle(server: number, unused: boolean): Array<number
  */
 export declare function stackIdleFor(connection: number): number | null
 
+/** Whether a connection speaks HTTP/2. */
+export declare function stackIsHttp2(connection: number): boolean
+
 /** Whether nothing has happened on a connection since it was told to be idle. */
 export declare function stackIsIdle(connection: number): boolean
 
@@ -1359,6 +1382,9 @@ export declare function stackSetNoDelay(connection: number, on: boolean): void
 
 /** Lets a server share an address that was joined: with this listening socket, whose descriptor is duplicated. */
 export declare function stackShare(server: number, ticket: number, fd: number): void
+
+/** No more requests come on connections of HTTP/2 of a server; each ends when those that are open have. */
+export declare function stackShutDown(server: number): void
 
 /** Connections that send, or take, fewer bytes per second than this; 0: no limit. */
 export declare function stackSlow(server: number, receive: number, send: number): NativeSlow

@@ -75,6 +75,17 @@ pub(crate) struct Client {
     pub(crate) authenticated: bool,
 }
 
+impl Client {
+    /// What is known of the client of a stream.
+    pub(crate) fn of_stream(&self) -> Self {
+        Self {
+            server_name: self.server_name.clone(),
+            certified: self.certified,
+            authenticated: false,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) id: ConnId,

@@ -131,6 +131,7 @@ impl Driver {
 
     /// The caller has given a command. The timer, if another one has to be set; within a take it is set when that is over.
     pub fn after_command(&self, reactor: &mut Reactor) -> Option<Timer> {
+        reactor.finish_command();
         (self.wakes == 0 && reactor.timers_changed()).then(|| next_timer(reactor))
     }
 }

@@ -80,7 +80,7 @@ pub use connection::rates::Unacknowledged;
 pub use millrace_cache as cache;
 pub use millrace_net::{seed_random, tls};
 pub use reactor::{Exchange, Reactor};
-pub use server::ServerCounts;
+pub use server::{Http2Counts, ServerCounts};
 pub use settings::Settings;
 pub use standby::{ReactorHandle, StandbyThread};
 pub use unusual::UnusualCounts;

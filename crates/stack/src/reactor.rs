@@ -13,6 +13,7 @@ mod routing;
 mod sending;
 mod source;
 mod standby;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -94,6 +95,8 @@ pub struct Reactor {
     router_timer: Nanos,
     /// Scratch: what it attaches in a call.
     arrivals: Vec<Arrival>,
+    /// Connections whose sessions have frames to send.
+    sessions: Vec<ConnId>,
 }
 
 impl Reactor {
@@ -127,6 +130,7 @@ impl Reactor {
             router: None,
             router_timer: Nanos::NEVER,
             arrivals: Vec::new(),
+            sessions: Vec::new(),
         })
     }
 
@@ -161,6 +165,7 @@ impl Reactor {
         self.in_turn = true;
         self.connections.reuse_vacated();
         self.settle(usize::MAX);
+        self.flush_sessions(now);
         // The end of a handshake waits for the responses of a turn.
         self.follow_caller(Work::ADMIT, now);
         self.free_closed(now);
@@ -302,6 +307,7 @@ impl Reactor {
         let now = self.clock.now();
         self.in_turn = false;
         self.settle(usize::MAX);
+        self.flush_sessions(now);
         self.follow_caller(BEHIND_CALLER, now);
         if self.has_ready(now) || !self.removed.is_empty() || !self.reports.is_empty() {
             self.call_again();

@@ -7,6 +7,7 @@ use millrace_net::Nanos;
 use millrace_net::tls::secure_context::SecureContext;
 
 use crate::connection::id::{ConnId, LaneId};
+use crate::connection::session::H2Counts;
 use crate::settings::Settings;
 use crate::started::Started;
 use crate::unusual::UnusualCounts;
@@ -59,6 +60,32 @@ pub struct ServerCounts {
     pub timed_out: u64,
     /// Requests that the caller's parser has read, or decided about.
     pub unusual: UnusualCounts,
+    /// HTTP/2.
+    pub http2: Http2Counts,
+}
+
+/// What a server has seen of HTTP/2.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Http2Counts {
+    /// Connections that speak it.
+    pub connections: u64,
+    /// Streams that clients have opened.
+    pub streams: u64,
+    /// Streams that clients have reset, or that broke a rule.
+    pub resets: u64,
+    /// Connections that ended with an error of the protocol.
+    pub errors: u64,
+    /// Streams whose request is another process's, and was answered 421.
+    pub misdirected: u64,
+}
+
+impl Http2Counts {
+    pub(crate) fn add(&mut self, is_new: bool, counts: H2Counts) {
+        self.connections += u64::from(is_new);
+        self.streams += u64::from(counts.streams);
+        self.resets += u64::from(counts.resets);
+        self.errors += u64::from(counts.errors);
+    }
 }
 
 /// Connections that are accepted while the caller is busy: as many as wait in the system's queue, by Node's default. Those

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 pub use millrace_http::h1::HeadLimits;
 
+pub use crate::connection::session::Http2Settings;
 pub use crate::keep_alive::KeepAlive;
 
 /// What a server asks of its connections. May change at any time; connections see the change with
@@ -38,6 +39,8 @@ pub struct Settings {
     pub response_limit: Option<Duration>,
     /// The status that those are answered with: 408, 503 or 504.
     pub response_status: u32,
+    /// HTTP/2, where a client asks for it; `None`: it is not spoken.
+    pub http2: Option<Http2Settings>,
     /// TLS, and how long its handshakes may take. May not be given to a server or taken from it later.
     pub tls: Option<Duration>,
 }
@@ -59,6 +62,7 @@ impl Default for Settings {
             max_connections: None,
             response_limit: None,
             response_status: 408,
+            http2: None,
             tls: None,
         }
     }

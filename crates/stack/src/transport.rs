@@ -1,4 +1,6 @@
-//! A connection's bytes: as they are, or through TLS.
+//! A connection's bytes: as they are, through TLS, or as a stream of another connection.
+
+pub(crate) mod stream;
 
 use std::io;
 
@@ -8,6 +10,7 @@ use millrace_net::tls::server::{CIPHERTEXT, PLAINTEXT, ServerTlsStream};
 
 use crate::connection::READ;
 use crate::router::SessionInfo;
+use stream::StreamTransport;
 
 // Text of one read fits where bytes of one read do.
 const _: () = assert!(PLAINTEXT == READ);
@@ -18,6 +21,8 @@ pub(crate) enum Transport {
     Tls(Box<ServerTlsStream>),
     /// Text of a session that another process has.
     Forwarded(Socket, Box<SessionInfo>),
+    /// A stream of a connection of HTTP/2.
+    Stream(Box<StreamTransport>),
     /// The socket was given away.
     Detached,
 }
@@ -32,7 +37,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => Some(socket),
             Self::Tls(tls) => Some(tls.socket()),
-            Self::Detached => None,
+            Self::Stream(_) | Self::Detached => None,
         }
     }
 
@@ -40,14 +45,55 @@ impl Transport {
     pub(crate) fn forwarded(&self) -> Option<&SessionInfo> {
         match self {
             Self::Forwarded(_, session) => Some(session),
-            Self::Plain(_) | Self::Tls(_) | Self::Detached => None,
+            Self::Plain(_) | Self::Tls(_) | Self::Stream(_) | Self::Detached => None,
+        }
+    }
+
+    /// The stream that it is, of another connection.
+    pub(crate) fn stream(&self) -> Option<&StreamTransport> {
+        match self {
+            Self::Stream(stream) => Some(stream),
+            Self::Plain(_) | Self::Tls(_) | Self::Forwarded(..) | Self::Detached => None,
+        }
+    }
+
+    pub(crate) fn stream_mut(&mut self) -> Option<&mut StreamTransport> {
+        match self {
+            Self::Stream(stream) => Some(stream),
+            Self::Plain(_) | Self::Tls(_) | Self::Forwarded(..) | Self::Detached => None,
+        }
+    }
+
+    /// It has bytes that were not read.
+    pub(crate) fn has_unread(&self) -> bool {
+        match self {
+            Self::Stream(stream) => stream.has_unread(),
+            _ => self.socket().is_some_and(|socket| socket.unread() > 0),
+        }
+    }
+
+    /// Nobody between the client and this process can read it.
+    pub(crate) fn is_secure(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Stream(stream) => stream.is_secure,
+            Self::Tls(_) | Self::Forwarded(..) | Self::Detached => true,
+        }
+    }
+
+    /// The protocol that TLS was agreed on for.
+    pub(crate) fn protocol(&self) -> Option<&[u8]> {
+        match self {
+            Self::Tls(tls) => tls.protocol(),
+            Self::Forwarded(_, session) => session.protocol.as_deref(),
+            Self::Plain(_) | Self::Stream(_) | Self::Detached => None,
         }
     }
 
     /// Bytes that [`Self::read`] wants; what it gives is in the first [`READ`] of them.
     pub(crate) fn room(&self) -> usize {
         match self {
-            Self::Plain(_) | Self::Forwarded(..) | Self::Detached => READ,
+            Self::Plain(_) | Self::Forwarded(..) | Self::Stream(_) | Self::Detached => READ,
             Self::Tls(_) => READ + CIPHERTEXT,
         }
     }
@@ -56,6 +102,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.read(buffer),
             Self::Tls(tls) => tls.read(buffer),
+            Self::Stream(stream) => stream.read(buffer),
             Self::Detached => Err(io::ErrorKind::NotConnected.into()),
         }
     }
@@ -64,7 +111,7 @@ impl Transport {
     pub(crate) fn take_write_error(&mut self) -> Option<io::Error> {
         match self {
             Self::Tls(tls) => tls.take_write_error(),
-            Self::Plain(_) | Self::Forwarded(..) | Self::Detached => None,
+            Self::Plain(_) | Self::Forwarded(..) | Self::Stream(_) | Self::Detached => None,
         }
     }
 
@@ -72,6 +119,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write(bytes),
             Self::Tls(tls) => tls.write_two(bytes, &[]),
+            Self::Stream(stream) => stream.write(bytes),
             Self::Detached => Err(io::ErrorKind::NotConnected.into()),
         }
     }
@@ -80,6 +128,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write_two(first, second),
             Self::Tls(tls) => tls.write_two(first, second),
+            Self::Stream(stream) => stream.write_two(first, second),
             Self::Detached => Err(io::ErrorKind::NotConnected.into()),
         }
     }
@@ -89,6 +138,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => socket.write_last(bytes),
             Self::Tls(tls) => tls.write_last(bytes),
+            Self::Stream(stream) => stream.write(bytes),
             Self::Detached => Err(io::ErrorKind::NotConnected.into()),
         }
     }
@@ -103,6 +153,7 @@ impl Transport {
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         match self {
             Self::Plain(_) | Self::Forwarded(..) | Self::Detached => Ok(true),
+            Self::Stream(stream) => Ok(stream.unsent() == 0),
             Self::Tls(tls) => tls.flush(),
         }
     }
@@ -111,6 +162,7 @@ impl Transport {
     pub(crate) fn unsent(&self) -> usize {
         match self {
             Self::Plain(_) | Self::Forwarded(..) | Self::Detached => 0,
+            Self::Stream(stream) => stream.unsent(),
             Self::Tls(tls) => tls.unsent(),
         }
     }
@@ -119,6 +171,10 @@ impl Transport {
     pub(crate) fn end(&mut self) -> io::Result<()> {
         let told = match self {
             Self::Tls(tls) => tls.close_notify(),
+            Self::Stream(stream) => {
+                stream.end_output();
+                Ok(())
+            }
             Self::Plain(_) | Self::Forwarded(..) | Self::Detached => Ok(()),
         };
         // Fails where the peer has reset the connection: then reading tells it.
@@ -133,7 +189,7 @@ impl Transport {
         match self {
             Self::Plain(socket) | Self::Forwarded(socket, _) => Some((socket, Vec::new())),
             Self::Tls(tls) => Some(tls.into_parts()),
-            Self::Detached => None,
+            Self::Stream(_) | Self::Detached => None,
         }
     }
 }

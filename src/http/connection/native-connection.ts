@@ -297,7 +297,7 @@ export class NativeConnection extends Connection {
     process.nextTick(guarded, concludeDestroyed, this, null);
     closeLater(this);
     this.closeBelow();
-    this.nativeServer.onConnectionEnd();
+    this.nativeServer.onConnectionEnd(this);
   }
 
   closeStream(reset: boolean, error: Error | null): void {
@@ -316,6 +316,9 @@ export class NativeConnection extends Connection {
 
   close(reset: boolean): void {
     this.#bytesRead = native.stackClose(this.id, reset);
+    const { streams } = this;
+    this.streams = null;
+    if (streams !== null) for (const { socket } of streams) socket.destroy();
     clearProgressTimer(this.socket);
     this.nativeServer.unregister(this);
   }

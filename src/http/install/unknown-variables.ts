@@ -6,7 +6,7 @@ const PREFIX = 'MILLRACE_';
 
 /** Names of the stack's variables, without the prefix. */
 const NAMES = [
-  ...['CACHE_DURATION', 'PORTS', 'RESPONSE_TIMEOUT', 'RESPONSE_TIMEOUT_STATUS'],
+  ...['CACHE_DURATION', 'HTTP2', 'PORTS', 'RESPONSE_TIMEOUT', 'RESPONSE_TIMEOUT_STATUS'],
   ...['STACK', 'STATS_FILE'],
 ];
 

@@ -114,6 +114,7 @@ function begin(
   response.shouldKeepAlive = keepAlive;
   const keyed = response as unknown as Record<symbol, unknown>;
   keyed[kConnection] = connection;
+  if (connection.session !== null) setHttp2(request);
   if (nativeServer.caches) {
     if ((flags & FLAG_STORED) !== 0) setFillRequest(response, connection, number);
     if (nativeServer.reportsCacheStatus) response.setHeader('Cache-Status', cacheStatus(flags));
@@ -133,6 +134,13 @@ function begin(
     answer(nativeServer, connection, request, response, flags);
   }
   return request;
+}
+
+/** Its response is made as one to HTTP/1.1, before this is known. */
+function setHttp2(request: Incoming): void {
+  request.httpVersionMajor = 2;
+  request.httpVersionMinor = 0;
+  request.httpVersion = '2.0';
 }
 
 /** RFC 9211: the cache has forwarded the request. */

@@ -30,6 +30,7 @@ export function followClosing(prototype: object): void {
         const nativeServer = getNativeServer(this);
         if (nativeServer) {
           openAccepted(nativeServer);
+          if (nativeServer.id >= 0) native.stackShutDown(nativeServer.id);
           nativeServer.watchdogs.stop();
         }
         return close.apply(this, args);

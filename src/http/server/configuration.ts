@@ -6,6 +6,7 @@ import { MAJOR } from '../node/node-version.js';
 import { setHelperThreadUse } from '../reactor/helper-thread.js';
 import { native } from '../reactor/native.js';
 import { flushAll } from '../sending/output-buffer.js';
+import { speaksHttp2 } from './http2.js';
 import { getLimits, type StackLimits } from './limits.js';
 import { ReplacedListeners } from './replaced-listeners.js';
 
@@ -111,6 +112,10 @@ export abstract class ServerConfiguration {
       ...(positive(server.keepAliveTimeout) && {
         keepAliveSeconds: Math.floor(server.keepAliveTimeout / 1000),
       }),
+      ...(speaksHttp2(server) && {
+        maxConcurrentStreams: Math.min(this.limits.maxConcurrentStreams, MAX_UINT32),
+      }),
+      maxRequests: Math.min(positive(server.maxRequestsPerSocket), MAX_UINT32),
       countsRequests: positive(server.maxRequestsPerSocket) > 0,
       requiresAdmission: this.requiresAdmission,
       maxInFlight: Math.min(this.limits.maxRequestsInFlight, MAX_UINT32),

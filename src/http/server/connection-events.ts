@@ -119,6 +119,13 @@ function sendAll(): void {
 function dispatchEvent(kind: number, id: number, at: number): void {
   if (kind === OPEN) {
     const nativeServer = servers[events[at + 2] as number];
+    const session = events[at + 3] as number;
+    if (session > 0) {
+      const connection = connections[session - 1];
+      if (connection) connection.nativeServer.openStream(id, connection);
+      else native.stackClose(id, true);
+      return;
+    }
     const connection = nativeServer?.open(id);
     if (!nativeServer) native.stackClose(id, true);
     else if (connection) nativeServer.connected(connection);

@@ -22,6 +22,7 @@ export class Counters {
   #earlier: NativeCounts = {
     ...{ lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 },
     unusual: {},
+    http2: { connections: 0, streams: 0, resets: 0, errors: 0, misdirected: 0 },
   };
 
   constructor(server: CountedServer) {
@@ -31,7 +32,8 @@ export class Counters {
   /** Computes the result of `server.stats()`. */
   count(): StackStats {
     const { stats, connections, inFlight, requests } = this.#server;
-    const { lost, moved, relayed, unowned, refused, timedOut, unusual } = this.#countedNatively();
+    const { lost, moved, relayed, unowned, refused, timedOut, unusual, http2 } =
+      this.#countedNatively();
     return {
       ...stats,
       responseTimeouts: stats.responseTimeouts + timedOut,
@@ -44,6 +46,7 @@ export class Counters {
         ...stats.requests,
         unowned,
       },
+      http2: { ...http2 },
       fallbackReasons: { ...stats.fallbackReasons },
       unusualRequests: { ...unusual },
     };
@@ -63,7 +66,7 @@ export class Counters {
 
   /** Counters of the reactor since the server first listened. */
   #countedNatively(): NativeCounts {
-    const { lost, moved, relayed, unowned, refused, timedOut, unusual } = this.#earlier;
+    const { lost, moved, relayed, unowned, refused, timedOut, unusual, http2 } = this.#earlier;
     const { id } = this.#server;
     if (id < 0) return this.#earlier;
     const now = native.stackCounts(id);
@@ -75,16 +78,14 @@ export class Counters {
       refused: refused + now.refused,
       timedOut: timedOut + now.timedOut,
       unusual: addReasons(unusual, now.unusual),
+      http2: { ...now.http2, ...addReasons(http2, now.http2) },
     };
   }
 }
 
-/** Adds up counters by reason. */
-function addReasons(
-  counts: Record<string, number>,
-  more: Record<string, number>,
-): Record<string, number> {
-  const sum = { ...counts };
+/** Adds up counters by name. */
+function addReasons(counts: object, more: object): Record<string, number> {
+  const sum: Record<string, number> = { ...counts };
   for (const [reason, count] of Object.entries(more)) sum[reason] = (sum[reason] ?? 0) + count;
   return sum;
 }

@@ -9,6 +9,8 @@ import { addProperty, warnOfValue } from '../node/added-properties.js';
 export interface StackLimits {
   /** Maximum number of requests of one connection that the application handles at once. Later requests are not read until half of these are answered. */
   maxPipelinedRequests: number;
+  /** Maximum number of streams of one HTTP/2 connection at once; a client waits with further requests. Applies to new connections. */
+  maxConcurrentStreams: number;
   /** Time limit of each response, from the head of its request to its last byte. After it, a response with `responseTimeoutStatus` is sent in its turn and the connection is closed; a response that has begun is cut off. */
   responseTimeout: number;
   /** Status of the responses that `responseTimeout` sends. */
@@ -33,6 +35,7 @@ interface Limit {
 /** Accepted values and defaults. If 0 is accepted, it means no limit. */
 export const LIMITS: Record<keyof StackLimits, Limit> = {
   maxPipelinedRequests: { unit: 'requests', fallback: 256, accepted: 1, isWhole: true },
+  maxConcurrentStreams: { unit: 'streams', fallback: 100, accepted: 1, isWhole: true },
   responseTimeout: { unit: 'ms', fallback: 0, accepted: 0 },
   responseTimeoutStatus: { unit: 'status', fallback: 408, accepted: [408, 503, 504] },
   maxRequestsInFlight: { unit: 'requests', fallback: 0, accepted: 0, isWhole: true },

@@ -11,6 +11,7 @@ import { isWithinTimeout } from '../connection/progress.js';
 import { nodeError, nodeTimeout } from '../connection/replaced-listeners.js';
 import { getPlainSockets, type SocketKind } from '../connection/socket-kinds.js';
 import { becomeStream } from '../connection/stream-socket.js';
+import { fallBackByBytes } from '../fallback/byte-handoff.js';
 import { fallBackToNode, fallBackUnread } from '../fallback/node-handoff.js';
 import { parseWithNode } from '../fallback/node-parser.js';
 import { fallBackForRawData } from '../fallback/unparsed-bytes.js';
@@ -164,6 +165,22 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     }
   }
 
+  openStream(id: number, session: Connection): Connection {
+    const connection = this.create(id);
+    connection.session = session;
+    // The connection of its session keeps the process alive, and counts.
+    connection.isReferenced = connection.keepsAlive = false;
+    connections[id] = connection;
+    session.streams ??= new Set();
+    session.streams.add(connection);
+    this.joinSession(connection, session);
+    if (this.server.timeout) this.inListenContext(setServerTimeout, connection);
+    return connection;
+  }
+
+  /** Gives a stream what it has of its connection. */
+  protected joinSession(_stream: Connection, _session: Connection): void {}
+
   connected(connection: Connection): void {
     if (!this.replacedListeners.isInstalled('connection')) fallBackUnread(connection);
     else if (this.server.timeout) this.inListenContext(setServerTimeout, connection);
@@ -181,10 +198,12 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     connections[connection.id] = null;
     connection.id = -1;
     this.connections.delete(connection);
+    connection.session?.streams?.delete(connection);
     if (connection.keepsAlive) reference(-1);
   }
 
-  onConnectionEnd(): void {
+  onConnectionEnd({ session }: Connection): void {
+    if (session !== null) return;
     this.server._connections--;
     this.server._emitCloseIfDrained();
   }
@@ -279,6 +298,11 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   // Errors, timeouts and the end of connections.
 
   onLate(connection: Connection): void {
+    if (native.stackIsHttp2(connection.id)) {
+      // There is no request to answer.
+      connection.socket.destroy();
+      return;
+    }
     if (connection.failed || connection.lateRequest === connection.requestIndex) return;
     connection.lateRequest = connection.requestIndex;
     nodeError(becomeStream(connection), requestTimeoutError());
@@ -350,12 +374,15 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     reason: FallbackReason,
     injected?: Buffer,
   ): void {
-    fallBackToNode(this, connection, bytes, reason, injected);
+    if (connection.session === null) fallBackToNode(this, connection, bytes, reason, injected);
+    else fallBackByBytes(this, connection, bytes, reason, injected);
   }
 
-  countFallback(reason: FallbackReason): void {
-    this.stats.connections.fallback++;
-    this.stats.connections.native--;
+  countFallback(reason: FallbackReason, connection?: Connection): void {
+    if (!connection?.session) {
+      this.stats.connections.fallback++;
+      this.stats.connections.native--;
+    }
     this.stats.fallbackReasons[reason] = (this.stats.fallbackReasons[reason] ?? 0) + 1;
   }
 

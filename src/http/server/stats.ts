@@ -28,6 +28,18 @@ export interface StackStats {
     /** On a shared port: requests that were answered 404 or 503, as no process owns their URL. */
     unowned: number;
   };
+  http2: {
+    /** Connections that speak HTTP/2. */
+    connections: number;
+    /** Streams that clients have opened, one for each request. */
+    streams: number;
+    /** Streams that clients have reset, or that broke a rule of the protocol. */
+    resets: number;
+    /** Connections that were ended with an error of the protocol. */
+    errors: number;
+    /** On a shared port: requests that were answered 421, as another process owns their URL. */
+    misdirected: number;
+  };
   /** Connections that fell back to Node's own code, by reason. */
   fallbackReasons: Record<string, number>;
   /** Requests that left the fast path, as Node's own code has to read them or to decide about them, by reason. */
@@ -43,7 +55,10 @@ export interface StackStats {
 }
 
 /** The counters that are kept in JavaScript; the others are computed when they are read. */
-export type CountedHere = Omit<StackStats, 'connections' | 'requests' | 'unusualRequests'> & {
+export type CountedHere = Omit<
+  StackStats,
+  'connections' | 'requests' | 'unusualRequests' | 'http2'
+> & {
   connections: Omit<StackStats['connections'], 'open' | 'lost' | 'moved' | 'relayed'>;
   requests: Omit<StackStats['requests'], 'inFlight' | 'native' | 'cached' | 'unowned'>;
 };

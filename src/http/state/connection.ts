@@ -50,6 +50,9 @@ export abstract class Connection extends SendState {
   /** A `NativeSocket`, until something else than its members is used: then the same object is a `net.Socket` of Node's own. */
   socket!: HttpSocket;
   isStream = false;
+  /** Of a stream of HTTP/2: the connection of its session; and of that: its streams. */
+  session: Connection | null = null;
+  streams: Set<Connection> | null = null;
   /** The listeners of a native socket, once the application may have read them; until then Node's own are assumed. */
   events: SocketEvents | null = null;
   eventsCount = 0;
@@ -246,7 +249,7 @@ export interface NativeServer {
   };
   requests: number;
   inFlight: number;
-  countFallback(reason: FallbackReason): void;
+  countFallback(reason: FallbackReason, connection?: Connection): void;
 
   /** Whether a property that requests depend on has changed since the last `configure()`. */
   isOutdated(): boolean;
@@ -255,12 +258,14 @@ export interface NativeServer {
 
   /** Creates the connection of this number; `null`: it exceeds `maxConnections` and was closed. */
   open(id: number): Connection | null;
+  /** Creates the connection of a stream of HTTP/2, whose session has this connection. */
+  openStream(id: number, session: Connection): Connection;
   /** Announces a new connection to the application. */
   connected(connection: Connection): void;
   /** Removes a connection that the reactor no longer has. */
   unregister(connection: Connection): void;
   /** Counts a connection that has ended. */
-  onConnectionEnd(): void;
+  onConnectionEnd(connection: Connection): void;
   /** Called before a socket emits 'close'. */
   beforeClose(connection: Connection): void;
   /** Handles that a connection without a stream has closed. */

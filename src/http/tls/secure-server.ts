@@ -2,24 +2,13 @@ import net from 'node:net';
 import { announce, connections as connectionChannel } from '../connection/announce.js';
 import { openAsNodes } from '../connection/handle/connection-handle.js';
 import { readNewConnection } from '../connection/handle/new-connection.js';
-import { becomeStream } from '../connection/stream-socket.js';
-import {
-  abortWithin,
-  attachParser,
-  countingFrom,
-  countRequests,
-  deliver,
-  leavesHttp,
-  startReading,
-} from '../fallback/node-handoff.js';
-import { inPackets } from '../fallback/node-parser.js';
+import { fallBackByBytes } from '../fallback/byte-handoff.js';
+import { startReading } from '../fallback/node-handoff.js';
 import { type HttpServer, internalKey } from '../node/node-internals.js';
 import { emit } from '../node/node-methods.js';
 import { NO_CONTEXT } from '../reactor/contexts.js';
-import { unreadOffset } from '../reactor/event-batch.js';
 import { input, native } from '../reactor/native.js';
-import { resetTimeout } from '../request/exchange.js';
-import { flushAll } from '../sending/output-buffer.js';
+import { speaksHttp2 } from '../server/http2.js';
 import { NativeServer, setServerTimeout } from '../server/native-server.js';
 import type { Bytes, Connection } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
@@ -98,7 +87,7 @@ export class SecureServer extends NativeServer {
   constructor(server: SecureHttpServer) {
     super(server, getSecureSockets());
     this.#keys = findKeys(server);
-    this.#protocols = parseProtocols(server.ALPNProtocols);
+    this.#protocols = chooseProtocols(server);
     native.stackSeedRandom();
   }
 
@@ -387,42 +376,22 @@ export class SecureServer extends NativeServer {
     reason: FallbackReason,
     injected?: Buffer,
   ): void {
-    // Requests that the batch contains cannot be read as bytes any more.
-    if (connection.id < 0 || unreadOffset(connection.id) !== -1) return;
-    flushAll();
-    if (connection.queued > 0) {
-      // What has been sent leaves first.
-      connection.afterWrite(() => this.fallBack(connection, bytes, reason, injected));
-      return;
-    }
-    const socket = becomeStream(connection);
-    if (connection.isKeepAliveTimeout || (bytes !== null && socket.timeout)) {
-      resetTimeout(connection);
-    }
-    this.inParser(connection, leavesHttp(reason, bytes?.bytes), () => {
-      this.countFallback(reason);
-      this.connections.delete(connection);
-      // Errors are the stream's.
-      connection.isFallback = connection.isRaw = connection.failed = true;
-      // Bytes that the reactor did not parse come from here.
-      if (bytes) native.stackProceedRaw(connection.id);
-      else native.stackRaw(connection.id);
-      attachParser(connection, countingFrom(this.server, connection.requestsCount));
-      socket.prependListener('error', onSocketTLSError);
-      countRequests(this, socket);
-      abortWithin(connection, reason);
-      // The parser's alone, as where there is no TLS.
-      if (bytes) deliver(socket, inPackets(bytes.bytes, bytes.packet));
-      else if (injected) deliver(socket, [injected]);
-    });
+    fallBackByBytes(this, connection, bytes, reason, injected);
+  }
+
+  // Streams of HTTP/2.
+
+  /** A stream has the handshake of its connection. */
+  protected override joinSession(stream: Connection, session: Connection): void {
+    const { security, secureContext, socket: of } = session as SecureConnection;
+    const secure = stream as SecureConnection;
+    secure.security = security;
+    secure.secureContext = secureContext;
+    const { authorized, authorizationError, servername, alpnProtocol } = of;
+    const state = { authorized, authorizationError, servername, alpnProtocol };
+    Object.assign(secure.socket, state, { secureConnecting: false });
   }
 }
-
-/**
- * Does nothing, as the one of this name that Node adds to each connection: it alone is left behind an upgrade or CONNECT, where an
- * error that the application does not listen for would otherwise end the process.
- */
-function onSocketTLSError(): void {}
 
 /** What an SNI callback has given; without a context, the server's own counts. */
 function contextOf(given: { context?: object } | undefined): object | undefined {
@@ -431,6 +400,14 @@ function contextOf(given: { context?: object } | undefined): object | undefined 
 }
 
 const BOTH_SIDES = { readable: true, writable: true };
+
+/** The protocols that a server offers: HTTP/2 as well, unless the application has a list of its own. */
+function chooseProtocols(server: SecureHttpServer): Buffer[] {
+  const protocols = parseProtocols(server.ALPNProtocols);
+  const [first] = protocols;
+  const isDefault = protocols.length === 1 && first?.toString() === 'http/1.1';
+  return isDefault && speaksHttp2(server) ? [Buffer.from('h2'), ...protocols] : protocols;
+}
 
 /** Out of the form that TLS has for them (RFC 7301). */
 function parseProtocols(encoded: Buffer | undefined): Buffer[] {

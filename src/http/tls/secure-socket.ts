@@ -145,7 +145,8 @@ const methods: ThisType<SecureSocket> & Record<string, unknown> = {
   getPeerFinished: unknownToRustls,
   exportKeyingMaterial(length: number, label: string, context?: Buffer) {
     // Node's own judges arguments and state.
-    const { id, security } = this[kConnection];
+    const { session, security } = this[kConnection];
+    const { id } = session ?? this[kConnection];
     const _handle = {
       exportKeyingMaterial(...args: Parameters<Export>) {
         const material = native.stackExport(id, ...args);

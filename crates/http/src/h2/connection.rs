@@ -350,6 +350,12 @@ impl<T> Connection<T> {
         frame::write_rst_stream(id, code, out);
     }
 
+    /// Whether the end of this side's message has been sent.
+    #[must_use]
+    pub fn is_sent(&self, stream: StreamKey) -> bool {
+        self.streams.get(stream).is_some_and(|it| it.is_sent)
+    }
+
     /// Whether both messages of a stream have ended; `None`: there is no such stream.
     #[must_use]
     pub fn is_complete(&self, stream: StreamKey) -> Option<bool> {

@@ -185,11 +185,11 @@ impl ResponseSink for Parts {
         Some(self.method)
     }
 
-    fn data(&mut self, bytes: &[u8]) {
+    fn data(&mut self, bytes: &[u8], _: bool) {
         self.content.extend_from_slice(bytes);
     }
 
-    fn trailers(&mut self) {}
+    fn trailers(&mut self, _: &[u8]) {}
 
     fn end(&mut self) {}
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
-use millrace_stack::ServerCounts;
 use millrace_stack::settings::KeepAlive;
+use millrace_stack::{Http2Counts, ServerCounts};
 use napi::Result;
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
@@ -172,18 +172,45 @@ pub struct NativeCounts {
     pub timed_out: f64,
     /// Requests that were left to Node's parser, by reason.
     pub unusual: HashMap<String, f64>,
+    /// HTTP/2.
+    pub http2: NativeHttp2Counts,
+}
+
+/// What a server has seen of HTTP/2.
+#[napi(object)]
+pub struct NativeHttp2Counts {
+    /// Connections that speak it.
+    pub connections: f64,
+    /// Streams that clients have opened.
+    pub streams: f64,
+    /// Streams that clients have reset, or that broke a rule.
+    pub resets: f64,
+    /// Connections that ended with an error of the protocol.
+    pub errors: f64,
+    /// Streams whose request is another process's, where the port is shared.
+    pub misdirected: f64,
+}
+
+impl From<Http2Counts> for NativeHttp2Counts {
+    fn from(counts: Http2Counts) -> Self {
+        let Http2Counts { connections, streams, resets, errors, misdirected } = counts;
+        let [connections, streams, resets, errors, misdirected] =
+            [connections, streams, resets, errors, misdirected].map(|count| count as f64);
+        Self { connections, streams, resets, errors, misdirected }
+    }
 }
 
 /// What a server has done without JavaScript.
 #[napi]
 pub fn stack_counts(server: u32) -> Result<NativeCounts> {
-    let ServerCounts { lost, moved, relayed, unowned, refused, timed_out, unusual } =
+    let ServerCounts { lost, moved, relayed, unowned, refused, timed_out, unusual, http2 } =
         with(|reactor| reactor.counts(server as usize))?;
     let [lost, moved, relayed, unowned, refused, timed_out] =
         [lost, moved, relayed, unowned, refused, timed_out].map(|count| count as f64);
     let occurred = unusual.iter().filter(|(_, count)| *count > 0);
     let unusual = occurred.map(|(id, count)| (id.to_owned(), count as f64)).collect();
-    Ok(NativeCounts { lost, moved, relayed, unowned, refused, timed_out, unusual })
+    let http2 = http2.into();
+    Ok(NativeCounts { lost, moved, relayed, unowned, refused, timed_out, unusual, http2 })
 }
 
 /// Whether the response to a connection was given up while JavaScript was busy.
@@ -227,6 +254,12 @@ pub fn stack_slow(server: u32, receive: f64, send: f64) -> Result<NativeSlow> {
 pub fn stack_idle_for(connection: u32) -> Result<Option<f64>> {
     let idle = with(|reactor| reactor.inactive_for(connection as usize))?;
     Ok(idle.map(|idle| idle.as_secs_f64() * 1e3))
+}
+
+/// Whether a connection speaks HTTP/2.
+#[napi]
+pub fn stack_is_http2(connection: u32) -> Result<bool> {
+    with(|reactor| reactor.is_http2(connection as usize))
 }
 
 /// Whether nothing has happened on a connection since it was told to be idle.

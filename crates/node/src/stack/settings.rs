@@ -1,7 +1,7 @@
 //! Settings of servers.
 
 use millrace_stack::Settings;
-use millrace_stack::settings::KeepAlive;
+use millrace_stack::settings::{Http2Settings, KeepAlive};
 use napi::Result;
 use napi_derive::napi;
 
@@ -40,6 +40,10 @@ pub struct NativeSettings {
     pub response_ms: f64,
     /// What those that take longer are answered with.
     pub response_status: u32,
+    /// Streams of a connection of HTTP/2 at once; missing: HTTP/2 is not spoken.
+    pub max_concurrent_streams: Option<u32>,
+    /// Requests of a connection of HTTP/2; 0: any number.
+    pub max_requests: u32,
     /// The output cache; missing: off.
     pub cache: Option<NativeCacheSettings>,
 }
@@ -66,6 +70,10 @@ impl From<NativeSettings> for Settings {
             max_connections: native.max_connections.map(|most| most as usize),
             response_limit: positive(native.response_ms),
             response_status: native.response_status,
+            http2: native.max_concurrent_streams.map(|max_concurrent_streams| Http2Settings {
+                max_concurrent_streams,
+                max_requests: (native.max_requests > 0).then_some(native.max_requests),
+            }),
             tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(FOREVER)),
         }
     }
@@ -81,6 +89,12 @@ pub fn stack_add_server(settings: NativeSettings) -> Result<u32> {
 #[napi]
 pub fn stack_remove_server(server: u32) -> Result<()> {
     with(|reactor| reactor.remove_server(server as usize))
+}
+
+/// No more requests come on connections of HTTP/2 of a server; each ends when those that are open have.
+#[napi]
+pub fn stack_shut_down(server: u32) -> Result<()> {
+    with(|reactor| reactor.shut_down(server as usize))
 }
 
 /// Changes a server's limits.

@@ -3,6 +3,8 @@
 use millrace_http::h1::Method;
 use millrace_net::tls::secure_context::CertificateVerdict;
 
+use crate::connection::id::LaneId;
+
 /// Numbers of one event: kind, connection, and what the kind says.
 pub const EVENT_LENGTH: usize = 8;
 
@@ -10,7 +12,7 @@ pub const EVENT_LENGTH: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Kind {
-    /// A connection was accepted: server.
+    /// A connection was accepted: server; of a stream of HTTP/2, the connection of its session, counted from one.
     Open = 1,
     /// A request's head: offset, length, flags, target's start and end within the head, method.
     Request = 2,
@@ -80,6 +82,8 @@ impl Span {
 pub(crate) enum Event {
     Open {
         server: usize,
+        /// The lane of the session's connection, of a stream of HTTP/2.
+        session: Option<LaneId>,
     },
     Request {
         head: Span,
@@ -151,7 +155,10 @@ impl Event {
     /// The numbers for JavaScript, as [`Kind`] describes them.
     pub(super) fn encode(self) -> (Kind, [i32; EVENT_LENGTH - 2]) {
         match self {
-            Self::Open { server } => (Kind::Open, [number(server), 0, 0, 0, 0, 0]),
+            Self::Open { server, session } => {
+                let session = session.map_or(0, |session| number(session.number()) + 1);
+                (Kind::Open, [number(server), session, 0, 0, 0, 0])
+            }
             Self::Request { head, flags, fields, target, method } => {
                 let [start, length] = head.numbers();
                 let flags = flags | number(fields << FIELDS_SHIFT);

@@ -107,9 +107,10 @@ impl Connection {
     fn traffic(&self) -> u64 {
         match &self.channel.transport {
             Transport::Tls(tls) => tls.traffic(),
-            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => {
-                self.channel.bytes_read.wrapping_add(self.channel.given)
-            }
+            Transport::Plain(_)
+            | Transport::Forwarded(..)
+            | Transport::Stream(_)
+            | Transport::Detached => self.channel.bytes_read.wrapping_add(self.channel.given),
         }
     }
 
@@ -119,5 +120,6 @@ impl Connection {
             || self.goes_on()
             || self.channel.queued() > 0
             || self.lane.blocked.holds_request()
+            || self.session.has_streams()
     }
 }

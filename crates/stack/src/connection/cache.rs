@@ -15,7 +15,6 @@ use super::session::{SessionContext, has_body};
 use super::{Client, Connection};
 use crate::response_tracker::{ASSUMED, CacheAction};
 use crate::server::Server;
-use crate::transport::Transport;
 
 /// Bodies from here on are sent from where they are stored.
 const COPY_LIMIT: usize = 8 * 1024;
@@ -114,7 +113,7 @@ fn request_for_cache<'a>(
     waits: u8,
 ) -> Request<'a> {
     Request {
-        secure: !matches!(channel.transport, Transport::Plain(_)),
+        secure: channel.transport.is_secure(),
         method: head.method,
         target: &bytes[head.target.0..head.target.1],
         lines: &bytes[head.lines.0..head.lines.1],

@@ -114,7 +114,7 @@ impl Channel {
 
     /// The socket holds bytes that were not read.
     pub(super) fn has_unread(&self) -> bool {
-        self.transport.socket().is_some_and(|socket| socket.unread() > 0)
+        self.transport.has_unread()
     }
 
     pub(super) fn count_read(&mut self, read: &Read) {

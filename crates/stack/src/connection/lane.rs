@@ -1,7 +1,7 @@
 //! A lane: one request after the other, each with its response. It is what the caller knows as a connection.
 //!
-//! With HTTP/1 a connection has one lane, its own. A lane does not know how bytes come and go: that is the part of the channel
-//! and the session, so that a stream of another version of HTTP can be a lane as well.
+//! A connection has one lane, its own; so has a stream of HTTP/2, which is a connection of HTTP/1.1 here. A lane does not know how
+//! bytes come and go: that is the part of the channel and the session.
 //!
 //! ```text
 //!   IncomingRequest: idle ──> began ──> head done ──> told, or answered by the cache ──> idle
@@ -43,6 +43,8 @@ pub(crate) struct Lane {
     pub(crate) id: LaneId,
     pub(crate) incoming: IncomingRequest,
     pub(crate) blocked: Blocked,
+    /// Of a stream: the lane of the connection whose session has it.
+    pub(crate) session: Option<LaneId>,
     /// The caller wants no more bytes of bodies for now.
     pub(crate) paused: bool,
     /// The caller has not been told of it: its first request may be another's.
@@ -79,6 +81,7 @@ impl Lane {
                 passes: false,
             },
             blocked: Blocked::No,
+            session: None,
             paused: false,
             unopened: false,
             unreported: Unreported::default(),
@@ -124,7 +127,7 @@ impl Lane {
         // A handshake's limit may come before what was accepted untold is reported.
         let untold = std::mem::take(&mut self.unreported.opened);
         if std::mem::take(&mut self.unopened) || untold {
-            batch.push(self.id, Event::Open { server });
+            batch.push(self.id, Event::Open { server, session: self.session });
         }
     }
 
@@ -174,6 +177,11 @@ impl Lane {
     pub(super) fn on_disposed(&mut self, keep_alive: bool) {
         self.incoming.declines_upgrade = false;
         self.closes = !keep_alive;
+    }
+
+    /// No request follows the last one.
+    pub(crate) fn is_last(&self) -> bool {
+        self.closes
     }
 
     /// The request is complete.

@@ -3,10 +3,12 @@
 use std::io;
 use std::ops::Range;
 
+use millrace_http::h2::PREFACE;
 use millrace_net::Nanos;
 
 use super::blocked::{Blocked, Change};
-use super::session::{Handshake, Next, Session, SessionContext};
+use super::cache::MAX_QUEUED;
+use super::session::{Handshake, Next, Session, SessionContext, is_preface};
 use super::{Connection, Effects, Flow, READ};
 use crate::batch::{Batch, Event, Region};
 use crate::router::Router;
@@ -83,12 +85,30 @@ impl Connection {
         let head = server.settings.head;
         let limits = HeadLimits { bytes: head.bytes.min(READ), ..head };
         let effects = Effects::default();
+        if self.session.h2().is_some()
+            && let Some(flow) = self.hold_session()
+        {
+            return (flow, effects);
+        }
         let mut cx =
             Receiving { server, router, batch, limits, now, packet: 0, told_ahead: 0, effects };
         self.lane.limit_pipeline(cx.server.settings.max_pipelined);
         let flow = self.read_on(&mut cx);
         let Receiving { server, effects, .. } = cx;
         (self.send_answers_behind(flow, server), effects)
+    }
+
+    /// A session of HTTP/2 that is over, or has too much to send.
+    fn hold_session(&mut self) -> Option<Flow> {
+        let h2 = self.session.h2()?;
+        let queued = self.channel.queued();
+        if h2.is_over() && (queued == 0 || h2.has_failed()) {
+            return Some(Flow::Broken(0));
+        }
+        if queued > MAX_QUEUED && self.lane.blocked == Blocked::No {
+            self.lane.blocked = Blocked::Room;
+        }
+        None
     }
 
     /// Sends the answers that have been collected while it received, unless the connection is broken.
@@ -240,7 +260,7 @@ impl Connection {
         let channel = &self.channel;
         let is_ready = channel.readable && !channel.peer_ended && channel.input.is_empty();
         let is_ready = is_ready && channel.failure.is_none();
-        let is_plain = !matches!(channel.transport, Transport::Tls(_));
+        let is_plain = !matches!(channel.transport, Transport::Tls(_) | Transport::Stream(_));
         is_ready && is_plain && h1.data_ahead() > READ as u64
     }
 
@@ -310,6 +330,10 @@ impl Connection {
 
     /// The peer has ended its side.
     fn take_end(&mut self, batch: &mut Batch<'_>) -> Flow {
+        // Its streams cannot go on: nothing would open their windows.
+        if self.session.h2().is_some() {
+            return Flow::Broken(0);
+        }
         let within_message = self.channel.has_begun_request() || self.session.is_in_body();
         if self.session.waits_for_caller() || self.is_blocked() && within_message {
             // Told when the caller has taken what came before.
@@ -326,8 +350,41 @@ impl Connection {
         Flow::Idle
     }
 
+    /// Takes bytes of HTTP/2; `None`: they are of HTTP/1.1.
+    fn take_http2(
+        &mut self,
+        turn: &mut Receiving<'_, '_>,
+        start: usize,
+        end: usize,
+    ) -> Option<Step> {
+        let settings = &turn.server.settings;
+        let bytes = turn.batch.memory.get(start..end);
+        let may_begin = bytes.first() == PREFACE.first()
+            && self.channel.bytes_read == bytes.len() as u64
+            && matches!(self.session, Session::H1(_))
+            && self.channel.transport.stream().is_none();
+        if may_begin && let Some(http2) = settings.http2 {
+            match is_preface(bytes) {
+                Some(true) => self.session = Session::begin_h2(http2, settings),
+                Some(false) => {}
+                None => return Some(Step::Wait(start)),
+            }
+        }
+        let h2 = self.session.h2_mut()?;
+        h2.receive(bytes, &turn.limits, turn.now);
+        if h2.is_within_head() {
+            self.lane.begin(turn.now, 0);
+        } else {
+            self.lane.await_next();
+        }
+        Some(Step::Next(end))
+    }
+
     /// Takes what is in `start..end` of the batch's bytes.
     fn take(&mut self, turn: &mut Receiving<'_, '_>, start: usize, end: usize) -> Step {
+        if let Some(step) = self.take_http2(turn, start, end) {
+            return step;
+        }
         let Session::H1(h1) = &mut self.session else { return Step::Wait(start) };
         let mut cx = SessionContext {
             server: self.server,

@@ -61,7 +61,11 @@ impl SessionContext<'_, '_, '_> {
         let turn = &mut *self.turn;
         Routed::Step(match route {
             // The caller decides about it first.
-            Route::Here if self.lane.unopened && turn.server.settings.requires_admission => {
+            Route::Here
+                if self.lane.unopened
+                    && turn.server.settings.requires_admission
+                    && self.channel.transport.stream().is_none() =>
+            {
                 if !turn.batch.can_tell() {
                     return Routed::Step(Step::Stop(at, Flow::Report));
                 }
@@ -70,6 +74,12 @@ impl SessionContext<'_, '_, '_> {
                 Step::Wait(at)
             }
             Route::Here => return Routed::Here,
+            // RFC 9113, section 9.1.2: the client may ask on another connection.
+            Route::Server(_) | Route::Elsewhere(_) if self.channel.transport.stream().is_some() => {
+                turn.server.counts.http2.misdirected += 1;
+                turn.server.answers.extend_from_slice(MISDIRECTED);
+                return Routed::Declined { keep_alive: false };
+            }
             Route::Server(_) | Route::Elsewhere(_) => Step::Stop(at, Flow::Leaves(route)),
             Route::Nobody { .. } if !turn.batch.can_tell() && has_body(head) => {
                 Step::Stop(at, Flow::Report)
@@ -183,4 +193,5 @@ const GONE: (&[u8], &[u8]) =
     (b"HTTP/1.1 503 Service Unavailable\r\n", b"The process that serves this URL is gone.\n");
 const NOWHERE: (&[u8], &[u8]) =
     (b"HTTP/1.1 404 Not Found\r\n", b"No process serves this URL here.\n");
+const MISDIRECTED: &[u8] = b"HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n\r\n";
 const TYPE: &[u8] = b"Content-Type: text/plain\r\n";

@@ -31,7 +31,7 @@ impl Channel {
     pub(crate) fn send(&mut self, bytes: &[u8], last: bool) -> io::Result<bool> {
         let taken = self.write(bytes, last)?;
         self.output.push(&bytes[taken..]);
-        let corked = last && self.queued() == 0;
+        let corked = last && self.queued() == 0 && self.transport.stream().is_none();
         self.write_state.on_sent(corked);
         Ok(corked)
     }

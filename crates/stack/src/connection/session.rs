@@ -1,7 +1,7 @@
 //! What a connection speaks: which protocol its bytes are of, and what comes next in it.
 //!
 //! ```text
-//!   Handshake ──> H1        TLS is agreed on; plain connections begin here
+//!   Handshake ──> H1 ──> H2     TLS is agreed on; plain connections begin with H1, and the preface of HTTP/2 leads to H2
 //!       │          │
 //!       └──────────┴──> Tunnel: another process answers what comes
 //!   all of them ──> Ended: the peer's side has ended, or TLS has failed
@@ -11,14 +11,18 @@
 //! [`Blocked::holds`](super::blocked::Blocked::holds) decide that together.
 
 mod h1;
+mod h2;
 mod handshake;
 mod tunnel;
 
 use super::channel::Channel;
 use super::lane::Lane;
+use crate::settings::Settings;
 use crate::transport::Transport;
 
 pub(super) use h1::{H1, SessionContext, has_body, is_beginning};
+pub use h2::Http2Settings;
+pub(crate) use h2::{H2, H2Counts, MAX_OUTGOING, StreamNews, is_preface};
 pub(crate) use handshake::Handshake;
 pub(crate) use tunnel::Tunnel;
 
@@ -29,6 +33,8 @@ pub(crate) enum Session {
     Handshake(Handshake),
     /// HTTP/1.0 and HTTP/1.1.
     H1(H1),
+    /// HTTP/2.
+    H2(Box<H2>),
     /// The text of a TLS session goes to another process, which has its requests.
     Tunnel(Tunnel),
     /// Nothing more is received.
@@ -55,10 +61,24 @@ impl Session {
     pub(super) fn first(transport: &Transport) -> Self {
         match transport {
             Transport::Tls(_) => Self::Handshake(Handshake::Agreeing { defers_requests: false }),
-            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => {
-                Self::H1(H1::default())
-            }
+            Transport::Plain(_)
+            | Transport::Forwarded(..)
+            | Transport::Stream(_)
+            | Transport::Detached => Self::H1(H1::default()),
         }
+    }
+
+    /// The one that follows a handshake.
+    pub(super) fn agreed(transport: &Transport, settings: &Settings) -> Self {
+        match settings.http2 {
+            Some(http2) if transport.protocol() == Some(b"h2") => Self::begin_h2(http2, settings),
+            _ => Self::H1(H1::default()),
+        }
+    }
+
+    /// A session of HTTP/2 that begins.
+    pub(super) fn begin_h2(http2: Http2Settings, settings: &Settings) -> Self {
+        Self::H2(Box::new(H2::new(http2, &settings.head)))
     }
 
     /// What it takes next.
@@ -67,6 +87,9 @@ impl Session {
             Self::Handshake(Handshake::Agreeing { .. }) => Next::Handshake,
             Self::Handshake(Handshake::Hello | Handshake::Agreed) | Self::Ended => Next::Nothing,
             Self::H1(h1) => h1.next(),
+            Self::H2(h2) if h2.has_failed() => Next::Nothing,
+            // Nothing is taken while too much waits to be sent.
+            Self::H2(_) => Next::Head,
             Self::Tunnel(_) => Next::Text,
         }
     }
@@ -74,6 +97,25 @@ impl Session {
     /// TLS is not agreed on yet.
     pub(crate) fn is_handshaking(&self) -> bool {
         matches!(self, Self::Handshake(Handshake::Agreeing { .. } | Handshake::Hello))
+    }
+
+    pub(crate) fn h2(&self) -> Option<&H2> {
+        match self {
+            Self::H2(h2) => Some(h2),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn h2_mut(&mut self) -> Option<&mut H2> {
+        match self {
+            Self::H2(h2) => Some(h2),
+            _ => None,
+        }
+    }
+
+    /// It has streams that are open.
+    pub(crate) fn has_streams(&self) -> bool {
+        self.h2().is_some_and(H2::has_streams)
     }
 
     pub(crate) fn is_tunnel(&self) -> bool {
@@ -105,7 +147,7 @@ impl Session {
         match self {
             Self::H1(h1) => h1.is_asked(),
             Self::Handshake(Handshake::Agreed) => true,
-            Self::Handshake(_) | Self::Tunnel(_) | Self::Ended => false,
+            Self::Handshake(_) | Self::H2(_) | Self::Tunnel(_) | Self::Ended => false,
         }
     }
 
@@ -120,6 +162,7 @@ impl Session {
             Self::Handshake(Handshake::Hello | Handshake::Agreed) => true,
             Self::Handshake(Handshake::Agreeing { .. }) | Self::Ended => false,
             Self::H1(h1) => h1.may_hear_more(channel, lane),
+            Self::H2(_) => true,
             Self::Tunnel(tunnel) => !tunnel.client_ended,
         }
     }

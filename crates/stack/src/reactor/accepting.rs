@@ -226,7 +226,8 @@ impl Reactor {
             connection.lane.unreported.opened = true;
             self.reports.push(&mut connection.lane);
         } else {
-            batch.push(connection.lane.id, Event::Open { server: connection.server });
+            batch
+                .push(connection.lane.id, Event::Open { server: connection.server, session: None });
             if connection.lane.blocked == Blocked::Admission {
                 self.behind_caller.push(connection, Work::ADMIT);
             }

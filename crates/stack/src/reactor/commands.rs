@@ -74,7 +74,9 @@ impl Reactor {
     pub fn end(&mut self, id: usize) {
         let now = self.clock.now();
         if let Some(connection) = self.connections.at(id) {
-            self.end_when_written(connection.lane.id, now);
+            let (id, lane) = (connection.id, connection.lane.id);
+            self.leave_session(id, now);
+            self.end_when_written(lane, now);
         }
     }
 
@@ -103,14 +105,19 @@ impl Reactor {
             }
         }
         self.end_responses(lane, now);
+        if let Some(id) = self.connections.of(lane).map(|it| it.id) {
+            self.settle_stream(id, now);
+        }
     }
 
     /// Closes a connection at once; nothing more is told of it. If our side has ended before, its last response is not
     /// lost on a peer that still sends.
     pub fn close(&mut self, id: usize, reset: bool) {
         let now = self.clock.now();
-        let id = self.connections.at(id).map(|connection| connection.id);
-        let Some(mut connection) = id.and_then(|id| self.remove(id, now)) else { return };
+        let Some(id) = self.connections.at(id).map(|connection| connection.id) else { return };
+        self.settle_stream(id, now);
+        self.leave_session(id, now);
+        let Some(mut connection) = self.remove(id, now) else { return };
         connection.channel.uncork(true);
         if reset {
             // Best effort: the connection is closed either way.
@@ -141,13 +148,16 @@ impl Reactor {
         let mut connection = self.connections.remove(id)?;
         if let Some(server) = self.servers.get_mut(connection.server) {
             server.in_flight = server.in_flight.saturating_sub(connection.lane.in_flight);
-            server.connections = server.connections.saturating_sub(1);
+            if connection.channel.transport.stream().is_none() {
+                server.connections = server.connections.saturating_sub(1);
+            }
             connection.leave_cache(server, now);
         }
         self.go_on_woken(connection.server);
         if connection.activity.timer != Nanos::NEVER {
             self.forget_timer();
         }
+        self.part_streams(&connection, now);
         Some(connection)
     }
 
@@ -155,6 +165,9 @@ impl Reactor {
     #[must_use]
     pub fn addresses(&self, id: usize) -> (Option<SocketAddr>, Option<SocketAddr>) {
         let Some(connection) = self.connections.at(id) else { return (None, None) };
+        if let Some(stream) = connection.channel.transport.stream() {
+            return self.addresses(stream.session.lane().number());
+        }
         if let Some(session) = connection.channel.transport.forwarded() {
             return (session.local, session.peer);
         }

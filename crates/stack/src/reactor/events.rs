@@ -58,6 +58,10 @@ impl Reactor {
             return self.reports.push(&mut connection.lane);
         }
         let lane = connection.lane.id;
+        if let Some(session) = connection.lane.session {
+            self.open_session(session, batch);
+        }
+        let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(server) = self.servers.get_mut(connection.server) else { return };
         batch.begin_share();
         let router = match connection.routing {
@@ -66,7 +70,9 @@ impl Reactor {
         };
         let (flow, effects) = connection.receive(server, router, batch, now);
         self.note_progress(id, now);
+        self.settle_stream(id, now);
         self.follow_up(id, effects, batch, now);
+        let flow = self.follow_session(id, flow, batch, now);
         match flow {
             Flow::Idle => self.watch_flight(lane),
             Flow::Again => self.run_again(id),
@@ -133,8 +139,9 @@ impl Reactor {
             // Whoever answers there waits for that, and not the caller.
             Ok(Flushed::Emptied) if connection.session.is_tunnel() => self.run_again(id),
             Ok(Flushed::Emptied) => {
-                if connection.lane.unopened {
-                    // Nobody knows it, so nobody waits for that.
+                let has_session = connection.session.h2().is_some();
+                if connection.lane.unopened || has_session {
+                    // Nobody knows it, or waits for it.
                 } else if batch.can_tell() {
                     batch.push(connection.lane.id, Event::Drained);
                 } else {
@@ -144,8 +151,11 @@ impl Reactor {
                 if matches!(connection.channel.write_state, WriteState::Ending | WriteState::Ended)
                 {
                     self.end_output(id.lane(), now);
-                } else if goes_on {
+                } else if goes_on || has_session {
                     self.run_again(id);
+                }
+                if has_session {
+                    self.go_on_with_session(id, batch, now);
                 }
             }
             Err(error) => {

@@ -66,7 +66,8 @@ impl Reactor {
     /// Receives requests, after an end of the handshake that was told alone.
     pub fn start(&mut self, id: usize) {
         if let Some(connection) = self.connections.at_mut(id)
-            && connection.start()
+            && let Some(server) = self.servers.get(connection.server)
+            && connection.start(&server.settings)
         {
             let id = connection.id;
             self.wake(id);

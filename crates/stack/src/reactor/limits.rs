@@ -75,7 +75,11 @@ impl Reactor {
     /// were told, of which the caller may not have heard yet. `unused`: those that have sent nothing yet among them, as Node
     /// does since version 26.
     pub fn idle(&self, server: usize, unused: bool) -> impl Iterator<Item = (usize, u32)> {
-        let idle = move |it: &Connection| it.has_told_all() || unused && it.is_unused();
+        let idle = move |it: &Connection| match it.session.h2() {
+            Some(h2) => !h2.has_streams(),
+            None if it.channel.transport.stream().is_some() => false,
+            None => it.has_told_all() || unused && it.is_unused(),
+        };
         let all = self.connections.iter().filter(move |it| it.server == server);
         all.filter(move |connection| idle(connection))
             .map(|it| (it.lane.id.number(), it.lane.requests))

@@ -56,7 +56,8 @@ impl Reactor {
             return Ok(0);
         }
         let corked = send(connection);
-        let queued = connection.channel.queued();
+        self.settle_stream(id, now);
+        let queued = self.connections.get(id).map_or(0, |it| it.channel.queued());
         self.note_progress(id, now);
         let corked = corked?;
         self.follow(lane, bytes, now);

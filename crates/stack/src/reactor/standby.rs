@@ -61,6 +61,7 @@ impl Reactor {
         self.flush_router(now);
         // The caller may not come for what was only accepted.
         self.settle(STEPS);
+        self.flush_sessions(now);
         let goes_on = has_more || self.has_ready(now) || !self.settling.is_empty() || gives_up;
         let is_left = !self.removed.is_empty() || !self.reports.is_empty();
         if self.timers_changed || goes_on || is_left || !self.crowded.is_empty() {
@@ -214,8 +215,10 @@ impl Reactor {
         {
             connection.fail_behind_input(error);
         }
-        let has_left = connection.channel.queued() == 0;
         let id = connection.id;
+        self.settle_stream(id, now);
+        let Some(connection) = self.connections.get(id) else { return };
+        let has_left = connection.channel.queued() == 0;
         self.note_progress(id, now);
         if has_left {
             self.end_output(lane, now);
@@ -269,7 +272,7 @@ impl Reactor {
             let (id, lane) = (connection.id, connection.lane.id);
             connection.lane.blocked.end_by(Change::Reported);
             if untold.opened {
-                batch.push(lane, batch::Event::Open { server: connection.server });
+                batch.push(lane, batch::Event::Open { server: connection.server, session: None });
                 if connection.lane.blocked == Blocked::Admission {
                     self.behind_caller.push(connection, Work::ADMIT);
                 }

@@ -87,6 +87,10 @@ impl Reactor {
     pub(super) fn watch_idle(&mut self, id: ConnId, _: BecameIdle, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(server) = self.servers.get(connection.server) else { return };
+        // It has one request, and is not kept.
+        if connection.channel.transport.stream().is_some() {
+            return;
+        }
         if connection.activity.timer == Nanos::NEVER
             && let Some(limit) = server.settings.keep_alive
         {

@@ -133,8 +133,9 @@ function copyAddress(address: Address, out: object): number {
 /** Opens the handle on a descriptor of its own, for whoever asks for the number or sends the handle to another process. */
 export function openDuplicate(handle: Self): void {
   const prototype = nodePrototype(handle);
-  const { id } = handle[kConnection];
-  if (id >= 0 && (Reflect.get(prototype, 'fd', handle) as number) < 0) {
+  const { id, session } = handle[kConnection];
+  // A stream of HTTP/2 has none.
+  if (id >= 0 && session === null && (Reflect.get(prototype, 'fd', handle) as number) < 0) {
     prototype.open.call(handle, native.stackDuplicateConnection(id));
   }
 }

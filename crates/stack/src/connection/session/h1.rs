@@ -67,6 +67,13 @@ pub(crate) struct SessionContext<'c, 'a, 'b> {
 }
 
 impl SessionContext<'_, '_, '_> {
+    /// The head of a stream's request, which is its only one, with a body that ends as the stream says.
+    fn of_stream(&self, head: ReceivedHead) -> ReceivedHead {
+        let Some(stream) = self.channel.transport.stream() else { return head };
+        let framing = stream.framing.unwrap_or(head.framing);
+        ReceivedHead { framing, keep_alive: false, ..head }
+    }
+
     /// Tells the caller of the connection, if it does not know it.
     pub(crate) fn open(&mut self) {
         self.lane.open(self.server, self.turn.batch);
@@ -77,7 +84,8 @@ impl SessionContext<'_, '_, '_> {
         self.turn.effects.answered = true;
         self.turn.batch.count_answered();
         self.lane.on_disposed(keep_alive);
-        if keep_alive {
+        // The connection of a stream ends by itself.
+        if keep_alive || self.channel.transport.stream().is_some() {
             return false;
         }
         if !self.turn.batch.can_tell() {
@@ -223,6 +231,7 @@ impl H1 {
             }
             Parsed::Complete(head) => head,
         };
+        let head = cx.of_stream(head);
         let start = at + head.start;
         let behind = start + head.length;
         match cx.route((at, start), &head) {

@@ -1,7 +1,7 @@
 //! How a connection comes to TLS.
 //!
 //! ```text
-//!   Agreeing ──> H1, or Agreed ──> H1: as soon as the caller lets requests come
+//!   Agreeing ──> H1 or H2, or Agreed ──> the same: as soon as the caller lets requests come
 //!     │  ^
 //!     v  │
 //!    Hello
@@ -13,12 +13,13 @@ use millrace_net::Nanos;
 use millrace_net::tls::secure_context::{CertificateVerdict, SecureContext};
 use millrace_net::tls::server::{self, Failure, ServerTlsStream};
 
-use super::{H1, Session};
+use super::Session;
 use crate::batch::{Batch, Event, failed, secure};
 use crate::connection::channel::Channel;
 use crate::connection::receiving::Receiving;
 use crate::connection::{Connection, Flow};
 use crate::router::{Route, SessionInfo};
+use crate::settings::Settings;
 use crate::transport::Transport;
 
 /// How far a handshake has come.
@@ -36,14 +37,20 @@ impl Channel {
     pub(crate) fn tls(&self) -> Option<&ServerTlsStream> {
         match &self.transport {
             Transport::Tls(tls) => Some(tls),
-            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => None,
+            Transport::Plain(_)
+            | Transport::Forwarded(..)
+            | Transport::Stream(_)
+            | Transport::Detached => None,
         }
     }
 
     fn tls_mut(&mut self) -> Option<&mut ServerTlsStream> {
         match &mut self.transport {
             Transport::Tls(tls) => Some(tls),
-            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => None,
+            Transport::Plain(_)
+            | Transport::Forwarded(..)
+            | Transport::Stream(_)
+            | Transport::Detached => None,
         }
     }
 
@@ -90,7 +97,7 @@ impl Connection {
         match progress {
             Ok(server::Handshake::Done) => {
                 cx.effects.handshake_done = true;
-                self.secured(cx.batch, cx.now)
+                self.secured(&cx.server.settings, cx.batch, cx.now)
             }
             Ok(progress @ (server::Handshake::Hello | server::Handshake::Unsure)) => {
                 let name =
@@ -155,14 +162,14 @@ impl Connection {
     }
 
     /// TLS is agreed on; `None`: requests can be received.
-    fn secured(&mut self, batch: &mut Batch<'_>, now: Nanos) -> Option<Flow> {
+    fn secured(&mut self, settings: &Settings, batch: &mut Batch<'_>, now: Nanos) -> Option<Flow> {
         let defers = matches!(
             self.session,
             Session::Handshake(Handshake::Agreeing { defers_requests: true })
         );
         self.session = match defers {
             true => Session::Handshake(Handshake::Agreed),
-            false => Session::H1(H1::default()),
+            false => Session::agreed(&self.channel.transport, settings),
         };
         // What came with the client's last message is in the session, not in the socket.
         self.channel.readable = true;
@@ -226,10 +233,10 @@ impl Connection {
     }
 
     /// Receives requests, after an end of the handshake that was told alone. `false`: does so already.
-    pub(crate) fn start(&mut self) -> bool {
+    pub(crate) fn start(&mut self, settings: &Settings) -> bool {
         let waits = matches!(self.session, Session::Handshake(Handshake::Agreed));
         if waits {
-            self.session = Session::H1(H1::default());
+            self.session = Session::agreed(&self.channel.transport, settings);
         }
         waits
     }

@@ -1,0 +1,491 @@
+//! A session of HTTP/2 (RFC 9113). Each of its streams is a connection of the reactor of its own, which speaks HTTP/1.1 through
+//! [`StreamTransport`](crate::transport::stream::StreamTransport). The session makes text of requests and frames of responses;
+//! `reactor/streams.rs` carries both between the connections.
+//!
+//! ```text
+//!   bytes ──receive──> StreamNews: Opened, Arrived, Reset, Freed ──> connections of streams
+//!   frames <── outgoing <──respond, release, close_stream──────────── connections of streams
+//! ```
+
+mod request;
+mod response;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use millrace_http::h1::HeadLimits;
+use millrace_http::h2::hpack::Indexing;
+use millrace_http::h2::{Connection, ErrorCode, Event, PREFACE, Role, Settings, StreamKey};
+use millrace_net::Nanos;
+
+use crate::connection::id::ConnId;
+use request::Rendered;
+pub(crate) use request::RequestText;
+use response::{HeadWriter, Response};
+
+/// The windows for what a client sends: of a stream, and of all streams of a connection. So much of what it sends a connection
+/// holds at most.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
+
+/// Frames that wait for the socket; with more, no content is made into frames.
+pub(crate) const MAX_OUTGOING: usize = 256 * 1024;
+
+/// Content of one stream that is sent before the others have their turn.
+const PART: usize = 16 * 1024;
+
+/// Streams that may be reset at once before their responses are complete, and as many each second (CVE-2023-44487, CVE-2025-8671).
+const MAX_RESETS: f64 = 1000.0;
+const RESETS_PER_SECOND: f64 = 33.0;
+
+/// What has happened to a stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StreamNews {
+    /// A request has begun: [`H2::take_request`].
+    Opened(StreamKey),
+    /// Content has come, or its end: [`H2::take_content`].
+    Arrived(StreamKey),
+    /// The stream is over; its connection is.
+    Reset(ConnId),
+    /// Nothing of its response waits for a window any more.
+    Freed(ConnId),
+}
+
+/// A stream, as its session has it.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    /// Its connection, once there is one.
+    connection: Option<ConnId>,
+    request: Option<RequestText>,
+    /// Content that has come and is not with the connection.
+    content: Vec<u8>,
+    /// The end has come, with these lines of trailers.
+    end: Option<Vec<u8>>,
+    /// There is news of its content.
+    has_news: bool,
+    response: Response,
+    /// It is in [`H2::waiting`].
+    waits: bool,
+}
+
+/// Content that has come: bytes, and the lines of the trailers if it has ended.
+pub(crate) type Content = (ConnId, Vec<u8>, Option<Vec<u8>>);
+
+/// Where a response stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Responded {
+    /// Bytes that wait for a window.
+    pub(crate) waiting: usize,
+    /// All of the response has been sent.
+    pub(crate) is_sent: bool,
+    /// The stream is over.
+    pub(crate) is_over: bool,
+}
+
+/// What has been counted since somebody asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct H2Counts {
+    pub(crate) streams: u32,
+    pub(crate) resets: u32,
+    pub(crate) errors: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct H2 {
+    http2: Connection<Stream>,
+    writer: HeadWriter,
+    /// Frames that the channel does not have.
+    outgoing: Vec<u8>,
+    news: Vec<StreamNews>,
+    /// Streams whose content waits for a window.
+    waiting: VecDeque<StreamKey>,
+    /// Connections of streams whose output waits until the socket has taken what is there.
+    stalled: Vec<ConnId>,
+    /// Content waits for the socket, not for a window.
+    is_full: bool,
+    /// Frames are to be sent in this turn.
+    pub(crate) is_listed: bool,
+    /// Streams that may still be opened.
+    streams_left: u32,
+    is_going_away: bool,
+    has_failed: bool,
+    /// The client's settings have come, and nobody was told of it.
+    has_settled: bool,
+    /// Resets that count, as of this time.
+    resets: f64,
+    resets_at: Nanos,
+    counts: H2Counts,
+}
+
+/// What a server asks of its sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Http2Settings {
+    /// Streams of one connection at once.
+    pub max_concurrent_streams: u32,
+    /// Requests of one connection; `None`: any number.
+    pub max_requests: Option<u32>,
+}
+
+/// Whether these bytes, which are the first of a connection, begin a session; `None`: that is not known yet.
+pub(crate) fn is_preface(bytes: &[u8]) -> Option<bool> {
+    match PREFACE.len() <= bytes.len() {
+        true => Some(bytes.starts_with(PREFACE)),
+        false if PREFACE.starts_with(bytes) => None,
+        false => Some(false),
+    }
+}
+
+impl H2 {
+    pub(crate) fn new(settings: Http2Settings, limits: &HeadLimits) -> Self {
+        let local = Settings {
+            max_concurrent_streams: Some(settings.max_concurrent_streams),
+            initial_window_size: STREAM_WINDOW,
+            // In range: a head is no larger than what is read at once.
+            max_header_list_size: Some(limits.bytes as u32),
+            ..Settings::default()
+        };
+        let mut http2 = Connection::new(Role::Server, local, CONNECTION_WINDOW);
+        let mut outgoing = Vec::new();
+        http2.begin(&mut outgoing);
+        Self {
+            http2,
+            writer: HeadWriter::default(),
+            outgoing,
+            news: Vec::new(),
+            waiting: VecDeque::new(),
+            stalled: Vec::new(),
+            is_full: false,
+            is_listed: false,
+            streams_left: settings.max_requests.unwrap_or(u32::MAX),
+            is_going_away: false,
+            has_failed: false,
+            has_settled: false,
+            resets: 0.0,
+            resets_at: Nanos::default(),
+            counts: H2Counts::default(),
+        }
+    }
+
+    // What comes.
+
+    /// Takes received bytes.
+    pub(crate) fn receive(&mut self, mut bytes: &[u8], limits: &HeadLimits, now: Nanos) {
+        while !self.has_failed {
+            let was_settled = self.http2.is_settled();
+            match self.http2.next(&mut bytes, &mut self.outgoing) {
+                Ok(None) => return,
+                Ok(Some(event)) => {
+                    self.has_settled |= !was_settled && self.http2.is_settled();
+                    match event {
+                        Event::Head { stream, ends, .. } => self.on_head(stream, ends, limits),
+                        Event::Data { stream, bytes, length, ends } => {
+                            self.on_data(stream, bytes, length, ends);
+                        }
+                        Event::Trailers { stream, .. } => self.on_trailers(stream),
+                        Event::Reset { stream, .. } | Event::Malformed { stream, .. } => {
+                            self.on_reset(stream, now);
+                        }
+                        Event::WindowOpened | Event::Settings => self.send_waiting(),
+                        // A client says that it will open no more streams, or that it has had an error; it closes the connection.
+                        Event::GoAway { .. } | Event::Interim { .. } => {}
+                    }
+                }
+                Err(error) => self.fail(error.code),
+            }
+        }
+    }
+
+    fn on_head(&mut self, key: StreamKey, ends: bool, limits: &HeadLimits) {
+        self.counts.streams += 1;
+        let rendered = request::render(self.http2.head(), ends, limits);
+        let is_bodiless = self.http2.head().iter().any(|field| field == (b":method", b"HEAD"));
+        match rendered {
+            Ok(Rendered::Request(text)) => {
+                if let Some(stream) = self.http2.get_mut(key) {
+                    stream.request = Some(text);
+                    stream.response.is_bodiless = is_bodiless;
+                    self.news.push(StreamNews::Opened(key));
+                }
+            }
+            Ok(Rendered::Connect) => self.refuse_connect(key),
+            Err(error) => drop(self.http2.remove(key, error.code, &mut self.outgoing)),
+        }
+        self.streams_left = self.streams_left.saturating_sub(1);
+        if self.streams_left == 0 {
+            self.go_away();
+        }
+    }
+
+    /// A tunnel is for HTTP/1.1: 405, as Node's own server of HTTP/2 answers.
+    fn refuse_connect(&mut self, key: StreamKey) {
+        let mut block = Vec::new();
+        let encoder = self.http2.encoder();
+        encoder.begin(&mut block);
+        encoder.encode(b":status", b"405", Indexing::IfRoom, &mut block);
+        self.http2.send_head(key, &block, true, &mut self.outgoing);
+        self.http2.remove(key, ErrorCode::NO_ERROR, &mut self.outgoing);
+    }
+
+    fn on_data(&mut self, key: StreamKey, bytes: &[u8], length: usize, ends: bool) {
+        // The frame's padding is released by the connection itself.
+        debug_assert!(length >= bytes.len());
+        let Some(stream) = self.http2.get_mut(key) else { return };
+        stream.content.extend_from_slice(bytes);
+        if ends {
+            stream.end = Some(Vec::new());
+        }
+        self.tell_arrived(key);
+    }
+
+    fn on_trailers(&mut self, key: StreamKey) {
+        match request::render_trailers(self.http2.trailers()) {
+            Ok(lines) => {
+                if let Some(stream) = self.http2.get_mut(key) {
+                    stream.end = Some(lines);
+                }
+                self.tell_arrived(key);
+            }
+            Err(error) => self.end_stream(key, error.code),
+        }
+    }
+
+    fn tell_arrived(&mut self, key: StreamKey) {
+        if let Some(stream) = self.http2.get_mut(key)
+            && !std::mem::replace(&mut stream.has_news, true)
+        {
+            self.news.push(StreamNews::Arrived(key));
+        }
+    }
+
+    /// The client has reset a stream, or has made this side do it.
+    fn on_reset(&mut self, key: StreamKey, now: Nanos) {
+        self.counts.resets += 1;
+        if let Some(Stream { connection: Some(connection), .. }) = self.http2.forget(key) {
+            self.news.push(StreamNews::Reset(connection));
+        }
+        let since = now.since(std::mem::replace(&mut self.resets_at, now));
+        let forgiven = RESETS_PER_SECOND * since.min(Duration::from_secs(60)).as_secs_f64();
+        self.resets = (self.resets - forgiven).max(0.0) + 1.0;
+        if self.resets > MAX_RESETS {
+            self.fail(ErrorCode::ENHANCE_YOUR_CALM);
+        }
+    }
+
+    /// The connection ends with an error, and all of its streams do.
+    fn fail(&mut self, code: ErrorCode) {
+        self.counts.errors += 1;
+        self.has_failed = true;
+        self.http2.go_away(code, &mut self.outgoing);
+        while let Some(key) = self.http2.first() {
+            if let Some(Stream { connection: Some(connection), .. }) = self.http2.forget(key) {
+                self.news.push(StreamNews::Reset(connection));
+            }
+        }
+    }
+
+    /// This side ends a stream of which something cannot go on.
+    fn end_stream(&mut self, key: StreamKey, code: ErrorCode) {
+        if let Some(Stream { connection: Some(connection), .. }) =
+            self.http2.remove(key, code, &mut self.outgoing)
+        {
+            self.news.push(StreamNews::Reset(connection));
+        }
+    }
+
+    // What its streams have.
+
+    /// Takes the news, in order. The memory comes back with [`Self::recycle`].
+    pub(crate) fn take_news(&mut self) -> Vec<StreamNews> {
+        std::mem::take(&mut self.news)
+    }
+
+    pub(crate) fn recycle(&mut self, mut news: Vec<StreamNews>) {
+        if self.news.is_empty() {
+            news.clear();
+            self.news = news;
+        }
+    }
+
+    /// Takes a request that has begun, for the connection that the stream has from now on. `None`: it has been reset.
+    pub(crate) fn take_request(&mut self, key: StreamKey, id: ConnId) -> Option<RequestText> {
+        let stream = self.http2.get_mut(key)?;
+        let request = stream.request.take()?;
+        stream.connection = Some(id);
+        Some(request)
+    }
+
+    /// Takes content that has come. `None`: the stream has been reset.
+    pub(crate) fn take_content(&mut self, key: StreamKey) -> Option<Content> {
+        let stream = self.http2.get_mut(key)?;
+        let id = stream.connection?;
+        stream.has_news = false;
+        Some((id, std::mem::take(&mut stream.content), stream.end.take()))
+    }
+
+    /// A stream, if it is still the one of this connection: keys are used again.
+    fn own(&mut self, key: StreamKey, id: ConnId) -> Option<&mut Stream> {
+        self.http2.get_mut(key).filter(|stream| stream.connection == Some(id))
+    }
+
+    /// So much content was read: the client may send as much again.
+    pub(crate) fn release(&mut self, key: StreamKey, id: ConnId, count: usize) {
+        if self.own(key, id).is_some() {
+            self.http2.release(key, count, &mut self.outgoing);
+        }
+    }
+
+    /// Makes frames of what a response has next; `is_last`: our side ends behind it. `None`: the stream is over already.
+    pub(crate) fn respond(
+        &mut self,
+        key: StreamKey,
+        id: ConnId,
+        (bytes, is_last): (&[u8], bool),
+    ) -> Option<Responded> {
+        self.own(key, id)?;
+        let Self { http2, writer, outgoing, .. } = self;
+        if response::respond(http2, writer, key, (bytes, is_last), outgoing).is_err() {
+            self.http2.remove(key, ErrorCode::INTERNAL_ERROR, &mut self.outgoing);
+            return Some(Responded { waiting: 0, is_sent: true, is_over: true });
+        }
+        let waiting = self.http2.get(key).map_or(0, |stream| stream.response.waiting());
+        if waiting > 0
+            && let Some(stream) = self.http2.get_mut(key)
+            && !std::mem::replace(&mut stream.waits, true)
+        {
+            self.waiting.push_back(key);
+        }
+        let is_sent = self.http2.is_sent(key);
+        Some(Responded { waiting, is_sent, is_over: self.conclude(key) })
+    }
+
+    /// Whether all of a response has been sent, or the stream is over.
+    pub(crate) fn is_sent(&self, key: StreamKey, id: ConnId) -> bool {
+        let is_own = self.http2.get(key).is_some_and(|stream| stream.connection == Some(id));
+        !is_own || self.http2.is_sent(key)
+    }
+
+    /// Removes a stream whose messages are both complete; gives whether it was that.
+    fn conclude(&mut self, key: StreamKey) -> bool {
+        let is_complete = self.http2.is_complete(key) == Some(true);
+        if is_complete {
+            self.http2.progress();
+            self.http2.remove(key, ErrorCode::NO_ERROR, &mut self.outgoing);
+        }
+        is_complete
+    }
+
+    /// The connection of a stream is gone. A response that is complete is no error, though its request may not be.
+    pub(crate) fn close_stream(&mut self, key: StreamKey, id: ConnId) {
+        if self.own(key, id).is_none() {
+            return;
+        }
+        let code = match self.http2.is_sent(key) {
+            true => ErrorCode::NO_ERROR,
+            false => ErrorCode::CANCEL,
+        };
+        self.http2.remove(key, code, &mut self.outgoing);
+    }
+
+    /// Sends content that waits, each stream a part in its turn, as far as windows and the socket's queue allow.
+    pub(crate) fn send_waiting(&mut self) {
+        let mut idle = 0;
+        self.is_full = false;
+        while idle < self.waiting.len() {
+            if self.outgoing.len() >= MAX_OUTGOING {
+                self.is_full = true;
+                return;
+            }
+            let Some(key) = self.waiting.pop_front() else { return };
+            let Self { http2, writer, outgoing, .. } = self;
+            let Some(connection) = http2.get(key).filter(|it| it.waits).map(|it| it.connection)
+            else {
+                continue;
+            };
+            let sent = response::send_waiting(http2, writer, key, PART, outgoing);
+            let Some(stream) = self.http2.get_mut(key) else { continue };
+            if stream.response.waiting() > 0 {
+                idle = if sent > 0 { 0 } else { idle + 1 };
+                self.waiting.push_back(key);
+                continue;
+            }
+            stream.waits = false;
+            idle = 0;
+            self.news.extend(connection.map(StreamNews::Freed));
+            self.conclude(key);
+        }
+    }
+
+    /// A connection's output waits until the socket has taken what is there.
+    pub(crate) fn stall(&mut self, id: ConnId) {
+        self.stalled.push(id);
+    }
+
+    /// Something waits until the socket has taken what is there.
+    pub(crate) fn waits_for_socket(&self) -> bool {
+        self.is_full || !self.stalled.is_empty()
+    }
+
+    /// The socket has taken what was there: those go on that have waited for it.
+    pub(crate) fn take_stalled(&mut self) -> Vec<ConnId> {
+        std::mem::take(&mut self.stalled)
+    }
+
+    // The session itself.
+
+    /// Frames that are to be sent. The memory comes back with [`Self::give_back`].
+    pub(crate) fn take_frames(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    pub(crate) fn give_back(&mut self, mut frames: Vec<u8>) {
+        if self.outgoing.is_empty() {
+            frames.clear();
+            frames.shrink_to(MAX_OUTGOING);
+            self.outgoing = frames;
+        }
+    }
+
+    pub(crate) fn outgoing(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    /// The client may open no more streams; those that are open come to their ends.
+    pub(crate) fn go_away(&mut self) {
+        if !std::mem::replace(&mut self.is_going_away, true) && !self.has_failed {
+            self.http2.go_away(ErrorCode::NO_ERROR, &mut self.outgoing);
+        }
+    }
+
+    /// Its connections, of the streams that are open.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = ConnId> {
+        let keys = std::iter::successors(self.http2.first(), |key| self.http2.after(*key));
+        keys.filter_map(|key| self.http2.get(key)?.connection)
+    }
+
+    pub(crate) fn has_streams(&self) -> bool {
+        self.http2.open_streams() > 0
+    }
+
+    /// Nothing more comes or leaves.
+    pub(crate) fn is_over(&self) -> bool {
+        (self.has_failed || self.is_going_away) && !self.has_streams() && self.outgoing.is_empty()
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// Whether the client's settings have come since the last call.
+    pub(crate) fn take_settled(&mut self) -> bool {
+        std::mem::take(&mut self.has_settled)
+    }
+
+    /// The client has sent a part of a frame, or of a header block, which its limit of time holds for.
+    pub(crate) fn is_within_head(&self) -> bool {
+        !self.http2.is_settled() || self.http2.is_within_frame()
+    }
+
+    pub(crate) fn take_counts(&mut self) -> H2Counts {
+        std::mem::take(&mut self.counts)
+    }
+}
