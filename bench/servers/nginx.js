@@ -8,14 +8,14 @@ import { end, start } from '../harness/processes.js';
 
 /**
  * Starts nginx with one worker that answers `return 200`. `tls` is a certificate's pair of files;
- * without `resume` no session is resumed, so that every handshake is a full one. With `cached` the answer
+ * without `resume` no session is resumed, so that every handshake is a full one. With `http2` it speaks that. With `cached` the answer
  * comes from `proxy_cache`, in front of another server of the same nginx. `locations` are further answers by path:
  * `{ json, cookie? }`, a body and the value of `Set-Cookie`.
  */
-export async function startNginx({ cores, directory, tls, resume, cached, locations = {} }) {
+export async function startNginx({ cores, directory, tls, http2, resume, cached, locations = {} }) {
   const [port, statusPort] = await findFreePorts(2);
   const config = join(directory, 'nginx.conf');
-  const about = { directory, tls, resume, cached, locations };
+  const about = { directory, tls, http2, resume, cached, locations };
   writeFileSync(config, buildConfiguration({ ...about, port, statusPort }));
   const child = start(['nginx', '-p', directory, '-e', 'stderr', '-c', config], cores);
   child.stderr.pipe(process.stderr);
@@ -54,7 +54,8 @@ export async function startNginx({ cores, directory, tls, resume, cached, locati
   };
 }
 
-function buildConfiguration({ directory, port, statusPort, tls, resume, cached, locations }) {
+function buildConfiguration({ directory, port, statusPort, tls, http2, ...about }) {
+  const { resume, cached, locations } = about;
   const secure = `
     ssl_certificate ${tls?.cert};
     ssl_certificate_key ${tls?.key};
@@ -73,7 +74,7 @@ function buildConfiguration({ directory, port, statusPort, tls, resume, cached, 
   const servers = `
   ${cache}
   server {
-    listen 127.0.0.1:${port} backlog=4096${tls ? ' ssl' : ''};${tls ? secure : ''}
+    listen 127.0.0.1:${port} backlog=4096${tls ? ' ssl' : ''}${http2 ? ' http2' : ''};${tls ? secure : ''}
     location / { ${answer} }${Object.entries(locations).map(buildLocation).join('')}
   }
   server {

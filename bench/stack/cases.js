@@ -12,6 +12,8 @@
 //   load.paths       the requested paths; if processes share a port, each has one of these URL prefixes
 //   load.alternating the requests of a connection use the paths in turn; without it, a connection uses one path
 
+import { http2 } from './http2-cases.js';
+
 const serving = { kind: 'serving', tools: ['node', 'millrace', 'bun'], baseline: 'node' };
 /** The row of nginx, which answers from its configuration (`return 200`) without an application: a server in C for comparison. */
 const withNginx = { ...serving, tools: [...serving.tools, 'nginx'] };
@@ -201,6 +203,7 @@ export const stack = [
   ...frameworks,
   mounted,
   ...tls,
+  ...http2,
   {
     ...cached,
     name: 'cache',

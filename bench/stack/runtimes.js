@@ -30,6 +30,20 @@ export function findRuntimes({ node = process.execPath, register }) {
         env: { MILLRACE_CACHE_DURATION: '3600' },
       }),
     },
+    http2: version && {
+      version: 'millrace with HTTP/2 on',
+      server: (load) => ({
+        ...app(node, '--import', register ?? ownRegister)(load),
+        env: { MILLRACE_HTTP2: 'on' },
+      }),
+    },
+    'http2 cached': version && {
+      version: 'millrace with HTTP/2 and its output cache on',
+      server: (load) => ({
+        ...app(node, '--import', register ?? ownRegister)(load),
+        env: { MILLRACE_HTTP2: 'on', MILLRACE_CACHE_DURATION: '3600' },
+      }),
+    },
     bun: bun && { version: readVersion(bun), server: app(bun) },
     nginx: isOnPath('nginx') && { version: readNginxVersion(), server: nginx },
     proxy_cache: isOnPath('nginx') && {
@@ -68,7 +82,8 @@ function severalApps(kind, ...argv) {
 
 function nginx(load) {
   const tls = load.tls && CERTIFICATE;
-  return { kind: 'nginx', tls, resume: load.tls === 'resume' };
+  const http2 = load.streams !== undefined;
+  return { kind: 'nginx', tls, http2, resume: load.tls === 'resume' };
 }
 
 /** Reads the version of a binary; null if it does not run. */

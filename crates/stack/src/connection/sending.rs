@@ -36,6 +36,12 @@ impl Channel {
         Ok(corked)
     }
 
+    /// So many bytes were sent another way.
+    pub(crate) fn count_given(&mut self, count: usize) {
+        self.given += count as u64;
+        self.write_state.on_sent(false);
+    }
+
     /// Writes, unless something waits already; gives how many bytes were taken.
     fn write(&mut self, bytes: &[u8], last: bool) -> io::Result<usize> {
         self.check_writable()?;

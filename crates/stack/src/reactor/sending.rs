@@ -55,8 +55,14 @@ impl Reactor {
             self.complete(lane, done, now);
             return Ok(0);
         }
-        let corked = send(connection);
-        self.settle_stream(id, now);
+        let is_stream = connection.lane.session.is_some();
+        let corked = match is_stream && self.respond_at_once(id, bytes, now) {
+            true => Ok(false),
+            false => self.connections.get_mut(id).map_or(Ok(false), send),
+        };
+        if is_stream {
+            self.settle_stream(id, now);
+        }
         let queued = self.connections.get(id).map_or(0, |it| it.channel.queued());
         self.note_progress(id, now);
         let corked = corked?;

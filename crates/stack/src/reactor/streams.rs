@@ -1,5 +1,6 @@
 //! Streams of HTTP/2: what a session has received goes to the connections of its streams, and what those send becomes frames.
 
+use millrace_http::h2::StreamKey;
 use millrace_net::{Clock as _, Nanos};
 
 use super::Reactor;
@@ -12,6 +13,9 @@ use crate::connection::session::{H2, MAX_OUTGOING, StreamNews};
 use crate::connection::{Connection, Flow};
 use crate::transport::Transport;
 use crate::transport::stream::StreamTransport;
+
+/// Frames that are sent before a turn ends, while they are in the processor's cache.
+const EAGER: usize = 64 * 1024;
 
 impl Reactor {
     fn session_mut(&mut self, id: ConnId) -> Option<&mut H2> {
@@ -88,12 +92,7 @@ impl Reactor {
     }
 
     /// Makes the connection of a stream whose request has begun.
-    fn open_stream(
-        &mut self,
-        session: ConnId,
-        key: millrace_http::h2::StreamKey,
-        now: Nanos,
-    ) -> Option<ConnId> {
+    fn open_stream(&mut self, session: ConnId, key: StreamKey, now: Nanos) -> Option<ConnId> {
         let id = self.connections.next_id();
         let of = self.connections.get_mut(session)?;
         let request = of.session.h2_mut()?.take_request(key, id)?;
@@ -168,12 +167,55 @@ impl Reactor {
         if output.is_empty() && !is_last {
             return;
         }
+        self.respond(id, session, key, [&output, &[]], is_last, now);
+        if let Some(connection) = self.connections.get_mut(id)
+            && let Some(stream) = connection.channel.transport.stream_mut()
+        {
+            stream.recycle(output);
+        }
+    }
+
+    /// Sends bytes of a stream's response past its connection's buffers. `false`: something waits already, or it is no stream.
+    pub(super) fn respond_at_once(&mut self, id: ConnId, parts: [&[u8]; 2], now: Nanos) -> bool {
+        let Some(connection) = self.connections.get_mut(id) else { return false };
+        let has_queued = connection.channel.queued() > 0;
+        let Some(stream) = connection.channel.transport.stream() else { return false };
+        if has_queued || stream.is_stalled || stream.is_reset || stream.is_complete {
+            return false;
+        }
+        let (session, key) = (stream.session, stream.key);
+        let Some(of) = self.connections.get(session) else { return false };
+        let outgoing = of.session.h2().map_or(usize::MAX, H2::outgoing);
+        if of.channel.queued().saturating_add(outgoing) > MAX_OUTGOING {
+            return false;
+        }
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.channel.count_given(parts[0].len() + parts[1].len());
+            connection.lane.untouched &= parts.iter().all(|part| part.is_empty());
+        }
+        self.respond(id, session, key, parts, false, now);
+        true
+    }
+
+    /// Makes frames of what a stream's response has next. `is_last`: our side ends behind it.
+    fn respond(
+        &mut self,
+        id: ConnId,
+        session: ConnId,
+        key: StreamKey,
+        parts: [&[u8]; 2],
+        is_last: bool,
+        now: Nanos,
+    ) {
         let responded =
-            self.session_mut(session).and_then(|h2| h2.respond(key, id, (&output, is_last)));
+            self.session_mut(session).and_then(|h2| h2.respond(key, id, parts, is_last));
+        self.list_session(session);
+        if self.session_mut(session).is_some_and(|h2| h2.outgoing() >= EAGER) {
+            self.flush_session(session, now);
+        }
         let Some(connection) = self.connections.get_mut(id) else { return };
         let has_more = !connection.lane.is_last();
         let Some(stream) = connection.channel.transport.stream_mut() else { return };
-        stream.recycle(output);
         stream.waiting = responded.map_or(0, |responded| responded.waiting);
         let is_sent = responded.is_none_or(|responded| responded.is_sent);
         if is_sent && connection.lane.unopened {

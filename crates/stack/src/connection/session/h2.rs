@@ -339,11 +339,19 @@ impl H2 {
         &mut self,
         key: StreamKey,
         id: ConnId,
-        (bytes, is_last): (&[u8], bool),
+        parts: [&[u8]; 2],
+        is_last: bool,
     ) -> Option<Responded> {
         self.own(key, id)?;
         let Self { http2, writer, outgoing, .. } = self;
-        if response::respond(http2, writer, key, (bytes, is_last), outgoing).is_err() {
+        let [first, second] = parts;
+        let responded = response::respond(http2, writer, key, (first, is_last), outgoing);
+        let responded = match second {
+            [] => responded,
+            _ => responded
+                .and_then(|()| response::respond(http2, writer, key, (second, is_last), outgoing)),
+        };
+        if responded.is_err() {
             self.http2.remove(key, ErrorCode::INTERNAL_ERROR, &mut self.outgoing);
             return Some(Responded { waiting: 0, is_sent: true, is_over: true });
         }
@@ -440,7 +448,9 @@ impl H2 {
     pub(crate) fn give_back(&mut self, mut frames: Vec<u8>) {
         if self.outgoing.is_empty() {
             frames.clear();
-            frames.shrink_to(MAX_OUTGOING);
+            if frames.capacity() > 2 * MAX_OUTGOING {
+                frames.shrink_to(MAX_OUTGOING);
+            }
             self.outgoing = frames;
         }
     }
