@@ -27,6 +27,7 @@ import {
   type Addresses,
   Connection,
   type KeepAliveOptions,
+  type NativeServer,
   type PeerAddress,
 } from '../state/connection.js';
 import type { Callback } from '../state/send-state.js';
@@ -40,12 +41,18 @@ import { becomeStream } from './stream-socket.js';
 /** A connection, with what the stack does with one. */
 export class NativeConnection extends Connection {
   idleContext: AsyncResource | null = null;
-  readonly nativeContext = new ConnectionContext();
+  readonly nativeContext: ConnectionContext;
   #requests: HTTPServerAsyncResource | null = null;
   #addresses: Addresses | null = null;
   #bytesRead = 0;
   /** As Node's, for responses that Node's own code writes. */
   #onPendingData: ((delta: number) => void) | null = null;
+
+  constructor(id: number, nativeServer: NativeServer, session: Connection | null = null) {
+    super(id, nativeServer, session);
+    const of = session?.nativeContext as ConnectionContext | undefined;
+    this.nativeContext = of ?? new ConnectionContext();
+  }
 
   get transportContext(): ConnectionContext {
     return this.nativeContext;
@@ -113,7 +120,7 @@ export class NativeConnection extends Connection {
     endContext(this.writeContext);
     endContext(this.#requests);
     endContext(this.idleContext);
-    endContext(this.nativeContext);
+    if (this.session === null) endContext(this.nativeContext);
   }
 
   // What the system knows of the connection.
@@ -279,6 +286,10 @@ export class NativeConnection extends Connection {
   }
 
   destroySoon(): void {
+    if (this.isForgotten) {
+      this.#leave();
+      return;
+    }
     this.end();
     if (this.writableFinished) this.destroy();
     else this.destroysWhenFinished = true;
@@ -298,6 +309,16 @@ export class NativeConnection extends Connection {
     closeLater(this);
     this.closeBelow();
     this.nativeServer.onConnectionEnd(this);
+  }
+
+  /** Ends a stream that the reactor closes by itself. */
+  #leave(): void {
+    if (this.isNativeDestroyed) return;
+    if (this.socket.timeout) this.socket.setTimeout(0);
+    this.writableEnded = this.writableFinished = this.isNativeDestroyed = this.wasFlushed = true;
+    clearProgressTimer(this.socket);
+    this.nativeServer.unregister(this);
+    process.nextTick(guarded, concludeForgotten, this);
   }
 
   closeStream(reset: boolean, error: Error | null): void {
@@ -329,6 +350,13 @@ export class NativeConnection extends Connection {
 function concludeDestroyed(connection: NativeConnection, error: Error | null): void {
   if (connection.wasFlushed) connection.nativeServer.onAllSent(connection);
   if (!connection.isCutOff) connection.failCallbacks(error);
+}
+
+function concludeForgotten(connection: NativeConnection): void {
+  connection.nativeServer.onAllSent(connection);
+  connection.isCloseEmitted = true;
+  connection.nativeServer.onClose(connection);
+  connection.endContexts();
 }
 
 function endPartialWrite(connection: Connection): void {

@@ -5,7 +5,7 @@ import { callBack, guarded } from '../reactor/contexts.js';
 import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
 import type { Connection } from '../state/connection.js';
-import { enqueue, flushBatch, isDue, isFull } from './write-batch.js';
+import { enqueue, FORGOTTEN, flushBatch, isDue, isFull, LAST, MORE } from './write-batch.js';
 
 /** Node's function, kept in case the application replaces the global one. */
 const { setImmediate } = timers;
@@ -133,7 +133,9 @@ export function flush(): void {
   }
   // Our side ends after a connection's last response, and the end is sent with it.
   const last = connection.responseAwaitingSend?._last === true;
-  if (bytes > 0 || connection.endedResponses > 0) enqueue(connection, bufferStart, bytes, last);
+  if (last && bytes > 0 && canBeForgotten(connection)) connection.isForgotten = true;
+  const then = connection.isForgotten ? FORGOTTEN : last ? LAST : MORE;
+  if (bytes > 0 || connection.endedResponses > 0) enqueue(connection, bufferStart, bytes, then);
   if (bytes === 0 && connection.queued === 0) connection.resetWritten();
   bufferStart = bufferLength;
   const hasSpace = bufferStart < MAX_BATCHED_BYTES && !isFull();
@@ -148,7 +150,7 @@ function canDelaySend(connection: Connection, bytes: number, last: boolean): boo
   const { responseAwaitingSend } = connection;
   return (
     bytes < COPY_LIMIT &&
-    !last &&
+    (!last || connection.isForgotten) &&
     (responseAwaitingSend === null
       ? connection.socket._httpMessage === null
       : !isObserved(responseAwaitingSend)) &&
@@ -156,6 +158,24 @@ function canDelaySend(connection: Connection, bytes: number, last: boolean): boo
     connection.callbacks === null &&
     !connection.needDrain &&
     connection.queued === 0
+  );
+}
+
+/**
+ * Whether nobody here has a part in how a stream of HTTP/2 ends behind these bytes: its request is complete, and no listener and no
+ * callback waits for them.
+ */
+function canBeForgotten(connection: Connection): boolean {
+  const { responseAwaitingSend: response } = connection;
+  return (
+    connection.session !== null &&
+    response !== null &&
+    connection.receiving === null &&
+    connection.callbacks === null &&
+    connection.queued === 0 &&
+    !connection.needDrain &&
+    !connection.isObserved &&
+    !isObserved(response)
   );
 }
 
@@ -184,7 +204,7 @@ function send(): void {
 /** Reports responses that ended without bytes of their own. */
 export function reportEnded(connection: Connection): void {
   if (connection.endedResponses === 0 || connection.batchedBytes > 0 || connection.id < 0) return;
-  enqueue(connection, bufferStart, 0, false);
+  enqueue(connection, bufferStart, 0, MORE);
   // On a shared port, the next request may be for another process; the reactor then moves the connection without this loop.
   if (!inTurn || isFull() || connection.nativeServer.isWatched || connection.nativeServer.isShared)
     send();

@@ -18,14 +18,21 @@ let pending: Connection[] = [];
 let since = 0;
 let batchingDisabledUntil = 0;
 
-/** Adds bytes of the output memory to the batch. `last`: our side of the connection ends after them. */
-export function enqueue(connection: Connection, start: number, bytes: number, last: boolean): void {
+/** What follows an entry's bytes. */
+export const MORE = 0;
+/** Our side of the connection ends after them. */
+export const LAST = 1;
+/** They are the last of a stream's response, whose connection is forgotten here: the reactor closes it. */
+export const FORGOTTEN = 2;
+
+/** Adds bytes of the output memory to the batch. */
+export function enqueue(connection: Connection, start: number, bytes: number, then: number): void {
   const at = pending.length * ENTRY_LENGTH;
   pending.push(connection);
   batchEntries[at] = connection.id;
   batchEntries[at + 1] = start;
   batchEntries[at + 2] = bytes;
-  batchEntries[at + 4] = last ? 1 : 0;
+  batchEntries[at + 4] = then;
   // Without bytes it may be a connection that is a stream by now.
   if (bytes > 0) connection.batchedBytes += bytes;
 }

@@ -166,20 +166,21 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   openStream(id: number, session: Connection): Connection {
-    const connection = this.create(id);
-    connection.session = session;
+    const connection = this.createStream(id, session);
     // The connection of its session keeps the process alive, and counts.
     connection.isReferenced = connection.keepsAlive = false;
     connections[id] = connection;
     session.streams ??= new Set();
     session.streams.add(connection);
-    this.joinSession(connection, session);
     if (this.server.timeout) this.inListenContext(setServerTimeout, connection);
     return connection;
   }
 
-  /** Gives a stream what it has of its connection. */
-  protected joinSession(_stream: Connection, _session: Connection): void {}
+  protected createStream(id: number, session: Connection): Connection {
+    const connection = new NativeConnection(id, this, session);
+    connection.socket = new this.NativeSocket(connection);
+    return connection;
+  }
 
   connected(connection: Connection): void {
     if (!this.replacedListeners.isInstalled('connection')) fallBackUnread(connection);

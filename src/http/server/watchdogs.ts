@@ -82,7 +82,10 @@ export class Watchdogs {
     }
     for (const id of sending) {
       stats.tooSlow++;
-      connections[id]?.socket.destroy();
+      const connection = connections[id];
+      if (connection) connection.socket.destroy();
+      // A stream whose response has been written.
+      else native.stackClose(id, true);
     }
   }
 }

@@ -51,8 +51,10 @@ export abstract class Connection extends SendState {
   socket!: HttpSocket;
   isStream = false;
   /** Of a stream of HTTP/2: the connection of its session; and of that: its streams. */
-  session: Connection | null = null;
+  readonly session: Connection | null;
   streams: Set<Connection> | null = null;
+  /** Whether the reactor closes it behind the bytes that it was given last: see `FORGOTTEN`. */
+  isForgotten = false;
   /** The listeners of a native socket, once the application may have read them; until then Node's own are assumed. */
   events: SocketEvents | null = null;
   eventsCount = 0;
@@ -113,10 +115,11 @@ export abstract class Connection extends SendState {
   /** Stands for the bytes that waited to be sent when the socket became a stream. */
   backlog: Buffer | null = null;
 
-  constructor(id: number, nativeServer: NativeServer) {
+  constructor(id: number, nativeServer: NativeServer, session: Connection | null) {
     super();
     this.id = id;
     this.nativeServer = nativeServer;
+    this.session = session;
   }
 
   abstract readonly destroyed: boolean;

@@ -127,6 +127,23 @@ export class SecureServer extends NativeServer {
     return connection;
   }
 
+  /** A stream of HTTP/2 has the handshake of its connection. */
+  protected override createStream(id: number, session: Connection): Connection {
+    const { security, secureContext, socket: of } = session as SecureConnection;
+    const connection = new SecureConnection(id, this, session);
+    connection.security = security;
+    connection.secureContext = secureContext;
+    const socket = new this.NativeSocket(connection) as SecureSocket;
+    socket.encrypted = true;
+    socket.authorized = of.authorized;
+    socket.authorizationError = of.authorizationError;
+    socket.servername = of.servername;
+    socket.alpnProtocol = of.alpnProtocol;
+    socket.secureConnecting = false;
+    connection.socket = socket;
+    return connection;
+  }
+
   /** Contexts are created again, as ticket keys have changed. */
   forgetContexts(): void {
     this.#contexts = new WeakMap();
@@ -377,19 +394,6 @@ export class SecureServer extends NativeServer {
     injected?: Buffer,
   ): void {
     fallBackByBytes(this, connection, bytes, reason, injected);
-  }
-
-  // Streams of HTTP/2.
-
-  /** A stream has the handshake of its connection. */
-  protected override joinSession(stream: Connection, session: Connection): void {
-    const { security, secureContext, socket: of } = session as SecureConnection;
-    const secure = stream as SecureConnection;
-    secure.security = security;
-    secure.secureContext = secureContext;
-    const { authorized, authorizationError, servername, alpnProtocol } = of;
-    const state = { authorized, authorizationError, servername, alpnProtocol };
-    Object.assign(secure.socket, state, { secureConnecting: false });
   }
 }
 

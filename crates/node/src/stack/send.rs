@@ -15,6 +15,10 @@ use crate::ffi::shared_memory::ENTRY_LENGTH;
 /// bytes wait, or a negative error number.
 struct Send;
 
+/// What follows the bytes of an entry (`src/http/sending/write-batch.ts`).
+const LAST: usize = 1;
+const FORGOTTEN: usize = 2;
+
 impl BareFunction<1> for Send {
     const NAME: &CStr = c"send";
 
@@ -26,11 +30,14 @@ impl BareFunction<1> for Send {
                 stack.command(|reactor| {
                     for entry in outbox.chunks_exact_mut(ENTRY_LENGTH).take(count) {
                         // JavaScript wrote them: none is negative. Where one is, there is no such place.
-                        let [id, start, length, done, last] =
+                        let [id, start, length, done, then] =
                             std::array::from_fn(|at| entry[at] as usize);
                         let end = start.saturating_add(length);
                         let bytes = output.get(start..end).unwrap_or_default();
-                        entry[0] = outcome(reactor.send(id, bytes, done as u32, last == 1));
+                        entry[0] = outcome(reactor.send(id, bytes, done as u32, then == LAST));
+                        if then == FORGOTTEN {
+                            reactor.forget_stream(id);
+                        }
                     }
                 });
             });

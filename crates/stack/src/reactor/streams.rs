@@ -337,6 +337,21 @@ impl Reactor {
         }
     }
 
+    /// The caller has sent the last of a stream's response, and has forgotten its connection: it ends by itself.
+    pub fn forget_stream(&mut self, id: usize) {
+        let now = self.clock.now();
+        let Some(connection) = self.connections.at_mut(id) else { return };
+        if connection.lane.session.is_none() {
+            return;
+        }
+        let (id, lane) = (connection.id, connection.lane.id);
+        connection.lane.unopened = true;
+        self.end_when_written(lane, now);
+        if self.connections.get(id).is_some() {
+            self.remove_unopened(id, now);
+        }
+    }
+
     /// The caller does not know the connection of a stream, and its response has been sent: it is gone.
     fn remove_unopened(&mut self, id: ConnId, now: Nanos) -> bool {
         let Some(connection) = self.connections.get(id) else { return true };
