@@ -27,7 +27,7 @@ export const MAX_CONCURRENT_STREAMS = {
       "'connections x2' allows twice as many streams: twice the throughput at the same response time, as far as the event loop allows.",
     formula: 'throughput = connections x MAX_CONCURRENT_STREAMS / response time',
     remedy:
-      'A larger limit in the server (settings.maxConcurrentStreams of node:http2), or more connections.',
+      'A larger limit in the server (settings.maxConcurrentStreams of node:http2, maxConcurrentStreams of millrace/http), or more connections.',
     detected: 'by experiment',
   },
   detectors: [detectMaxConcurrentStreams],
@@ -86,7 +86,7 @@ function detectMaxConcurrentStreams(metrics: Metrics): Detected {
       ...predictSlowedByDelay(metrics),
     },
     remedy: {
-      change: `at least ${plural(plan.pipelining, 'stream')} in the server's SETTINGS_MAX_CONCURRENT_STREAMS (settings.maxConcurrentStreams of node:http2), or ${count(connections)} connections`,
+      change: `at least ${plural(plan.pipelining, 'stream')} in the server's SETTINGS_MAX_CONCURRENT_STREAMS (settings.maxConcurrentStreams of node:http2, maxConcurrentStreams of millrace/http), or ${count(connections)} connections`,
       predictedThroughput: scale(predictMoreConnections(metrics, factor), throughput),
       nextLimit: 'too-few-connections',
       settings: { connections },
