@@ -41,12 +41,23 @@
 //! ([`standby`]), it is reported in a later batch: the first to wait is the first told. A connection that cannot go on without it
 //! is blocked by its report; what needs no caller goes on. Each connection has a share of a batch, so that none fills it.
 //!
+//! # HTTP/2
+//!
+//! ```text
+//!   connection: socket ──> session (h2.rs) ──> news of streams ─── reactor/streams.rs ──> connection of a stream: as above
+//!                     <── frames ──────────<── text of responses ──────────────────────<── its transport (transport/stream.rs)
+//! ```
+//!
+//! A stream is a connection with one request, whose bytes are text of HTTP/1.1. The caller hears of it with its request (Open, which
+//! names the connection of the session), and not at all if the cache answers. What a session has to send leaves when a turn or a
+//! command ends. A connection whose session is over is told as Closed.
+//!
 //! # Where things are
 //!
 //! - [`reactor`]: the poll descriptor, all listeners and connections of one thread, its turns
 //! - `connection`: one connection, of three parts: its socket and the bytes that come and go (`channel.rs`), the protocol that it
 //!   speaks (`session.rs`), and what the caller has of it (`lane.rs`). `receiving.rs` reads, and lets the session take what came
-//! - `transport`: a channel's bytes, as they are or through TLS
+//! - `transport`: a channel's bytes, as they are, through TLS, or as a stream of another connection
 //! - [`batch`]: events for the caller
 //! - [`settings`]: the limits of one server; `server`: these, and its cache
 //! - `response_tracker`: what the cache learns from the responses that leave
