@@ -13,14 +13,14 @@ mod receiving;
 
 use super::StreamError;
 use super::closed_streams::ClosedStreams;
-use super::error::ErrorCode;
+use super::error::{ConnectionError, ErrorCode};
 use super::field_list::FieldList;
 use super::field_section::FieldSection;
 use super::flow::{INITIAL_CONNECTION_WINDOW, ReceiveWindow, SendWindow};
 use super::frame;
 use super::header_blocks::HeaderBlocks;
 use super::hpack::Encoder;
-use super::limits::Budget;
+use super::limits::{Budget, MAX_FIELD_SECTION};
 use super::settings::Settings;
 use super::streams::{Received, Stream, StreamKey, Streams};
 use receiving::Incoming;
@@ -59,6 +59,11 @@ pub enum Event<'a> {
         length: usize,
         /// Whether the message ends.
         ends: bool,
+    },
+    /// The head of a request has come that is larger than this side accepts, which opens the stream. It has to be removed.
+    HeadTooLarge {
+        /// The stream.
+        stream: StreamKey,
     },
     /// A piece of the content. Its window is opened by [`Connection::release`].
     Data {
@@ -101,6 +106,12 @@ pub enum Event<'a> {
         /// Why.
         code: ErrorCode,
     },
+}
+
+/// The largest field section that is accepted: a client only has to bear what a server sends.
+fn max_section(role: Role, local: &Settings) -> usize {
+    let asked = local.max_header_list_size.filter(|_| role == Role::Server);
+    asked.map_or(MAX_FIELD_SECTION, |size| MAX_FIELD_SECTION.min(size as usize))
 }
 
 /// One side of a connection. `T` is what its user keeps for each stream.
@@ -149,7 +160,7 @@ impl<T> Connection<T> {
             is_acknowledged: false,
             streams: Streams::default(),
             encoder: Encoder::new(),
-            blocks: HeaderBlocks::new(local.header_table_size as usize),
+            blocks: HeaderBlocks::new(local.header_table_size as usize, max_section(role, &local)),
             send_window: SendWindow::new(INITIAL_CONNECTION_WINDOW),
             receive_window: ReceiveWindow::new(window.max(INITIAL_CONNECTION_WINDOW)),
             next_stream: if role == Role::Client { 1 } else { 2 },
@@ -381,6 +392,20 @@ impl<T> Connection<T> {
     /// The connection makes progress: a peer that makes this side answer and answer does not only do that.
     pub fn progress(&mut self) {
         self.budget.progress();
+    }
+
+    /// So many frames that carried nothing were long ago: a peer may send some as long as it likes.
+    pub fn forgive(&mut self, count: u32) {
+        self.budget.forgive(count);
+    }
+
+    /// Something of the peer was answered that carries nothing.
+    ///
+    /// # Errors
+    ///
+    /// If that was too much: the connection has ended.
+    pub fn spend(&mut self) -> Result<(), ConnectionError> {
+        self.budget.spend()
     }
 
     /// Appends GOAWAY: the connection ends. New streams of the peer are refused from now on.

@@ -4,15 +4,24 @@ use super::error::{ConnectionError, ErrorCode, StreamError};
 use super::field_list::FieldList;
 use super::field_section::{FieldSection, SectionKind};
 use super::hpack::{DEFAULT_TABLE_SIZE, Decoder};
-use super::limits::{Budget, MAX_BLOCK, MAX_FIELD_SECTION, calm_down};
+use super::limits::{Budget, MAX_BLOCK, calm_down};
 
 /// Blocks up to this length are compared with the next one.
 const MAX_COMPARED: usize = 512;
+
+/// Memory for a block that is put together which is kept for the next one.
+const KEPT: usize = 16 * 1024;
+
+/// A field section of more bytes than this side accepts.
+pub(crate) const TOO_LARGE: StreamError =
+    StreamError::protocol("a field section that is too large");
 
 /// The header blocks that a connection receives.
 #[derive(Debug)]
 pub(crate) struct HeaderBlocks {
     decoder: Decoder,
+    /// The largest field section that is accepted.
+    max_section: usize,
     heads: LastBlock,
     trailers: LastBlock,
     /// The stream of a block whose end has not come, and whether the block ends the stream.
@@ -37,10 +46,11 @@ struct LastBlock {
 
 impl HeaderBlocks {
     /// `table_size`: of the dynamic table, as this side's settings have it.
-    pub(crate) fn new(table_size: usize) -> Self {
+    pub(crate) fn new(table_size: usize, max_section: usize) -> Self {
         Self {
             // The initial size holds until the peer has read the settings.
             decoder: Decoder::new(table_size.max(DEFAULT_TABLE_SIZE)),
+            max_section,
             heads: LastBlock::default(),
             trailers: LastBlock::default(),
             unfinished: None,
@@ -101,7 +111,9 @@ impl HeaderBlocks {
     ) -> Result<Result<FieldSection, StreamError>, ConnectionError> {
         let bytes = std::mem::take(&mut self.bytes);
         let section = self.decode(&bytes, kind);
-        self.bytes = bytes;
+        if bytes.capacity() <= KEPT {
+            self.bytes = bytes;
+        }
         section
     }
 
@@ -117,7 +129,7 @@ impl HeaderBlocks {
             SectionKind::Request | SectionKind::Response => &mut self.heads,
         };
         if last.generation != Some(self.decoder.generation()) || last.bytes != block {
-            last.decode(block, kind, &mut self.decoder)?;
+            last.decode(block, kind, &mut self.decoder, self.max_section)?;
         }
         Ok(last.error.map_or(Ok(last.section), Err))
     }
@@ -139,16 +151,17 @@ impl LastBlock {
         block: &[u8],
         kind: SectionKind,
         decoder: &mut Decoder,
+        max_section: usize,
     ) -> Result<(), ConnectionError> {
         let before = decoder.generation();
         self.generation = None;
         self.fields.clear();
-        let Ok(decoded) = decoder.decode(block, &mut self.fields, MAX_FIELD_SECTION) else {
+        let Ok(decoded) = decoder.decode(block, &mut self.fields, max_section) else {
             let code = ErrorCode::COMPRESSION_ERROR;
             return Err(ConnectionError { code, reason: "a header block that cannot be decoded" });
         };
         let checked = match decoded.is_too_large {
-            true => Err(StreamError::protocol("a field section of more than 256 KiB")),
+            true => Err(TOO_LARGE),
             false => FieldSection::check(&self.fields, kind),
         };
         self.section = checked.unwrap_or_default();

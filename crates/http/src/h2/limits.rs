@@ -12,14 +12,18 @@ pub(crate) const MAX_BLOCK: usize = MAX_FIELD_SECTION;
 /// frames cost the receiver more than the sender (CVE-2024-27983 and others).
 const MAX_CONTINUATIONS: u32 = 1024;
 
-/// Answers that the peer has not read: to SETTINGS and PING (CVE-2019-9512, CVE-2019-9515), and to streams that break a rule.
-const MAX_ANSWERS: u32 = 10_000;
+/// Frames that carry nothing, until a message is complete: those that only have to be answered, as SETTINGS and PING (CVE-2019-9512,
+/// CVE-2019-9515) and streams that break a rule or are refused; of a client also those without any effect (CVE-2019-9518).
+const MAX_IDLE_FRAMES: u32 = 10_000;
+
+/// A window that is opened by less carries nothing.
+pub(crate) const MIN_INCREMENT: u32 = 64;
 
 /// Counts what costs this side more than the peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     continuations: u32,
-    answers: u32,
+    idle: u32,
 }
 
 impl Budget {
@@ -35,16 +39,21 @@ impl Budget {
         if self.continuations > MAX_CONTINUATIONS { Err(calm_down(reason)) } else { Ok(()) }
     }
 
-    /// A frame arrived that has to be answered.
-    pub(crate) fn answer(&mut self) -> Result<(), ConnectionError> {
-        self.answers += 1;
-        let reason = "more than 10,000 frames to answer (SETTINGS, PING), and no message";
-        if self.answers > MAX_ANSWERS { Err(calm_down(reason)) } else { Ok(()) }
+    /// A frame arrived that carries nothing.
+    pub(crate) fn spend(&mut self) -> Result<(), ConnectionError> {
+        self.idle += 1;
+        let reason = "more than 10,000 frames that carry nothing (SETTINGS, PING), and no message";
+        if self.idle > MAX_IDLE_FRAMES { Err(calm_down(reason)) } else { Ok(()) }
     }
 
     /// Something else has happened.
     pub(crate) fn progress(&mut self) {
-        self.answers = 0;
+        self.idle = 0;
+    }
+
+    /// So many of the frames were long ago.
+    pub(crate) fn forgive(&mut self, count: u32) {
+        self.idle = self.idle.saturating_sub(count);
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Settings {
     pub initial_window_size: u32,
     /// The largest payload of a frame that this side accepts.
     pub max_frame_size: u32,
-    /// Advice: the largest field section that this side accepts; `None`: any size.
+    /// The largest field section that a server accepts, and advice of a client; `None`: as large as anybody does.
     pub max_header_list_size: Option<u32>,
 }
 

@@ -142,37 +142,49 @@ impl Reactor {
 
     /// If a connection is one of a stream: tells the session what was read, and makes frames of what was written.
     pub(super) fn settle_stream(&mut self, id: ConnId, now: Nanos) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(stream) = connection.channel.transport.stream_mut() else { return };
+        while self.settle_part(id, now) {}
+    }
+
+    /// The same for a part of it; gives whether there may be more.
+    fn settle_part(&mut self, id: ConnId, now: Nanos) -> bool {
+        let Some(connection) = self.connections.get_mut(id) else { return false };
+        let Some(stream) = connection.channel.transport.stream_mut() else { return false };
         if !stream.has_output() {
-            return;
+            return false;
         }
         let (session, key, read) = (stream.session, stream.key, stream.take_read());
-        let Some(of) = self.connections.get_mut(session) else { return };
+        let was_stalled = stream.is_stalled;
+        let Some(of) = self.connections.get_mut(session) else { return false };
         let queued = of.channel.queued();
-        let Some(h2) = of.session.h2_mut() else { return };
+        let Some(h2) = of.session.h2_mut() else { return false };
         h2.release(key, id, read);
         let is_full = queued + h2.outgoing() > MAX_OUTGOING;
-        if is_full {
+        if is_full && !was_stalled {
             h2.stall(id);
         }
         self.list_session(session);
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        let Some(stream) = connection.channel.transport.stream_mut() else { return };
-        stream.is_stalled = is_full;
-        if is_full || stream.waiting > 0 {
-            return;
+        let Some(connection) = self.connections.get_mut(id) else { return false };
+        let Some(stream) = connection.channel.transport.stream_mut() else { return false };
+        stream.is_stalled |= is_full;
+        if stream.is_stalled || stream.waiting > 0 {
+            return false;
         }
         let (output, is_last) = stream.take_output();
         if output.is_empty() && !is_last {
-            return;
+            return false;
         }
         self.respond(id, session, key, [&output, &[]], is_last, now);
-        if let Some(connection) = self.connections.get_mut(id)
-            && let Some(stream) = connection.channel.transport.stream_mut()
-        {
+        let Some(connection) = self.connections.get_mut(id) else { return false };
+        if let Some(stream) = connection.channel.transport.stream_mut() {
             stream.recycle(output);
         }
+        // It takes a part at a time of what is stored.
+        let has_more =
+            connection.channel.queued() > 0 && connection.channel.transport.unsent() == 0;
+        if has_more && let Err(error) = connection.channel.flush() {
+            connection.fail_behind_input(error);
+        }
+        has_more
     }
 
     /// Sends bytes of a stream's response past its connection's buffers. `false`: something waits already, or it is no stream.

@@ -9,7 +9,7 @@ use millrace_net::Read;
 
 use crate::connection::id::ConnId;
 
-/// Bytes written that become frames at once; a large part may exceed it.
+/// Bytes written that become frames at once.
 const MAX_OUTPUT: usize = 64 * 1024;
 /// Room for the size of a chunk and its line ends.
 const CHUNK_OVERHEAD: usize = 16;
@@ -177,15 +177,18 @@ impl StreamTransport {
         if self.waiting > 0 || self.is_stalled || self.output.len() >= MAX_OUTPUT {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        self.output.extend_from_slice(bytes);
-        Ok(bytes.len())
+        let taken = bytes.len().min(MAX_OUTPUT - self.output.len());
+        self.output.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
     }
 
     /// The same for bytes in two places.
     pub(crate) fn write_two(&mut self, first: &[u8], second: &[u8]) -> io::Result<usize> {
-        self.write(first)?;
-        self.output.extend_from_slice(second);
-        Ok(first.len() + second.len())
+        let taken = self.write(first)?;
+        match taken == first.len() && self.output.len() < MAX_OUTPUT {
+            true => Ok(taken + self.write(second)?),
+            false => Ok(taken),
+        }
     }
 
     /// The response ends behind what was written.

@@ -39,7 +39,7 @@ impl<T: Default> Connection<T> {
             }
             return Ok(None);
         }
-        self.budget.answer()?;
+        self.budget.spend()?;
         let before = self.peer.initial_window_size;
         let encoder = &mut self.encoder;
         self.peer.apply(payload, |size| encoder.set_max_table_size(size as usize))?;
@@ -68,7 +68,7 @@ impl<T: Default> Connection<T> {
             return Err(ConnectionError::protocol("PING on a stream"));
         }
         if !head.has(flag::ACK) {
-            self.budget.answer()?;
+            self.budget.spend()?;
             frame::write_ping_ack(payload, out);
         }
         Ok(None)
@@ -92,7 +92,10 @@ impl<T: Default> Connection<T> {
             self.send_window.add(increment).ok_or(ConnectionError::flow_control(too_large))?;
             return Ok(Some(Event::WindowOpened));
         }
-        let Named::Open(key) = self.named(head.stream)? else { return Ok(None) };
+        let Named::Open(key) = self.named(head.stream)? else {
+            self.on_idle_frame()?;
+            return Ok(None);
+        };
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
         let error = match increment {
             0 => StreamError::protocol("a WINDOW_UPDATE of 0"),

@@ -6,6 +6,7 @@ use crate::h2::FieldSection;
 use crate::h2::error::{ConnectionError, ErrorCode, StreamError};
 use crate::h2::field_section::SectionKind;
 use crate::h2::frame::{FrameHead, HEAD_LENGTH, flag};
+use crate::h2::header_blocks::TOO_LARGE;
 use crate::h2::streams::{Received, StreamKey};
 
 const PADDED_WITHOUT_LENGTH: ConnectionError =
@@ -203,7 +204,7 @@ impl<T: Default> Connection<T> {
         self.last_peer_stream = id;
         let most = self.local.max_concurrent_streams;
         if self.refuses || most.is_some_and(|most| self.streams.count() >= most as usize) {
-            self.budget.answer()?;
+            self.budget.spend()?;
             self.write_reset(id, ErrorCode::REFUSED_STREAM, out);
         } else {
             self.add_stream(id, T::default(), false);
@@ -245,11 +246,15 @@ impl<T: Default> Connection<T> {
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
         let fail = |reason| Err(StreamError::protocol(reason));
         let event = match section {
-            Err(error) => Err(error),
-            Ok(_) if stream.received == Received::All => Err(StreamError {
+            // Whatever it says.
+            _ if stream.received == Received::All => Err(StreamError {
                 code: ErrorCode::STREAM_CLOSED,
                 reason: "HEADERS behind the end",
             }),
+            Err(TOO_LARGE) if kind == SectionKind::Request => {
+                Ok(Event::HeadTooLarge { stream: key })
+            }
+            Err(error) => Err(error),
             Ok(_) if kind == SectionKind::Trailers && !ends => {
                 fail("a second head, or trailers that do not end the message")
             }
@@ -290,7 +295,7 @@ impl<T: Default> Connection<T> {
         error: StreamError,
         out: &mut Vec<u8>,
     ) -> Result<Event<'a>, ConnectionError> {
-        self.budget.answer()?;
+        self.budget.spend()?;
         if let Some(id) = self.number(key) {
             self.write_reset(id, error.code, out);
         }

@@ -4,6 +4,7 @@ use super::messages::{PRIORITY_LENGTH, check_dependency};
 use super::{Connection, Event, Role, control};
 use crate::h2::error::ConnectionError;
 use crate::h2::frame::{FrameHead, HEAD_LENGTH, PREFACE, flag, kind};
+use crate::h2::limits::MIN_INCREMENT;
 use crate::h2::streams::StreamKey;
 
 /// What has been received and is not an event yet.
@@ -174,6 +175,9 @@ impl<T: Default> Connection<T> {
     /// Handles a frame that is complete, or a DATA frame whose data comes next. The event refers to no byte of the payload.
     #[inline]
     fn handle<'a>(&mut self, head: FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'a> {
+        if is_idle(head, payload) {
+            self.on_idle_frame()?;
+        }
         match head.kind {
             kind::DATA => self.on_data(head, payload, out),
             kind::HEADERS => self.on_headers(head, payload, out),
@@ -192,6 +196,14 @@ impl<T: Default> Connection<T> {
             kind::PRIORITY => check_dependency(head.stream, payload).map(|()| None),
             kind::PUSH_PROMISE => Err(ConnectionError::protocol("PUSH_PROMISE, which is disabled")),
             _ => Ok(None),
+        }
+    }
+
+    /// A client's frame without any effect costs more than it carries. A server's do not count: what is measured is no danger.
+    pub(super) fn on_idle_frame(&mut self) -> Result<(), ConnectionError> {
+        match self.role {
+            Role::Server => self.budget.spend(),
+            Role::Client => Ok(()),
         }
     }
 
@@ -219,6 +231,24 @@ enum Taken<'a> {
     All,
     /// A frame, and what it means.
     Frame(Option<Event<'a>>),
+}
+
+/// Whether a frame carries nothing, and is not counted where it is answered.
+#[inline]
+fn is_idle(head: FrameHead, payload: &[u8]) -> bool {
+    match head.kind {
+        kind::HEADERS | kind::CONTINUATION => false,
+        kind::DATA => {
+            let padding = payload.first().map_or(0, |length| usize::from(*length));
+            head.length == payload.len() + padding && !head.has(flag::END_STREAM)
+        }
+        kind::SETTINGS | kind::PING => head.has(flag::ACK),
+        kind::WINDOW_UPDATE => {
+            let increment = payload.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+            increment.is_some_and(|increment| increment & 0x7fff_ffff < MIN_INCREMENT)
+        }
+        _ => true,
+    }
 }
 
 /// How many bytes of a frame are needed to handle it: of DATA, those before the data.

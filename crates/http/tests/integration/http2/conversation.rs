@@ -193,6 +193,7 @@ impl Side {
                 }
                 Event::Malformed { stream, error } => panic!("{stream:?}: {error:?}"),
                 Event::GoAway { .. } => panic!("nobody leaves"),
+                Event::HeadTooLarge { .. } => panic!("heads are small"),
                 Event::Interim { .. } | Event::Settings | Event::WindowOpened => {}
             }
             // Some are removed as soon as they can be, others later.

@@ -16,6 +16,7 @@ pub(crate) enum Seen {
     Data { stream: u32, bytes: Vec<u8>, ends: bool },
     Trailers { stream: u32, fields: Fields, length: usize },
     Reset { stream: u32, code: ErrorCode },
+    HeadTooLarge { stream: u32 },
     Malformed { stream: u32, code: ErrorCode, reason: &'static str },
     WindowOpened,
     GoAway { last_stream: u32, code: ErrorCode },
@@ -138,6 +139,10 @@ impl Endpoint {
                 } else if ends {
                     self.end(key);
                 }
+            }
+            Event::HeadTooLarge { stream: key } => {
+                self.seen.push(Seen::HeadTooLarge { stream: number(&self.connection, key) });
+                self.connection.remove(key, ErrorCode::CANCEL, &mut self.out);
             }
             Event::Trailers { stream: key, length } => {
                 let fields = to_fields(self.connection.trailers());

@@ -310,6 +310,31 @@ fn what_comes_behind_the_end_of_a_message_resets_its_stream() {
     }
 }
 
+/// Whatever they say: a head again, trailers, a field that is wrong.
+#[test]
+fn what_comes_behind_a_requests_end_resets_its_stream() {
+    let get = [(":method", "GET"), (":scheme", "http"), (":path", "/")];
+    for bytes in [
+        headers(1, END_STREAM, &get),
+        headers(1, 0, &get),
+        headers(1, END_STREAM, &[("x", "y")]),
+        headers(1, END_STREAM, &[("X", "y")]),
+        data(1, END_STREAM, b"x"),
+    ] {
+        let mut connection =
+            millrace_http::h2::Connection::<()>::new(Role::Server, Settings::default(), 0);
+        let mut out = Vec::new();
+        let bytes = [PREFACE, &settings(&[]), &headers(1, END_STREAM, &get), &bytes].concat();
+        let (mut input, mut codes) = (&bytes[..], Vec::new());
+        while let Some(event) = connection.next(&mut input, &mut out).unwrap() {
+            if let millrace_http::h2::Event::Malformed { error, .. } = event {
+                codes.push(error.code);
+            }
+        }
+        assert_eq!(codes, [ErrorCode::STREAM_CLOSED]);
+    }
+}
+
 #[test]
 fn frames_of_closed_streams_and_unknown_frames_are_ignored() {
     let ended = headers(1, END_STREAM, &OK);

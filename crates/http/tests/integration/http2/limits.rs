@@ -6,8 +6,8 @@ use millrace_http::h2::{ErrorCode, PREFACE, Role, Settings};
 use super::endpoint::{Endpoint, GET, Seen};
 use super::frames::*;
 
-/// Frames whose answers need not be read, and parts of a header block.
-const MAX_ANSWERS: usize = 10_000;
+/// Frames that carry nothing, and parts of a header block.
+const MAX_IDLE: usize = 10_000;
 const MAX_CONTINUATIONS: usize = 1024;
 
 fn client() -> Endpoint {
@@ -69,7 +69,7 @@ fn a_header_bomb_is_reset_and_the_table_stays_right() {
 
 /// Feeds a frame that has to be answered until the connection ends. `None`: it does not.
 fn flood(endpoint: &mut Endpoint, mut next: impl FnMut(usize) -> Vec<u8>) -> Option<usize> {
-    (0..=MAX_ANSWERS).find(|count| !endpoint.take(&next(*count), &[]))
+    (0..=MAX_IDLE).find(|count| !endpoint.take(&next(*count), &[]))
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_peer_that_reads_no_answers_is_told_to_be_calm() {
         assert!(client.take(&headers(1, 0, &[(":status", "200")]), &[]));
         let count = flood(&mut client, |_| frame.clone());
         // The first settings have been answered too.
-        assert_eq!(count, Some(MAX_ANSWERS - 1));
+        assert_eq!(count, Some(MAX_IDLE - 1));
         assert_eq!(client.failure(), Some(ErrorCode::ENHANCE_YOUR_CALM));
     }
     // Acknowledgements are not answered.
@@ -102,15 +102,80 @@ fn a_peer_that_reads_its_answers_may_ask_for_ever() {
     }
 }
 
+/// Frames that a client may send and that mean nothing: to a server, they cost more than they carry.
+#[test]
+fn frames_without_any_effect_are_bounded_at_a_server() {
+    let post = frame(HEADERS, END_HEADERS, 1, &[0x83, 0x86, 0x84]);
+    for frame in [
+        data(1, 0, b""),
+        frame(DATA, PADDED, 1, &padded(b"", 200)),
+        frame(PING, ACK, 0, &[0; 8]),
+        frame(SETTINGS, ACK, 0, &[]),
+        frame(PRIORITY, 0, 1, &[0; 5]),
+        frame(77, 0, 0, b"unknown"),
+        frame(GOAWAY, 0, 0, &[0; 8]),
+        number(WINDOW_UPDATE, 0, 1),
+        number(WINDOW_UPDATE, 1, 63),
+    ] {
+        let mut server = server(None);
+        assert!(server.take(&post, &[]));
+        // The first settings have been answered.
+        assert_eq!(flood(&mut server, |_| frame.clone()), Some(MAX_IDLE - 1), "{frame:?}");
+        assert_eq!(server.failure(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+        let mut client = client();
+        assert!(client.take(&headers(1, 0, &[(":status", "200")]), &[]));
+        assert_eq!(flood(&mut client, |_| frame.clone()), None, "a client bears them: {frame:?}");
+    }
+    for frame in [number(WINDOW_UPDATE, 1, 64), data(1, 0, b"x")] {
+        let mut server = server(None);
+        assert!(server.take(&post, &[]));
+        assert_eq!(flood(&mut server, |_| frame.clone()), None, "{frame:?}");
+    }
+    // Windows and ends of streams that are closed.
+    for frame in [number(WINDOW_UPDATE, 1, 1000), number(RST_STREAM, 1, 8)] {
+        let mut server = server(None);
+        assert!(server.take(&[&post[..], &number(RST_STREAM, 1, 8)].concat(), &[]));
+        assert_eq!(flood(&mut server, |_| frame.clone()), Some(MAX_IDLE - 2), "{frame:?}");
+    }
+}
+
+#[test]
+fn frames_of_long_ago_are_forgiven() {
+    let mut server = server(None);
+    let priority = frame(PRIORITY, 0, 1, &[0; 5]);
+    for _ in 0..MAX_IDLE {
+        server.connection.forgive(2);
+        assert!(server.take(&priority.repeat(2), &[]));
+    }
+}
+
+/// A request's head that is larger than a server has said it accepts is told as that, and the table stays right.
+#[test]
+fn a_head_that_is_too_large_for_a_server_is_told() {
+    let local = Settings { max_header_list_size: Some(1000), ..Settings::default() };
+    let mut server = Endpoint::new(Role::Server, local, 0);
+    let request = [(":method", "GET"), (":scheme", "http"), (":path", "/")];
+    let many: Vec<_> = (0..40).map(|at| format!("x{at}")).collect();
+    let small_fields = many.iter().map(|name| (name.as_str(), ""));
+    let large =
+        headers(1, END_STREAM, &request.iter().copied().chain(small_fields).collect::<Vec<_>>());
+    let fits = headers(3, END_STREAM, &request);
+    assert!(server.take(&[PREFACE, &settings(&[]), &large, &fits].concat(), &[]));
+    let [_, Seen::HeadTooLarge { stream: 1 }, Seen::Head { stream: 3, .. }] = &server.seen[..]
+    else {
+        panic!("{:?}", server.seen)
+    };
+}
+
 #[test]
 fn requests_that_break_rules_or_are_refused_are_bounded_too() {
     let malformed = |count: usize| frame(HEADERS, END_HEADERS, 1 + 2 * count as u32, &[0x88]);
     let mut server = server(None);
-    assert_eq!(flood(&mut server, malformed), Some(MAX_ANSWERS - 1));
+    assert_eq!(flood(&mut server, malformed), Some(MAX_IDLE - 1));
     assert_eq!(server.failure(), Some(ErrorCode::ENHANCE_YOUR_CALM));
     let refused = |count: usize| frame(HEADERS, END_HEADERS, 1 + 2 * count as u32, GET);
     let mut server = self::server(Some(0));
-    assert_eq!(flood(&mut server, refused), Some(MAX_ANSWERS - 1));
+    assert_eq!(flood(&mut server, refused), Some(MAX_IDLE - 1));
     assert_eq!(server.failure(), Some(ErrorCode::ENHANCE_YOUR_CALM));
 }
 

@@ -124,6 +124,8 @@ impl H2Session {
                     receiving,
                 );
             }
+            // Only a server's.
+            Event::HeadTooLarge { .. } => {}
             Event::GoAway { last_stream, code } => {
                 self.on_go_away(last_stream, code, now, received, receiving);
             }

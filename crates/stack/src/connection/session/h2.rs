@@ -6,6 +6,17 @@
 //!   bytes ──receive──> StreamNews: Opened, Arrived, Reset, Freed ──> connections of streams
 //!   frames <── outgoing <──respond, release, close_stream──────────── connections of streams
 //! ```
+//!
+//! A session has at most, whatever its client sends:
+//!
+//! - content that nobody has read, as much as its windows allow: 4 MiB for all streams of a connection, 256 KiB for one
+//! - for each of its streams, of which there are [`Http2Settings::max_concurrent_streams`]: a head of as many bytes as the settings
+//!   allow, and what the application has written and the client's windows and socket do not take
+//! - frames for the socket: 256 KiB and what one read of 256 KiB is answered with; nothing more is read then
+//! - parts of one header block: 256 KiB; a frame that has come in part: 16 KiB; the tables of both directions: 4 KiB each
+//!
+//! What carries nothing ends it: streams that are reset, above 1,000 and 33 per second; frames without any use, above 10,000 and 1,000
+//! per second. `tests/http2_memory.rs` holds it to that.
 
 mod request;
 mod response;
@@ -37,6 +48,12 @@ const PART: usize = 16 * 1024;
 /// Streams that may be reset at once before their responses are complete, and as many each second (CVE-2023-44487, CVE-2025-8671).
 const MAX_RESETS: f64 = 1000.0;
 const RESETS_PER_SECOND: f64 = 33.0;
+
+/// Milliseconds after which one more frame may come that carries nothing.
+const FORGIVING: u64 = 1;
+
+/// What a field of a head counts beside its bytes (RFC 9113, section 6.5.2).
+const FIELD_OVERHEAD: usize = 32;
 
 /// What has happened to a stream.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +131,8 @@ pub(crate) struct H2 {
     /// Resets that count, as of this time.
     resets: f64,
     resets_at: Nanos,
+    /// Frames that carry nothing are forgiven as of this time.
+    forgiven_at: Nanos,
     counts: H2Counts,
 }
 
@@ -137,11 +156,12 @@ pub(crate) fn is_preface(bytes: &[u8]) -> Option<bool> {
 
 impl H2 {
     pub(crate) fn new(settings: Http2Settings, limits: &HeadLimits) -> Self {
+        // Whoever reads the text is strict about its length and its number of fields.
+        let max_list = limits.bytes.saturating_add(limits.fields.saturating_mul(FIELD_OVERHEAD));
         let local = Settings {
             max_concurrent_streams: Some(settings.max_concurrent_streams),
             initial_window_size: STREAM_WINDOW,
-            // In range: a head is no larger than what is read at once.
-            max_header_list_size: Some(limits.bytes as u32),
+            max_header_list_size: Some(u32::try_from(max_list).unwrap_or(u32::MAX)),
             ..Settings::default()
         };
         let mut http2 = Connection::new(Role::Server, local, CONNECTION_WINDOW);
@@ -162,6 +182,7 @@ impl H2 {
             has_settled: false,
             resets: 0.0,
             resets_at: Nanos::default(),
+            forgiven_at: Nanos::default(),
             counts: H2Counts::default(),
         }
     }
@@ -170,22 +191,26 @@ impl H2 {
 
     /// Takes received bytes.
     pub(crate) fn receive(&mut self, mut bytes: &[u8], limits: &HeadLimits, now: Nanos) {
+        self.forgive(now);
+        // However many windows have opened: all that waits is looked at once.
+        let mut has_room = false;
         while !self.has_failed {
             let was_settled = self.http2.is_settled();
             match self.http2.next(&mut bytes, &mut self.outgoing) {
-                Ok(None) => return,
+                Ok(None) => break,
                 Ok(Some(event)) => {
                     self.has_settled |= !was_settled && self.http2.is_settled();
                     match event {
-                        Event::Head { stream, ends, .. } => self.on_head(stream, ends, limits),
+                        Event::Head { stream, ends, .. } => self.on_head(stream, ends, limits, now),
                         Event::Data { stream, bytes, length, ends } => {
                             self.on_data(stream, bytes, length, ends);
                         }
-                        Event::Trailers { stream, .. } => self.on_trailers(stream),
+                        Event::Trailers { stream, .. } => self.on_trailers(stream, now),
+                        Event::HeadTooLarge { stream } => self.answer(stream, b"431"),
                         Event::Reset { stream, .. } | Event::Malformed { stream, .. } => {
                             self.on_reset(stream, now);
                         }
-                        Event::WindowOpened | Event::Settings => self.send_waiting(),
+                        Event::WindowOpened | Event::Settings => has_room = true,
                         // A client says that it will open no more streams, or that it has had an error; it closes the connection.
                         Event::GoAway { .. } | Event::Interim { .. } => {}
                     }
@@ -193,9 +218,20 @@ impl H2 {
                 Err(error) => self.fail(error.code),
             }
         }
+        if has_room && !self.has_failed {
+            self.send_waiting();
+        }
     }
 
-    fn on_head(&mut self, key: StreamKey, ends: bool, limits: &HeadLimits) {
+    fn forgive(&mut self, now: Nanos) {
+        let count = now.since(self.forgiven_at).as_millis() as u64 / FORGIVING;
+        if count > 0 {
+            self.forgiven_at = now;
+            self.http2.forgive(u32::try_from(count).unwrap_or(u32::MAX));
+        }
+    }
+
+    fn on_head(&mut self, key: StreamKey, ends: bool, limits: &HeadLimits, now: Nanos) {
         self.counts.streams += 1;
         let rendered = request::render(self.http2.head(), ends, limits);
         let is_bodiless = self.http2.head().iter().any(|field| field == (b":method", b"HEAD"));
@@ -207,8 +243,9 @@ impl H2 {
                     self.news.push(StreamNews::Opened(key));
                 }
             }
-            Ok(Rendered::Connect) => self.refuse_connect(key),
-            Err(error) => drop(self.http2.remove(key, error.code, &mut self.outgoing)),
+            // A tunnel is for HTTP/1.1: as Node's own server of HTTP/2 answers.
+            Ok(Rendered::Connect) => self.answer(key, b"405"),
+            Err(error) => self.end_stream(key, error.code, now),
         }
         self.streams_left = self.streams_left.saturating_sub(1);
         if self.streams_left == 0 {
@@ -216,14 +253,17 @@ impl H2 {
         }
     }
 
-    /// A tunnel is for HTTP/1.1: 405, as Node's own server of HTTP/2 answers.
-    fn refuse_connect(&mut self, key: StreamKey) {
+    /// Answers a request that becomes no connection, with nothing but a status.
+    fn answer(&mut self, key: StreamKey, status: &[u8]) {
         let mut block = Vec::new();
         let encoder = self.http2.encoder();
         encoder.begin(&mut block);
-        encoder.encode(b":status", b"405", Indexing::IfRoom, &mut block);
+        encoder.encode(b":status", status, Indexing::IfRoom, &mut block);
         self.http2.send_head(key, &block, true, &mut self.outgoing);
         self.http2.remove(key, ErrorCode::NO_ERROR, &mut self.outgoing);
+        if let Err(error) = self.http2.spend() {
+            self.fail(error.code);
+        }
     }
 
     fn on_data(&mut self, key: StreamKey, bytes: &[u8], length: usize, ends: bool) {
@@ -237,7 +277,7 @@ impl H2 {
         self.tell_arrived(key);
     }
 
-    fn on_trailers(&mut self, key: StreamKey) {
+    fn on_trailers(&mut self, key: StreamKey, now: Nanos) {
         match request::render_trailers(self.http2.trailers()) {
             Ok(lines) => {
                 if let Some(stream) = self.http2.get_mut(key) {
@@ -245,7 +285,7 @@ impl H2 {
                 }
                 self.tell_arrived(key);
             }
-            Err(error) => self.end_stream(key, error.code),
+            Err(error) => self.end_stream(key, error.code, now),
         }
     }
 
@@ -259,10 +299,22 @@ impl H2 {
 
     /// The client has reset a stream, or has made this side do it.
     fn on_reset(&mut self, key: StreamKey, now: Nanos) {
-        self.counts.resets += 1;
-        if let Some(Stream { connection: Some(connection), .. }) = self.http2.forget(key) {
-            self.news.push(StreamNews::Reset(connection));
+        let stream = self.http2.forget(key);
+        self.part_with(key, stream);
+        self.count_reset(now);
+    }
+
+    /// A stream is over before its messages are complete: its connection is.
+    fn part_with(&mut self, key: StreamKey, stream: Option<Stream>) {
+        let Some(Stream { connection, waits, .. }) = stream else { return };
+        self.news.extend(connection.map(StreamNews::Reset));
+        if waits {
+            self.waiting.retain(|it| *it != key);
         }
+    }
+
+    fn count_reset(&mut self, now: Nanos) {
+        self.counts.resets += 1;
         let since = now.since(std::mem::replace(&mut self.resets_at, now));
         let forgiven = RESETS_PER_SECOND * since.min(Duration::from_secs(60)).as_secs_f64();
         self.resets = (self.resets - forgiven).max(0.0) + 1.0;
@@ -277,19 +329,16 @@ impl H2 {
         self.has_failed = true;
         self.http2.go_away(code, &mut self.outgoing);
         while let Some(key) = self.http2.first() {
-            if let Some(Stream { connection: Some(connection), .. }) = self.http2.forget(key) {
-                self.news.push(StreamNews::Reset(connection));
-            }
+            let stream = self.http2.forget(key);
+            self.part_with(key, stream);
         }
     }
 
-    /// This side ends a stream of which something cannot go on.
-    fn end_stream(&mut self, key: StreamKey, code: ErrorCode) {
-        if let Some(Stream { connection: Some(connection), .. }) =
-            self.http2.remove(key, code, &mut self.outgoing)
-        {
-            self.news.push(StreamNews::Reset(connection));
-        }
+    /// The client has made this side end a stream.
+    fn end_stream(&mut self, key: StreamKey, code: ErrorCode, now: Nanos) {
+        let stream = self.http2.remove(key, code, &mut self.outgoing);
+        self.part_with(key, stream);
+        self.count_reset(now);
     }
 
     // What its streams have.
@@ -352,7 +401,7 @@ impl H2 {
                 .and_then(|()| response::respond(http2, writer, key, (second, is_last), outgoing)),
         };
         if responded.is_err() {
-            self.http2.remove(key, ErrorCode::INTERNAL_ERROR, &mut self.outgoing);
+            self.remove(key, ErrorCode::INTERNAL_ERROR);
             return Some(Responded { waiting: 0, is_sent: true, is_over: true });
         }
         let waiting = self.http2.get(key).map_or(0, |stream| stream.response.waiting());
@@ -391,7 +440,15 @@ impl H2 {
             true => ErrorCode::NO_ERROR,
             false => ErrorCode::CANCEL,
         };
-        self.http2.remove(key, code, &mut self.outgoing);
+        self.remove(key, code);
+    }
+
+    /// Removes a stream whose connection knows of it.
+    fn remove(&mut self, key: StreamKey, code: ErrorCode) {
+        let stream = self.http2.remove(key, code, &mut self.outgoing);
+        if stream.is_some_and(|stream| stream.waits) {
+            self.waiting.retain(|it| *it != key);
+        }
     }
 
     /// Sends content that waits, each stream a part in its turn, as far as windows and the socket's queue allow.
@@ -405,10 +462,7 @@ impl H2 {
             }
             let Some(key) = self.waiting.pop_front() else { return };
             let Self { http2, writer, outgoing, .. } = self;
-            let Some(connection) = http2.get(key).filter(|it| it.waits).map(|it| it.connection)
-            else {
-                continue;
-            };
+            let Some(connection) = http2.get(key).map(|it| it.connection) else { continue };
             let sent = response::send_waiting(http2, writer, key, PART, outgoing);
             let Some(stream) = self.http2.get_mut(key) else { continue };
             if stream.response.waiting() > 0 {
