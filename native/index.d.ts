@@ -1285,10 +1285,10 @@ export declare function stackExport(connection: number, length: number, label: s
 export declare function stackFatal(error: unknown): void
 
 /**
- * The functions of the hot path: `send(count)`, `sendBytes(connection, start, length, bytes, done)` and
- * `receiveBody(connection, buffer)`.
+ * The functions of the hot path: `send(count)`, `sendBytes(connection, start, length, bytes, done)`,
+ * `receiveBody(connection, buffer)` and `flush()`.
  */
-export declare function stackFunctions(): { send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number; receiveBody(connection: number, buffer: Uint8Array): number }
+export declare function stackFunctions(): { send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number; receiveBody(connection: number, buffer: Uint8Array): number; flush(): void }
 
 /**
  * Connections on which no request is arriving, each followed by how many of its requests were told; `unused`: those that

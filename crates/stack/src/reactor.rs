@@ -182,6 +182,7 @@ impl Reactor {
             self.flush_router(now);
         }
         self.on_timers(batch, now);
+        self.flush_sessions(now);
         Ok(self.has_ready(now) || !self.reports.is_empty())
     }
 

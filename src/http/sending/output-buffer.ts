@@ -5,7 +5,18 @@ import { callBack, guarded } from '../reactor/contexts.js';
 import { functions, OUTPUT_BYTES, output } from '../reactor/native.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
 import type { Connection } from '../state/connection.js';
-import { enqueue, FORGOTTEN, flushBatch, isDue, isFull, LAST, MORE } from './write-batch.js';
+import {
+  enqueue,
+  FORGOTTEN,
+  flushBatch,
+  forgetFrames,
+  isDue,
+  isFull,
+  LAST,
+  MORE,
+  noteFrames,
+  sendDueFrames,
+} from './write-batch.js';
 
 /** Node's function, kept in case the application replaces the global one. */
 const { setImmediate } = timers;
@@ -39,6 +50,7 @@ let awaitingTurnEnd: Connection[] = [];
 export function setInTurn(value: boolean): void {
   inTurn = value;
   if (!value) send();
+  forgetFrames();
 }
 
 /** Number of this connection's bytes that have not been passed to the system. */
@@ -109,6 +121,7 @@ export function appendBytes(connection: Connection, bytes: Uint8Array): void {
     // Those in memory that other threads write to are copied there.
     const queued = functions.sendBytes(connection.id, bufferStart, first, bytes, 0);
     bufferLength = bufferStart;
+    if (connection.session !== null) noteFrames();
     connection.onSent(queued, first + bytes.length);
     countBodyBytes(bytes.length);
   }
@@ -194,6 +207,7 @@ export function flushAll(): void {
 /** Sends the batch if it has waited for long enough. */
 export function sendDue(): void {
   if (isDue()) send();
+  sendDueFrames();
 }
 
 function send(): void {

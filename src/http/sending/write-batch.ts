@@ -4,6 +4,8 @@ import type { Connection } from '../state/connection.js';
 
 /** Maximum time for which a response waits for the handlers of requests that arrived together with its own. */
 const MAX_DELAY_MS = 0.1;
+/** The same for the frames of a stream of HTTP/2, which leave with those of the other streams of its connection. */
+const MAX_FRAME_DELAY_MS = 0.5;
 /** A response that waited this long waited for a handler that blocks the loop... */
 const BLOCKING_MS = 5;
 /** ...and for this time afterwards no response waits. */
@@ -17,6 +19,9 @@ let pending: Connection[] = [];
 /** Time of the first entry; 0 if it is not needed. */
 let since = 0;
 let batchingDisabledUntil = 0;
+/** Whether frames wait for the end of the turn, and since when; 0 if the time is not needed. */
+let hasFrames = false;
+let framesSince = 0;
 
 /** What follows an entry's bytes. */
 export const MORE = 0;
@@ -50,6 +55,28 @@ export function isDue(): boolean {
   return time - since > MAX_DELAY_MS || time < batchingDisabledUntil;
 }
 
+/** Sends the frames that have waited for long enough for the end of the turn. */
+export function sendDueFrames(): void {
+  if (!hasFrames) return;
+  const time = now();
+  if (framesSince === 0) framesSince = time;
+  if (time - framesSince > MAX_FRAME_DELAY_MS || time < batchingDisabledUntil) {
+    forgetFrames();
+    functions.flush();
+  }
+}
+
+/** Bytes of a stream have become frames. */
+export function noteFrames(): void {
+  hasFrames = true;
+}
+
+/** A turn begins or ends: no frames wait. */
+export function forgetFrames(): void {
+  hasFrames = false;
+  framesSince = 0;
+}
+
 /** Sends the batch. */
 export function flushBatch(): void {
   const batch = pending;
@@ -63,6 +90,7 @@ export function flushBatch(): void {
   // A connection's responses end with the last of its entries.
   for (let entry = length - 1; entry >= 0; entry--) {
     const connection = batch[entry] as Connection;
+    if (connection.session !== null) hasFrames = true;
     batchEntries[entry * ENTRY_LENGTH + 3] = connection.endedResponses;
     connection.endedResponses = 0;
   }

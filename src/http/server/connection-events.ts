@@ -63,7 +63,10 @@ const SHORTAGES = new Set([EMFILE, ENFILE, ENOBUFS, ENOMEM]);
 export const connectionEvents: ConnectionEvents = {
   onStart() {
     // As in Node, everything that was written before the process ends is sent.
-    beforeProcessEnds(flushAll);
+    beforeProcessEnds(() => {
+      flushAll();
+      functions.flush();
+    });
     listConnections();
   },
   beginBatch() {

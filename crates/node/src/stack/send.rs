@@ -69,6 +69,21 @@ impl BareFunction<5> for SendBytes {
     }
 }
 
+/// `()`: what streams of HTTP/2 have written leaves, though a turn's end is to come.
+struct Flush;
+
+impl BareFunction<0> for Flush {
+    const NAME: &CStr = c"flush";
+
+    fn call(_: &Arguments<0>) -> Option<i32> {
+        STACK.with_borrow(|stack| {
+            let Some(stack) = stack else { return };
+            stack.command(millrace_stack::Reactor::flush_written);
+        });
+        None
+    }
+}
+
 /// `(connection, buffer)`: receives the next part of a body; gives how many bytes it has.
 struct ReceiveBody;
 
@@ -95,15 +110,16 @@ fn outcome(sent: io::Result<usize>) -> i32 {
     }
 }
 
-/// The functions of the hot path: `send(count)`, `sendBytes(connection, start, length, bytes, done)` and
-/// `receiveBody(connection, buffer)`.
+/// The functions of the hot path: `send(count)`, `sendBytes(connection, start, length, bytes, done)`,
+/// `receiveBody(connection, buffer)` and `flush()`.
 #[napi(
-    ts_return_type = "{ send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number; receiveBody(connection: number, buffer: Uint8Array): number }"
+    ts_return_type = "{ send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number; receiveBody(connection: number, buffer: Uint8Array): number; flush(): void }"
 )]
 pub fn stack_functions(env: Env) -> Result<Object<'static>> {
     let mut object = Object::new(&env)?;
     add_function::<1, Send>(env, &mut object)?;
     add_function::<5, SendBytes>(env, &mut object)?;
     add_function::<2, ReceiveBody>(env, &mut object)?;
+    add_function::<0, Flush>(env, &mut object)?;
     Ok(object)
 }

@@ -116,7 +116,9 @@ impl Reactor {
         let now = self.clock.now();
         let Some(id) = self.connections.at(id).map(|connection| connection.id) else { return };
         self.settle_stream(id, now);
-        self.leave_session(id, now);
+        if !reset {
+            self.leave_session(id, now);
+        }
         let Some(mut connection) = self.remove(id, now) else { return };
         connection.channel.uncork(true);
         if reset {

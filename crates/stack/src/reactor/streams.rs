@@ -268,6 +268,13 @@ impl Reactor {
         }
     }
 
+    /// Sends what streams have written: the caller has sent all that it collects, and may be busy for long.
+    pub fn flush_written(&mut self) {
+        if !self.sessions.is_empty() {
+            self.flush_sessions(self.clock.now());
+        }
+    }
+
     fn flush_session(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(h2) = connection.session.h2_mut() else { return };
