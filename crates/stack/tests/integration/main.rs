@@ -8,6 +8,7 @@ mod fair;
 mod followed;
 mod following;
 mod handshake;
+mod http2;
 mod idle;
 #[cfg(target_os = "linux")]
 mod program;

@@ -11,12 +11,12 @@
 //!
 //! - content that nobody has read, as much as its windows allow: 4 MiB for all streams of a connection, 256 KiB for one
 //! - for each of its streams, of which there are [`Http2Settings::max_concurrent_streams`]: a head of as many bytes as the settings
-//!   allow, and what the application has written and the client's windows and socket do not take
-//! - frames for the socket: 256 KiB and what one read of 256 KiB is answered with; nothing more is read then
+//!   allow, and what the application has written and the client's windows and socket do not take; of a stored response, 64 KiB
+//! - frames for the socket: 256 KiB, and what one turn of reading is answered with; nothing more is read then
 //! - parts of one header block: 256 KiB; a frame that has come in part: 16 KiB; the tables of both directions: 4 KiB each
 //!
-//! What carries nothing ends it: streams that are reset, above 1,000 and 33 per second; frames without any use, above 10,000 and 1,000
-//! per second. `tests/http2_memory.rs` holds it to that.
+//! Without content and responses that is less than 512 KiB (`tests/http2_memory.rs`). What carries nothing ends it: streams that are
+//! reset, above 1,000 and 33 per second; frames without any use, above 10,000 and 1,000 per second.
 
 mod request;
 mod response;
