@@ -315,7 +315,8 @@ function endExchange(connection: Connection, response: Outgoing): void {
     response._closed = true;
   }
   connection.endedResponses++;
-  if (response._last) {
+  // A stream of HTTP/2 ends with its response, whatever `connection` says.
+  if (response._last || connection.session !== null) {
     connection.isLastSent = true;
     socket.destroySoon();
     return;

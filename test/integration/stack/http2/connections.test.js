@@ -1,0 +1,174 @@
+// Connections of HTTP/2 on the stack: what counts and closes them, and their limits of time.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import { ask, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
+
+const LIMIT = { timeout: 10_000 };
+
+const count = (server) =>
+  new Promise((resolve) => server.getConnections((_error, n) => resolve(n)));
+const hello = (_request, response) => response.end('hello');
+
+describe('connections', LIMIT, () => {
+  for (const secure of [false, true]) {
+    test(`count as connections, not as streams, ${secure ? 'TLS' : 'h2c'}`, async (t) => {
+      const events = [];
+      const server = await serve(t, { secure }, hello);
+      for (const event of ['connection', 'secureConnection'])
+        server.on(event, () => events.push(event));
+      const session = connect(t, server);
+      await Promise.all([ask(session), ask(session), ask(session)]);
+      assert.equal(await count(server), 1);
+      assert.deepEqual(events, secure ? ['connection', 'secureConnection'] : ['connection']);
+      const { connections, http2, fallbackReasons } = server.stats();
+      assert.equal(connections.open, 1);
+      assert.deepEqual([http2.connections, http2.streams], [1, 3]);
+      assert.deepEqual(fallbackReasons, {});
+    });
+  }
+
+  test('maxConnections drops connections, however many streams there are', async (t) => {
+    const server = await serve(t, {}, hello);
+    server.maxConnections = 1;
+    const dropped = once(server, 'drop');
+    const session = connect(t, server);
+    const came = await Promise.all(Array.from({ length: 5 }, () => ask(session)));
+    assert.ok(came.every(({ body }) => body === 'hello'));
+    const other = connect(t, server);
+    await dropped;
+    await once(other, 'close');
+    assert.equal((await ask(session)).body, 'hello');
+  });
+
+  test('end behind maxRequestsPerSocket requests, with GOAWAY', async (t) => {
+    const server = await serve(t, {}, hello);
+    server.maxRequestsPerSocket = 3;
+    const session = connect(t, server);
+    const ended = once(session, 'close');
+    const came = await Promise.all(Array.from({ length: 3 }, () => ask(session)));
+    assert.deepEqual(
+      came.map(({ body }) => body),
+      ['hello', 'hello', 'hello'],
+    );
+    await ended;
+    assert.deepEqual(session.goaways, [0]);
+  });
+
+  test('that are idle for keepAliveTimeout end with GOAWAY; those with a stream do not', async (t) => {
+    const options = { keepAliveTimeout: 100, keepAliveTimeoutBuffer: 0 };
+    const server = await serve(t, options, (request, response) => {
+      if (request.url === '/wait') server.once('go', () => response.end('waited'));
+      else response.end('hello');
+    });
+    const [idle, busy] = [connect(t, server), connect(t, server)];
+    const waiting = send(busy, { ':path': '/wait' });
+    await ask(busy);
+    const ended = once(idle, 'close');
+    assert.equal((await ask(idle)).body, 'hello');
+    await ended;
+    assert.deepEqual(idle.goaways, [0]);
+    assert.equal(busy.closed, false);
+    server.emit('go');
+    assert.equal((await waiting.came()).body, 'waited');
+  });
+});
+
+describe('a server that closes', LIMIT, () => {
+  for (const secure of [false, true]) {
+    test(`sends GOAWAY and lets streams finish, ${secure ? 'TLS' : 'h2c'}`, async (t) => {
+      const server = await serve(t, { secure }, (_request, response) => {
+        response.write('one ');
+        server.once('go', () => response.end('two'));
+      });
+      const session = connect(t, server);
+      const stream = send(session);
+      await once(stream, 'response');
+      const closed = new Promise((resolve) => server.close(resolve));
+      await once(session, 'goaway');
+      assert.deepEqual(session.goaways, [0]);
+      server.emit('go');
+      const { body, code } = await stream.came();
+      assert.deepEqual([body, code], ['one two', 0]);
+      await closed;
+    });
+  }
+
+  test('ends idle connections with closeIdleConnections()', async (t) => {
+    const server = await serve(t, {}, (request, response) => {
+      if (request.url === '/wait') server.once('go', () => response.end('waited'));
+      else response.end('hello');
+    });
+    const [idle, busy] = [connect(t, server), connect(t, server)];
+    const waiting = send(busy, { ':path': '/wait' });
+    await ask(busy);
+    await ask(idle);
+    const ended = once(idle, 'close');
+    server.closeIdleConnections();
+    await ended;
+    assert.equal(await count(server), 1);
+    server.emit('go');
+    assert.equal((await waiting.came()).body, 'waited');
+    server.closeIdleConnections();
+    await until(() => busy.closed || busy.destroyed);
+  });
+
+  test('ends all connections with closeAllConnections()', async (t) => {
+    let closed = 0;
+    const server = await serve(t, {}, (_request, response) => {
+      response.on('close', () => closed++);
+      response.write('part');
+    });
+    const session = connect(t, server);
+    const streams = [send(session), send(session)];
+    await Promise.all(streams.map((stream) => once(stream, 'data')));
+    server.closeAllConnections();
+    await Promise.all(streams.map((stream) => stream.came()));
+    await until(() => closed === 2);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('listens again, and serves as before', async (t) => {
+    const server = await serve(t, {}, hello);
+    const first = connect(t, server);
+    await ask(first);
+    await new Promise((resolve) => server.close(resolve));
+    await once(server.listen(0, 'localhost'), 'listening');
+    assert.equal((await ask(connect(t, server))).body, 'hello');
+    assert.equal(server.stats().http2.streams, 2);
+  });
+});
+
+describe('limits of time', LIMIT, () => {
+  test('a stream whose request does not become complete is answered 408; others go on', async (t) => {
+    const options = { requestTimeout: 150, headersTimeout: 150, connectionsCheckingInterval: 20 };
+    const server = await serve(t, options, (request, response) => {
+      request.resume();
+      request.on('error', () => {});
+      if (request.url === '/whole') server.once('go', () => response.end('whole'));
+    });
+    const session = connect(t, server);
+    const whole = send(session, { ':path': '/whole' });
+    const slow = send(session, { ':method': 'POST' }, null);
+    slow.write('some');
+    const { status } = await slow.came();
+    assert.equal(status, 408);
+    server.emit('go');
+    assert.equal((await whole.came()).body, 'whole');
+  });
+
+  test('server.timeout is of each stream', async (t) => {
+    const server = await serve(t, {}, (request, response) => {
+      if (request.url === '/fast') response.end('fast');
+    });
+    server.setTimeout(100);
+    const session = connect(t, server);
+    const slow = send(session);
+    assert.equal((await ask(session, { ':path': '/fast' })).body, 'fast');
+    const { status, code } = await slow.came();
+    assert.equal(status, 0);
+    assert.notEqual(code, 0);
+    const other = send(connect(t, server), { ':path': '/fast' });
+    assert.equal((await other.came()).body, 'fast');
+  });
+});
