@@ -19,6 +19,8 @@ command -v oha > /dev/null || cargo install oha --locked
 command -v k6 > /dev/null || go install go.k6.io/k6@v1.8.1
 command -v ghz > /dev/null ||
   go install -ldflags '-X main.version=0.121.0' github.com/bojand/ghz/cmd/ghz@v0.121.0
+# Not a peer: the conformance suite that test/slow/http2.test.js runs.
+command -v h2spec > /dev/null || go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible
 # Without scripts, as they download browsers.
 command -v artillery > /dev/null || $sudo npm install --global --ignore-scripts artillery@2
 npm ci

@@ -54,11 +54,14 @@ pub enum Sight {
     Reset,
     /// The event loop runs within what the caller does about a batch.
     Nested,
+    /// HTTP/2: a response that has arrived, and one that the caller was not asked for.
+    StreamEnded,
+    StreamHit,
 }
 
 impl Sight {
     /// All of them.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 40] = [
         Self::Open,
         Self::Request,
         Self::Body,
@@ -97,6 +100,8 @@ impl Sight {
         Self::Lingers,
         Self::Reset,
         Self::Nested,
+        Self::StreamEnded,
+        Self::StreamHit,
     ];
 
     /// How often it was seen.

@@ -100,15 +100,23 @@ impl Connection {
 
     /// A session of HTTP/2 that is over, or has too much to send.
     fn hold_session(&mut self) -> Option<Flow> {
-        let h2 = self.session.h2()?;
-        let queued = self.channel.queued();
-        if h2.is_over() && (queued == 0 || h2.has_failed()) {
-            return Some(Flow::Broken(0));
-        }
-        if queued > MAX_QUEUED && self.lane.blocked == Blocked::No {
+        self.session.h2()?;
+        let flow = self.end_session();
+        if self.channel.queued() > MAX_QUEUED && self.lane.blocked == Blocked::No {
             self.lane.blocked = Blocked::Room;
         }
-        None
+        flow
+    }
+
+    /// If it has a session of HTTP/2 that is over: its client, which may still send, hears all of it.
+    pub(crate) fn end_session(&mut self) -> Option<Flow> {
+        let h2 = self.session.h2()?;
+        let is_over = h2.is_over() && (self.channel.queued() == 0 || h2.has_failed());
+        is_over.then(|| {
+            // What fails is found when the socket is closed.
+            self.channel.end(true).ok();
+            Flow::Broken(0)
+        })
     }
 
     /// Sends the answers that have been collected while it received, unless the connection is broken.

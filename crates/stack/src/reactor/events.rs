@@ -209,6 +209,7 @@ impl Reactor {
             connection.leave_fill(server);
         }
         connection.lane.blocked = Blocked::Closed;
+        self.end_streams_of(id);
         self.go_on_woken(server);
     }
 }

@@ -1,5 +1,7 @@
 //! Streams of HTTP/2: what a session has received goes to the connections of its streams, and what those send becomes frames.
 
+use std::io;
+
 use millrace_http::h2::StreamKey;
 use millrace_net::{Clock as _, Nanos};
 
@@ -39,12 +41,7 @@ impl Reactor {
         if self.has_room(id) {
             self.go_on_with_session(id, batch, now);
         }
-        let Some(connection) = self.connections.get(id) else { return flow };
-        let queued = connection.channel.queued();
-        match connection.session.h2() {
-            Some(h2) if h2.is_over() && (queued == 0 || h2.has_failed()) => Flow::Broken(0),
-            _ => flow,
-        }
+        self.connections.get_mut(id).and_then(Connection::end_session).unwrap_or(flow)
     }
 
     /// The keep-alive time begins when the client's settings have come.
@@ -365,6 +362,10 @@ impl Reactor {
         }
         let (id, lane) = (connection.id, connection.lane.id);
         connection.lane.unopened = true;
+        if connection.channel.transport.stream().is_some_and(|stream| stream.is_reset) {
+            self.remove(id, now);
+            return;
+        }
         self.end_when_written(lane, now);
         if self.connections.get(id).is_some() {
             self.remove_unopened(id, now);
@@ -428,15 +429,28 @@ impl Reactor {
             self.list_session(session);
             return self.end_if_over(session, now);
         }
-        let Some(h2) = connection.session.h2() else { return };
-        let streams: Vec<ConnId> = h2.connections().collect();
+        if let Some(h2) = connection.session.h2() {
+            self.end_streams(h2.connections().collect(), now);
+        }
+    }
+
+    /// The end of a session's connection is told: none of its streams is told of from now on, but their ends.
+    pub(super) fn end_streams_of(&mut self, id: ConnId) {
+        let Some(h2) = self.session_mut(id) else { return };
+        let streams = h2.connections().collect();
+        let now = self.clock.now();
+        self.end_streams(streams, now);
+    }
+
+    fn end_streams(&mut self, streams: Vec<ConnId>, now: Nanos) {
         for id in streams {
             let Some(stream) = self.connections.get_mut(id) else { continue };
             if stream.lane.unopened {
                 self.remove(id, now);
             } else if let Some(transport) = stream.channel.transport.stream_mut() {
                 transport.is_reset = true;
-                stream.channel.readable = true;
+                // It is told though the caller may read nothing for now.
+                stream.fail_behind_input(io::ErrorKind::ConnectionReset.into());
                 self.wake(id);
             }
         }
