@@ -92,7 +92,8 @@ impl Caller {
             assert!(is_left || is_cancelled, "closed for nothing: {lane:?}");
             self.lanes.remove(&id);
         } else if is(Kind::Drained) {
-            if lane.is_leaving {
+            // More may have been sent since.
+            if lane.is_leaving && reactor.queued(id) == 0 {
                 reactor.close(id, false);
                 self.lanes.remove(&id);
                 self.closed.push(id);

@@ -322,13 +322,17 @@ impl Reactor {
         self.flush_session(id, now);
     }
 
-    /// Nothing of a stream's response waits for a window or the socket any more: what its connection has kept goes on.
+    /// What a stream's connection has kept goes on: nothing of its response waits for the socket any more, or for a window.
     fn go_on_sending(&mut self, id: ConnId, batch: &mut Batch<'_>, now: Nanos) {
         loop {
             let Some(connection) = self.connections.get_mut(id) else { return };
             let had_output = connection.channel.queued() > 0;
+            let Some(stream) = connection.channel.transport.stream() else { return };
+            let (session, key) = (stream.session, stream.key);
+            let waiting = self.session_mut(session).map_or(0, |h2| h2.waiting(key, id));
+            let Some(connection) = self.connections.get_mut(id) else { return };
             let Some(stream) = connection.channel.transport.stream_mut() else { return };
-            (stream.waiting, stream.is_stalled) = (0, false);
+            (stream.waiting, stream.is_stalled) = (waiting, false);
             self.settle_stream(id, now);
             if self.remove_unopened(id, now) {
                 return;
@@ -362,6 +366,7 @@ impl Reactor {
         }
         let (id, lane) = (connection.id, connection.lane.id);
         connection.lane.unopened = true;
+        connection.lane.unreported.drained = false;
         if connection.channel.transport.stream().is_some_and(|stream| stream.is_reset) {
             self.remove(id, now);
             return;

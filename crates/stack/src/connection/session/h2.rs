@@ -415,6 +415,12 @@ impl H2 {
         Some(Responded { waiting, is_sent, is_over: self.conclude(key) })
     }
 
+    /// Bytes of a response that wait for a window.
+    pub(crate) fn waiting(&self, key: StreamKey, id: ConnId) -> usize {
+        let stream = self.http2.get(key).filter(|stream| stream.connection == Some(id));
+        stream.map_or(0, |stream| stream.response.waiting())
+    }
+
     /// Whether all of a response has been sent, or the stream is over.
     pub(crate) fn is_sent(&self, key: StreamKey, id: ConnId) -> bool {
         let is_own = self.http2.get(key).is_some_and(|stream| stream.connection == Some(id));
