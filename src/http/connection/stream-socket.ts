@@ -155,7 +155,9 @@ export function becomeStream(connection: Connection): HttpSocket {
   connection.isStream = true;
   Object.setPrototypeOf(socket, nativeServer.streamPrototype);
   construct.call(socket, streamOptions(connection));
-  Object.assign(socket, { _events, _eventsCount, server, _server, _parent });
+  // Node's socket counts its server's connections down when it ends; a stream of HTTP/2 is none.
+  const counted = connection.session === null ? _server : null;
+  Object.assign(socket, { _events, _eventsCount, server, _server: counted, _parent });
   if (timer) socket[kTimeout] = timer;
   if (size) socket[kLastWriteQueueSize] = size;
   for (const name of LISTENER_METHODS) {

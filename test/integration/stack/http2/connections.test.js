@@ -28,6 +28,18 @@ describe('connections', LIMIT, () => {
     });
   }
 
+  test('count once, whatever the sockets of their streams are used for', async (t) => {
+    const server = await serve(t, {}, ({ socket }, response) => {
+      socket.on('close', () => {});
+      response.end(`${socket.readyState}`);
+    });
+    const session = connect(t, server);
+    await Promise.all([ask(session), ask(session), ask(session)]);
+    assert.equal(await count(server), 1);
+    await new Promise((resolve) => server.close(resolve));
+    assert.equal(await count(server), 0);
+  });
+
   test('maxConnections drops connections, however many streams there are', async (t) => {
     const server = await serve(t, {}, hello);
     server.maxConnections = 1;
