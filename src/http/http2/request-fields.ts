@@ -42,32 +42,39 @@ export function parseRequest(
 ): RequestFields {
   const lines = parseFieldLines(head, count);
   const headers: RequestFields['headers'] = { __proto__: null } as never;
-  let at = lines[0] === 'Pseudo' ? 0 : 2;
-  const host = lines[1] as string;
-  const [id, scheme, letters] = (lines[at + 1] as string).split(' ') as [string, string, string];
-  at += 2;
   const rawHeaders: string[] = [];
-  for (const letter of letters) {
-    let name: string;
-    let value: string;
-    if (letter === 'm') [name, value] = [':method', method];
-    else if (letter === 'p') [name, value] = [':path', url];
-    else if (letter === 's') [name, value] = [':scheme', scheme];
-    else if (letter === 'a') [name, value] = [':authority', host];
-    else if (letter === 'h' && letters.includes('a')) [name, value] = ['host', host];
-    else continue;
+  const add = (name: string, value: string) => {
     headers[name] = value;
     rawHeaders.push(name, value);
+  };
+  let at = lines[0] === 'Pseudo' ? 0 : 2;
+  const host = lines[1] as string;
+  const pseudo = lines[at + 1] as string;
+  const scheme = pseudo.indexOf(' ') + 1;
+  const letters = pseudo.indexOf(' ', scheme);
+  for (let place = letters + 1; place < pseudo.length; place++) {
+    const letter = pseudo.charCodeAt(place);
+    if (letter === METHOD) add(':method', method);
+    else if (letter === PATH) add(':path', url);
+    else if (letter === SCHEME) add(':scheme', pseudo.slice(scheme, letters));
+    else if (letter === AUTHORITY) add(':authority', host);
+    // A line of its own, unless it says the same.
+    else if (pseudo.includes('a', letters)) add('host', host);
   }
-  for (; at < lines.length; at += 2) {
+  for (at += 2; at < lines.length; at += 2) {
     const name = lines[at] as string;
     const value = lines[at + 1] as string;
     rawHeaders.push(name, value);
     addField(headers, name, value);
   }
   noneSensitive(headers);
-  return { id: Number(id), headers, rawHeaders };
+  return { id: Number.parseInt(pseudo, 10), headers, rawHeaders };
 }
+
+const METHOD = 109;
+const PATH = 112;
+const SCHEME = 115;
+const AUTHORITY = 97;
 
 /** Trailers as `node:http2` has them. */
 export function parseTrailerFields(rawTrailers: string[]): RequestFields['headers'] {

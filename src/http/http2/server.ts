@@ -1,6 +1,7 @@
 import type net from 'node:net';
 import { NativeConnection } from '../connection/native-connection.js';
 import type { HttpServer } from '../node/node-internals.js';
+import { native } from '../reactor/native.js';
 import { connections } from '../reactor/registry.js';
 import { receive } from '../request/exchange.js';
 import { NativeServer } from '../server/native-server.js';
@@ -39,6 +40,8 @@ function withHttp2<B extends Constructor>(
   class Http2 extends Base {
     /** A member was used that only Node's own sessions have. */
     #memberReason: FallbackReason | undefined;
+    /** The reason for Node's own code that the reactor goes by. */
+    #configuredReason: FallbackReason | undefined;
 
     override readonly receive: typeof receive = (connection, ...request) => {
       if (connection.session !== null) receiveStream(connection, ...request);
@@ -51,21 +54,38 @@ function withHttp2<B extends Constructor>(
 
     leaveToNode(reason: FallbackReason): void {
       this.#memberReason ??= reason;
+      this.configure();
     }
 
     override settings() {
       const most = getSessionOptions(this.server)?.settings?.maxConcurrentStreams;
+      const { maxConcurrentStreams, ...settings } = super.settings();
+      this.#configuredReason = this.#findReason();
+      // Without, the first bytes of such a connection are none that the reactor knows, and Node's own code gets them.
+      const speaksHttp2 = this.isSecure || this.#configuredReason === undefined;
       return {
-        ...super.settings(),
+        ...settings,
+        ...(speaksHttp2 && {
+          maxConcurrentStreams: typeof most === 'number' ? most : maxConcurrentStreams,
+        }),
         // As Node's sessions set it.
         noDelay: true,
         tellsPseudoFields: true,
-        ...(typeof most === 'number' && { maxConcurrentStreams: most }),
       };
     }
 
-    override findReasonForNode(): FallbackReason | undefined {
-      return super.findReasonForNode() ?? this.#memberReason ?? findNodeReason(this.server);
+    #findReason(): FallbackReason | undefined {
+      return this.#memberReason ?? findNodeReason(this.server);
+    }
+
+    override isOutdatedForConnections(): boolean {
+      return super.isOutdatedForConnections() || this.#findReason() !== this.#configuredReason;
+    }
+
+    override findReasonForNode(connection: Connection): FallbackReason | undefined {
+      const reason = super.findReasonForNode(connection);
+      if (reason !== undefined || native.stackIsHttp2(connection.id)) return reason;
+      return this.#findReason();
     }
 
     startSession(connection: Connection): void {

@@ -18,7 +18,7 @@ const OF_NODE = [
   ...['maxSendHeaderBlockLength', 'paddingStrategy', 'peerMaxConcurrentStreams'],
   ...['maxSessionInvalidFrames', 'maxSessionRejectedStreams', 'remoteCustomSettings'],
   ...['streamResetBurst', 'streamResetRate', 'strictFieldWhitespaceValidation'],
-  ...['strictSingleValueFields', 'connectionWindowSize', 'origins'],
+  ...['connectionWindowSize', 'origins'],
 ];
 
 /** Events whose listeners get what only Node's own sessions have. */
@@ -44,6 +44,8 @@ export function findNodeReason(server: HttpServer): FallbackReason | undefined {
   const options = getSessionOptions(server) ?? {};
   const option = OF_NODE.find((name) => options[name] !== undefined);
   if (option) return `http2-option:${option}`;
+  // What Node does by default, where it knows the option.
+  if (options.strictSingleValueFields === false) return 'http2-option:strictSingleValueFields';
   const { settings = {} } = options;
   const setting = Object.keys(settings).find((name) => !SETTINGS.has(name));
   return setting === undefined ? undefined : `http2-option:settings.${setting}`;

@@ -285,7 +285,6 @@ export class Http2Stream extends Duplex {
     this.#closed = true;
     this.rstCode = code;
     this.#timer?.set(0, onNothing);
-    this.removeAllListeners('timeout');
     if (this.writableEnded) return;
     if (!this.aborted) {
       this.aborted = true;

@@ -184,7 +184,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   connected(connection: Connection): void {
-    const reason = this.findReasonForNode();
+    const reason = this.findReasonForNode(connection);
     if (reason !== undefined) fallBackUnread(connection, reason);
     else if (this.server.timeout) this.startServerTimeout(connection);
     this.inListenContext(announce, this.server, connection.socket);
@@ -192,7 +192,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   /** Why Node's own code serves a connection from its first byte on. */
-  findReasonForNode(): FallbackReason | undefined {
+  findReasonForNode(_connection: Connection): FallbackReason | undefined {
     return this.replacedListeners.isInstalled('connection') ? undefined : 'connection-listener';
   }
 

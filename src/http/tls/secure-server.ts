@@ -152,7 +152,7 @@ export class SecureServer extends NativeServer {
 
   override connected(connection: Connection): void {
     const secure = connection as SecureConnection;
-    const reason = this.findReasonForNode();
+    const reason = this.findReasonForNode(connection);
     if (reason !== undefined) {
       this.#fallBackToNodeTls(secure, reason, false);
       return;
@@ -166,8 +166,8 @@ export class SecureServer extends NativeServer {
     this.inListenContext(announce, this.server, secure.raw);
   }
 
-  override findReasonForNode(): FallbackReason | undefined {
-    const reason = super.findReasonForNode();
+  override findReasonForNode(connection: Connection): FallbackReason | undefined {
+    const reason = super.findReasonForNode(connection);
     if (reason !== undefined) return reason;
     return this.server.pauseOnConnect ? 'tls-option:pauseOnConnect' : undefined;
   }
