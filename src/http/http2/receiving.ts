@@ -1,3 +1,8 @@
+import type http from 'node:http';
+import { NodeParserBody } from '../fallback/node-parser.js';
+import { onRaw } from '../fallback/unparsed-bytes.js';
+import { nodeHttp } from '../node/node-http.js';
+import type { HttpServer } from '../node/node-internals.js';
 import { FIELDS_SHIFT, FLAG_BODY } from '../reactor/events.js';
 import { reportException } from '../reactor/internal-errors.js';
 import { native } from '../reactor/native.js';
@@ -49,19 +54,31 @@ export function receiveStream(
   }
 }
 
-/**
- * Begins a request whose head is none of HTTP/1.1, as its method or a character of its path is not. With a body it is refused.
- */
-export function receiveUnusual(connection: Connection, bytes: Bytes | null): void {
-  const text = bytes?.bytes.toString('latin1') ?? '';
-  const end = text.indexOf('\r\n\r\n');
-  const head = text.slice(0, end + 4);
-  if (end < 0 || head.includes('\r\ntransfer-encoding: chunked\r\n')) {
-    connection.socket.destroy();
-    return;
-  }
+/** Parses bodies behind such heads: nothing of a server of HTTP/2. */
+let bodyServer: http.Server | undefined;
+
+/** Begins a request whose head is none of HTTP/1.1, as its method or a character of its path is not. */
+export function receiveUnusual(connection: Connection, { bytes }: Bytes): void {
+  const text = bytes.toString('latin1');
+  const end = text.indexOf('\r\n\r\n') + 4;
+  let head = text.slice(0, end);
+  // As the session frames it, behind all fields.
+  const hasBody = head.endsWith(CHUNKED);
+  if (hasBody) head = `${head.slice(0, -CHUNKED.length)}\r\n\r\n`;
   const [start = '', ...lines] = head.split('\r\n').slice(0, -2);
   const [method = '', url = ''] = start.split(' ');
-  native.stackProceedRaw(connection.id);
-  receiveStream(connection, head, method, url, lines.length << FIELDS_SHIFT);
+  const flags = (lines.length << FIELDS_SHIFT) | (hasBody ? FLAG_BODY : 0);
+  receiveStream(connection, head, method, url, flags);
+  if (connection.id < 0) return;
+  if (!hasBody) {
+    native.stackProceedRaw(connection.id);
+    return;
+  }
+  bodyServer ??= new nodeHttp.Server();
+  connection.fallbackParser = new NodeParserBody(bodyServer as HttpServer, connection, '');
+  const rest = bytes.subarray(end);
+  if (rest.length > 0) onRaw(connection, rest);
+  else native.stackProceedRaw(connection.id);
 }
+
+const CHUNKED = '\r\ntransfer-encoding: chunked\r\n\r\n';

@@ -4,6 +4,7 @@ import type { HttpServer } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import { connections } from '../reactor/registry.js';
 import { receive } from '../request/exchange.js';
+import { MessageClasses } from '../request/message-classes.js';
 import { NativeServer } from '../server/native-server.js';
 import type { Bytes, Connection } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
@@ -150,8 +151,9 @@ function withHttp2<B extends Constructor>(
       reason: FallbackReason,
       injected?: Buffer,
     ): void {
-      if (connection.session !== null) receiveUnusual(connection, bytes);
-      else if (bytes === null || this.servesHttp1) {
+      if (connection.session !== null) {
+        if (bytes !== null) receiveUnusual(connection, bytes);
+      } else if (bytes === null || this.servesHttp1) {
         super.fallBack(connection, bytes, reason, injected);
       } else connection.socket.destroy();
     }
@@ -181,6 +183,12 @@ export class SecureHttp2Server extends withHttp2(SecureServer) {
   constructor(server: SecureHttpServer, nodeListener: ConnectionListener) {
     super(server);
     this.#nodeListener = nodeListener;
+    // Before Node 24 the classes of HTTP/1.1 are not on the server yet.
+    const { Http1IncomingMessage: Request, Http1ServerResponse: Response } =
+      getSessionOptions(server) ?? {};
+    if (Request || Response) {
+      Object.assign(this, { messages: new MessageClasses(Request as never, Response as never) });
+    }
   }
 
   /** A native connection has done its handshake. */

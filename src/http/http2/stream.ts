@@ -33,6 +33,11 @@ const LAST = { _last: true, _eventsCount: 0, emit } as unknown as Outgoing;
 
 type Callback = (error?: Error | null) => void;
 
+interface Chunk {
+  chunk: string | Buffer;
+  encoding: BufferEncoding;
+}
+
 interface RespondOptions {
   endStream?: boolean;
   waitForTrailers?: boolean;
@@ -196,22 +201,40 @@ export class Http2Stream extends Duplex {
     const connection = this.#connection;
     if (connection.id < 0) return;
     if (!this.headersSent) this.respond();
-    if (this.#isBodiless || chunk.length === 0) {
-      callback();
-      return;
-    }
-    const isText = typeof chunk === 'string';
-    const isUtf8 = isText && (encoding === 'utf8' || encoding === 'utf-8');
-    const bytes = isText && !isUtf8 ? Buffer.from(chunk, encoding) : chunk;
+    const isUtf8 = encoding === 'utf8' || encoding === 'utf-8';
+    const bytes = typeof chunk === 'string' && !isUtf8 ? Buffer.from(chunk, encoding) : chunk;
     const length = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
-    appendText(connection, `${length.toString(16)}\r\n`, true);
-    if (typeof bytes === 'string') appendText(connection, bytes, false);
-    else appendBytes(connection, bytes);
-    appendLineEnd(connection);
+    if (length > 0 && !this.#isBodiless) {
+      appendText(connection, `${length.toString(16)}\r\n`, true);
+      appendPart(connection, bytes);
+      appendLineEnd(connection);
+    }
+    this.#afterWrite(callback);
+  }
+
+  /** What waited together is one part. */
+  override _writev(chunks: Chunk[], callback: Callback): void {
+    const connection = this.#connection;
+    if (connection.id < 0) return;
+    if (!this.headersSent) this.respond();
+    const parts = chunks.map(({ chunk, encoding }) =>
+      typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk,
+    );
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    if (length > 0 && !this.#isBodiless) {
+      appendText(connection, `${length.toString(16)}\r\n`, true);
+      for (const part of parts) appendBytes(connection, part);
+      appendLineEnd(connection);
+    }
+    this.#afterWrite(callback);
+  }
+
+  #afterWrite(callback: Callback): void {
+    const connection = this.#connection;
     this.refresh();
     // Small parts of a turn leave together, without a wait for each.
     if (connection.queued === 0 && appendedBytes(connection) < this.writableHighWaterMark) {
-      callback();
+      process.nextTick(callback);
       return;
     }
     this.#writeCallback = callback;
@@ -250,6 +273,12 @@ export class Http2Stream extends Duplex {
     flushEnd();
   }
 
+  /** What was written is what the session's socket has written, as text. */
+  #countSent(): void {
+    const connection = this.#connection;
+    (connection.session as Connection).sent += connection.bytesWritten;
+  }
+
   /** All of the response has been sent. */
   onSent(): void {
     const connection = this.#connection;
@@ -257,9 +286,11 @@ export class Http2Stream extends Duplex {
     this.#whenSent = null;
     this.#isSent = true;
     connection.endedResponses++;
+    this.#countSent();
     if (appendedBytes(connection) === 0) reportEnded(connection);
     callback?.();
-    if (this.#isReceived) this.#onClosed(NO_ERROR, false);
+    // Behind 'finish'.
+    if (this.#isReceived) process.nextTick(closeReset, this, NO_ERROR);
     // Nobody reads the rest of the request.
     else if (!this.#didRead && this.readableFlowing === null) setImmediate(closeUnread, this);
   }
@@ -358,6 +389,7 @@ export class Http2Stream extends Duplex {
     connection.callbacks = null;
     connection.isNativeDestroyed = true;
     if (!this.#isSent || !this.#isReceived) native.stackSetResetCode(connection.id, code);
+    if (!this.#isSent) this.#countSent();
     connection.close(false);
     connection.endContexts();
     connection.nativeServer.inFlight--;
@@ -405,6 +437,11 @@ trapMembers(
 );
 
 const { closeReset } = Http2Stream;
+
+function appendPart(connection: Connection, bytes: string | Buffer): void {
+  if (typeof bytes === 'string') appendText(connection, bytes, false);
+  else appendBytes(connection, bytes);
+}
 
 function closeUnread(stream: Http2Stream): void {
   stream.close();
