@@ -2,7 +2,6 @@ import type net from 'node:net';
 import { NativeConnection } from '../connection/native-connection.js';
 import type { HttpServer } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
-import { connections } from '../reactor/registry.js';
 import { receive } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
 import { NativeServer } from '../server/native-server.js';
@@ -100,15 +99,9 @@ function withHttp2<B extends Constructor>(
       this.inListenContext(() => server.emit('session', session));
     }
 
-    override openStream(id: number, session: Connection): Connection {
-      const connection = new NativeConnection(id, this);
+    override createStream(id: number, session: Connection): Connection {
+      const connection = new NativeConnection(id, this, session);
       connection.socket = StreamSocket.for(connection);
-      connection.session = session;
-      // The connection of its session keeps the process alive, and counts.
-      connection.isReferenced = connection.keepsAlive = false;
-      connections[id] = connection;
-      session.streams ??= new Set();
-      session.streams.add(connection);
       return connection;
     }
 
@@ -173,7 +166,7 @@ export class Http2Server extends withHttp2(NativeServer) {
     if (!connection.isFallback && connection.id >= 0) this.startSession(connection);
   }
 
-  override startServerTimeout(): void {}
+  override startServerTimeout(_connection: Connection): void {}
 }
 
 /** The native side of a server of `http2.createSecureServer`. */
@@ -199,7 +192,9 @@ export class SecureHttp2Server extends withHttp2(SecureServer) {
   }
 
   override startServerTimeout(connection: Connection): void {
-    if (!speaksHttp2(connection)) super.startServerTimeout(connection);
+    if (connection.session === null && !speaksHttp2(connection)) {
+      super.startServerTimeout(connection);
+    }
   }
 }
 

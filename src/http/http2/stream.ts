@@ -11,7 +11,6 @@ import {
   flushConnection,
   flushEnd,
   notifySentLater,
-  reportEnded,
 } from '../sending/output-buffer.js';
 import type { Connection } from '../state/connection.js';
 import * as errors from './errors.js';
@@ -281,13 +280,10 @@ export class Http2Stream extends Duplex {
 
   /** All of the response has been sent. */
   onSent(): void {
-    const connection = this.#connection;
     const callback = this.#whenSent;
     this.#whenSent = null;
     this.#isSent = true;
-    connection.endedResponses++;
     this.#countSent();
-    if (appendedBytes(connection) === 0) reportEnded(connection);
     callback?.();
     // Behind 'finish'.
     if (this.#isReceived) process.nextTick(closeReset, this, NO_ERROR);
@@ -384,15 +380,18 @@ export class Http2Stream extends Duplex {
   #leave(code: number): void {
     const connection = this.#connection;
     if (connection.id < 0) return;
-    flushConnection(connection);
     connection.receiving = null;
     connection.callbacks = null;
-    connection.isNativeDestroyed = true;
-    if (!this.#isSent || !this.#isReceived) native.stackSetResetCode(connection.id, code);
-    if (!this.#isSent) this.#countSent();
-    connection.close(false);
-    connection.endContexts();
     connection.nativeServer.inFlight--;
+    if (connection.isForgotten) connection.nativeServer.unregister(connection);
+    else {
+      flushConnection(connection);
+      if (!this.#isSent || !this.#isReceived) native.stackSetResetCode(connection.id, code);
+      if (!this.#isSent) this.#countSent();
+      connection.close(false);
+    }
+    connection.isNativeDestroyed = true;
+    connection.endContexts();
   }
 
   /** The session has ended, or the connection has to. */
