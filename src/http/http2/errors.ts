@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 type ErrorClass = new (message: string) => Error;
 
 /** An error as Node's own code of HTTP/2 throws it. */
@@ -104,5 +106,7 @@ export const outOfRange = (name: string, value: unknown) =>
   );
 
 function describe(value: unknown): string {
-  return value === null || value === undefined ? String(value) : `type ${typeof value}`;
+  return value === null || value === undefined
+    ? String(value)
+    : `type ${typeof value} (${inspect(value)})`;
 }

@@ -156,7 +156,8 @@ export class Http2Stream extends Duplex {
     this.refresh();
     this.headersSent = true;
     this.sentHeaders = fields;
-    this.#waitsForTrailers = options.waitForTrailers === true;
+    // As with Node, what ends with its head has none.
+    this.#waitsForTrailers = options.waitForTrailers === true && !options.endStream;
     this.#isBodiless = this.headRequest || isBodiless(status);
     appendText(this.#connection, head, true);
     if (options.endStream || this.#isBodiless || status === 205) this.end();
