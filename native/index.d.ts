@@ -962,6 +962,8 @@ export interface NativeSettings {
   responseStatus: number
   /** Streams of a connection of HTTP/2 at once; missing: HTTP/2 is not spoken. */
   maxConcurrentStreams?: number
+  /** The text of a request of HTTP/2 says which fields it had. */
+  tellsPseudoFields?: boolean
   /** Requests of a connection of HTTP/2; 0: any number. */
   maxRequests: number
   /** The output cache; missing: off. */
@@ -1290,6 +1292,9 @@ export declare function stackFatal(error: unknown): void
  */
 export declare function stackFunctions(): { send(count: number): void; sendBytes(connection: number, start: number, length: number, bytes: Uint8Array, done: number): number; receiveBody(connection: number, buffer: Uint8Array): number; flush(): void }
 
+/** The client of a connection of HTTP/2 may open no more streams; it ends when those that are open have. */
+export declare function stackGoAway(connection: number): void
+
 /**
  * Connections on which no request is arriving, each followed by how many of its requests were told; `unused`: those that
  * have sent nothing yet among them.
@@ -1368,6 +1373,9 @@ export declare function stackRelease(connection: number): NativeReleased
 /** Removes a server that accepts no more and has no connections. */
 export declare function stackRemoveServer(server: number): void
 
+/** The code with which the client has reset a stream; missing: it has not. */
+export declare function stackResetCode(connection: number): number | null
+
 /** Prepares for handshakes, in the background. */
 export declare function stackSeedRandom(): void
 
@@ -1379,6 +1387,9 @@ export declare function stackSetKeepAlive(connection: number, on: boolean, after
 
 /** TCP's own settings; no effect where the socket is not TCP. */
 export declare function stackSetNoDelay(connection: number, on: boolean): void
+
+/** A stream is reset with this code if its connection is closed before its messages are complete. */
+export declare function stackSetResetCode(connection: number, code: number): void
 
 /** Lets a server share an address that was joined: with this listening socket, whose descriptor is duplicated. */
 export declare function stackShare(server: number, ticket: number, fd: number): void

@@ -115,6 +115,7 @@ const HTTP_ROOMS = [
     'fallback',
     'server',
     'tls',
+    'http2',
     'install',
     'augment',
     'stack',

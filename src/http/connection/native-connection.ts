@@ -364,5 +364,6 @@ function endPartialWrite(connection: Connection): void {
 }
 
 function failWrite(connection: Connection, result: number): void {
-  becomeStream(connection).destroy(systemError('write', result));
+  if (connection.http2 !== null) connection.nativeServer.onReset(connection, -result);
+  else becomeStream(connection).destroy(systemError('write', result));
 }

@@ -63,10 +63,10 @@ export function fallBackToNode(
 }
 
 /**
- * Hands over a connection of an application that has removed Node's own listener for 'connection': nothing reads it
- * yet.
+ * Hands over a connection that Node's own code is to serve from its first byte on, or whose application has removed Node's own
+ * listener for 'connection': nothing reads it yet.
  */
-export function fallBackUnread(connection: Connection): void {
+export function fallBackUnread(connection: Connection, reason: FallbackReason): void {
   const from = unreadOffset(connection.id);
   if (from === null) return;
   connection.nativeContext.runInAsyncScope(() => {
@@ -75,7 +75,7 @@ export function fallBackUnread(connection: Connection): void {
     socket._events = Object.assign(Object.create(null), { end: streamEnd }) as never;
     socket._eventsCount = 1;
     (socket as unknown as { _readableState: { flowing: null } })._readableState.flowing = null;
-    const rest = giveDescriptor(connection, from, 'connection-listener');
+    const rest = giveDescriptor(connection, from, reason);
     startReading(socket, false);
     if (rest.length > 0) socket.unshift(rest);
   });

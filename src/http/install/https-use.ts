@@ -22,6 +22,7 @@ type StoreOptions = (this: http.Server, options: object) => void;
 const TAKES_FUNCTION = MAJOR <= 26;
 const serverModule = process.getBuiltinModule('_http_server') as {
   storeHTTPOptions?: StoreOptions;
+  setupConnectionsTracking?: unknown;
 };
 
 /** Follows the use of `node:https`, without loading it. */
@@ -56,5 +57,35 @@ export function followHttps({ tlsLoaded, httpsLoaded, serverCreated }: HttpsUse)
     return following;
   };
   Object.defineProperty(serverModule, 'storeHTTPOptions', { get, set });
+  get();
+}
+
+/**
+ * Calls back when `node:tls` is loaded by `node:http2`, which before Node 24 does not take the function above, but
+ * `setupConnectionsTracking`.
+ */
+export function followHttp2(tlsLoaded: () => void): void {
+  const descriptor = Object.getOwnPropertyDescriptor(serverModule, 'setupConnectionsTracking');
+  if (MAJOR >= 24 || descriptor === undefined) return;
+  const { value } = descriptor;
+  const set = (present: unknown) => {
+    Reflect.defineProperty(serverModule, 'setupConnectionsTracking', {
+      ...descriptor,
+      value: present,
+    });
+  };
+  const get = () => {
+    if (isLoaded('tls')) {
+      set(value);
+      tlsLoaded();
+    }
+    return value;
+  };
+  Object.defineProperty(serverModule, 'setupConnectionsTracking', {
+    get,
+    set,
+    enumerable: true,
+    configurable: true,
+  });
   get();
 }

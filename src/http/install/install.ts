@@ -3,7 +3,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { packageVersion } from '../../environment/version.js';
 import { nodeHttp } from '../node/node-http.js';
 import { isOff, isTurnedOff } from '../reactor/disabled.js';
-import { followHttps } from './https-use.js';
+import { servesNodeHttp2 } from '../server/http2.js';
+import { followHttp2, followHttps } from './https-use.js';
 import {
   applyOptions,
   installPrefixes,
@@ -44,6 +45,7 @@ export function install(): void {
     },
   });
   if (isOff) return;
+  if (servesNodeHttp2) followHttp2(installSecureContext);
   const { Server } = nodeHttp;
   applyOptionsIn(nodeHttp);
   const origin = process.getBuiltinModule('_http_server') as { Server: unknown };

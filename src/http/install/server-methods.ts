@@ -1,6 +1,8 @@
 import type http from 'node:http';
 import { installCacheDuration } from '../cache/cache-duration.js';
 import { ServerCache } from '../cache/server-cache.js';
+import { findHttp2Prototype, isSecureHttp2 } from '../http2/prototypes.js';
+import { getSessionOptions } from '../http2/session-options.js';
 import { addProperty } from '../node/added-properties.js';
 import type { HttpServer } from '../node/node-internals.js';
 import { replaceMethod } from '../node/replace-method.js';
@@ -12,6 +14,7 @@ import { installStoreHeader } from '../response/header-writer.js';
 import { installResponse } from '../response/response.js';
 import { followClosing } from '../server/closing.js';
 import { connectionEvents } from '../server/connection-events.js';
+import { servesNodeHttp2 } from '../server/http2.js';
 import { getStats } from '../server/inspection.js';
 import { installLimits } from '../server/limits.js';
 import { getNativeServer } from '../server/native-server.js';
@@ -53,6 +56,12 @@ export function installStack(prototype: object): void {
 /** Adds what applications may ask the stack for. */
 function installProperties(prototype: object): void {
   installLimits(prototype, (server) => getNativeServer(server)?.configure());
+  addStats(prototype);
+  const none = new ServerCache(() => -1);
+  addProperty(prototype, 'cache', (server: object) => getNativeServer(server)?.cache ?? none);
+}
+
+function addStats(prototype: object): void {
   Object.defineProperty(prototype, 'stats', {
     value: function stats(this: http.Server) {
       return getStats(this);
@@ -60,8 +69,6 @@ function installProperties(prototype: object): void {
     writable: true,
     configurable: true,
   });
-  const none = new ServerCache(() => -1);
-  addProperty(prototype, 'cache', (server: object) => getNativeServer(server)?.cache ?? none);
 }
 
 function followListening(prototype: object): void {
@@ -70,7 +77,7 @@ function followListening(prototype: object): void {
     '_listen2',
     (original) =>
       function (...args) {
-        if (kInstalled in this) listen(this, args, original);
+        if (kInstalled in this || installHttp2(this)) listen(this, args, original);
         else original.apply(this, args);
       },
   );
@@ -97,11 +104,31 @@ export function installPrefixes(prototype: object): void {
   );
 }
 
+/**
+ * Puts the stack under the servers of `node:http2` of this one's prototype, which begins to listen; `false`: it is none, or Node's
+ * own code serves them.
+ */
+function installHttp2(server: HttpServer): boolean {
+  if (!servesNodeHttp2 || getSessionOptions(server) === undefined) return false;
+  const prototype = findHttp2Prototype(server);
+  if (prototype === null) return false;
+  Object.defineProperty(prototype, kInstalled, { value: true });
+  addStats(prototype);
+  followClosing(prototype);
+  if (isSecureHttp2(server)) followContexts(prototype);
+  return true;
+}
+
 /** Puts the stack under every `https.Server` of this prototype. */
 export function installSecureStack(prototype: object): void {
   installStack(prototype);
   if (isOff) return;
   installSecureContext();
+  followContexts(prototype);
+}
+
+/** What changes the contexts of handshakes. */
+function followContexts(prototype: object): void {
   for (const name of ['setTicketKeys', 'setSecureContext', 'addContext']) {
     replaceMethod<ServerMethod>(
       prototype,

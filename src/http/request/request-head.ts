@@ -39,7 +39,7 @@ export function installHead(): void {
     get(this: Lazy): string[] | undefined {
       const head = this[kHead];
       if (this[kRaw] === undefined && head !== undefined) {
-        this[kRaw] = fieldsOf(head, this[kHeadersCount] as number);
+        this[kRaw] = parseFieldLines(head, this[kHeadersCount] as number);
         this[kHead] = undefined;
       }
       return this[kRaw];
@@ -67,7 +67,7 @@ export function copyPart(head: string, start: number, end: number): string {
  * Names and values in turn, so many of them. The reactor has checked the head: each line is `name: value` with CRLF, and an empty line
  * ends it.
  */
-function fieldsOf(head: string, count: number): string[] {
+export function parseFieldLines(head: string, count: number): string[] {
   const fields: string[] = new Array(count);
   let at = head.indexOf('\n') + 1;
   for (let index = 0; index < count; index += 2) {
@@ -88,8 +88,8 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 9;
 }
 
-/** Trailer lines, as `fieldsOf` gives fields. */
+/** Trailer lines, as `parseFieldLines` gives fields. */
 export function parseTrailers(lines: string): string[] {
   const count = lines.split('\n').length - 1;
-  return fieldsOf(`\n${lines}`, count * 2);
+  return parseFieldLines(`\n${lines}`, count * 2);
 }

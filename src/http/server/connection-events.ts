@@ -28,7 +28,7 @@ import { METHODS } from '../reactor/methods.js';
 import { events, functions, input, native } from '../reactor/native.js';
 import { connections, servers } from '../reactor/registry.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
-import { completeRequest, receive } from '../request/exchange.js';
+import { completeRequest } from '../request/exchange.js';
 import { failParsing } from '../request/parser-failure.js';
 import { copyPart, parseTrailers } from '../request/request-head.js';
 import {
@@ -160,6 +160,7 @@ function dispatchEvent(kind: number, id: number, at: number): void {
       const flags = events[at + 4] as number;
       const url = copyPart(head, events[at + 5] as number, events[at + 6] as number);
       const method = METHODS[events[at + 7] as number] as string;
+      const { receive } = connection.nativeServer;
       connection.inContext(receive, connection, head, method, url, flags);
       break;
     }

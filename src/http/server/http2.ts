@@ -14,6 +14,9 @@ export function applyHttp2Option(server: http.Server, options: unknown): void {
   if (typeof http2 === 'boolean') chosen.set(server, http2);
 }
 
+/** Whether servers of `node:http2` are served natively. */
+export const servesNodeHttp2 = byDefault;
+
 /** Whether a server speaks HTTP/2 with clients that ask for it. */
 export function speaksHttp2(server: http.Server): boolean {
   return chosen.get(server) ?? byDefault;

@@ -30,7 +30,7 @@ import { reference } from '../reactor/loop-reference.js';
 import { native } from '../reactor/native.js';
 import { connections, servers } from '../reactor/registry.js';
 import { eofError, requestTimeoutError } from '../request/error-responses.js';
-import { abortIncoming, dropPending, onResponseSent } from '../request/exchange.js';
+import { abortIncoming, dropPending, onResponseSent, receive } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
 import { appendedBytes, flushAll } from '../sending/output-buffer.js';
 import type * as state from '../state/connection.js';
@@ -66,6 +66,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   readonly NativeSocket: NativeSocketClass;
   readonly nativeWrite: unknown;
   readonly isSecure: boolean = false;
+  readonly receive: state.NativeServer['receive'] = receive;
   isUnix = false;
   readonly connections = new Set<Connection>();
   readonly highWaterMark: number;
@@ -172,7 +173,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     connections[id] = connection;
     session.streams ??= new Set();
     session.streams.add(connection);
-    if (this.server.timeout) this.inListenContext(setServerTimeout, connection);
+    if (this.server.timeout) this.startServerTimeout(connection);
     return connection;
   }
 
@@ -183,10 +184,21 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   connected(connection: Connection): void {
-    if (!this.replacedListeners.isInstalled('connection')) fallBackUnread(connection);
-    else if (this.server.timeout) this.inListenContext(setServerTimeout, connection);
+    const reason = this.findReasonForNode(connection);
+    if (reason !== undefined) fallBackUnread(connection, reason);
+    else if (this.server.timeout) this.startServerTimeout(connection);
     this.inListenContext(announce, this.server, connection.socket);
     readNewConnection(connection);
+  }
+
+  /** Why Node's own code serves a connection from its first byte on. */
+  findReasonForNode(_connection: Connection): FallbackReason | undefined {
+    return this.replacedListeners.isInstalled('connection') ? undefined : 'connection-listener';
+  }
+
+  /** Sets the timeout that the server has for its connections. */
+  startServerTimeout({ socket }: Connection): void {
+    this.inListenContext(() => socket.setTimeout(this.server.timeout));
   }
 
   inParser(connection: Connection, leaves: boolean, action: () => void): void {
@@ -428,9 +440,4 @@ function configure(nativeServer: NativeServer): void {
 
 function isWhole(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0;
-}
-
-/** Sets the timeout that a server has for its connections. */
-export function setServerTimeout({ nativeServer, socket }: Connection): void {
-  socket.setTimeout(nativeServer.server.timeout);
 }

@@ -12,6 +12,8 @@ import type { CountedHere } from './stats.js';
 /** Node's functions, kept in case the application replaces the global ones. */
 const { setInterval, clearInterval } = timers;
 
+/** Milliseconds between two checks of arriving requests, for servers of HTTP/2: as those of HTTP/1.1 have by default. */
+const CHECKING_INTERVAL = 30_000;
 /** Milliseconds between two checks of the connections' rates. */
 const RATE_INTERVAL = 1000;
 
@@ -40,7 +42,10 @@ export class Watchdogs {
   start(): void {
     this.stop();
     const { connectionsCheckingInterval } = this.#server.server;
-    this.#arrivals = setInterval(() => this.#checkArrivals(), connectionsCheckingInterval).unref();
+    this.#arrivals = setInterval(
+      () => this.#checkArrivals(),
+      connectionsCheckingInterval ?? CHECKING_INTERVAL,
+    ).unref();
     this.followLimits();
   }
 

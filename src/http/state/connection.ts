@@ -55,6 +55,8 @@ export abstract class Connection extends SendState {
   streams: Set<Connection> | null = null;
   /** Whether the reactor closes it behind the bytes that it was given last: see `FORGOTTEN`. */
   isForgotten = false;
+  /** Of a server of `node:http2`: the session, or the stream, that its requests have (`http2/`). */
+  http2: object | null = null;
   /** The listeners of a native socket, once the application may have read them; until then Node's own are assumed. */
   events: SocketEvents | null = null;
   eventsCount = 0;
@@ -263,6 +265,14 @@ export interface NativeServer {
   open(id: number): Connection | null;
   /** Creates the connection of a stream of HTTP/2, whose session has this connection. */
   openStream(id: number, session: Connection): Connection;
+  /** Begins a request of a connection. */
+  readonly receive: (
+    connection: Connection,
+    head: string,
+    method: string,
+    url: string,
+    flags: number,
+  ) => void;
   /** Announces a new connection to the application. */
   connected(connection: Connection): void;
   /** Removes a connection that the reactor no longer has. */

@@ -5,6 +5,11 @@ export type FallbackReason =
   | 'connection-listener'
   | 'raw-data-listener'
   | 'out-of-descriptors'
+  // `http2.createServer` and `createSecureServer`: decided before the first byte is sent.
+  | `http2-event:${string}`
+  | `http2-option:${string}`
+  | `http2-member:${string}`
+  | 'http2-no-request-listener'
   // HTTPS: decided before the first byte is sent.
   | `tls-option:${string}`
   | `tls-event:${string}`

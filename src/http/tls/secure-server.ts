@@ -9,7 +9,7 @@ import { emit } from '../node/node-methods.js';
 import { NO_CONTEXT } from '../reactor/contexts.js';
 import { input, native } from '../reactor/native.js';
 import { speaksHttp2 } from '../server/http2.js';
-import { NativeServer, setServerTimeout } from '../server/native-server.js';
+import { NativeServer } from '../server/native-server.js';
 import type { Bytes, Connection } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
 import { authorizationError } from './client-certificate.js';
@@ -152,7 +152,7 @@ export class SecureServer extends NativeServer {
 
   override connected(connection: Connection): void {
     const secure = connection as SecureConnection;
-    const reason = this.#findReasonForNode();
+    const reason = this.findReasonForNode(connection);
     if (reason !== undefined) {
       this.#fallBackToNodeTls(secure, reason, false);
       return;
@@ -166,9 +166,9 @@ export class SecureServer extends NativeServer {
     this.inListenContext(announce, this.server, secure.raw);
   }
 
-  /** Why Node's own code serves a connection from its first byte on. */
-  #findReasonForNode(): FallbackReason | undefined {
-    if (!this.replacedListeners.isInstalled('connection')) return 'connection-listener';
+  override findReasonForNode(connection: Connection): FallbackReason | undefined {
+    const reason = super.findReasonForNode(connection);
+    if (reason !== undefined) return reason;
     return this.server.pauseOnConnect ? 'tls-option:pauseOnConnect' : undefined;
   }
 
@@ -326,7 +326,7 @@ export class SecureServer extends NativeServer {
     }
     connection.socket.secureConnecting = false;
     connection.addServerListeners();
-    if (this.server.timeout) this.inListenContext(setServerTimeout, connection);
+    if (this.server.timeout) this.startServerTimeout(connection);
     const { id } = connection;
     try {
       this.inListenContext(() => this.server.emit('secureConnection', connection.socket as never));

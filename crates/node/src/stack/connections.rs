@@ -262,6 +262,24 @@ pub fn stack_is_http2(connection: u32) -> Result<bool> {
     with(|reactor| reactor.is_http2(connection as usize))
 }
 
+/// The client of a connection of HTTP/2 may open no more streams; it ends when those that are open have.
+#[napi]
+pub fn stack_go_away(connection: u32) -> Result<()> {
+    with(|reactor| reactor.go_away(connection as usize))
+}
+
+/// The code with which the client has reset a stream; missing: it has not.
+#[napi]
+pub fn stack_reset_code(connection: u32) -> Result<Option<u32>> {
+    with(|reactor| reactor.reset_code(connection as usize))
+}
+
+/// A stream is reset with this code if its connection is closed before its messages are complete.
+#[napi]
+pub fn stack_set_reset_code(connection: u32, code: u32) -> Result<()> {
+    with(|reactor| reactor.set_reset_code(connection as usize, code))
+}
+
 /// Whether nothing has happened on a connection since it was told to be idle.
 #[napi]
 pub fn stack_is_idle(connection: u32) -> Result<bool> {

@@ -42,6 +42,8 @@ pub struct NativeSettings {
     pub response_status: u32,
     /// Streams of a connection of HTTP/2 at once; missing: HTTP/2 is not spoken.
     pub max_concurrent_streams: Option<u32>,
+    /// The text of a request of HTTP/2 says which fields it had.
+    pub tells_pseudo_fields: Option<bool>,
     /// Requests of a connection of HTTP/2; 0: any number.
     pub max_requests: u32,
     /// The output cache; missing: off.
@@ -73,6 +75,7 @@ impl From<NativeSettings> for Settings {
             http2: native.max_concurrent_streams.map(|max_concurrent_streams| Http2Settings {
                 max_concurrent_streams,
                 max_requests: (native.max_requests > 0).then_some(native.max_requests),
+                tells_pseudo_fields: native.tells_pseudo_fields.unwrap_or(false),
             }),
             tls: native.handshake_ms.map(|ms| positive(ms).unwrap_or(FOREVER)),
         }

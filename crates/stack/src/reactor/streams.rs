@@ -2,7 +2,7 @@
 
 use std::io;
 
-use millrace_http::h2::StreamKey;
+use millrace_http::h2::{ErrorCode, StreamKey};
 use millrace_net::{Clock as _, Nanos};
 
 use super::Reactor;
@@ -78,7 +78,7 @@ impl Reactor {
                         self.push_content(stream, bytes, end);
                         self.receive(stream, batch, now);
                     }
-                    StreamNews::Reset(stream) => self.reset_stream(stream, batch),
+                    StreamNews::Reset(stream, code) => self.reset_stream(stream, code, batch),
                     StreamNews::Freed(stream) => self.go_on_sending(stream, batch, now),
                 }
             }
@@ -117,10 +117,11 @@ impl Reactor {
         connection.channel.readable = true;
     }
 
-    fn reset_stream(&mut self, id: ConnId, batch: &mut Batch<'_>) {
+    fn reset_stream(&mut self, id: ConnId, code: ErrorCode, batch: &mut Batch<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if let Some(stream) = connection.channel.transport.stream_mut() {
             stream.is_reset = true;
+            stream.code = Some(code);
         }
         self.tell_closed(id, 0, batch);
     }
@@ -418,6 +419,32 @@ impl Reactor {
         }
     }
 
+    /// The client of one connection may open no more streams; it ends when those that are open have.
+    pub fn go_away(&mut self, id: usize) {
+        let now = self.clock.now();
+        let Some(id) = self.connections.at(id).map(|connection| connection.id) else { return };
+        if let Some(h2) = self.session_mut(id) {
+            h2.go_away();
+        }
+        self.flush_session(id, now);
+    }
+
+    /// The code with which the client has reset a stream, if it has; it is told of that by an event.
+    #[must_use]
+    pub fn reset_code(&self, id: usize) -> Option<u32> {
+        Some(self.connections.at(id)?.channel.transport.stream()?.code?.0)
+    }
+
+    /// A stream is reset with this code if its connection is closed before its messages are complete.
+    pub fn set_reset_code(&mut self, id: usize, code: u32) {
+        if let Some(connection) = self.connections.at(id).map(|connection| connection.id)
+            && let Some(connection) = self.connections.get_mut(connection)
+            && let Some(stream) = connection.channel.transport.stream_mut()
+        {
+            stream.code = Some(ErrorCode(code));
+        }
+    }
+
     /// Whether a connection speaks HTTP/2.
     #[must_use]
     pub fn is_http2(&self, id: usize) -> bool {
@@ -427,9 +454,9 @@ impl Reactor {
     /// A connection was taken out. That of a stream ends it; that of a session takes those streams along that the caller does not know.
     pub(super) fn part_streams(&mut self, connection: &Connection, now: Nanos) {
         if let Some(stream) = connection.channel.transport.stream() {
-            let (session, key) = (stream.session, stream.key);
+            let (session, key, code) = (stream.session, stream.key, stream.code);
             if let Some(h2) = self.session_mut(session) {
-                h2.close_stream(key, connection.id);
+                h2.close_stream(key, connection.id, code);
             }
             self.list_session(session);
             return self.end_if_over(session, now);

@@ -4,7 +4,7 @@
 use std::io::{self, Write as _};
 
 use millrace_http::h1::RequestFraming;
-use millrace_http::h2::StreamKey;
+use millrace_http::h2::{ErrorCode, StreamKey};
 use millrace_net::Read;
 
 use crate::connection::id::ConnId;
@@ -32,6 +32,8 @@ pub(crate) struct StreamTransport {
     is_end_read: bool,
     /// The peer has reset the stream, or the session is gone.
     pub(crate) is_reset: bool,
+    /// The code with which the peer has reset it, or with which this side does.
+    pub(crate) code: Option<ErrorCode>,
     /// Both messages are complete.
     pub(crate) is_complete: bool,
     /// Bytes of content that were read since the session was told.
@@ -92,6 +94,7 @@ impl StreamTransport {
             end: None,
             is_end_read: framing == Some(RequestFraming::None),
             is_reset: false,
+            code: None,
             is_complete: false,
             taken: 0,
             output: Vec::new(),

@@ -62,8 +62,8 @@ pub(crate) enum StreamNews {
     Opened(StreamKey),
     /// Content has come, or its end: [`H2::take_content`].
     Arrived(StreamKey),
-    /// The stream is over; its connection is.
-    Reset(ConnId),
+    /// The stream is over, for this reason; its connection is.
+    Reset(ConnId, ErrorCode),
     /// Nothing of its response waits for a window any more.
     Freed(ConnId),
 }
@@ -126,6 +126,7 @@ pub(crate) struct H2 {
     streams_left: u32,
     is_going_away: bool,
     has_failed: bool,
+    tells_pseudo_fields: bool,
     /// The client's settings have come, and nobody was told of it.
     has_settled: bool,
     /// Resets that count, as of this time.
@@ -143,6 +144,8 @@ pub struct Http2Settings {
     pub max_concurrent_streams: u32,
     /// Requests of one connection; `None`: any number.
     pub max_requests: Option<u32>,
+    /// The text of a request says which fields it had as one of HTTP/2 (`PSEUDO` in `request.rs`).
+    pub tells_pseudo_fields: bool,
 }
 
 /// Whether these bytes, which are the first of a connection, begin a session; `None`: that is not known yet.
@@ -179,6 +182,7 @@ impl H2 {
             streams_left: settings.max_requests.unwrap_or(u32::MAX),
             is_going_away: false,
             has_failed: false,
+            tells_pseudo_fields: settings.tells_pseudo_fields,
             has_settled: false,
             resets: 0.0,
             resets_at: Nanos::default(),
@@ -207,8 +211,9 @@ impl H2 {
                         }
                         Event::Trailers { stream, .. } => self.on_trailers(stream, now),
                         Event::HeadTooLarge { stream } => self.answer(stream, b"431"),
-                        Event::Reset { stream, .. } | Event::Malformed { stream, .. } => {
-                            self.on_reset(stream, now);
+                        Event::Reset { stream, code, .. } => self.on_reset(stream, code, now),
+                        Event::Malformed { stream, error } => {
+                            self.on_reset(stream, error.code, now);
                         }
                         Event::WindowOpened | Event::Settings => has_room = true,
                         // A client says that it will open no more streams, or that it has had an error; it closes the connection.
@@ -233,7 +238,8 @@ impl H2 {
 
     fn on_head(&mut self, key: StreamKey, ends: bool, limits: &HeadLimits, now: Nanos) {
         self.counts.streams += 1;
-        let rendered = request::render(self.http2.head(), ends, limits);
+        let number = self.http2.number(key).filter(|_| self.tells_pseudo_fields);
+        let rendered = request::render(self.http2.head(), ends, number, limits);
         let is_bodiless = self.http2.head().iter().any(|field| field == (b":method", b"HEAD"));
         match rendered {
             Ok(Rendered::Request(text)) => {
@@ -298,16 +304,16 @@ impl H2 {
     }
 
     /// The client has reset a stream, or has made this side do it.
-    fn on_reset(&mut self, key: StreamKey, now: Nanos) {
+    fn on_reset(&mut self, key: StreamKey, code: ErrorCode, now: Nanos) {
         let stream = self.http2.forget(key);
-        self.part_with(key, stream);
+        self.part_with(key, stream, code);
         self.count_reset(now);
     }
 
     /// A stream is over before its messages are complete: its connection is.
-    fn part_with(&mut self, key: StreamKey, stream: Option<Stream>) {
+    fn part_with(&mut self, key: StreamKey, stream: Option<Stream>, code: ErrorCode) {
         let Some(Stream { connection, waits, .. }) = stream else { return };
-        self.news.extend(connection.map(StreamNews::Reset));
+        self.news.extend(connection.map(|connection| StreamNews::Reset(connection, code)));
         if waits {
             self.waiting.retain(|it| *it != key);
         }
@@ -330,14 +336,14 @@ impl H2 {
         self.http2.go_away(code, &mut self.outgoing);
         while let Some(key) = self.http2.first() {
             let stream = self.http2.forget(key);
-            self.part_with(key, stream);
+            self.part_with(key, stream, code);
         }
     }
 
     /// The client has made this side end a stream.
     fn end_stream(&mut self, key: StreamKey, code: ErrorCode, now: Nanos) {
         let stream = self.http2.remove(key, code, &mut self.outgoing);
-        self.part_with(key, stream);
+        self.part_with(key, stream, code);
         self.count_reset(now);
     }
 
@@ -438,14 +444,14 @@ impl H2 {
     }
 
     /// The connection of a stream is gone. A response that is complete is no error, though its request may not be.
-    pub(crate) fn close_stream(&mut self, key: StreamKey, id: ConnId) {
+    pub(crate) fn close_stream(&mut self, key: StreamKey, id: ConnId, code: Option<ErrorCode>) {
         if self.own(key, id).is_none() {
             return;
         }
-        let code = match self.http2.is_sent(key) {
+        let code = code.unwrap_or(match self.http2.is_sent(key) {
             true => ErrorCode::NO_ERROR,
             false => ErrorCode::CANCEL,
-        };
+        });
         self.remove(key, code);
     }
 

@@ -8,6 +8,10 @@ use crate::settings::HeadLimits;
 /// Most bytes of a trailer section, as text.
 const MAX_TRAILERS: usize = 16 * 1024;
 
+/// The name of the line that says which fields a request had: the number of its stream, its scheme, and a letter for each pseudo
+/// field and `host`, in their order. No name of a field that a client sends has an upper-case letter.
+const PSEUDO: &[u8] = b"Pseudo";
+
 /// A request that has begun, as a connection of HTTP/1.1 reads it.
 #[derive(Debug)]
 pub(crate) struct RequestText {
@@ -27,6 +31,8 @@ pub(super) enum Rendered {
 /// Fields that have a place of their own in text.
 #[derive(Default)]
 struct Special<'a> {
+    /// The number of the stream, if the text says which fields there were.
+    number: Option<u32>,
     method: &'a [u8],
     path: &'a [u8],
     authority: Option<&'a [u8]>,
@@ -38,9 +44,10 @@ struct Special<'a> {
 pub(super) fn render(
     fields: &FieldList,
     ends: bool,
+    number: Option<u32>,
     limits: &HeadLimits,
 ) -> Result<Rendered, StreamError> {
-    let special = Special::of(fields);
+    let special = Special { number, ..Special::of(fields) };
     if special.is_extended {
         return Err(malformed("an extended CONNECT, which was not offered"));
     }
@@ -107,13 +114,16 @@ impl<'a> Special<'a> {
         if let Some(authority) = self.authority {
             push_line(b"host", authority, &mut head);
         }
+        if let Some(number) = self.number {
+            push_pseudo(fields, number, &mut head);
+        }
         let mut has_cookie = false;
         for (name, value) in fields.iter() {
             match name {
                 [b':', ..] => {}
                 b"host" if self.authority.is_some() => {}
                 b"content-length" if !framing.is_empty() => {}
-                b"cookie" => has_cookie = true,
+                b"cookie" if self.number.is_none() => has_cookie = true,
                 _ => push_line(name, value, &mut head),
             }
         }
@@ -124,6 +134,22 @@ impl<'a> Special<'a> {
         head.extend_from_slice(b"\r\n");
         head
     }
+}
+
+/// The line [`PSEUDO`].
+fn push_pseudo(fields: &FieldList, number: u32, head: &mut Vec<u8>) {
+    let scheme = fields.iter().find(|(name, _)| *name == b":scheme").map_or(&b""[..], |it| it.1);
+    let number = number.to_string();
+    for part in [PSEUDO, b": ", number.as_bytes(), b" ", scheme, b" "] {
+        head.extend_from_slice(part);
+    }
+    let letters = fields.iter().filter_map(|(name, _)| match name {
+        [b':', letter, ..] => Some(*letter),
+        b"host" => Some(b'h'),
+        _ => None,
+    });
+    head.extend(letters);
+    head.extend_from_slice(b"\r\n");
 }
 
 /// The crumbs of a cookie as one field (RFC 9113, section 8.2.3).

@@ -1,0 +1,454 @@
+import { Duplex } from 'node:stream';
+import timers from 'node:timers';
+import type { Outgoing } from '../node/node-internals.js';
+import { emit } from '../node/node-methods.js';
+import { native } from '../reactor/native.js';
+import {
+  appendBytes,
+  appendedBytes,
+  appendLineEnd,
+  appendText,
+  flushConnection,
+  flushEnd,
+  notifySentLater,
+} from '../sending/output-buffer.js';
+import type { Connection } from '../state/connection.js';
+import * as errors from './errors.js';
+import { IdleTimer } from './idle-timer.js';
+import { CANCEL, INTERNAL_ERROR, NO_ERROR, nameOf } from './node-http2.js';
+import { parseTrailerFields } from './request-fields.js';
+import { type Fields, fieldLines, isBodiless, responseHead } from './response-text.js';
+import type { Http2Session } from './session.js';
+import type { StreamSocket } from './stream-socket.js';
+import { trapMembers } from './unsupported.js';
+
+const { setImmediate } = timers;
+
+/** As Node's streams; an error is no reason to forget what was received. */
+const OPTIONS = { allowHalfOpen: true, decodeStrings: false, autoDestroy: false };
+
+/** The response whose last bytes are appended: nothing more is sent on its connection, and the stream hears when that has left. */
+const LAST = { _last: true, _eventsCount: 0, emit } as unknown as Outgoing;
+
+type Callback = (error?: Error | null) => void;
+
+interface Chunk {
+  chunk: string | Buffer;
+  encoding: BufferEncoding;
+}
+
+interface RespondOptions {
+  endStream?: boolean;
+  waitForTrailers?: boolean;
+  sendDate?: boolean;
+}
+
+/**
+ * The stream of a request, as Node's `Http2ServerRequest` and `Http2ServerResponse` use one, over the text of its connection. It has
+ * those members of `ServerHttp2Stream` that applications of these classes use; the first use of another throws.
+ */
+export class Http2Stream extends Duplex {
+  readonly id: number;
+  readonly headRequest: boolean;
+  /** The request has no body. */
+  readonly endAfterHeaders: boolean;
+  readonly pending = false;
+  readonly pushAllowed = false;
+  rstCode = NO_ERROR;
+  aborted = false;
+  headersSent = false;
+  sentHeaders: Fields | undefined;
+  sentTrailers: Fields | undefined;
+  sentInfoHeaders: Fields[] | undefined;
+  #connection: Connection;
+  #session: Http2Session | undefined;
+  #closed = false;
+  #didRead = false;
+  /** All of the request has come, all of the response has been sent. */
+  #isReceived: boolean;
+  #isSent = false;
+  #isBodiless = false;
+  #waitsForTrailers = false;
+  #trailersReady = false;
+  /** The response to HEAD ends with its head. */
+  #finalWaits = false;
+  /** What waits until the response has been sent. */
+  #whenSent: Callback | null = null;
+  #writeCallback: Callback | null = null;
+  #timer: IdleTimer | null = null;
+  /** The stack takes a stream for the request whose body its connection receives. */
+  readonly _dumped = false;
+  complete = false;
+
+  constructor(
+    connection: Connection,
+    session: Http2Session,
+    id: number,
+    method: string,
+    hasBody: boolean,
+  ) {
+    super(OPTIONS);
+    const state = (this as unknown as { _readableState: { readingMore: boolean; ended: boolean } })
+      ._readableState;
+    // As Node does: nothing is read before somebody reads.
+    state.readingMore = true;
+    this.#connection = connection;
+    this.#session = session;
+    this.id = id;
+    this.headRequest = method === 'HEAD';
+    this.endAfterHeaders = !hasBody;
+    this.#isReceived = !hasBody;
+    if (hasBody) connection.receiving = this as never;
+    // A later reader finds it ended.
+    else state.ended = true;
+    (connection.socket as unknown as StreamSocket).stream = this;
+    if (this.headRequest) this.end();
+  }
+
+  get session(): Http2Session | undefined {
+    return this.#session;
+  }
+
+  // As an own property of Node's class, it says something else than that of other streams.
+  // @ts-expect-error: an accessor
+  override get closed(): boolean {
+    return this.#closed;
+  }
+
+  get bufferSize(): number {
+    return this.#connection.queued + this.writableLength;
+  }
+
+  // The request.
+
+  override _read(): void {
+    const connection = this.#connection;
+    if (!this.#didRead) {
+      this.#didRead = true;
+      (this as unknown as { _readableState: { readingMore: boolean } })._readableState.readingMore =
+        false;
+    }
+    if (connection.isPaused) connection.setPaused(false);
+  }
+
+  /** Takes the trailers of the request. */
+  _addHeaderLines(rawTrailers: string[]): void {
+    this.emit('trailers', parseTrailerFields(rawTrailers), 0, rawTrailers);
+  }
+
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    const more = super.push(chunk, encoding);
+    if (chunk === null && this.complete && !this.#isReceived) {
+      this.#isReceived = true;
+      if (this.#isSent) this.#onClosed(NO_ERROR, false);
+    }
+    return more;
+  }
+
+  // The response.
+
+  respond(fields: Fields = {}, options: RespondOptions = {}): void {
+    if (this.destroyed || this.#closed) throw errors.invalidStream();
+    if (this.headersSent) throw errors.headersSent();
+    const status = (fields[':status'] as number) | 0 || 200;
+    if (status < 200 || status > 599) throw errors.invalidStatus(status);
+    const head = responseHead(status, fields, options.sendDate ?? true);
+    this.refresh();
+    this.headersSent = true;
+    this.sentHeaders = fields;
+    // As with Node, what ends with its head has none.
+    this.#waitsForTrailers = options.waitForTrailers === true && !options.endStream;
+    this.#isBodiless = this.headRequest || isBodiless(status);
+    appendText(this.#connection, head, true);
+    if (options.endStream || this.#isBodiless || status === 205) this.end();
+    if (this.#finalWaits) {
+      this.#finalWaits = false;
+      this.#endContent();
+    }
+  }
+
+  additionalHeaders(fields: Fields): void {
+    if (this.destroyed || this.#closed) throw errors.invalidStream();
+    if (this.headersSent) throw errors.headersAfterRespond();
+    const status = (fields[':status'] as number) | 0;
+    if (status === 101) throw errors.switchingProtocols();
+    if (status < 100 || status >= 200) throw errors.invalidInfoStatus(fields[':status']);
+    this.refresh();
+    this.sentInfoHeaders ??= [];
+    this.sentInfoHeaders.push(fields);
+    appendText(
+      this.#connection,
+      `HTTP/1.1 ${status} \r\n${fieldLines(fields, ':status')}\r\n`,
+      true,
+    );
+    flushEnd();
+  }
+
+  sendTrailers(fields: Fields): void {
+    if (this.destroyed || this.#closed) throw errors.invalidStream();
+    if (this.sentTrailers !== undefined) throw errors.trailersSent();
+    if (!this.#trailersReady) throw errors.trailersNotReady();
+    const lines = fieldLines(fields);
+    this.sentTrailers = fields;
+    this.#sendEnd(lines);
+  }
+
+  pushStream(): never {
+    throw errors.pushDisabled();
+  }
+
+  override _write(chunk: string | Buffer, encoding: BufferEncoding, callback: Callback): void {
+    const connection = this.#connection;
+    if (connection.id < 0) return;
+    if (!this.headersSent) this.respond();
+    const isUtf8 = encoding === 'utf8' || encoding === 'utf-8';
+    const bytes = typeof chunk === 'string' && !isUtf8 ? Buffer.from(chunk, encoding) : chunk;
+    const length = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
+    if (length > 0 && !this.#isBodiless) {
+      appendText(connection, `${length.toString(16)}\r\n`, true);
+      appendPart(connection, bytes);
+      appendLineEnd(connection);
+    }
+    this.#afterWrite(callback);
+  }
+
+  /** What waited together is one part. */
+  override _writev(chunks: Chunk[], callback: Callback): void {
+    const connection = this.#connection;
+    if (connection.id < 0) return;
+    if (!this.headersSent) this.respond();
+    const parts = chunks.map(({ chunk, encoding }) =>
+      typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk,
+    );
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    if (length > 0 && !this.#isBodiless) {
+      appendText(connection, `${length.toString(16)}\r\n`, true);
+      for (const part of parts) appendBytes(connection, part);
+      appendLineEnd(connection);
+    }
+    this.#afterWrite(callback);
+  }
+
+  #afterWrite(callback: Callback): void {
+    const connection = this.#connection;
+    this.refresh();
+    // Small parts of a turn leave together, without a wait for each.
+    if (connection.queued === 0 && appendedBytes(connection) < this.writableHighWaterMark) {
+      process.nextTick(callback);
+      return;
+    }
+    this.#writeCallback = callback;
+    connection.afterWrite((error) => {
+      this.#writeCallback = null;
+      callback(error);
+    });
+    flushEnd();
+  }
+
+  override _final(callback: Callback): void {
+    if (this.#connection.id < 0 || !this.headersSent) {
+      // A request with HEAD has no content to end; or the stream is closed before a response.
+      this.#finalWaits = this.headRequest && !this.#closed;
+      if (this.#finalWaits) this.#whenSent = callback;
+      else callback();
+      return;
+    }
+    this.#whenSent = callback;
+    this.#endContent();
+  }
+
+  #endContent(): void {
+    if (this.#isBodiless || !this.#waitsForTrailers) this.#sendEnd('');
+    else {
+      this.#trailersReady = true;
+      if (!this.emit('wantTrailers')) this.sendTrailers({});
+    }
+  }
+
+  #sendEnd(trailers: string): void {
+    const connection = this.#connection;
+    if (!this.#isBodiless) appendText(connection, `0\r\n${trailers}\r\n`, true);
+    connection.responseAwaitingSend = LAST;
+    notifySentLater(connection);
+    flushEnd();
+  }
+
+  /** What was written is what the session's socket has written, as text. */
+  #countSent(): void {
+    const connection = this.#connection;
+    (connection.session as Connection).sent += connection.bytesWritten;
+  }
+
+  /** All of the response has been sent. */
+  onSent(): void {
+    const callback = this.#whenSent;
+    this.#whenSent = null;
+    this.#isSent = true;
+    this.#countSent();
+    callback?.();
+    // Behind 'finish'.
+    if (this.#isReceived) process.nextTick(closeReset, this, NO_ERROR);
+    // Nobody reads the rest of the request.
+    else if (!this.#didRead && this.readableFlowing === null) setImmediate(closeUnread, this);
+  }
+
+  // The end.
+
+  close(code: number = NO_ERROR, callback?: () => void): void {
+    if (typeof code !== 'number') throw errors.invalidArgument('code', 'of type number', code);
+    if (!Number.isInteger(code) || code < 0 || code > 0xffff_ffff)
+      throw errors.outOfRange('code', code);
+    if (callback !== undefined && typeof callback !== 'function') {
+      throw errors.invalidArgument('callback', 'of type function', callback);
+    }
+    if (this.#closed) return;
+    if (callback !== undefined) this.once('close', callback);
+    const isEnding = this.writableEnded;
+    this.#markClosed(code);
+    if (!isEnding || this.writableFinished || code !== NO_ERROR) this.#reset(code);
+    else this.once('finish', () => this.#reset(code));
+  }
+
+  #markClosed(code: number): void {
+    this.#closed = true;
+    this.rstCode = code;
+    this.#timer?.set(0, onNothing);
+    if (this.writableEnded) return;
+    if (!this.aborted) {
+      this.aborted = true;
+      this.emit('aborted');
+    }
+    this.end();
+  }
+
+  /** Resets the stream if it is not over. */
+  #reset(code: number): void {
+    this.#leave(code);
+    process.nextTick(closeReset, this, code);
+  }
+
+  /** Both sides of the stream are closed. */
+  #onClosed(code: number, isPeers: boolean): void {
+    if (this.destroyed) return;
+    this.#leave(code);
+    if (!this.#closed) this.#markClosed(code);
+    if (!this.readable || code !== NO_ERROR || this.#isUnheard()) {
+      this.destroy();
+      return;
+    }
+    this.once('end', isPeers ? this.destroy : destroyFinished);
+    super.push(null);
+    if (!this.#didRead && this.readableFlowing === null) this.resume();
+    else this.read(0);
+  }
+
+  /** Nobody but Node's request hears of the end of a body without bytes, and it hears of the stream's. */
+  #isUnheard(): boolean {
+    return (
+      this.readableFlowing === null && this.readableLength === 0 && this.listenerCount('end') <= 1
+    );
+  }
+
+  onReset(): void {
+    this.#onClosed(native.stackResetCode(this.#connection.id) ?? CANCEL, true);
+  }
+
+  static closeReset(stream: Http2Stream, code: number): void {
+    stream.#onClosed(code, false);
+  }
+
+  override _destroy(error: Error | null, callback: Callback): void {
+    const sessionCode = this.#session?.code ?? NO_ERROR;
+    let code = this.#closed ? this.rstCode : sessionCode;
+    let cause = error;
+    if (error !== null && error !== undefined) {
+      if (sessionCode) code = sessionCode;
+      else code = error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR;
+    }
+    if (!this.#closed) this.#markClosed(code);
+    super.push(null);
+    this.#leave(code);
+    if (!cause && code !== NO_ERROR && code !== CANCEL) {
+      cause = errors.streamError(nameOf(code));
+    }
+    this.#session = undefined;
+    this.#writeCallback?.(cause);
+    this.#writeCallback = null;
+    callback(cause);
+  }
+
+  /** The connection of the stream ends; if one of the messages has not, with this code. */
+  #leave(code: number): void {
+    const connection = this.#connection;
+    if (connection.id < 0) return;
+    connection.receiving = null;
+    connection.callbacks = null;
+    connection.nativeServer.inFlight--;
+    if (connection.isForgotten) connection.nativeServer.unregister(connection);
+    else {
+      flushConnection(connection);
+      if (!this.#isSent || !this.#isReceived) native.stackSetResetCode(connection.id, code);
+      if (!this.#isSent) this.#countSent();
+      connection.close(false);
+    }
+    connection.isNativeDestroyed = true;
+    connection.endContexts();
+  }
+
+  /** The session has ended, or the connection has to. */
+  lose(): void {
+    this.#onClosed(CANCEL, true);
+  }
+
+  // Timeouts.
+
+  setTimeout(ms: number, callback?: () => void): this {
+    if (this.destroyed) return this;
+    this.#timer ??= new IdleTimer();
+    this.#timer.set(ms, () => this.emit('timeout'));
+    if (callback === undefined) return this;
+    if (typeof callback !== 'function') {
+      throw errors.invalidArgument('callback', 'of type function', callback);
+    }
+    if (ms === 0) this.removeListener('timeout', callback);
+    else this.once('timeout', callback);
+    return this;
+  }
+
+  get timeout(): number {
+    return this.#timer?.ms ?? 0;
+  }
+
+  refresh(): void {
+    this.#timer?.refresh();
+    this.#session?.refresh();
+  }
+
+  static connectionOf(stream: Http2Stream): Connection {
+    return stream.#connection;
+  }
+}
+
+trapMembers(
+  Http2Stream.prototype,
+  'stream',
+  ['priority', 'respondWithFD', 'respondWithFile', 'state'],
+  Http2Stream.connectionOf,
+);
+
+const { closeReset } = Http2Stream;
+
+function appendPart(connection: Connection, bytes: string | Buffer): void {
+  if (typeof bytes === 'string') appendText(connection, bytes, false);
+  else appendBytes(connection, bytes);
+}
+
+function closeUnread(stream: Http2Stream): void {
+  stream.close();
+}
+
+function destroyFinished(this: Http2Stream): void {
+  if (this.writableFinished && this.closed) this.destroy();
+}
+
+function onNothing(): void {}
