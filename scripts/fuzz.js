@@ -17,6 +17,7 @@ const DICTIONARIES = {
   response: 'response',
   sharing_messages: 'prefix',
   stack: 'request',
+  streams: 'http2',
   template: 'template',
 };
 const TARGET = 'x86_64-unknown-linux-gnu';

@@ -58,6 +58,8 @@ pub(crate) struct Client {
     /// Acknowledgements of PING and SETTINGS.
     pub(crate) acknowledged: usize,
     pub(crate) is_over: bool,
+    /// By a reset.
+    pub(crate) is_reset: bool,
 }
 
 impl Client {
@@ -86,6 +88,7 @@ impl Client {
             goaways: Vec::new(),
             acknowledged: 0,
             is_over: false,
+            is_reset: false,
         }
     }
 
@@ -120,7 +123,7 @@ impl Client {
                 Ok(0) => break self.is_over = true,
                 Ok(count) => self.partial.extend_from_slice(&part[..count]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => break self.is_over = true,
+                Err(_) => break (self.is_over, self.is_reset) = (true, true),
             }
         }
         let has_received = self.partial.len() > before;

@@ -1,5 +1,9 @@
 //! How streams and their connection end.
 
+use std::time::Duration;
+
+use millrace_stack::cache::{self, Mode};
+
 use super::frames::*;
 use super::world::{Told, World, http2, lane_of, requests};
 use millrace_stack::Settings;
@@ -143,4 +147,56 @@ fn a_session_that_is_closed_takes_its_streams_along() {
     let told = world.exchange(&mut client);
     assert_eq!(told, [(lane, Told::Closed(0))]);
     assert_eq!((&client.goaways[..], client.is_over), (&[(1, NO_ERROR)][..], true));
+}
+
+#[test]
+fn a_client_that_still_sends_hears_all_of_a_connection_that_ends() {
+    let asked = Http2Settings { max_concurrent_streams: 100, max_requests: Some(1) };
+    let mut world = World::with(Settings { http2: Some(asked), ..http2() }, 64);
+    let mut client = world.client(&[]);
+    client.get(1, "/");
+    let told = world.exchange(&mut client);
+    world.answer(lane_of(&told, "/"), OK);
+    client.send(&frame(PING, 0, 0, &[0; 8]).repeat(10));
+    world.settle();
+    client.send(&frame(PING, 0, 0, &[0; 8]));
+    world.exchange(&mut client);
+    assert!(client.is_over && !client.is_reset && client.answer(1).is_ended);
+    assert_eq!(client.goaways.len(), 1);
+}
+
+#[test]
+fn a_paused_stream_hears_of_the_end_of_its_session() {
+    let mut world = World::new();
+    let mut client = world.client(&[]);
+    client.post(1, "/");
+    let told = world.exchange(&mut client);
+    let lane = lane_of(&told, "/");
+    world.reactor.pause(lane, true);
+    client.send(&data(1, 0, b"unread"));
+    world.settle();
+    let connection = client.connection;
+    drop(client);
+    let told = world.settle();
+    for of in [lane, connection] {
+        assert!(
+            told.iter().any(|(lane, told)| *lane == of && matches!(told, Told::Closed(_))),
+            "{of}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn no_stream_is_told_of_behind_the_end_of_its_session() {
+    let cache =
+        cache::Settings { mode: Mode::All(Duration::from_secs(60)), ..cache::Settings::default() };
+    let mut world = World::with(Settings { cache, ..http2() }, 64);
+    let mut client = world.client(&[]);
+    // The second one waits for the response to the first one, which will not come.
+    client.get(1, "/");
+    client.get(3, "/");
+    assert_eq!(requests(&world.exchange(&mut client)).len(), 1);
+    drop(client);
+    let told = world.settle();
+    assert!(told.iter().all(|(_, told)| matches!(told, Told::Closed(_))), "{told:?}");
 }

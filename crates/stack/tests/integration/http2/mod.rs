@@ -9,6 +9,7 @@ mod floods;
 #[expect(dead_code, reason = "what tests of the protocol use of it")]
 mod frames;
 mod messages;
+mod program;
 mod refused;
 mod windows;
 mod world;
