@@ -75,6 +75,7 @@ impl World {
         let http2 = Http2Settings {
             max_concurrent_streams,
             max_requests: *chance.choice(&[None, None, Some(1), Some(20)]).unwrap(),
+            tells_pseudo_fields: false,
         };
         let mode = if chance.bool() { Mode::All(Duration::from_millis(50)) } else { Mode::Off };
         let settings = Settings {

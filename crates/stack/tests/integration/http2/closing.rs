@@ -99,7 +99,11 @@ fn a_server_that_shuts_down_lets_streams_finish() {
 
 #[test]
 fn a_connection_ends_behind_its_last_request() {
-    let asked = Http2Settings { max_concurrent_streams: 100, max_requests: Some(2) };
+    let asked = Http2Settings {
+        max_concurrent_streams: 100,
+        max_requests: Some(2),
+        tells_pseudo_fields: false,
+    };
     let mut world = World::with(Settings { http2: Some(asked), ..http2() }, 64);
     let mut client = world.client(&[]);
     for stream in [1, 3, 5] {
@@ -151,7 +155,11 @@ fn a_session_that_is_closed_takes_its_streams_along() {
 
 #[test]
 fn a_client_that_still_sends_hears_all_of_a_connection_that_ends() {
-    let asked = Http2Settings { max_concurrent_streams: 100, max_requests: Some(1) };
+    let asked = Http2Settings {
+        max_concurrent_streams: 100,
+        max_requests: Some(1),
+        tells_pseudo_fields: false,
+    };
     let mut world = World::with(Settings { http2: Some(asked), ..http2() }, 64);
     let mut client = world.client(&[]);
     client.get(1, "/");

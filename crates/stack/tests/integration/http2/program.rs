@@ -43,6 +43,7 @@ pub(crate) fn run(program: &[u8]) {
     let http2 = Http2Settings {
         max_concurrent_streams: u32::from(streams % 8),
         max_requests: (requests > 0).then_some(requests.into()),
+        tells_pseudo_fields: false,
     };
     let cache = cache::Settings { mode, ..cache::Settings::default() };
     let settings_of_it =

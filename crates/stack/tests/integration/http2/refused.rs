@@ -19,7 +19,8 @@ const REFUSED_STREAM: u32 = 7;
 
 #[test]
 fn streams_above_the_number_are_refused_until_one_ends() {
-    let asked = Http2Settings { max_concurrent_streams: 2, max_requests: None };
+    let asked =
+        Http2Settings { max_concurrent_streams: 2, max_requests: None, tells_pseudo_fields: false };
     let mut world = World::with(Settings { http2: Some(asked), ..http2() }, 64);
     let mut client = world.client(&[]);
     for stream in [1, 3, 5, 7] {

@@ -40,7 +40,11 @@ pub(crate) struct World {
 }
 
 pub(crate) fn http2() -> Settings {
-    let http2 = Http2Settings { max_concurrent_streams: 100, max_requests: None };
+    let http2 = Http2Settings {
+        max_concurrent_streams: 100,
+        max_requests: None,
+        tells_pseudo_fields: false,
+    };
     Settings { http2: Some(http2), ..Settings::default() }
 }
 
