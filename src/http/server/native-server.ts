@@ -173,7 +173,11 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     connections[id] = connection;
     session.streams ??= new Set();
     session.streams.add(connection);
-    if (this.server.timeout) this.startServerTimeout(connection);
+    if (this.server.timeout) {
+      this.startServerTimeout(connection);
+      // The limit is of each request from now on, which may have another.
+      if (session.socket.timeout === this.server.timeout) session.socket.setTimeout(0);
+    }
     return connection;
   }
 
@@ -211,8 +215,17 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     connections[connection.id] = null;
     connection.id = -1;
     this.connections.delete(connection);
-    connection.session?.streams?.delete(connection);
+    if (connection.session) this.#leaveSession(connection, connection.session);
     if (connection.keepsAlive) reference(-1);
+  }
+
+  /** Without a keep-alive time, the server's timeout is that of a connection without streams. */
+  #leaveSession(stream: Connection, session: Connection): void {
+    const { streams, socket } = session;
+    if (!streams?.delete(stream) || streams.size > 0 || session.id < 0) return;
+    const { timeout, keepAliveTimeout } = this.server;
+    if (timeout && !keepAliveTimeout && !socket.timeout)
+      this.startServerTimeout(session);
   }
 
   onConnectionEnd({ session }: Connection): void {
