@@ -40,6 +40,7 @@ function sessionOf(socket) {
     socket.session = http2.connect(`http://${net.isIPv6(host) ? `[${host}]` : host}:${port}`, {
       maxSessionMemory: 1000,
     });
+    socket.session.unref();
     socket.session.on('error', () => socket.destroy());
     socket.on('close', () => socket.session.destroy());
   }
@@ -100,6 +101,8 @@ function entryOf(target, then) {
   if (known) return then(known);
   const server = net.createServer((socket) => {
     socket[kTarget] = target;
+    // The client keeps the process alive.
+    socket.unref();
     translator.emit('connection', socket);
   });
   server.unref();
