@@ -42,6 +42,8 @@ function sessionOf(socket) {
     });
     socket.session.unref();
     socket.session.on('error', () => socket.destroy());
+    // A server that closes ends its connections.
+    socket.session.on('close', () => socket.destroySoon());
     socket.on('close', () => socket.session.destroy());
   }
   return socket.session;
