@@ -68,6 +68,8 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   readonly isSecure: boolean = false;
   readonly receive: state.NativeServer['receive'] = receive;
   isUnix = false;
+  /** Connections whose timeout is that of their streams. */
+  readonly #untimed = new WeakSet<Connection>();
   readonly connections = new Set<Connection>();
   readonly highWaterMark: number;
   readonly streamHighWaterMark: number;
@@ -173,11 +175,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     connections[id] = connection;
     session.streams ??= new Set();
     session.streams.add(connection);
-    if (this.server.timeout) {
-      this.startServerTimeout(connection);
-      // The limit is of each request from now on, which may have another.
-      if (session.socket.timeout === this.server.timeout) session.socket.setTimeout(0);
-    }
+    if (this.server.timeout) this.startServerTimeout(connection);
     return connection;
   }
 
@@ -201,8 +199,13 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   /** Sets the timeout that the server has for its connections. */
-  startServerTimeout({ socket }: Connection): void {
-    this.inListenContext(() => socket.setTimeout(this.server.timeout));
+  startServerTimeout({ socket, session }: Connection): void {
+    const { timeout } = this.server;
+    this.inListenContext(() => socket.setTimeout(timeout));
+    // Of the session it is until there is a stream, which may get another timeout.
+    if (session?.socket.timeout !== timeout) return;
+    session.socket.setTimeout(0);
+    this.#untimed.add(session);
   }
 
   inParser(connection: Connection, leaves: boolean, action: () => void): void {
@@ -224,8 +227,8 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     const { streams, socket } = session;
     if (!streams?.delete(stream) || streams.size > 0 || session.id < 0) return;
     const { timeout, keepAliveTimeout } = this.server;
-    if (timeout && !keepAliveTimeout && !socket.timeout)
-      this.startServerTimeout(session);
+    if (!timeout || keepAliveTimeout || socket.timeout || !this.#untimed.delete(session)) return;
+    this.startServerTimeout(session);
   }
 
   onConnectionEnd({ session }: Connection): void {
