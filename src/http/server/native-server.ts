@@ -68,6 +68,8 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   readonly isSecure: boolean = false;
   readonly receive: state.NativeServer['receive'] = receive;
   isUnix = false;
+  /** Connections whose timeout is that of their streams. */
+  readonly #untimed = new WeakSet<Connection>();
   readonly connections = new Set<Connection>();
   readonly highWaterMark: number;
   readonly streamHighWaterMark: number;
@@ -197,8 +199,13 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   }
 
   /** Sets the timeout that the server has for its connections. */
-  startServerTimeout({ socket }: Connection): void {
-    this.inListenContext(() => socket.setTimeout(this.server.timeout));
+  startServerTimeout({ socket, session }: Connection): void {
+    const { timeout } = this.server;
+    this.inListenContext(() => socket.setTimeout(timeout));
+    // Of the session it is until there is a stream, which may get another timeout.
+    if (session?.socket.timeout !== timeout) return;
+    session.socket.setTimeout(0);
+    this.#untimed.add(session);
   }
 
   inParser(connection: Connection, leaves: boolean, action: () => void): void {
@@ -211,8 +218,17 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     connections[connection.id] = null;
     connection.id = -1;
     this.connections.delete(connection);
-    connection.session?.streams?.delete(connection);
+    if (connection.session) this.#leaveSession(connection, connection.session);
     if (connection.keepsAlive) reference(-1);
+  }
+
+  /** Without a keep-alive time, the server's timeout is that of a connection without streams. */
+  #leaveSession(stream: Connection, session: Connection): void {
+    const { streams, socket } = session;
+    if (!streams?.delete(stream) || streams.size > 0 || session.id < 0) return;
+    const { timeout, keepAliveTimeout } = this.server;
+    if (!timeout || keepAliveTimeout || socket.timeout || !this.#untimed.delete(session)) return;
+    this.startServerTimeout(session);
   }
 
   onConnectionEnd({ session }: Connection): void {

@@ -7,11 +7,12 @@
 const http = require('node:http');
 const http2 = require('node:http2');
 const net = require('node:net');
+const undici = require('undici');
 
+/** Fields of HTTP/1.1 that say how its connection goes on. */
 const OF_CONNECTIONS = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'host'],
 ]);
-/** Fields of HTTP/1.1 that say how its connection goes on. */
 const kTarget = Symbol('target');
 let requests = 0;
 
@@ -39,7 +40,10 @@ function sessionOf(socket) {
     socket.session = http2.connect(`http://${net.isIPv6(host) ? `[${host}]` : host}:${port}`, {
       maxSessionMemory: 1000,
     });
+    socket.session.unref();
     socket.session.on('error', () => socket.destroy());
+    // A server that closes ends its connections.
+    socket.session.on('close', () => socket.destroySoon());
     socket.on('close', () => socket.session.destroy());
   }
   return socket.session;
@@ -99,6 +103,8 @@ function entryOf(target, then) {
   if (known) return then(known);
   const server = net.createServer((socket) => {
     socket[kTarget] = target;
+    // The client keeps the process alive.
+    socket.unref();
     translator.emit('connection', socket);
   });
   server.unref();
@@ -112,25 +118,38 @@ const { listen } = net.Server.prototype;
 const { createConnection } = http.Agent.prototype;
 const LOCAL = new Set(['localhost', '127.0.0.1', '::1', '::', '0.0.0.0', undefined, null]);
 
-http.Agent.prototype.createConnection = function (options, callback) {
-  const { host, port, socketPath, path } = options;
-  if (this.protocol !== 'http:' || socketPath || !LOCAL.has(host)) {
-    return createConnection.call(this, options, callback);
-  }
-  void path;
-  const target = { host: host ?? 'localhost', port };
-  // Whether anybody listens there is told by a connection that is not translated.
-  const probe = net.connect({ host: target.host, port: target.port, family: options.family });
+/** Connects to the entry for a port; whether anybody listens there is told by a connection that is not translated. */
+function reach(target, callback) {
+  const probe = net.connect(target);
   probe.on('error', (error) => callback(error));
   probe.on('connect', () => {
-    target.host = probe.remoteAddress;
+    const { remoteAddress } = probe;
     probe.destroy();
-    entryOf(target, (entry) => {
+    entryOf({ host: remoteAddress, port: target.port }, (entry) => {
       const socket = net.connect(entry, '127.0.0.1');
       socket.on('connect', () => callback(null, socket));
       socket.on('error', (error) => callback(error));
     });
   });
+}
+
+http.Agent.prototype.createConnection = function (options, callback) {
+  const { host, port, family, socketPath } = options;
+  if (this.protocol !== 'http:' || socketPath || !LOCAL.has(host)) {
+    return createConnection.call(this, options, callback);
+  }
+  return void reach({ host: host ?? 'localhost', port, family }, callback);
 };
+
+// The same for fetch.
+const connector = undici.buildConnector({});
+const dispatcher = new undici.Agent({
+  connect(options, callback) {
+    const { protocol, hostname, port } = options;
+    if (protocol !== 'http:') return connector(options, callback);
+    return reach({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || 80 }, callback);
+  },
+});
+undici.setGlobalDispatcher(dispatcher);
 
 process.on('exit', () => process.stderr.write(`requests over HTTP/2: ${requests}\n`));

@@ -169,6 +169,23 @@ describe('limits of time', LIMIT, () => {
     assert.equal((await whole.came()).body, 'whole');
   });
 
+  test('a request may have another timeout than the server', async (t) => {
+    const server = await serve(t, { keepAliveTimeout: 0 }, (request, response) => {
+      request.socket.setTimeout(request.url === '/own' ? 0 : 50);
+      if (request.url === '/own') server.once('go', () => response.end('own'));
+    });
+    server.setTimeout(100);
+    const session = connect(t, server);
+    const own = send(session, { ':path': '/own' });
+    assert.equal((await ask(session)).status, 0);
+    // All that the connection has at the server is idle for longer than its timeout.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    server.emit('go');
+    assert.equal((await own.came()).body, 'own');
+    // A connection without streams, and without a keep-alive time, has it again.
+    await once(session, 'close');
+  });
+
   test('server.timeout is of each stream', async (t) => {
     const server = await serve(t, {}, (request, response) => {
       if (request.url === '/fast') response.end('fast');

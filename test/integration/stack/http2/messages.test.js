@@ -65,6 +65,16 @@ describe('requests', LIMIT, () => {
     assert.equal(empty.body, '');
   });
 
+  test('whether there is a body is told by a field, as over HTTP/1.1', async (t) => {
+    const session = connect(t, await mirror(t));
+    const { headers } = await seenBy(session, { ':method': 'POST' }, 'abc');
+    assert.equal(headers['transfer-encoding'], 'chunked');
+    const long = await seenBy(session, { ':method': 'POST', 'content-length': '3' }, 'abc');
+    assert.equal(long.headers['transfer-encoding'], undefined);
+    const none = await seenBy(session, { ':method': 'POST' });
+    assert.equal(none.headers['transfer-encoding'], undefined);
+  });
+
   test('unusual heads: unknown methods, other bytes in paths, absolute URLs, CONNECT', async (t) => {
     const session = connect(t, await mirror(t));
     assert.equal((await ask(session, { ':method': 'BREW' })).status, 400);

@@ -5,6 +5,9 @@ use millrace_http::h2::{ErrorCode, FieldList, StreamError};
 
 use crate::settings::HeadLimits;
 
+/// The field of a body whose length is not known, as proxies add it that speak HTTP/1.1 with an application.
+const CHUNKED: &[u8] = b"transfer-encoding: chunked\r\n";
+
 /// Most bytes of a trailer section, as text.
 const MAX_TRAILERS: usize = 16 * 1024;
 
@@ -37,6 +40,7 @@ struct Special<'a> {
     path: &'a [u8],
     authority: Option<&'a [u8]>,
     host: Option<&'a [u8]>,
+    has_length: bool,
     is_extended: bool,
 }
 
@@ -55,12 +59,14 @@ pub(super) fn render(
         return Ok(Rendered::Connect);
     }
     special.check_host()?;
-    let head = special.head(fields, b"");
+    // Applications find by one of two fields that there is a body.
+    let chunked = if ends || special.has_length { &b""[..] } else { CHUNKED };
+    let head = special.head(fields, chunked);
     if ends {
         return Ok(Rendered::Request(RequestText { head, framing: Some(RequestFraming::None) }));
     }
     if let Parsed::Unsure(_) = HeadParser::default().parse(&head, limits) {
-        let head = special.head(fields, b"transfer-encoding: chunked\r\n");
+        let head = special.head(fields, CHUNKED);
         return Ok(Rendered::Request(RequestText { head, framing: None }));
     }
     Ok(Rendered::Request(RequestText { head, framing: Some(RequestFraming::Chunked) }))
@@ -88,6 +94,7 @@ impl<'a> Special<'a> {
                 b":authority" => special.authority = Some(value),
                 b":protocol" => special.is_extended = true,
                 b"host" => special.host = Some(value),
+                b"content-length" => special.has_length = true,
                 _ => {}
             }
         }
