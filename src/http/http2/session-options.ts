@@ -1,3 +1,4 @@
+import diagnostics from 'node:diagnostics_channel';
 import { type HttpServer, internalKey } from '../node/node-internals.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
 
@@ -24,6 +25,11 @@ const OF_NODE = [
 /** Events whose listeners get what only Node's own sessions have. */
 const EVENTS = ['sessionError', 'connect', 'priority'] as const;
 
+/** Channels that report what happens in Node's own sessions. */
+const CHANNELS = ['created', 'start', 'error', 'finish', 'close'].map((name) =>
+  diagnostics.channel(`http2.server.stream.${name}`),
+);
+
 /** The name of Node's listener for 'stream', which creates requests and responses for those of 'request'. */
 const COMPATIBILITY = 'bound onServerStream';
 
@@ -41,6 +47,8 @@ export function findNodeReason(server: HttpServer): FallbackReason | undefined {
   if (more.length > 0 || first.name !== COMPATIBILITY) return 'http2-event:stream';
   const event = EVENTS.find((name) => server.listenerCount(name) > 0);
   if (event) return `http2-event:${event}`;
+  const channel = CHANNELS.find(({ hasSubscribers }) => hasSubscribers);
+  if (channel) return `http2-event:${String(channel.name)}`;
   const options = getSessionOptions(server) ?? {};
   const option = OF_NODE.find((name) => options[name] !== undefined);
   if (option) return `http2-option:${option}`;

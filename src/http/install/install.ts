@@ -7,6 +7,7 @@ import { servesNodeHttp2 } from '../server/http2.js';
 import { followHttp2, followHttps } from './https-use.js';
 import {
   applyOptions,
+  installHttp2Servers,
   installPrefixes,
   installSecureContext,
   installSecureStack,
@@ -46,6 +47,7 @@ export function install(): void {
   });
   if (isOff) return;
   if (servesNodeHttp2) followHttp2(installSecureContext);
+  installHttp2Servers();
   const { Server } = nodeHttp;
   applyOptionsIn(nodeHttp);
   const origin = process.getBuiltinModule('_http_server') as { Server: unknown };

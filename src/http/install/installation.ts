@@ -13,6 +13,8 @@ interface Installation {
   installPrefixes(prototype: object): void;
   installSecureStack(prototype: object): void;
   installSecureContext(): void;
+  /** Earlier versions have none. */
+  installHttp2Servers?(): void;
   applyOptions(server: http.Server, options: unknown): void;
   getStats(server: object): StackStats | null;
   isNative(server: object): boolean;
@@ -31,13 +33,14 @@ function getInstallation(): Installation {
   };
   let first = prototype[kInstallation];
   if (first === undefined) {
-    const { installStack, installPrefixes, installSecureStack } = methods;
+    const { installStack, installPrefixes, installSecureStack, installHttp2Servers } = methods;
     const { installSecureContext } = contexts;
     first = {
       installStack,
       installPrefixes,
       installSecureStack,
       installSecureContext,
+      installHttp2Servers,
       applyOptions: options.applyOptions,
       ...inspection,
     };
@@ -59,6 +62,11 @@ export function installSecureStack(prototype: object): void {
 /** Lets `tls.createSecureContext` remember what the stack needs of a context, once. */
 export function installSecureContext(): void {
   getInstallation().installSecureContext();
+}
+
+/** Lets servers of `node:http2` be served natively. */
+export function installHttp2Servers(): void {
+  getInstallation().installHttp2Servers?.();
 }
 
 /** Lets servers of this prototype listen to URL prefixes, or say why they cannot. */

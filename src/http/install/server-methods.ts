@@ -104,12 +104,19 @@ export function installPrefixes(prototype: object): void {
   );
 }
 
+let takesHttp2 = false;
+
+/** Lets servers of `node:http2` be served natively that listen from now on, if `MILLRACE_HTTP2` says so. */
+export function installHttp2Servers(): void {
+  takesHttp2 = servesNodeHttp2;
+}
+
 /**
  * Puts the stack under the servers of `node:http2` of this one's prototype, which begins to listen; `false`: it is none, or Node's
  * own code serves them.
  */
 function installHttp2(server: HttpServer): boolean {
-  if (!servesNodeHttp2 || getSessionOptions(server) === undefined) return false;
+  if (!takesHttp2 || getSessionOptions(server) === undefined) return false;
   const prototype = findHttp2Prototype(server);
   if (prototype === null) return false;
   Object.defineProperty(prototype, kInstalled, { value: true });
