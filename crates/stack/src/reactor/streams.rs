@@ -230,6 +230,11 @@ impl Reactor {
         let is_sent = responded.is_none_or(|responded| responded.is_sent);
         if is_sent && connection.lane.unopened {
             self.remove(id, now);
+        } else if responded.is_some_and(|responded| responded.is_broken) {
+            stream.is_reset = true;
+            connection.fail_behind_input(io::ErrorKind::ConnectionReset.into());
+            self.run_again(id);
+            self.call_again();
         } else if responded.is_none_or(|responded| responded.is_over) {
             stream.is_complete = true;
             // The caller closes it behind the response, unless Node's parser has read the request.

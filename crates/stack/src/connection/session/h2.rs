@@ -97,6 +97,8 @@ pub(crate) struct Responded {
     pub(crate) is_sent: bool,
     /// The stream is over.
     pub(crate) is_over: bool,
+    /// What was sent is no response, or ends within one: the stream was reset.
+    pub(crate) is_broken: bool,
 }
 
 /// What has been counted since somebody asked.
@@ -408,7 +410,7 @@ impl H2 {
         };
         if responded.is_err() {
             self.remove(key, ErrorCode::INTERNAL_ERROR);
-            return Some(Responded { waiting: 0, is_sent: true, is_over: true });
+            return Some(Responded { waiting: 0, is_sent: true, is_over: true, is_broken: true });
         }
         let waiting = self.http2.get(key).map_or(0, |stream| stream.response.waiting());
         if waiting > 0
@@ -418,7 +420,7 @@ impl H2 {
             self.waiting.push_back(key);
         }
         let is_sent = self.http2.is_sent(key);
-        Some(Responded { waiting, is_sent, is_over: self.conclude(key) })
+        Some(Responded { waiting, is_sent, is_over: self.conclude(key), is_broken: false })
     }
 
     /// Bytes of a response that wait for a window.

@@ -114,14 +114,14 @@ impl Run {
     fn send(&mut self, bytes: &[u8]) {
         if let Some(client) = &mut self.client {
             // It may be full or gone.
-            client.write(bytes).ok();
+            let _taken = client.write(bytes);
         }
     }
 
     fn receive(&mut self) {
         let mut sink = [0; 16 * 1024];
         if let Some(client) = &mut self.client {
-            client.read(&mut sink).ok();
+            let _received = client.read(&mut sink);
         }
     }
 

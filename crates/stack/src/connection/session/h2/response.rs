@@ -94,7 +94,8 @@ impl HeadWriter {
         for (name, value) in field_lines(lines) {
             self.name.clear();
             self.name.extend(name.iter().map(u8::to_ascii_lowercase));
-            if !is_connection_field(&self.name) {
+            // `te` is of requests, and clients take no other than `trailers`.
+            if !is_connection_field(&self.name) && self.name != b"te" {
                 encoder.encode(&self.name, value, indexing(&self.name), &mut self.block);
             }
         }
