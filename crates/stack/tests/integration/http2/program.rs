@@ -114,14 +114,14 @@ impl Run {
     fn send(&mut self, bytes: &[u8]) {
         if let Some(client) = &mut self.client {
             // It may be full or gone.
-            let _taken = client.write(bytes);
+            assert!(client.write(bytes).unwrap_or(0) <= bytes.len());
         }
     }
 
     fn receive(&mut self) {
         let mut sink = [0; 16 * 1024];
         if let Some(client) = &mut self.client {
-            let _received = client.read(&mut sink);
+            assert!(client.read(&mut sink).unwrap_or(0) <= sink.len());
         }
     }
 
