@@ -63,6 +63,8 @@ export function parseRequest(
   }
   for (at += 2; at < lines.length; at += 2) {
     const name = lines[at] as string;
+    // The session's own: no client of HTTP/2 may send it.
+    if (name === 'transfer-encoding') continue;
     const value = lines[at + 1] as string;
     rawHeaders.push(name, value);
     addField(headers, name, value);
