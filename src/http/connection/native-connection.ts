@@ -31,7 +31,7 @@ import {
   type PeerAddress,
 } from '../state/connection.js';
 import type { Callback } from '../state/send-state.js';
-import { FINISHES_WHEN_CUT_OFF } from './handle/cut-off-writes.js';
+import { endCutOff, FINISHES_WHEN_CUT_OFF } from './handle/cut-off-writes.js';
 import { closeLater } from './handle/deferred-close.js';
 import { setKeepAlive } from './keep-alive.js';
 import { clearProgressTimer } from './progress.js';
@@ -306,7 +306,9 @@ export class NativeConnection extends Connection {
     this.isNativeDestroyed = true;
     if (this.id >= 0) this.close(false);
     process.nextTick(guarded, concludeDestroyed, this, null);
-    closeLater(this);
+    // The end of a stream comes before that of its connection, which may follow in this turn.
+    if (this.session === null) closeLater(this);
+    else process.nextTick(guarded, concludeClosed, this);
     this.closeBelow();
     this.nativeServer.onConnectionEnd(this);
   }
@@ -350,6 +352,13 @@ export class NativeConnection extends Connection {
 function concludeDestroyed(connection: NativeConnection, error: Error | null): void {
   if (connection.wasFlushed) connection.nativeServer.onAllSent(connection);
   if (!connection.isCutOff) connection.failCallbacks(error);
+}
+
+function concludeClosed(connection: NativeConnection): void {
+  if (connection.isCutOff) endCutOff(connection, null);
+  connection.isCloseEmitted = true;
+  connection.nativeServer.onClose(connection);
+  connection.endContexts();
 }
 
 function concludeForgotten(connection: NativeConnection): void {

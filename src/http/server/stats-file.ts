@@ -112,11 +112,12 @@ function zero(): Totals {
     requests: { native: 0, cached: 0, fallback: 0, unowned: 0 },
     fallbackReasons: {},
     unusualRequests: {},
+    http2: { connections: 0, streams: 0, resets: 0, errors: 0, misdirected: 0 },
   };
 }
 
 function add(to: Totals, what: Totals, times: 1 | -1): void {
-  for (const group of ['connections', 'requests'] as const) {
+  for (const group of ['connections', 'requests', 'http2'] as const) {
     const counts: Record<string, number> = to[group];
     const more: Record<string, number> = what[group];
     for (const name of Object.keys(counts)) {

@@ -36,7 +36,7 @@ use response::{HeadWriter, Response};
 
 /// The windows for what a client sends: of a stream, and of all streams of a connection. So much of what it sends a connection
 /// holds at most.
-const STREAM_WINDOW: u32 = 256 * 1024;
+const STREAM_WINDOW: u32 = 1024 * 1024;
 const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 
 /// Frames that wait for the socket; with more, no content is made into frames.
