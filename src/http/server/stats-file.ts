@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { lasting } from '../node/persistent-listeners.js';
 import { beforeKill } from '../node/process-end.js';
 import type { NativeServer } from './native-server.js';
+import type { StackStats } from './stats.js';
 
 /** At the end of the process, appends a line with the counters of its servers to the file that this variable names. */
 const file = process.env.MILLRACE_STATS_FILE;
@@ -16,6 +17,7 @@ interface Totals {
     relayed: number;
   };
   requests: { native: number; cached: number; fallback: number; unowned: number };
+  http2: StackStats['http2'];
   fallbackReasons: Record<string, number>;
   unusualRequests: Record<string, number>;
 }

@@ -8,7 +8,7 @@ use super::response_decoder::MAX_HEAD;
 use super::response_head::{Framing, ResponseHead};
 
 /// Limits of a trailer section.
-const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, fields: 1000 };
+const LIMITS: HeadLimits = HeadLimits { bytes: 256 * 1024, fields: 10_000 };
 
 /// Takes what a [`ResponseSplitter`] finds, in order.
 pub trait ResponseSink {

@@ -3,7 +3,7 @@
 use super::error::{ConnectionError, ErrorCode};
 
 /// Streams whose late frames are still ignored. A client may have sent them before it knew that its stream was reset.
-const REMEMBERED: usize = 256;
+const REMEMBERED: usize = 1024;
 
 /// Ranges of numbers that are remembered as not opened; others are taken for closed.
 const MAX_SKIPPED: usize = 16;

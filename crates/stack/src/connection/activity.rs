@@ -107,10 +107,15 @@ impl Connection {
     fn traffic(&self) -> u64 {
         match &self.channel.transport {
             Transport::Tls(tls) => tls.traffic(),
-            Transport::Plain(_)
-            | Transport::Forwarded(..)
-            | Transport::Stream(_)
-            | Transport::Detached => self.channel.bytes_read.wrapping_add(self.channel.given),
+            // What waits for a window has not left.
+            Transport::Stream(stream) => {
+                let channel = &self.channel;
+                let waits = stream.unsent() as u64;
+                channel.bytes_read.wrapping_add(channel.given).wrapping_sub(waits)
+            }
+            Transport::Plain(_) | Transport::Forwarded(..) | Transport::Detached => {
+                self.channel.bytes_read.wrapping_add(self.channel.given)
+            }
         }
     }
 

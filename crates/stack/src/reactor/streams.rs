@@ -79,6 +79,7 @@ impl Reactor {
                         self.receive(stream, batch, now);
                     }
                     StreamNews::Reset(stream, code) => self.reset_stream(stream, code, batch),
+                    StreamNews::Sent(stream, waiting) => self.note_sent(stream, waiting, now),
                     StreamNews::Freed(stream) => self.go_on_sending(stream, batch, now),
                 }
             }
@@ -124,6 +125,16 @@ impl Reactor {
             stream.code = Some(code);
         }
         self.tell_closed(id, 0, batch);
+    }
+
+    /// Some of what waited for a window has left: the stream makes progress.
+    fn note_sent(&mut self, id: ConnId, waiting: usize, now: Nanos) {
+        if let Some(connection) = self.connections.get_mut(id)
+            && let Some(stream) = connection.channel.transport.stream_mut()
+        {
+            stream.waiting = waiting;
+            self.note_progress(id, now);
+        }
     }
 
     /// The caller is told of the connection of a session before it is of a stream.

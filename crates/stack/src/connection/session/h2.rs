@@ -64,6 +64,8 @@ pub(crate) enum StreamNews {
     Arrived(StreamKey),
     /// The stream is over, for this reason; its connection is.
     Reset(ConnId, ErrorCode),
+    /// Some of the content that waits for a window has left; so many bytes still wait.
+    Sent(ConnId, usize),
     /// Nothing of its response waits for a window any more.
     Freed(ConnId),
 }
@@ -479,8 +481,12 @@ impl H2 {
             let Some(connection) = http2.get(key).map(|it| it.connection) else { continue };
             let sent = response::send_waiting(http2, writer, key, PART, outgoing);
             let Some(stream) = self.http2.get_mut(key) else { continue };
-            if stream.response.waiting() > 0 {
+            let waiting = stream.response.waiting();
+            if waiting > 0 {
                 idle = if sent > 0 { 0 } else { idle + 1 };
+                if sent > 0 {
+                    self.news.extend(connection.map(|id| StreamNews::Sent(id, waiting)));
+                }
                 self.waiting.push_back(key);
                 continue;
             }
