@@ -11,6 +11,7 @@ const UNSAFE = [
   'cache/tests/allocation.rs',
   'http/tests/memory.rs',
   'load/tests/allocation.rs',
+  'stack/tests/http2_memory.rs',
 ];
 
 const CODE =
