@@ -241,12 +241,13 @@ export class NativeConnection extends Connection {
   onSent(result: number, count: number): void {
     this.sent += count;
     if (result >= 0) {
-      if (result > 0 && this.queued === 0) {
+      if (result > 0 && this.queued === 0 && !this.isForgotten) {
         this.collectsPartialWrite = true;
         this.keepContext();
         process.nextTick(endPartialWrite, this);
       }
-      this.queued = result;
+      // What waits of a forgotten stream is the reactor's alone, as what a system's buffer holds is the system's.
+      this.queued = this.isForgotten ? 0 : result;
       if (result > 0) this.socket[kLastWriteQueueSize] = count;
       if (!this.isReferenced && this.id >= 0) this.#updateReference();
     } else {
