@@ -6,10 +6,10 @@ export type FallbackReason =
   | 'raw-data-listener'
   | 'out-of-descriptors'
   // `http2.createServer` and `createSecureServer`: decided before the first byte is sent.
+  | 'http2-no-request-listener'
   | `http2-event:${string}`
   | `http2-option:${string}`
   | `http2-member:${string}`
-  | 'http2-no-request-listener'
   // HTTPS: decided before the first byte is sent.
   | `tls-option:${string}`
   | `tls-event:${string}`

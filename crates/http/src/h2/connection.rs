@@ -140,6 +140,8 @@ pub struct Connection<T> {
     closed: ClosedStreams,
     /// Whether new streams of the peer are refused, as this side has sent GOAWAY.
     refuses: bool,
+    /// The stream that GOAWAY has named.
+    last_answered: Option<u32>,
     budget: Budget,
     incoming: Incoming,
 }
@@ -167,6 +169,7 @@ impl<T> Connection<T> {
             last_peer_stream: 0,
             closed: ClosedStreams::default(),
             refuses: false,
+            last_answered: None,
             budget: Budget::default(),
             incoming: Incoming::new(role),
         }
@@ -411,7 +414,9 @@ impl<T> Connection<T> {
     /// Appends GOAWAY: the connection ends. New streams of the peer are refused from now on.
     pub fn go_away(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
         self.refuses = true;
-        frame::write_goaway(self.last_peer_stream, code, out);
+        // A later one names no higher stream (RFC 9113, section 6.8): those that were refused meanwhile are none that are answered.
+        let last = *self.last_answered.get_or_insert(self.last_peer_stream);
+        frame::write_goaway(last, code, out);
     }
 
     /// Returns the number of a stream.

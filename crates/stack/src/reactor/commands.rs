@@ -75,6 +75,10 @@ impl Reactor {
         let now = self.clock.now();
         if let Some(connection) = self.connections.at(id) {
             let (id, lane) = (connection.id, connection.lane.id);
+            // Streams that are open come to their ends; then the connection does.
+            if connection.session.has_streams() {
+                return self.leave_gracefully(id, now);
+            }
             self.leave_session(id, now);
             self.end_when_written(lane, now);
         }

@@ -428,11 +428,16 @@ impl Reactor {
             |it: &Connection| (it.server == server && it.session.h2().is_some()).then_some(it.id);
         let ids: Vec<ConnId> = self.connections.iter().filter_map(of_it).collect();
         for id in ids {
-            if let Some(h2) = self.session_mut(id) {
-                h2.go_away();
-            }
-            self.flush_session(id, now);
+            self.leave_gracefully(id, now);
         }
+    }
+
+    /// No more streams are opened on a connection.
+    pub(super) fn leave_gracefully(&mut self, id: ConnId, now: Nanos) {
+        if let Some(h2) = self.session_mut(id) {
+            h2.go_away();
+        }
+        self.flush_session(id, now);
     }
 
     /// The client of one connection may open no more streams; it ends when those that are open have.
