@@ -115,10 +115,10 @@ test('bytes that were sent no longer count as waiting', async () => {
 });
 
 test('a connection that is closed in the turn of its response has received it', async () => {
-  let closed = 0;
+  let closed;
   const turn = await SameTurn.start([
     (response) => {
-      response.socket.on('close', () => closed++);
+      closed = once(response.socket, 'close');
       answer(response);
     },
     (response) => {
@@ -127,7 +127,7 @@ test('a connection that is closed in the turn of its response has received it', 
     },
   ]);
   await turn.run();
-  assert.equal(closed, 1);
+  await closed;
 });
 
 test('written bytes count before they are sent', async () => {
