@@ -255,7 +255,7 @@ impl Reactor {
                 self.call_again();
             }
         }
-        self.end_if_over(session, now);
+        self.end_if_over(session);
     }
 
     /// Frames of a session are to be sent in this turn.
@@ -277,8 +277,8 @@ impl Reactor {
 
     /// A command of the caller was the last of several: what it sends leaves now, unless a turn's end is to come.
     pub(crate) fn finish_command(&mut self) {
-        if !self.in_turn && !self.sessions.is_empty() {
-            self.flush_sessions(self.clock.now());
+        if !self.in_turn {
+            self.flush_written();
         }
     }
 
@@ -309,7 +309,7 @@ impl Reactor {
         if self.has_room(id) {
             self.wake(id);
         }
-        self.end_if_over(id, now);
+        self.end_if_over(id);
     }
 
     /// What waits for the socket of a session can go on.
@@ -320,7 +320,7 @@ impl Reactor {
     }
 
     /// Nothing more comes or leaves of a session: its connection is closed by the caller.
-    fn end_if_over(&mut self, id: ConnId, _now: Nanos) {
+    fn end_if_over(&mut self, id: ConnId) {
         let Some(connection) = self.connections.get(id) else { return };
         let is_over = connection.session.h2().is_some_and(H2::is_over);
         if is_over && connection.channel.queued() == 0 {
@@ -443,11 +443,9 @@ impl Reactor {
     /// The client of one connection may open no more streams; it ends when those that are open have.
     pub fn go_away(&mut self, id: usize) {
         let now = self.clock.now();
-        let Some(id) = self.connections.at(id).map(|connection| connection.id) else { return };
-        if let Some(h2) = self.session_mut(id) {
-            h2.go_away();
+        if let Some(id) = self.connections.at(id).map(|connection| connection.id) {
+            self.leave_gracefully(id, now);
         }
-        self.flush_session(id, now);
     }
 
     /// The code with which the client has reset a stream, if it has; it is told of that by an event.
@@ -480,7 +478,7 @@ impl Reactor {
                 h2.close_stream(key, connection.id, code);
             }
             self.list_session(session);
-            return self.end_if_over(session, now);
+            return self.end_if_over(session);
         }
         if let Some(h2) = connection.session.h2() {
             self.end_streams(h2.connections().collect(), now);

@@ -9,7 +9,7 @@
 //!
 //! A session has at most, whatever its client sends:
 //!
-//! - content that nobody has read, as much as its windows allow: 4 MiB for all streams of a connection, 256 KiB for one
+//! - content that nobody has read, as much as its windows allow: 4 MiB for all streams of a connection, 1 MiB for one
 //! - for each of its streams, of which there are [`Http2Settings::max_concurrent_streams`]: a head of as many bytes as the settings
 //!   allow, and what the application has written and the client's windows and socket do not take; of a stored response, 64 KiB
 //! - frames for the socket: 256 KiB, and what one turn of reading is answered with; nothing more is read then
@@ -210,8 +210,8 @@ impl H2 {
                     self.has_settled |= !was_settled && self.http2.is_settled();
                     match event {
                         Event::Head { stream, ends, .. } => self.on_head(stream, ends, limits, now),
-                        Event::Data { stream, bytes, length, ends } => {
-                            self.on_data(stream, bytes, length, ends);
+                        Event::Data { stream, bytes, ends, .. } => {
+                            self.on_data(stream, bytes, ends);
                         }
                         Event::Trailers { stream, .. } => self.on_trailers(stream, now),
                         Event::HeadTooLarge { stream } => self.answer(stream, b"431"),
@@ -276,9 +276,8 @@ impl H2 {
         }
     }
 
-    fn on_data(&mut self, key: StreamKey, bytes: &[u8], length: usize, ends: bool) {
-        // The frame's padding is released by the connection itself.
-        debug_assert!(length >= bytes.len());
+    /// The connection itself has released the frame's padding.
+    fn on_data(&mut self, key: StreamKey, bytes: &[u8], ends: bool) {
         let Some(stream) = self.http2.get_mut(key) else { return };
         stream.content.extend_from_slice(bytes);
         if ends {
