@@ -40,6 +40,24 @@ describe('connections', LIMIT, () => {
     assert.equal(await count(server), 0);
   });
 
+  test('take nothing along of others when they end with responses that wait', async (t) => {
+    // Too large to wait for others, and for the client's window.
+    const server = await serve(t, {}, (_request, response) => response.end('x'.repeat(10_000)));
+    const session = connect(t, server, { settings: { initialWindowSize: 0 } });
+    const streams = Array.from({ length: 20 }, () => send(session));
+    await Promise.all(streams.map((stream) => once(stream, 'response')));
+    await until(() => server.stats().requests.inFlight === 0);
+    session.settings({ initialWindowSize: 65_535 });
+    await Promise.all(streams.map((stream) => stream.came()));
+    // They have the numbers that the streams had.
+    const others = Array.from({ length: 20 }, () => connect(t, server));
+    await Promise.all(others.map((other) => ask(other)));
+    session.destroy();
+    await until(() => server.stats().connections.open === others.length);
+    const came = await Promise.all(others.map((other) => ask(other)));
+    assert.ok(came.every(({ body }) => body.length === 10_000));
+  });
+
   test('maxConnections drops connections, however many streams there are', async (t) => {
     const server = await serve(t, {}, hello);
     server.maxConnections = 1;
