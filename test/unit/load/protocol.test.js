@@ -17,7 +17,8 @@ test('HTTP/1.1 is the default, with TLS too', async () => {
 });
 
 test('each option chooses versions for the servers of its scheme', async () => {
-  for (const [options, native, version] of [
+  /** @type {[options: any, native: object, version: string][]} */
+  const versions = [
     [{ url: SECURE, http2: true }, { tls: 'http2', cleartext: false }, '2'],
     [{ url: SECURE, preferHttp2: true }, { tls: 'either', cleartext: false }, '2 or 1.1'],
     [{ url: PLAIN, h2c: true }, { tls: 'http1', cleartext: true }, '2'],
@@ -29,7 +30,8 @@ test('each option chooses versions for the servers of its scheme', async () => {
       { tls: 'http1', cleartext: true, window: 65_536 },
       '2',
     ],
-  ]) {
+  ];
+  for (const [options, native, version] of versions) {
     const { targets, ...others } = options;
     const given = targets ? { ...others, targets: targets.map((url) => ({ url })) } : others;
     assert.deepEqual(await readVersions(given), [native, version], JSON.stringify(options));
@@ -37,7 +39,8 @@ test('each option chooses versions for the servers of its scheme', async () => {
 });
 
 test('an option that no server can use is refused', async () => {
-  for (const [options, message] of [
+  /** @type {[options: any, message: RegExp][]} */
+  const refused = [
     [{ url: PLAIN, http2: true }, /http2 needs an https:\/\/ URL.*h2c/],
     [{ url: PLAIN, preferHttp2: true }, /preferHttp2 needs an https:\/\/ URL.*h2c/],
     [{ url: SECURE, h2c: true }, /h2c is HTTP\/2 without TLS.*http2/],
@@ -49,7 +52,8 @@ test('an option that no server can use is refused', async () => {
       /window must be from 1 to 2147483647 bytes \(got 0\)/,
     ],
     [{ url: SECURE, http2: true, window: '2gib' }, /window must be from 1/],
-  ]) {
+  ];
+  for (const [options, message] of refused) {
     await assert.rejects(buildPlan(options), { code: 'ERR_MILLRACE_USAGE', message });
   }
 });

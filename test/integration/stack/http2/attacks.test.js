@@ -2,12 +2,12 @@
 // attacked in crates/stack/tests/integration/http2: here the application takes part.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import http2 from 'node:http2';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import http from '#internal/http/index.js';
 import { frames, PREFACE, RawClient, request } from '../../../fixtures/stack/http2/raw-client.js';
+import { listen } from '../../../fixtures/stack/listen.js';
 
 const { data, headers, rstStream, settings, windowUpdate } = frames;
 
@@ -21,7 +21,7 @@ const LIMIT = { timeout: 15_000 };
 const LIMITS = { connectionsCheckingInterval: 50, headersTimeout: 300, requestTimeout: 300 };
 
 /** A server of h2c, which counts what it is asked and what of it was closed. */
-async function listen(t, options = {}) {
+async function serve(t, options = {}) {
   const counts = { asked: 0, closed: 0, waiting: 0 };
   const server = http.createServer({ http2: true, ...options }, (req, res) => {
     if (req.url === '/good') return res.end('good');
@@ -34,11 +34,7 @@ async function listen(t, options = {}) {
     }
     if (req.url === '/upload') req.resume().on('end', () => res.end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  t.after(() => server.closeAllConnections());
-  return { server, counts, port: server.address().port };
+  return { counts, port: await listen(t, server) };
 }
 
 /** How many of the good client's requests are answered in time. */
@@ -69,58 +65,48 @@ async function beside(port, attack) {
 
 const isCalm = (frame) => frame.type === 'GOAWAY' && frame.error === 'ENHANCE_YOUR_CALM';
 
+/** Opens streams that wait, twenty at once, which `reset` ends; the server then closes the connection. */
+async function openAndReset(t, reset) {
+  const { counts, port } = await serve(t);
+  const block = request('/hold');
+  const attack = async () => {
+    const client = await RawClient.connect({ port });
+    for (let stream = 1; stream < 8_000 && !client.isClosed; stream += 40) {
+      const each = Array.from({ length: 20 }, (_, at) => stream + 2 * at);
+      await reset(client, each, (id) => headers(id, block, { ends: true }));
+    }
+    assert.ok(await client.frame(isCalm));
+    client.socket.destroy();
+  };
+  await beside(port, attack());
+  assert.ok(counts.asked <= MOST_ASKED, `${counts.asked} requests`);
+  while (counts.closed < counts.asked) await sleep(1);
+}
+
 test(
   'streams that are opened and reset: few reach the application, and each is closed',
   LIMIT,
-  async (t) => {
-    const { counts, port } = await listen(t);
-    const attack = async () => {
-      const client = await RawClient.connect({ port });
-      const block = request('/hold');
-      for (let stream = 1; stream < 8_000 && !client.isClosed; stream += 40) {
-        const each = Array.from({ length: 20 }, (_, at) => stream + 2 * at);
-        const ends = { ends: true };
-        client.write(...each.flatMap((id) => [headers(id, block, ends), rstStream(id, 'CANCEL')]));
-        // In another turn: the application has seen them.
-        await sleep(1);
-      }
-      assert.ok(await client.frame(isCalm));
-      client.socket.destroy();
-    };
-    await beside(port, attack());
-    assert.ok(counts.asked <= MOST_ASKED, `${counts.asked} requests`);
-    while (counts.closed < counts.asked) await sleep(1);
-  },
+  (t) =>
+    openAndReset(t, async (client, streams, open) => {
+      client.write(...streams.flatMap((id) => [open(id), rstStream(id, 'CANCEL')]));
+      // In another turn: the application has seen them.
+      await sleep(1);
+    }),
 );
 
-test(
-  'streams that the server has to reset count as those that the client resets',
-  LIMIT,
-  async (t) => {
-    const { counts, port } = await listen(t);
-    const attack = async () => {
-      const client = await RawClient.connect({ port });
-      const block = request('/hold');
-      for (let stream = 1; stream < 8_000 && !client.isClosed; stream += 40) {
-        const each = Array.from({ length: 20 }, (_, at) => stream + 2 * at);
-        client.write(...each.map((id) => headers(id, block, { ends: true })));
-        await sleep(1);
-        client.write(...each.map((id) => windowUpdate(id, 0)));
-      }
-      assert.ok(await client.frame(isCalm));
-      client.socket.destroy();
-    };
-    await beside(port, attack());
-    assert.ok(counts.asked <= MOST_ASKED, `${counts.asked} requests`);
-    while (counts.closed < counts.asked) await sleep(1);
-  },
+test('streams that the server has to reset count as those that the client resets', LIMIT, (t) =>
+  openAndReset(t, async (client, streams, open) => {
+    client.write(...streams.map(open));
+    await sleep(1);
+    client.write(...streams.map((id) => windowUpdate(id, 0)));
+  }),
 );
 
 test(
   'requests that never end are ended by requestTimeout, heads and prefaces that never end by headersTimeout',
   LIMIT,
   async (t) => {
-    const { port } = await listen(t, LIMITS);
+    const { port } = await serve(t, LIMITS);
     const attack = async () => {
       const uploading = await RawClient.connect({ port });
       const block = request('/upload', 'POST');
@@ -156,7 +142,7 @@ test(
   'responses that a client does not take wait for it, and are closed with it',
   LIMIT,
   async (t) => {
-    const { counts, port } = await listen(t);
+    const { counts, port } = await serve(t);
     const attack = async () => {
       const client = await RawClient.connect({ port }, { INITIAL_WINDOW_SIZE: 0 });
       const block = request('/large');
@@ -183,7 +169,7 @@ test(
 );
 
 test('settings that nobody needs, from a client that reads nothing', LIMIT, async (t) => {
-  const { port } = await listen(t);
+  const { port } = await serve(t);
   const attack = async () => {
     const client = await RawClient.connect({ port });
     client.socket.pause();
@@ -200,7 +186,7 @@ test('settings that nobody needs, from a client that reads nothing', LIMIT, asyn
 });
 
 test('a head that is too large is answered, and the next request is served', LIMIT, async (t) => {
-  const { port } = await listen(t);
+  const { port } = await serve(t);
   const client = await RawClient.connect({ port });
   const large = request('/good', 'GET', [['x', 'y'.repeat(70_000)]]);
   const many = request(

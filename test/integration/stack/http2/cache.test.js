@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { block } from '../../../fixtures/stack/blocked/blocked-loop.js';
 import { ask, connect, send, serve } from '../../../fixtures/stack/http2/serve.js';
+import { portOf } from '../../../fixtures/stack/listen.js';
 
 const LIMIT = { timeout: 10_000 };
 
@@ -48,7 +49,7 @@ describe('the cache', LIMIT, () => {
   test('is that of HTTP/1.1, too', async (t) => {
     const { server, calls } = await cached(t, (_request, response) => response.end('x'));
     await ask(connect(t, server), { ':authority': 'a' });
-    const { port } = server.address();
+    const port = portOf(server);
     const response = await fetch(`http://localhost:${port}/`, { headers: { host: 'a' } });
     assert.equal(await response.text(), 'x');
     assert.ok(calls() <= 2);
@@ -100,7 +101,7 @@ describe('the cache', LIMIT, () => {
     const session = connect(t, server);
     await ask(session, { ':authority': 'a' });
     const client = `
-      const session = require('node:http2').connect('http://localhost:${server.address().port}');
+      const session = require('node:http2').connect('http://localhost:${portOf(server)}');
       process.stdin.once('data', () => setTimeout(() => {
         const stream = session.request({ ':authority': 'a' });
         stream.on('data', (part) => console.log(part + ' ' + Date.now()));
@@ -123,6 +124,6 @@ describe('the cache', LIMIT, () => {
     await once(child, 'exit');
     const [, body, at] = /^connected\n(\S+) (\d+)\n$/.exec(out) ?? [];
     assert.equal(body, 'stored');
-    assert.ok(Number(at) < end, `${at - end} ms behind the busy time`);
+    assert.ok(Number(at) < end, `${Number(at) - end} ms behind the busy time`);
   });
 });

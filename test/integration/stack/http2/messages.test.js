@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { ask, askText, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
+import { portOf } from '../../../fixtures/stack/listen.js';
 
 const LIMIT = { timeout: 10_000 };
 const PROTOCOL_ERROR = 1;
@@ -29,7 +30,7 @@ describe('requests', LIMIT, () => {
   for (const secure of [false, true]) {
     test(`fields, version and URL, ${secure ? 'TLS' : 'h2c'}`, async (t) => {
       const server = await mirror(t, { secure });
-      const { port } = server.address();
+      const port = portOf(server);
       const seen = await seenBy(connect(t, server), {
         ':path': '/a?b=c',
         cookie: ['a=1', 'b=2'],

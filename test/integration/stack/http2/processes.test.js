@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { findFreePort } from '#internal/process/listening/free-port.js';
 import { REGISTER } from '../../../fixtures/stack/comparison/two-processes.js';
 import { ask, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
+import { portOf } from '../../../fixtures/stack/listen.js';
 
 const LIMIT = { timeout: 20_000 };
 const APPLICATION = fileURLToPath(
@@ -81,7 +82,7 @@ describe('what an application has set itself', LIMIT, () => {
       response.end(),
     );
     const socket = tls.connect({
-      ...{ port: server.address().port, host: 'localhost', ALPNProtocols: offered },
+      ...{ port: portOf(server), host: 'localhost', ALPNProtocols: offered },
       rejectUnauthorized: false,
     });
     t.after(() => socket.destroy());

@@ -5,6 +5,7 @@ import { finished, pipeline } from 'node:stream';
 import { describe, test } from 'node:test';
 import tls from 'node:tls';
 import { ask, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
+import { portOf } from '../../../fixtures/stack/listen.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
 const LIMIT = { timeout: 10_000 };
@@ -40,7 +41,7 @@ describe('a socket', LIMIT, () => {
     assert.deepEqual(JSON.parse(one.body), {
       remoteAddress: localAddress,
       remotePort: localPort,
-      localPort: server.address().port,
+      localPort: portOf(server),
     });
     assert.notEqual(sockets[0], sockets[1]);
   });
@@ -82,12 +83,12 @@ describe('a socket', LIMIT, () => {
     assert.deepEqual(times, ['timeout']);
   });
 
-  for (const [how, act] of [
-    ['socket.destroy()', (request) => request.socket.destroy()],
-    ['socket.resetAndDestroy()', (request) => request.socket.resetAndDestroy()],
-    ['response.destroy()', (_request, response) => response.destroy()],
-    ['request.destroy()', (request) => request.destroy()],
-  ]) {
+  for (const [how, act] of Object.entries({
+    'socket.destroy()': (request) => request.socket.destroy(),
+    'socket.resetAndDestroy()': (request) => request.socket.resetAndDestroy(),
+    'response.destroy()': (_request, response) => response.destroy(),
+    'request.destroy()': (request) => request.destroy(),
+  })) {
     test(`${how} resets this stream alone`, async (t) => {
       let lines;
       const server = await serve(t, {}, (request, response) => {

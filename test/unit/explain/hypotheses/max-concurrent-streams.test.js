@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { evaluate } from '../../../fixtures/explain/evaluation.js';
 
 /** A load of HTTP/2 with so many streams per connection, on a server that allows `most`. */
-function streams(pipelining, most, change = () => {}) {
+function streams(pipelining, most, change = (_metrics) => null) {
   return (metrics) => {
     const { load } = metrics.base;
     Object.assign(load.plan, { httpVersion: '2', connections: 4, pipelining });
@@ -35,7 +35,8 @@ test('then too few connections are not', () => {
   assert.match(why, /allows only 4 streams/);
 });
 
-for (const [name, change, why] of [
+/** @type {[string, (metrics: any) => void, RegExp][]} */
+const RULED_OUT = [
   [
     'with HTTP/1.1',
     streams(20, null, ({ base }) => (base.load.plan.httpVersion = '1.1')),
@@ -46,7 +47,8 @@ for (const [name, change, why] of [
   ['where the loop is busy', streams(20, 4, ({ loop }) => (loop.busy = 0.99)), /loop is 99/],
   ['where requests queue in the server', streams(20, 4, (it) => (it.responseMs = 50)), /queues/],
   ['with a rate', streams(20, 4, (it) => (it.model = 'open')), /rate/],
-]) {
+];
+for (const [name, change, why] of RULED_OUT) {
   test(`it is ruled out ${name}`, () => {
     const evaluated = evaluate('max-concurrent-streams', (metrics) => void change(metrics));
     assert.equal(evaluated.hypothesis, undefined);
