@@ -10,6 +10,7 @@ import {
   assertAllReceived,
   assertKept,
   assertStreams,
+  loadStreams,
 } from '../../../fixtures/truth/http2/accounting.js';
 import { answer } from '../../../fixtures/truth/http2/answers.js';
 import { delay, hang, lastFirst, ok } from '../../../fixtures/truth/http2/scripts.js';
@@ -19,11 +20,9 @@ import { assertAtMost, assertBetween, timed } from '../../../fixtures/truth/time
 // Each has a server of its own, and waits for most of its time.
 const TIMEOUT = { timeout: 60_000, concurrency: 3 };
 
-/** Loads a server, and waits until it has seen all. */
+/** Loads a server, over HTTP/2 alone. */
 async function run(server, options) {
-  const result = await load({ url: server.url, h2c: true, pid: false, ...options });
-  await server.settled(result.connections.opened);
-  assertStreams(result, server);
+  const result = await loadStreams(server, options);
   assert.equal(result.connections.http1, 0);
   assert.equal(result.connections.http2, result.connections.opened);
   return result;

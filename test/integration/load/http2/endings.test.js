@@ -4,10 +4,10 @@ import { describe, test } from 'node:test';
 import { load } from 'millrace';
 import { millraceJson } from '../../../fixtures/truth/cli.js';
 import {
-  assertStreams,
   clientResets,
   countStreams,
   kinds,
+  loadStreams,
 } from '../../../fixtures/truth/http2/accounting.js';
 import { answer, head } from '../../../fixtures/truth/http2/answers.js';
 import {
@@ -22,13 +22,8 @@ import { http2Server } from '../../../fixtures/truth/http2/server.js';
 
 const TIMEOUT = { timeout: 30_000, concurrency: 3 };
 
-async function run(server, options) {
-  const protocol = { h2c: true, pid: false, connections: 2, pipelining: 3, requests: 100 };
-  const result = await load({ url: server.url, ...protocol, ...options });
-  await server.settled(result.connections.opened);
-  assertStreams(result, server);
-  return result;
-}
+const run = (server, options) =>
+  loadStreams(server, { connections: 2, pipelining: 3, requests: 100, ...options });
 
 /** Answers, except every fifth request of a connection, with which it does as `odd` says. */
 function everyFifth(odd) {

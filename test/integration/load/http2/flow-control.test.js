@@ -6,9 +6,9 @@ import { millrace } from '../../../fixtures/truth/cli.js';
 import {
   assertAllReceived,
   assertKept,
-  assertStreams,
   clientResets,
   kinds,
+  loadStreams,
 } from '../../../fixtures/truth/http2/accounting.js';
 import { answer, head } from '../../../fixtures/truth/http2/answers.js';
 import { data, settings, windowUpdate } from '../../../fixtures/truth/http2/frames.js';
@@ -18,15 +18,8 @@ import { http2Server } from '../../../fixtures/truth/http2/server.js';
 const TIMEOUT = { timeout: 30_000, concurrency: 3 };
 const BODY = Array.from({ length: 5000 }, (_, n) => n % 10).join('');
 
-async function run(server, options) {
-  const result = await load({
-    ...{ url: server.url, h2c: true, pid: false, connections: 2, pipelining: 3, requests: 60 },
-    ...options,
-  });
-  await server.settled(result.connections.opened);
-  assertStreams(result, server);
-  return result;
-}
+const run = (server, options) =>
+  loadStreams(server, { connections: 2, pipelining: 3, requests: 60, ...options });
 
 /** Whether each body has arrived whole, once. */
 function assertBodies(server, body = BODY) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { load } from 'millrace';
 import { millrace, millraceJson } from '../../../fixtures/truth/cli.js';
-import { assertStreams } from '../../../fixtures/truth/http2/accounting.js';
+import { assertStreams, loadStreams } from '../../../fixtures/truth/http2/accounting.js';
 import { answer } from '../../../fixtures/truth/http2/answers.js';
 import { ping, settings, slices } from '../../../fixtures/truth/http2/frames.js';
 import { delay, ok } from '../../../fixtures/truth/http2/scripts.js';
@@ -12,10 +12,8 @@ import { http2Server } from '../../../fixtures/truth/http2/server.js';
 const TIMEOUT = { timeout: 30_000, concurrency: 3 };
 
 async function run(server, options) {
-  const protocol = { h2c: true, pid: false, connections: 2, pipelining: 10, requests: 200 };
-  const result = await load({ url: server.url, ...protocol, ...options });
-  await server.settled(result.connections.opened);
-  assertStreams(result, server);
+  const protocol = { connections: 2, pipelining: 10, requests: 200 };
+  const result = await loadStreams(server, { ...protocol, ...options });
   for (const { record } of server.connections) assert.equal(record.unacknowledged, 0);
   return result;
 }
