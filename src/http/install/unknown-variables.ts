@@ -10,6 +10,12 @@ const NAMES = [
   ...['STACK', 'STATS_FILE'],
 ];
 
+/** Other words for what a variable is about, which are not similar to its name. */
+const OTHER_WORDS = new Map([
+  ['H2', 'HTTP2'],
+  ['H2C', 'HTTP2'],
+]);
+
 /**
  * Warns of variables that are probably misspelled, once for a process with its threads and the workers of its cluster. Other
  * parts of the package and applications have variables with the same prefix: only a name that is nearly one of these is reported.
@@ -30,9 +36,10 @@ function warnOfMisspelledVariables(): void {
   }
 }
 
-/** Finds the name that was probably meant: one that differs little, or of which this is the beginning. */
+/** Finds the name that was probably meant: one that differs little, of which this is the beginning, or another word for it. */
 function findIntended(name: string): string | undefined {
-  return findNearest(name, NAMES) ?? NAMES.find((known) => known.startsWith(`${name}_`));
+  const near = findNearest(name, NAMES) ?? NAMES.find((known) => known.startsWith(`${name}_`));
+  return near ?? OTHER_WORDS.get(name);
 }
 
 /** Whether this is neither another thread nor a worker of a cluster. */
