@@ -1,12 +1,13 @@
 import { packageVersion } from '../environment/version.js';
 import type { LoadWarning, PlanSummary } from '../load/result.js';
 import { readRun } from './figures.js';
+import { labelVersions, listVersions, planWithVersion, readVersions } from './http-versions.js';
 import { evaluateRatioCondition } from './ratio-condition.js';
 import type { ComparisonMetric, ComparisonResult } from './result.js';
 import { describeFailures } from './rows/doubt.js';
 import { compareRuns, DEFAULT_CONFIDENCE } from './rows/rows.js';
 import type { CompareSettings } from './settings.js';
-import { listInterrupted, listVersions, type SideResult, summarizeWarnings } from './warnings.js';
+import { listInterrupted, type SideResult, summarizeWarnings } from './warnings.js';
 
 /** What a comparison has measured. */
 interface Measured {
@@ -28,6 +29,7 @@ export function conclude(measured: Measured): ComparisonResult {
   const { settings, startedAt, sides, runs, ended, stack } = measured;
   const { margin, conditions, allowDifference } = settings;
   const plan = findPlan(runs);
+  const versions = readVersions(runs);
   const compared = runs.map(readRun);
   const failures = describeFailures(compared, null);
   const judged = compareRuns(compared, {
@@ -42,8 +44,8 @@ export function conclude(measured: Measured): ComparisonResult {
     tool: { name: 'millrace', version: packageVersion() },
     startedAt: startedAt.toISOString(),
     durationMs: Date.now() - startedAt.getTime(),
-    plan,
-    sides,
+    plan: planWithVersion(plan, versions),
+    sides: labelVersions(sides, versions),
     margin,
     width: ended === 'files' ? null : settings.width,
     confidence: DEFAULT_CONFIDENCE,
@@ -58,7 +60,7 @@ export function conclude(measured: Measured): ComparisonResult {
     warnings: [
       ...(measured.warnings ?? []),
       ...listInterrupted(runs),
-      ...listVersions(runs),
+      ...listVersions(plan, versions, stack !== undefined),
       ...summarizeWarnings(runs),
     ],
   };

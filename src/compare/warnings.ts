@@ -37,21 +37,3 @@ export function listInterrupted(runs: readonly SideResult[]): LoadWarning[] {
     return [{ id: 'interrupted', message }];
   });
 }
-
-/** Warns of sides whose connections spoke different versions of HTTP, as a server may choose. */
-export function listVersions(runs: readonly SideResult[]): LoadWarning[] {
-  const [a, b] = (['a', 'b'] as const).map((side) =>
-    describeVersions(runs.filter((run) => run.side === side)),
-  );
-  if (a === b) return [];
-  const message = `The connections of A spoke ${a}, those of B ${b}: a part of the difference may be that of the protocols.`;
-  return [{ id: 'http-versions', message }];
-}
-
-function describeVersions(runs: readonly SideResult[]): string {
-  // Results of versions without HTTP/2 have no such counts.
-  const speaks = (version: 'http1' | 'http2') =>
-    runs.some(({ result }) => (result.connections[version] ?? 0) > 0);
-  if (!speaks('http2')) return 'HTTP/1.1';
-  return speaks('http1') ? 'HTTP/2 and HTTP/1.1' : 'HTTP/2';
-}

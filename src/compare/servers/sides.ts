@@ -9,7 +9,7 @@ import { shellQuote } from '../../process/command/shell-quote.js';
 import type { CommandOptions } from '../../process/command/spawn.js';
 import type { CompareOptions, CompareSide } from '../options.js';
 import type { ComparisonSide, ComparisonSideName } from '../result.js';
-import { buildStackEnvironment } from './stack.js';
+import { adviseOnHttp2, buildStackEnvironment } from './stack.js';
 
 /** A side whose server is loaded. */
 export interface LiveSide {
@@ -125,7 +125,7 @@ function formatCommand(command: readonly string[]): string {
 
 /** Runs a step of a side; its errors name the side, and end with `note`. */
 export async function runOnSide<Result>(
-  { name }: LiveSide,
+  { name, side: { stack } }: LiveSide,
   step: () => Promise<Result>,
   note = '',
 ): Promise<Result> {
@@ -133,7 +133,8 @@ export async function runOnSide<Result>(
     return await step();
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
-    const message = `${name.toUpperCase()}: ${error.message}${note}`;
+    const text = stack === false ? adviseOnHttp2(error.message) : error.message;
+    const message = `${name.toUpperCase()}: ${text}${note}`;
     throw new MillraceError(error.code, message, { cause: error });
   }
 }

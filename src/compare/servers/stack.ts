@@ -16,6 +16,18 @@ export function buildStackEnvironment(
   return { ...own, NODE_OPTIONS: options, MILLRACE_STACK: '', MILLRACE_STATS_FILE: statsFile };
 }
 
+/** What the load engine says of a server without HTTP/2. */
+const NO_HTTP2 =
+  /the server speaks (?:no HTTP\/2 over TLS \(ALPN\)|HTTP\/1\.1): leave out --(http2|h2c)\b.*/;
+
+/** Puts in place of the engine's advice how Node's own stack is compared with HTTP/2 on Millrace's. */
+export function adviseOnHttp2(message: string): string {
+  return message.replace(NO_HTTP2, (_, flag) => {
+    const url = flag === 'h2c' ? 'an https:// URL with ' : '';
+    return `on Node's own HTTP stack the server speaks HTTP/1.1 only: set MILLRACE_HTTP2=on and use ${url}--prefer-http2 in place of --${flag}, so that A speaks HTTP/1.1 and B HTTP/2`;
+  });
+}
+
 interface StackTotals {
   requests: { native: number; fallback: number };
   fallbackReasons: Record<string, number>;

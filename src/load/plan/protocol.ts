@@ -59,7 +59,7 @@ export function readProtocol(
   const tls = http2 ? 'http2' : preferHttp2 ? 'either' : 'http1';
   const isHttp2 = (it: NativeOrigin) => isCalled(it) || (it.tls ? http2 : h2c);
   return {
-    version: origins.every(isHttp2) || isFuture ? '2' : '2 or 1.1',
+    version: origins.every(isHttp2) || (isFuture && !preferHttp2) ? '2' : '2 or 1.1',
     native: { tls, cleartext: h2c, ...readWindow(options) },
   };
 }

@@ -1,13 +1,13 @@
 // The versions of HTTP that options ask for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildPlan } from '#internal/load/plan/plan.js';
+import { buildPlan, FUTURE_SERVER } from '#internal/load/plan/plan.js';
 
 const SECURE = 'https://127.0.0.1:8443/';
 const PLAIN = 'http://127.0.0.1:8080/';
 
-async function readVersions(options) {
-  const { native, summary } = await buildPlan(options);
+async function readVersions(options, command = undefined) {
+  const { native, summary } = await buildPlan(options, command);
   return [native.http2, summary.httpVersion];
 }
 
@@ -36,6 +36,13 @@ test('each option chooses versions for the servers of its scheme', async () => {
     const given = targets ? { ...others, targets: targets.map((url) => ({ url })) } : others;
     assert.deepEqual(await readVersions(given), [native, version], JSON.stringify(options));
   }
+});
+
+test('a server that does not run yet may turn out to speak HTTP/1.1 only where that is allowed', async () => {
+  const versionOf = async (options) => (await readVersions(options, FUTURE_SERVER))[1];
+  assert.equal(await versionOf({ url: '/', http2: true }), '2');
+  assert.equal(await versionOf({ url: '/', h2c: true }), '2');
+  assert.equal(await versionOf({ url: SECURE, preferHttp2: true }), '2 or 1.1');
 });
 
 test('an option that no server can use is refused', async () => {
