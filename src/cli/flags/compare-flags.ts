@@ -77,7 +77,8 @@ const OWN: Flag<CompareInvocation>[] = [
   ...sideFlags('b'),
   invocation.toggle('stack', 'stack', true, {
     help: "A: on Node's own HTTP stack, B: on Millrace's",
-    details: 'The report says which share of the requests was served natively.',
+    details:
+      'The report says which share of the requests was served natively. For HTTP/2 on B set MILLRACE_HTTP2=on and use --prefer-http2: Node has HTTP/1.1 only for such a server.',
   }),
   {
     name: 'width',

@@ -7,19 +7,19 @@ import { addProperty, warnOfValue } from '../node/added-properties.js';
 
 /** Limits in addition to Node's own: properties of a server that can be read and set at any time, and options. */
 export interface StackLimits {
-  /** Maximum number of requests of one connection that the application handles at once. Later requests are not read until half of these are answered. */
+  /** Maximum number of requests of one connection that the application handles at once. Later requests are not read until half of these are answered. Without effect over HTTP/2. */
   maxPipelinedRequests: number;
   /** Maximum number of streams of one HTTP/2 connection at once; a client waits with further requests. Applies to new connections. */
   maxConcurrentStreams: number;
-  /** Time limit of each response, from the head of its request to its last byte. After it, a response with `responseTimeoutStatus` is sent in its turn and the connection is closed; a response that has begun is cut off. */
+  /** Time limit of each response, from the head of its request to its last byte. After it, a response with `responseTimeoutStatus` is sent in its turn and the connection is closed; a response that has begun is cut off. Over HTTP/2 only the stream ends: it is answered, or reset if its response has begun. */
   responseTimeout: number;
   /** Status of the responses that `responseTimeout` sends. */
   responseTimeoutStatus: number;
-  /** Maximum number of requests of the server that the application handles at once. Further requests are answered 503 with `Connection: close`, and the server emits `dropRequest`. */
+  /** Maximum number of requests of the server that the application handles at once. Further requests are answered 503 with `Connection: close`, and the server emits `dropRequest`. Over HTTP/2 only the stream is answered 503. */
   maxRequestsInFlight: number;
-  /** Minimum rate at which a request's body must arrive, on average after five seconds. Time in which the application does not read is not counted. Below it, the server emits `clientError` (by default: 408) and the connection is closed. */
+  /** Minimum rate at which a request's body must arrive, on average after five seconds. Time in which the application does not read is not counted. Below it, the server emits `clientError` (by default: 408) and the connection is closed. Over HTTP/2 only the stream ends. */
   minReceiveRate: number;
-  /** Minimum rate at which a client must receive the bytes that wait for it, on average after five seconds. On Linux, bytes in the system's buffers do not count as received. Below it, the connection is closed. */
+  /** Minimum rate at which a client must receive the bytes that wait for it, on average after five seconds. On Linux, bytes in the system's buffers do not count as received. Below it, the connection is closed. Over HTTP/2 only the stream is reset. */
   minSendRate: number;
 }
 

@@ -48,7 +48,7 @@ export interface StackStats {
   responseTimeouts: number;
   /** Requests answered 503 because of `maxRequestsInFlight`. */
   overloaded: number;
-  /** Connections closed because of `minReceiveRate` or `minSendRate`. */
+  /** Connections closed, and streams of HTTP/2 ended, because of `minReceiveRate` or `minSendRate`. */
   tooSlow: number;
   /** Errors of the stack itself, each of which ended a connection; the process also warns of them (`MILLRACE_INTERNAL_ERROR`). */
   internalErrors: number;
