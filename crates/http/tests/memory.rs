@@ -1,8 +1,7 @@
 //! What a peer sends takes a bounded amount of memory, however much it is. A program of its own, because an allocator is
 //! the whole program's.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod allocated;
 
 use millrace_http::h2::hpack::{Encoder, Indexing};
 use millrace_http::h2::{Connection, ErrorCode, Event, Role, Settings};
@@ -11,44 +10,6 @@ use millrace_http::h2::{Connection, ErrorCode, Event, Role, Settings};
 const BOUND: isize = 1024 * 1024;
 /// How much a peer sends.
 const FLOOD: usize = 2 * 1024 * 1024;
-
-thread_local! {
-    /// Bytes that are allocated, and the most that were.
-    static ALLOCATED: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
-}
-
-struct Counting;
-
-impl Counting {
-    fn count(change: isize) {
-        let (now, most) = ALLOCATED.get();
-        ALLOCATED.set((now + change, most.max(now + change)));
-    }
-}
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        Self::count(layout.size() as isize);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        Self::count(size as isize - layout.size() as isize);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        Self::count(-(layout.size() as isize));
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let [_, length @ ..] = (payload.len() as u32).to_be_bytes();
@@ -66,29 +27,27 @@ fn peak(flood: &[u8]) -> isize {
         let stream = connection.open((), false).unwrap();
         connection.send_head(stream, &[0x82, 0x86, 0x84], true, &mut out);
     }
-    let (before, _) = ALLOCATED.get();
-    ALLOCATED.set((before, before));
-    'flood: for _ in 0..FLOOD / flood.len() {
-        // As they are read from a socket.
-        for mut bytes in flood.chunks(5000) {
-            out.clear();
-            loop {
-                match connection.next(&mut bytes, &mut out) {
-                    Ok(Some(Event::Malformed { stream, .. } | Event::Reset { stream, .. })) => {
-                        connection.remove(stream, ErrorCode::CANCEL, &mut out);
-                    }
-                    Ok(Some(_)) => {}
-                    Ok(None) => break,
-                    // What has too many parts.
-                    Err(error) => {
-                        assert_eq!(error.code, ErrorCode::ENHANCE_YOUR_CALM);
-                        break 'flood;
+    allocated::peak(|| {
+        for _ in 0..FLOOD / flood.len() {
+            // As they are read from a socket.
+            for mut bytes in flood.chunks(5000) {
+                out.clear();
+                loop {
+                    match connection.next(&mut bytes, &mut out) {
+                        Ok(Some(Event::Malformed { stream, .. } | Event::Reset { stream, .. })) => {
+                            connection.remove(stream, ErrorCode::CANCEL, &mut out);
+                        }
+                        Ok(Some(_)) => {}
+                        Ok(None) => break,
+                        // What has too many parts.
+                        Err(error) => {
+                            return assert_eq!(error.code, ErrorCode::ENHANCE_YOUR_CALM);
+                        }
                     }
                 }
             }
         }
-    }
-    ALLOCATED.get().1 - before
+    })
 }
 
 #[test]

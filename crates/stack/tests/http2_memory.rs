@@ -3,6 +3,8 @@
 
 #![cfg(unix)]
 
+#[path = "../../http/tests/allocated/mod.rs"]
+mod allocated;
 #[path = "integration/http2/client.rs"]
 #[expect(dead_code, reason = "what tests of streams use of it")]
 mod client;
@@ -16,8 +18,6 @@ mod frames;
 #[expect(dead_code, reason = "what tests of streams use of it")]
 mod world;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::io::{ErrorKind, Read as _, Write as _};
 
 use millrace_http::h2::PREFACE;
@@ -37,44 +37,6 @@ const ROUNDS: u32 = 60;
 /// What the application writes for each of 100 streams.
 const RESPONSE: usize = 64 * 1024;
 
-thread_local! {
-    /// Bytes that are allocated, and the most that were.
-    static ALLOCATED: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
-}
-
-struct Counting;
-
-impl Counting {
-    fn count(change: isize) {
-        let (now, most) = ALLOCATED.get();
-        ALLOCATED.set((now + change, most.max(now + change)));
-    }
-}
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        Self::count(layout.size() as isize);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        Self::count(size as isize - layout.size() as isize);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        Self::count(-(layout.size() as isize));
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// The most memory that is taken while a client sends a flood and reads, or does not read, what is answered.
 fn peak(flood: &Flood, rounds: u32, reads: bool) -> isize {
     let mut world = World::new();
@@ -82,31 +44,30 @@ fn peak(flood: &Flood, rounds: u32, reads: bool) -> isize {
         [&b"HTTP/1.1 200 OK\r\nContent-Length: 65536\r\n\r\n"[..], &[b'x'; RESPONSE]].concat();
     let rounds: Vec<Vec<u8>> = (0..rounds).map(flood.round).collect();
     let mut sink = vec![0; 64 * 1024];
-    let (before, _) = ALLOCATED.get();
-    ALLOCATED.set((before, before));
-    let (mut client, _) = world.socket();
-    client.write_all(&[PREFACE, &settings(&[])].concat()).unwrap();
-    for round in &rounds {
-        let mut rest = &round[..round.len().min(20 * 1024)];
-        // What does not fit is not sent: the next round may be an error, or none.
-        for _ in 0..4 {
-            match client.write(rest) {
-                Ok(sent) => rest = &rest[sent..],
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => return ALLOCATED.get().1 - before,
-            }
-            world.turn();
-            for (lane, head) in requests(&std::mem::take(&mut world.told)) {
-                if head.contains(" /upload ") {
-                    world.reactor.pause(lane, true);
-                } else if world.reactor.send(lane, &response, 1, true).is_ok() {
-                    world.reactor.end(lane);
+    allocated::peak(|| {
+        let (mut client, _) = world.socket();
+        client.write_all(&[PREFACE, &settings(&[])].concat()).unwrap();
+        for round in &rounds {
+            let mut rest = &round[..round.len().min(20 * 1024)];
+            // What does not fit is not sent: the next round may be an error, or none.
+            for _ in 0..4 {
+                match client.write(rest) {
+                    Ok(sent) => rest = &rest[sent..],
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    Err(_) => return,
                 }
+                world.turn();
+                for (lane, head) in requests(&std::mem::take(&mut world.told)) {
+                    if head.contains(" /upload ") {
+                        world.reactor.pause(lane, true);
+                    } else if world.reactor.send(lane, &response, 1, true).is_ok() {
+                        world.reactor.end(lane);
+                    }
+                }
+                while reads && client.read(&mut sink).is_ok_and(|count| count > 0) {}
             }
-            while reads && client.read(&mut sink).is_ok_and(|count| count > 0) {}
         }
-    }
-    ALLOCATED.get().1 - before
+    })
 }
 
 #[test]
