@@ -13,6 +13,23 @@ const ROUNDS: usize = 20_000;
 /// What still waits then waits no longer than this: for the cache, or for a peer that may say more.
 const LONGEST: Duration = Duration::from_secs(40);
 
+/// Repeats a round until nothing happens in it. It gives whether anything has, and when the timer comes.
+pub(crate) fn settle(mut round: impl FnMut() -> (bool, Nanos)) {
+    let until = network::now() + LONGEST;
+    for _ in 0..ROUNDS {
+        let (goes_on, armed) = round();
+        if goes_on {
+            continue;
+        }
+        // Limits, the cache's among them.
+        if armed == Nanos::NEVER || armed > until {
+            return;
+        }
+        network::advance(armed.since(network::now()));
+    }
+    panic!("it does not come to rest");
+}
+
 impl World {
     /// Ends the run.
     pub(crate) fn finish(&mut self) {
@@ -49,8 +66,7 @@ impl World {
 
     /// Everybody does what there is to do. `ends`: the caller ends connections of which there is no more to come.
     fn come_to_rest(&mut self, ends: bool) {
-        let until = network::now() + LONGEST;
-        for _ in 0..ROUNDS {
+        settle(|| {
             let mut goes_on = false;
             for at in 0..self.clients.len() {
                 goes_on |= self.serve(at, ends);
@@ -61,16 +77,8 @@ impl World {
                 self.turn_step();
             }
             self.check();
-            if goes_on {
-                continue;
-            }
-            // Limits, the cache's among them.
-            if self.armed == Nanos::NEVER || self.armed > until {
-                return;
-            }
-            network::advance(self.armed.since(network::now()));
-        }
-        panic!("it does not come to rest");
+            (goes_on, self.armed)
+        });
     }
 
     /// What a client and the caller have to do for one connection; gives whether there was anything.

@@ -15,15 +15,12 @@ use millrace_stack::{Reactor, Settings};
 
 use super::caller::Caller;
 use super::client::Client;
+use crate::finish::settle;
 use crate::sights::{Sight, see};
 
 /// What waits for a socket at most: what is queued when no more is taken, a response behind that, and answers of a read.
 const MAX_QUEUED: usize = 1024 * 1024;
 const SCRATCH: usize = 256 * 1024;
-/// Rounds in which all comes to rest.
-const ROUNDS: usize = 20_000;
-/// What still waits then waits no longer than this: for the cache.
-const LONGEST: Duration = Duration::from_secs(40);
 
 struct World {
     chance: Rng,
@@ -179,7 +176,12 @@ impl World {
                 client.is_gone = true;
             }
             4 if chance.u8(..10) == 0 => {
-                client.peer.close();
+                // It may stay and take nothing more.
+                if chance.bool() {
+                    client.peer.end();
+                } else {
+                    client.peer.close();
+                }
                 client.is_gone = true;
             }
             5..10 => client
@@ -287,9 +289,8 @@ impl World {
     }
 
     fn come_to_rest(&mut self) {
-        let until = network::now() + LONGEST;
         let mut opened = Vec::new();
-        for _ in 0..ROUNDS {
+        settle(|| {
             let mut goes_on = false;
             let Self { chance, caller, reactor, clients, .. } = self;
             opened.resize(clients.len(), 0);
@@ -322,14 +323,7 @@ impl World {
                 self.after_commands();
             }
             self.check();
-            if goes_on {
-                continue;
-            }
-            if self.armed == Nanos::NEVER || self.armed > until {
-                return;
-            }
-            network::advance(self.armed.since(network::now()));
-        }
-        panic!("it does not come to rest");
+            (goes_on, self.armed)
+        });
     }
 }
