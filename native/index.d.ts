@@ -474,6 +474,8 @@ export interface NativeHttp2Counts {
   streams: number
   /** Streams that clients have reset, or that broke a rule. */
   resets: number
+  /** Streams that were refused. */
+  refused: number
   /** Connections that ended with an error of the protocol. */
   errors: number
   /** Streams whose request is another process's, where the port is shared. */

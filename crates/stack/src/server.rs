@@ -73,6 +73,8 @@ pub struct Http2Counts {
     pub streams: u64,
     /// Streams that clients have reset, or that broke a rule.
     pub resets: u64,
+    /// Streams that were refused: there were too many, or the connection was about to end.
+    pub refused: u64,
     /// Connections that ended with an error of the protocol.
     pub errors: u64,
     /// Streams whose request is another process's, and was answered 421.
@@ -84,6 +86,7 @@ impl Http2Counts {
         self.connections += u64::from(is_new);
         self.streams += u64::from(counts.streams);
         self.resets += u64::from(counts.resets);
+        self.refused += u64::from(counts.refused);
         self.errors += u64::from(counts.errors);
     }
 }

@@ -22,7 +22,7 @@ export class Counters {
   #earlier: NativeCounts = {
     ...{ lost: 0, moved: 0, relayed: 0, unowned: 0, refused: 0, timedOut: 0 },
     unusual: {},
-    http2: { connections: 0, streams: 0, resets: 0, errors: 0, misdirected: 0 },
+    http2: { connections: 0, streams: 0, resets: 0, refused: 0, errors: 0, misdirected: 0 },
   };
 
   constructor(server: CountedServer) {

@@ -114,7 +114,7 @@ function zero(): Totals {
     requests: { native: 0, cached: 0, fallback: 0, unowned: 0 },
     fallbackReasons: {},
     unusualRequests: {},
-    http2: { connections: 0, streams: 0, resets: 0, errors: 0, misdirected: 0 },
+    http2: { connections: 0, streams: 0, resets: 0, refused: 0, errors: 0, misdirected: 0 },
   };
 }
 

@@ -35,6 +35,8 @@ export interface StackStats {
     streams: number;
     /** Streams that clients have reset, or that broke a rule of the protocol. */
     resets: number;
+    /** Streams that were refused: beyond `maxConcurrentStreams`, or behind GOAWAY. */
+    refused: number;
     /** Connections that were ended with an error of the protocol. */
     errors: number;
     /** On a shared port: requests that were answered 421, as another process owns their URL. */

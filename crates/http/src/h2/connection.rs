@@ -144,6 +144,10 @@ pub struct Connection<T> {
     last_answered: Option<u32>,
     budget: Budget,
     incoming: Incoming,
+    /// Frames that have come, header blocks as one.
+    completed: u64,
+    /// Streams that were refused since somebody asked.
+    refused: u32,
 }
 
 impl<T> Connection<T> {
@@ -172,6 +176,8 @@ impl<T> Connection<T> {
             last_answered: None,
             budget: Budget::default(),
             incoming: Incoming::new(role),
+            completed: 0,
+            refused: 0,
         }
     }
 
@@ -193,6 +199,12 @@ impl<T> Connection<T> {
     #[must_use]
     pub fn is_within_frame(&self) -> bool {
         self.blocks.unfinished().is_some() || self.incoming.has_partial()
+    }
+
+    /// Returns how many frames have come as wholes; a header block is one, however many frames it has.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.completed
     }
 
     /// Returns how many bytes of content this side may send on a stream now.
@@ -370,6 +382,12 @@ impl<T> Connection<T> {
         self.streams.get(stream).is_some_and(|it| it.is_sent)
     }
 
+    /// Whether all of the peer's message has arrived.
+    #[must_use]
+    pub fn is_received(&self, stream: StreamKey) -> bool {
+        self.streams.get(stream).is_some_and(|it| it.received == Received::All)
+    }
+
     /// Whether both messages of a stream have ended; `None`: there is no such stream.
     #[must_use]
     pub fn is_complete(&self, stream: StreamKey) -> Option<bool> {
@@ -409,6 +427,11 @@ impl<T> Connection<T> {
     /// If that was too much: the connection has ended.
     pub fn spend(&mut self) -> Result<(), ConnectionError> {
         self.budget.spend()
+    }
+
+    /// Returns how many streams of the peer were refused since the last call.
+    pub fn take_refused(&mut self) -> u32 {
+        std::mem::take(&mut self.refused)
     }
 
     /// Appends GOAWAY: the connection ends. New streams of the peer are refused from now on.

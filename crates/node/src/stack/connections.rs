@@ -185,6 +185,8 @@ pub struct NativeHttp2Counts {
     pub streams: f64,
     /// Streams that clients have reset, or that broke a rule.
     pub resets: f64,
+    /// Streams that were refused.
+    pub refused: f64,
     /// Connections that ended with an error of the protocol.
     pub errors: f64,
     /// Streams whose request is another process's, where the port is shared.
@@ -193,10 +195,10 @@ pub struct NativeHttp2Counts {
 
 impl From<Http2Counts> for NativeHttp2Counts {
     fn from(counts: Http2Counts) -> Self {
-        let Http2Counts { connections, streams, resets, errors, misdirected } = counts;
-        let [connections, streams, resets, errors, misdirected] =
-            [connections, streams, resets, errors, misdirected].map(|count| count as f64);
-        Self { connections, streams, resets, errors, misdirected }
+        let Http2Counts { connections, streams, resets, refused, errors, misdirected } = counts;
+        let [connections, streams, resets, refused, errors, misdirected] =
+            [connections, streams, resets, refused, errors, misdirected].map(|count| count as f64);
+        Self { connections, streams, resets, refused, errors, misdirected }
     }
 }
 

@@ -7,11 +7,13 @@
 //! ```
 //!
 //! As with Node, a connection is idle when all that was asked is answered, though the rest of the last request or a part of the
-//! next one may be under way: each part that comes puts the keep-alive time off.
+//! next one may be under way: each part that comes puts the keep-alive time off. With HTTP/2 it is idle since its last stream has
+//! ended, whatever frames come.
 
 use millrace_net::Nanos;
 
 use super::Connection;
+use super::session::H2;
 use crate::transport::Transport;
 
 #[derive(Clone, Copy, Debug)]
@@ -53,10 +55,10 @@ impl Activity {
         self.last
     }
 
-    /// Since when nothing has happened on an idle connection of which that was not reported.
-    pub(crate) fn idle_since(&self) -> Option<Nanos> {
+    /// Since when all requests are answered, unless that was reported.
+    fn resting_since(&self) -> Option<Nanos> {
         match self.phase {
-            Phase::Idle { since } => Some(since.max(self.last)),
+            Phase::Idle { since } => Some(since),
             Phase::Untimed | Phase::Answering | Phase::Reported => None,
         }
     }
@@ -100,7 +102,18 @@ impl Connection {
     pub(crate) fn note_progress(&mut self, now: Nanos) -> Option<BecameIdle> {
         let traffic = self.traffic();
         let before = std::mem::replace(&mut self.activity.traffic, traffic);
-        if before == traffic { None } else { self.activity.on_progress(now) }
+        let became_idle = if before == traffic { None } else { self.activity.on_progress(now) };
+        match self.session.h2_mut().is_some_and(H2::begins_rest) {
+            true => Some(self.activity.on_answered(now)),
+            false => became_idle,
+        }
+    }
+
+    /// Since when it is idle, unless that was reported.
+    pub(crate) fn idle_since(&self) -> Option<Nanos> {
+        let since = self.activity.resting_since()?;
+        // PING and what else a client sends without a stream asks for nothing.
+        Some(if self.session.h2().is_some() { since } else { since.max(self.activity.last()) })
     }
 
     /// Bytes that the system has given and taken: with TLS those of records, so that a handshake and a part of a record count.

@@ -338,9 +338,14 @@ impl Connection {
 
     /// The peer has ended its side.
     fn take_end(&mut self, batch: &mut Batch<'_>) -> Flow {
-        // Its streams cannot go on: nothing would open their windows.
-        if self.session.h2().is_some() {
-            return Flow::Broken(0);
+        if let Some(h2) = self.session.h2_mut() {
+            h2.end_input();
+            self.lane.await_next();
+            return Flow::Idle;
+        }
+        // A stream whose response leaves by itself.
+        if self.lane.unopened && self.lane.session.is_some() && !self.channel.has_begun_request() {
+            return Flow::Idle;
         }
         let within_message = self.channel.has_begun_request() || self.session.is_in_body();
         if self.session.waits_for_caller() || self.is_blocked() && within_message {
@@ -379,11 +384,13 @@ impl Connection {
             }
         }
         let h2 = self.session.h2_mut()?;
-        h2.receive(bytes, &turn.limits, turn.now);
-        if h2.is_within_head() {
-            self.lane.begin(turn.now, 0);
-        } else {
+        let has_completed = h2.receive(bytes, &turn.limits, turn.now);
+        let is_within_head = h2.is_within_head();
+        if has_completed || !is_within_head {
             self.lane.await_next();
+        }
+        if is_within_head {
+            self.lane.begin(turn.now, 0);
         }
         Some(Step::Next(end))
     }

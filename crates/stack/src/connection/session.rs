@@ -87,7 +87,7 @@ impl Session {
             Self::Handshake(Handshake::Agreeing { .. }) => Next::Handshake,
             Self::Handshake(Handshake::Hello | Handshake::Agreed) | Self::Ended => Next::Nothing,
             Self::H1(h1) => h1.next(),
-            Self::H2(h2) if h2.has_failed() => Next::Nothing,
+            Self::H2(h2) if h2.has_failed() || h2.is_ended() => Next::Nothing,
             // Nothing is taken while too much waits to be sent.
             Self::H2(_) => Next::Head,
             Self::Tunnel(_) => Next::Text,
@@ -162,7 +162,7 @@ impl Session {
             Self::Handshake(Handshake::Hello | Handshake::Agreed) => true,
             Self::Handshake(Handshake::Agreeing { .. }) | Self::Ended => false,
             Self::H1(h1) => h1.may_hear_more(channel, lane),
-            Self::H2(_) => true,
+            Self::H2(h2) => !h2.is_ended(),
             Self::Tunnel(tunnel) => !tunnel.client_ended,
         }
     }

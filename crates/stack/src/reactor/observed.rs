@@ -92,8 +92,7 @@ impl Reactor {
             ending: it.channel.write_state == WriteState::Ending,
             has_work: it.work.intersects(Work::READ.and(SETTLING))
                 || it.lane.unreported.is_queued(),
-            untimed: it.activity.idle_since().is_some()
-                && it.activity.timer == millrace_net::Nanos::NEVER,
+            untimed: it.idle_since().is_some() && it.activity.timer == millrace_net::Nanos::NEVER,
         });
         Observed {
             connections: connections.collect(),

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use millrace_http::h1::UnsureReason;
 use millrace_http::h2::{ErrorCode, StreamKey};
 use millrace_net::{Clock as _, Nanos};
 
@@ -15,6 +16,7 @@ use crate::connection::session::{H2, MAX_OUTGOING, StreamNews};
 use crate::connection::{Connection, Flow};
 use crate::transport::Transport;
 use crate::transport::stream::StreamTransport;
+use crate::unusual::Unusual;
 
 /// Frames that are sent before a turn ends, while they are in the processor's cache.
 const EAGER: usize = 64 * 1024;
@@ -51,6 +53,9 @@ impl Reactor {
         let (is_settled, counts) = (h2.take_settled(), h2.take_counts());
         if let Some(server) = self.servers.get_mut(connection.server) {
             server.counts.http2.add(is_settled, counts);
+            for _ in 0..counts.too_large {
+                server.counts.unusual.count(Unusual::Head(UnsureReason::HeadSize));
+            }
         }
         if is_settled {
             let became_idle = connection.activity.on_answered(now);
@@ -81,6 +86,7 @@ impl Reactor {
                     StreamNews::Reset(stream, code) => self.reset_stream(stream, code, batch),
                     StreamNews::Sent(stream, waiting) => self.note_sent(stream, waiting, now),
                     StreamNews::Freed(stream) => self.go_on_sending(stream, batch, now),
+                    StreamNews::Ended(key) => self.end_request(id, key, batch, now),
                 }
             }
             if let Some(h2) = self.session_mut(id) {
@@ -116,6 +122,17 @@ impl Reactor {
             stream.end_content(trailers);
         }
         connection.channel.readable = true;
+    }
+
+    /// The client of a session has ended its side: so it is for each request, as with HTTP/1.1.
+    fn end_request(&mut self, id: ConnId, key: StreamKey, batch: &mut Batch<'_>, now: Nanos) {
+        let Some(stream) = self.session_mut(id).and_then(|h2| h2.connection(key)) else { return };
+        let Some(connection) = self.connections.get_mut(stream) else { return };
+        if let Some(transport) = connection.channel.transport.stream_mut() {
+            transport.peer_ended = true;
+        }
+        connection.channel.readable = true;
+        self.receive(stream, batch, now);
     }
 
     fn reset_stream(&mut self, id: ConnId, code: ErrorCode, batch: &mut Batch<'_>) {

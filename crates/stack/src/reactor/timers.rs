@@ -111,7 +111,7 @@ impl Reactor {
             return;
         }
         // Otherwise the timer is set again when it becomes idle.
-        let Some(since) = connection.activity.idle_since() else { return };
+        let Some(since) = connection.idle_since() else { return };
         let Some(limit) = self.servers.get(connection.server).and_then(|s| s.settings.keep_alive)
         else {
             return;

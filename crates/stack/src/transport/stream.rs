@@ -36,6 +36,8 @@ pub(crate) struct StreamTransport {
     pub(crate) code: Option<ErrorCode>,
     /// Both messages are complete.
     pub(crate) is_complete: bool,
+    /// The request is complete, and its client has ended its side of the session.
+    pub(crate) peer_ended: bool,
     /// Bytes of content that were read since the session was told.
     taken: usize,
     output: Vec<u8>,
@@ -96,6 +98,7 @@ impl StreamTransport {
             is_reset: false,
             code: None,
             is_complete: false,
+            peer_ended: false,
             taken: 0,
             output: Vec::new(),
             is_output_ended: false,
@@ -123,6 +126,7 @@ impl StreamTransport {
             || self.end.is_some() && !self.is_end_read
             || self.is_reset
             || self.is_complete
+            || self.peer_ended
     }
 
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Read> {
@@ -135,7 +139,7 @@ impl StreamTransport {
         match count {
             0 if self.is_reset => Err(io::ErrorKind::ConnectionReset.into()),
             // The end of what the peer says.
-            0 if self.is_complete => Ok(Read { count: 0, drained: true }),
+            0 if self.is_complete || self.peer_ended => Ok(Read { count: 0, drained: true }),
             0 => Err(io::ErrorKind::WouldBlock.into()),
             count => Ok(Read { count, drained: !self.has_unread() }),
         }

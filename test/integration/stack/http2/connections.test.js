@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { ask, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
+import { frames, PREFACE, request } from '../../../fixtures/stack/http2/raw-client.js';
+import {
+  ask,
+  connect,
+  connectRaw,
+  send,
+  serve,
+  until,
+} from '../../../fixtures/stack/http2/serve.js';
 
 const LIMIT = { timeout: 10_000 };
 
@@ -102,6 +110,29 @@ describe('connections', LIMIT, () => {
     server.emit('go');
     assert.equal((await waiting.came()).body, 'waited');
   });
+
+  test('that are idle end, whatever PING they send', async (t) => {
+    const server = await serve(t, { keepAliveTimeout: 200, keepAliveTimeoutBuffer: 0 }, hello);
+    const session = connect(t, server);
+    const ended = once(session, 'close');
+    await ask(session);
+    const pinging = setInterval(() => !session.destroyed && session.ping(() => {}), 20);
+    t.after(() => clearInterval(pinging));
+    await ended;
+    assert.deepEqual(session.goaways, [0]);
+  });
+
+  test('are idle since their last stream has ended', async (t) => {
+    const server = await serve(
+      t,
+      { keepAliveTimeout: 150, keepAliveTimeoutBuffer: 0 },
+      (_request, response) => setTimeout(() => response.end('late'), 300),
+    );
+    const session = connect(t, server);
+    assert.equal((await ask(session)).body, 'late');
+    assert.equal((await ask(session)).body, 'late');
+    await once(session, 'close');
+  });
 });
 
 describe('a server that closes', LIMIT, () => {
@@ -185,6 +216,26 @@ describe('limits of time', LIMIT, () => {
     assert.equal(status, 408);
     server.emit('go');
     assert.equal((await whole.came()).body, 'whole');
+  });
+
+  test('headersTimeout is of each frame, not of a connection whose reads end within one', async (t) => {
+    const options = { headersTimeout: 200, requestTimeout: 200, connectionsCheckingInterval: 20 };
+    const server = await serve(t, options, (_request, response) => {
+      server.once('go', () => response.end('well'));
+    });
+    const client = await connectRaw(server);
+    client.write(PREFACE, frames.settings({}), frames.headers(1, request('/'), { ends: true }));
+    const ping = frames.ping(Buffer.alloc(8));
+    client.write(ping.subarray(0, 5));
+    for (let at = 0; at < 30 && !client.isClosed; at++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      client.write(ping.subarray(5), ping.subarray(0, 5));
+    }
+    server.emit('go');
+    const ended = (frame) => frame.stream === 1 && frame.has('END_STREAM');
+    assert.equal((await client.frame(ended))?.type, 'DATA');
+    // A frame that does not become complete ends it.
+    await client.frame(() => false);
   });
 
   test('a request may have another timeout than the server', async (t) => {

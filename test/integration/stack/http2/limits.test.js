@@ -3,7 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { isFull } from '../../../fixtures/size.js';
-import { ask, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
+import { frames, PREFACE, request } from '../../../fixtures/stack/http2/raw-client.js';
+import {
+  ask,
+  askText,
+  connect,
+  connectRaw,
+  send,
+  serve,
+  until,
+} from '../../../fixtures/stack/http2/serve.js';
 
 const LIMIT = { timeout: 10_000 };
 
@@ -60,6 +69,39 @@ describe('limits', LIMIT, () => {
     const session = connect(t, server);
     assert.equal((await ask(session, { 'x-large': 'x'.repeat(5000) })).status, 431);
     assert.equal((await ask(session, { 'x-large': 'x'.repeat(2000) })).body, 'well');
+  });
+
+  test('a 431 counts where that of HTTP/1.1 does, however large the list is', async (t) => {
+    const server = await serve(t, {}, (_request, response) => response.end());
+    const session = connect(t, server, { maxSendHeaderBlockLength: 1_000_000 });
+    for (const length of [20_000, 90_000]) {
+      assert.equal((await ask(session, { 'x-large': 'x'.repeat(length) })).status, 431);
+    }
+    const large = `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`;
+    assert.match(await askText(server, large), /^HTTP\/1.1 431 /);
+    const { unusualRequests, http2 } = server.stats();
+    assert.deepEqual([unusualRequests, http2.streams], [{ 'head-size': 3 }, 2]);
+  });
+
+  test('streams that are refused are counted', async (t) => {
+    const server = await serve(t, { maxConcurrentStreams: 2 }, (_request, response) => {
+      server.once('go', () => response.end());
+    });
+    const client = await connectRaw(server);
+    const block = request('/');
+    const asked = [1, 3, 5, 7, 9].map((id) => frames.headers(id, block, { ends: true }));
+    client.write(PREFACE, frames.settings({}), ...asked);
+    for (const id of [5, 7, 9]) {
+      const refused = await client.frame(({ stream }) => stream === id);
+      assert.deepEqual([refused.type, refused.error], ['RST_STREAM', 'REFUSED_STREAM']);
+    }
+    const { streams, resets, refused, errors } = server.stats().http2;
+    assert.deepEqual(
+      { streams, resets, refused, errors },
+      { streams: 2, resets: 0, refused: 3, errors: 0 },
+    );
+    server.emit('go');
+    client.socket.destroy();
   });
 
   // Connections are judged when they are some seconds old.

@@ -130,7 +130,7 @@ describe('the line in MILLRACE_STATS_FILE at the end of a process', () => {
         {
           connections: { native: 1, fallback: 0, lost: 0, moved: 0, relayed: 0 },
           requests: { native: 1, cached: 0, fallback: 0, unowned: 0 },
-          http2: { connections: 0, streams: 0, resets: 0, errors: 0, misdirected: 0 },
+          http2: { connections: 0, streams: 0, resets: 0, refused: 0, errors: 0, misdirected: 0 },
           fallbackReasons: {},
           unusualRequests: {},
         },

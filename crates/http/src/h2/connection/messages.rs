@@ -205,6 +205,7 @@ impl<T: Default> Connection<T> {
         let most = self.local.max_concurrent_streams;
         if self.refuses || most.is_some_and(|most| self.streams.count() >= most as usize) {
             self.budget.spend()?;
+            self.refused += 1;
             self.write_reset(id, ErrorCode::REFUSED_STREAM, out);
         } else {
             self.add_stream(id, T::default(), false);

@@ -178,6 +178,8 @@ impl<T: Default> Connection<T> {
         if is_idle(head, payload) {
             self.on_idle_frame()?;
         }
+        let is_of_block = matches!(head.kind, kind::HEADERS | kind::CONTINUATION);
+        self.completed += u64::from(!is_of_block || head.has(flag::END_HEADERS));
         match head.kind {
             kind::DATA => self.on_data(head, payload, out),
             kind::HEADERS => self.on_headers(head, payload, out),

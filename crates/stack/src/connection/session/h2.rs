@@ -3,7 +3,7 @@
 //! `reactor/streams.rs` carries both between the connections.
 //!
 //! ```text
-//!   bytes ──receive──> StreamNews: Opened, Arrived, Reset, Freed ──> connections of streams
+//!   bytes ──receive──> StreamNews: Opened, Arrived, Reset, Freed, Ended ──> connections of streams
 //!   frames <── outgoing <──respond, release, close_stream──────────── connections of streams
 //! ```
 //!
@@ -20,6 +20,7 @@
 
 mod request;
 mod response;
+mod sending;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -41,9 +42,6 @@ const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 
 /// Frames that wait for the socket; with more, no content is made into frames.
 pub(crate) const MAX_OUTGOING: usize = 256 * 1024;
-
-/// Content of one stream that is sent before the others have their turn.
-const PART: usize = 16 * 1024;
 
 /// Streams that may be reset at once before their responses are complete, and as many each second (CVE-2023-44487, CVE-2025-8671).
 const MAX_RESETS: f64 = 1000.0;
@@ -68,6 +66,8 @@ pub(crate) enum StreamNews {
     Sent(ConnId, usize),
     /// Nothing of its response waits for a window any more.
     Freed(ConnId),
+    /// The client, which has said all of the request, has ended its side.
+    Ended(StreamKey),
 }
 
 /// A stream, as its session has it.
@@ -108,7 +108,10 @@ pub(crate) struct Responded {
 pub(crate) struct H2Counts {
     pub(crate) streams: u32,
     pub(crate) resets: u32,
+    pub(crate) refused: u32,
     pub(crate) errors: u32,
+    /// Requests whose head is too large.
+    pub(crate) too_large: u32,
 }
 
 #[derive(Debug)]
@@ -129,6 +132,10 @@ pub(crate) struct H2 {
     /// Streams that may still be opened.
     streams_left: u32,
     is_going_away: bool,
+    /// It was found to have no streams, and none has been opened since.
+    rests: bool,
+    /// The client has ended its side.
+    is_ended: bool,
     has_failed: bool,
     tells_pseudo_fields: bool,
     /// The client's settings have come, and nobody was told of it.
@@ -185,6 +192,8 @@ impl H2 {
             is_listed: false,
             streams_left: settings.max_requests.unwrap_or(u32::MAX),
             is_going_away: false,
+            rests: true,
+            is_ended: false,
             has_failed: false,
             tells_pseudo_fields: settings.tells_pseudo_fields,
             has_settled: false,
@@ -197,9 +206,10 @@ impl H2 {
 
     // What comes.
 
-    /// Takes received bytes.
-    pub(crate) fn receive(&mut self, mut bytes: &[u8], limits: &HeadLimits, now: Nanos) {
+    /// Takes received bytes; gives whether a frame has become complete.
+    pub(crate) fn receive(&mut self, mut bytes: &[u8], limits: &HeadLimits, now: Nanos) -> bool {
         self.forgive(now);
+        let completed = self.http2.completed();
         // However many windows have opened: all that waits is looked at once.
         let mut has_room = false;
         while !self.has_failed {
@@ -214,7 +224,7 @@ impl H2 {
                             self.on_data(stream, bytes, ends);
                         }
                         Event::Trailers { stream, .. } => self.on_trailers(stream, now),
-                        Event::HeadTooLarge { stream } => self.answer(stream, b"431"),
+                        Event::HeadTooLarge { stream } => self.on_large_head(stream),
                         Event::Reset { stream, code, .. } => self.on_reset(stream, code, now),
                         Event::Malformed { stream, error } => {
                             self.on_reset(stream, error.code, now);
@@ -230,6 +240,7 @@ impl H2 {
         if has_room && !self.has_failed {
             self.send_waiting();
         }
+        self.http2.completed() > completed
     }
 
     fn forgive(&mut self, now: Nanos) {
@@ -240,8 +251,15 @@ impl H2 {
         }
     }
 
+    fn on_large_head(&mut self, key: StreamKey) {
+        self.counts.streams += 1;
+        self.counts.too_large += 1;
+        self.answer(key, b"431");
+    }
+
     fn on_head(&mut self, key: StreamKey, ends: bool, limits: &HeadLimits, now: Nanos) {
         self.counts.streams += 1;
+        self.rests = false;
         let number = self.http2.number(key).filter(|_| self.tells_pseudo_fields);
         let rendered = request::render(self.http2.head(), ends, number, limits);
         let is_bodiless = self.http2.head().iter().any(|field| field == (b":method", b"HEAD"));
@@ -265,6 +283,7 @@ impl H2 {
 
     /// Answers a request that becomes no connection, with nothing but a status.
     fn answer(&mut self, key: StreamKey, status: &[u8]) {
+        self.rests = false;
         let mut block = Vec::new();
         let encoder = self.http2.encoder();
         encoder.begin(&mut block);
@@ -350,6 +369,34 @@ impl H2 {
         self.count_reset(now);
     }
 
+    /// The client has ended its side. What it has asked is answered as far as its windows allow; requests that are not complete will
+    /// not be. A client that is gone wholly resets the connection when it hears of it.
+    pub(crate) fn end_input(&mut self) {
+        (self.is_ended, self.is_going_away) = (true, true);
+        self.http2.go_away(ErrorCode::NO_ERROR, &mut self.outgoing);
+        let mut next = self.http2.first();
+        while let Some(key) = next {
+            next = self.http2.after(key);
+            if self.http2.is_received(key) {
+                self.news.push(StreamNews::Ended(key));
+            } else {
+                self.give_up(key);
+            }
+        }
+        self.send_waiting();
+    }
+
+    /// Resets a stream of a client that has ended its side: its messages cannot become complete.
+    fn give_up(&mut self, key: StreamKey) {
+        let stream = self.http2.remove(key, ErrorCode::CANCEL, &mut self.outgoing);
+        self.part_with(key, stream, ErrorCode::CANCEL);
+    }
+
+    /// The client has ended its side.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
     // What its streams have.
 
     /// Takes the news, in order. The memory comes back with [`Self::recycle`].
@@ -372,6 +419,11 @@ impl H2 {
         Some(request)
     }
 
+    /// The connection of a stream.
+    pub(crate) fn connection(&self, key: StreamKey) -> Option<ConnId> {
+        self.http2.get(key)?.connection
+    }
+
     /// Takes content that has come. `None`: the stream has been reset.
     pub(crate) fn take_content(&mut self, key: StreamKey) -> Option<Content> {
         let stream = self.http2.get_mut(key)?;
@@ -390,125 +442,6 @@ impl H2 {
         if self.own(key, id).is_some() {
             self.http2.release(key, count, &mut self.outgoing);
         }
-    }
-
-    /// Makes frames of what a response has next; `is_last`: our side ends behind it. `None`: the stream is over already.
-    pub(crate) fn respond(
-        &mut self,
-        key: StreamKey,
-        id: ConnId,
-        parts: [&[u8]; 2],
-        is_last: bool,
-    ) -> Option<Responded> {
-        self.own(key, id)?;
-        let Self { http2, writer, outgoing, .. } = self;
-        let [first, second] = parts;
-        let responded = response::respond(http2, writer, key, (first, is_last), outgoing);
-        let responded = match second {
-            [] => responded,
-            _ => responded
-                .and_then(|()| response::respond(http2, writer, key, (second, is_last), outgoing)),
-        };
-        if responded.is_err() {
-            self.remove(key, ErrorCode::INTERNAL_ERROR);
-            return Some(Responded { waiting: 0, is_sent: true, is_over: true, is_broken: true });
-        }
-        let waiting = self.http2.get(key).map_or(0, |stream| stream.response.waiting());
-        if waiting > 0
-            && let Some(stream) = self.http2.get_mut(key)
-            && !std::mem::replace(&mut stream.waits, true)
-        {
-            self.waiting.push_back(key);
-        }
-        let is_sent = self.http2.is_sent(key);
-        Some(Responded { waiting, is_sent, is_over: self.conclude(key), is_broken: false })
-    }
-
-    /// Bytes of a response that wait for a window.
-    pub(crate) fn waiting(&self, key: StreamKey, id: ConnId) -> usize {
-        let stream = self.http2.get(key).filter(|stream| stream.connection == Some(id));
-        stream.map_or(0, |stream| stream.response.waiting())
-    }
-
-    /// Whether all of a response has been sent, or the stream is over.
-    pub(crate) fn is_sent(&self, key: StreamKey, id: ConnId) -> bool {
-        let is_own = self.http2.get(key).is_some_and(|stream| stream.connection == Some(id));
-        !is_own || self.http2.is_sent(key)
-    }
-
-    /// Removes a stream whose messages are both complete; gives whether it was that.
-    fn conclude(&mut self, key: StreamKey) -> bool {
-        let is_complete = self.http2.is_complete(key) == Some(true);
-        if is_complete {
-            self.http2.progress();
-            self.http2.remove(key, ErrorCode::NO_ERROR, &mut self.outgoing);
-        }
-        is_complete
-    }
-
-    /// The connection of a stream is gone. A response that is complete is no error, though its request may not be.
-    pub(crate) fn close_stream(&mut self, key: StreamKey, id: ConnId, code: Option<ErrorCode>) {
-        if self.own(key, id).is_none() {
-            return;
-        }
-        let code = code.unwrap_or(match self.http2.is_sent(key) {
-            true => ErrorCode::NO_ERROR,
-            false => ErrorCode::CANCEL,
-        });
-        self.remove(key, code);
-    }
-
-    /// Removes a stream whose connection knows of it.
-    fn remove(&mut self, key: StreamKey, code: ErrorCode) {
-        let stream = self.http2.remove(key, code, &mut self.outgoing);
-        if stream.is_some_and(|stream| stream.waits) {
-            self.waiting.retain(|it| *it != key);
-        }
-    }
-
-    /// Sends content that waits, each stream a part in its turn, as far as windows and the socket's queue allow.
-    pub(crate) fn send_waiting(&mut self) {
-        let mut idle = 0;
-        self.is_full = false;
-        while idle < self.waiting.len() {
-            if self.outgoing.len() >= MAX_OUTGOING {
-                self.is_full = true;
-                return;
-            }
-            let Some(key) = self.waiting.pop_front() else { return };
-            let Self { http2, writer, outgoing, .. } = self;
-            let Some(connection) = http2.get(key).map(|it| it.connection) else { continue };
-            let sent = response::send_waiting(http2, writer, key, PART, outgoing);
-            let Some(stream) = self.http2.get_mut(key) else { continue };
-            let waiting = stream.response.waiting();
-            if waiting > 0 {
-                idle = if sent > 0 { 0 } else { idle + 1 };
-                if sent > 0 {
-                    self.news.extend(connection.map(|id| StreamNews::Sent(id, waiting)));
-                }
-                self.waiting.push_back(key);
-                continue;
-            }
-            stream.waits = false;
-            idle = 0;
-            self.news.extend(connection.map(StreamNews::Freed));
-            self.conclude(key);
-        }
-    }
-
-    /// A connection's output waits until the socket has taken what is there.
-    pub(crate) fn stall(&mut self, id: ConnId) {
-        self.stalled.push(id);
-    }
-
-    /// Something waits until the socket has taken what is there.
-    pub(crate) fn waits_for_socket(&self) -> bool {
-        self.is_full || !self.stalled.is_empty()
-    }
-
-    /// The socket has taken what was there: those go on that have waited for it.
-    pub(crate) fn take_stalled(&mut self) -> Vec<ConnId> {
-        std::mem::take(&mut self.stalled)
     }
 
     // The session itself.
@@ -545,6 +478,13 @@ impl H2 {
         keys.filter_map(|key| self.http2.get(key)?.connection)
     }
 
+    /// Its last stream has ended since the last call.
+    pub(crate) fn begins_rest(&mut self) -> bool {
+        let rests = !self.has_streams();
+        let rested = std::mem::replace(&mut self.rests, rests);
+        rests && !rested
+    }
+
     pub(crate) fn has_streams(&self) -> bool {
         self.http2.open_streams() > 0
     }
@@ -569,6 +509,7 @@ impl H2 {
     }
 
     pub(crate) fn take_counts(&mut self) -> H2Counts {
+        self.counts.refused += self.http2.take_refused();
         std::mem::take(&mut self.counts)
     }
 }

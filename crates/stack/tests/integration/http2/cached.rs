@@ -21,10 +21,7 @@ fn caching() -> Settings {
 fn a_hit_is_told_nobody() {
     let mut world = World::with(caching(), 64);
     let mut client = world.client(&[]);
-    client.get(1, "/");
-    let told = world.exchange(&mut client);
-    world.answer(lane_of(&told, "/"), OK);
-    world.exchange(&mut client);
+    world.answer_first(&mut client, OK);
     for stream in [3, 5, 7] {
         client.get(stream, "/");
     }
@@ -63,11 +60,8 @@ fn a_large_hit_waits_for_windows_without_the_caller() {
     let mut world = World::with(caching(), 64);
     let mut client = world.client(&[(INITIAL_WINDOW_SIZE, 1 << 30)]);
     client.send(&number(WINDOW_UPDATE, 0, LENGTH as u32));
-    client.get(1, "/");
-    let told = world.exchange(&mut client);
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n");
-    world.answer(lane_of(&told, "/"), &[head.as_bytes(), &[b'x'; LENGTH]].concat());
-    world.exchange(&mut client);
+    world.answer_first(&mut client, &[head.as_bytes(), &[b'x'; LENGTH]].concat());
     assert!(client.answer(1).is_ended);
     for stream in [3, 5] {
         client.get(stream, "/");
@@ -107,10 +101,7 @@ fn receive_until(client: &mut Client, mut is_done: impl FnMut(&Client) -> bool) 
 fn streams_are_served_while_the_caller_is_busy() {
     let mut world = World::with(caching(), 64);
     let mut client = world.client(&[]);
-    client.get(1, "/");
-    let told = world.exchange(&mut client);
-    world.answer(lane_of(&told, "/"), OK);
-    world.exchange(&mut client);
+    world.answer_first(&mut client, OK);
     let shared = ReactorHandle::new(world.reactor);
     let standby = StandbyThread::start(&shared).unwrap();
     for stream in [3, 5] {

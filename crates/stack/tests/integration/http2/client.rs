@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
 use millrace_http::h2::hpack::Decoder;
@@ -96,6 +97,11 @@ impl Client {
     #[track_caller]
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();
+    }
+
+    /// Sends nothing more, and still takes what comes.
+    pub(crate) fn end(&mut self) {
+        self.stream.shutdown(Shutdown::Write).unwrap();
     }
 
     /// Sends as much as the socket takes; `None`: the server has closed it.

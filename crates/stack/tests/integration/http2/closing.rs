@@ -5,7 +5,7 @@ use std::time::Duration;
 use millrace_stack::cache::{self, Mode};
 
 use super::frames::*;
-use super::world::{Told, World, http2, lane_of, requests};
+use super::world::{Told, World, assert_closed, http2, lane_of, requests};
 use millrace_stack::Settings;
 use millrace_stack::settings::Http2Settings;
 
@@ -64,10 +64,7 @@ fn a_connection_that_is_closed_early_resets_its_stream() {
 fn a_response_that_ends_too_early_is_an_error_of_the_stream() {
     let mut world = World::new();
     let mut client = world.client(&[]);
-    client.get(1, "/");
-    let told = world.exchange(&mut client);
-    world.answer(lane_of(&told, "/"), &OK[..OK.len() - 1]);
-    world.exchange(&mut client);
+    world.answer_first(&mut client, &OK[..OK.len() - 1]);
     let answer = client.answer(1);
     assert!(!answer.is_ended && answer.reset.is_some(), "{answer:?}");
 }
@@ -175,22 +172,14 @@ fn a_client_that_still_sends_hears_all_of_a_connection_that_ends() {
 
 #[test]
 fn a_paused_stream_hears_of_the_end_of_its_session() {
-    let mut world = World::new();
-    let mut client = world.client(&[]);
-    client.post(1, "/");
-    let told = world.exchange(&mut client);
-    let lane = lane_of(&told, "/");
-    world.reactor.pause(lane, true);
+    let (mut world, mut client, lane) = World::with_paused_upload();
     client.send(&data(1, 0, b"unread"));
     world.settle();
     let connection = client.connection;
     drop(client);
     let told = world.settle();
     for of in [lane, connection] {
-        assert!(
-            told.iter().any(|(lane, told)| *lane == of && matches!(told, Told::Closed(_))),
-            "{of}: {told:?}"
-        );
+        assert_closed(&told, of);
     }
 }
 
@@ -206,5 +195,83 @@ fn no_stream_is_told_of_behind_the_end_of_its_session() {
     assert_eq!(requests(&world.exchange(&mut client)).len(), 1);
     drop(client);
     let told = world.settle();
-    assert!(told.iter().all(|(_, told)| matches!(told, Told::Closed(_))), "{told:?}");
+    let ends = |told: &Told| matches!(told, Told::Eof | Told::Closed(_));
+    assert!(told.iter().all(|(_, told)| ends(told)), "{told:?}");
+}
+
+#[test]
+fn a_client_that_ends_its_side_hears_what_it_has_asked_for() {
+    let mut world = World::new();
+    let mut client = world.client(&[]);
+    client.get(1, "/at-once");
+    client.get(3, "/later");
+    client.end();
+    let mut told = world.exchange(&mut client);
+    let lanes = [lane_of(&told, "/at-once"), lane_of(&told, "/later")];
+    for lane in lanes {
+        assert!(told.contains(&(lane, Told::Eof)), "{told:?}");
+        assert_eq!((&client.goaways[..], client.is_over), (&[(3, NO_ERROR)][..], false));
+        world.answer(lane, OK);
+        told.extend(world.exchange(&mut client));
+    }
+    assert_eq!(told.last(), Some(&(client.connection, Told::Closed(0))));
+    assert!(client.completed() == 2 && client.is_over && !client.is_reset);
+    world.reactor.close(client.connection, false);
+    assert_eq!(world.settle(), []);
+}
+
+#[test]
+fn a_client_that_ends_its_side_within_a_request_has_reset_it() {
+    let mut world = World::new();
+    let mut client = world.client(&[]);
+    client.post(1, "/part");
+    client.get(3, "/whole");
+    let told = world.exchange(&mut client);
+    let (part, whole) = (lane_of(&told, "/part"), lane_of(&told, "/whole"));
+    client.end();
+    let told = world.exchange(&mut client);
+    assert_eq!(told, [(part, Told::Closed(0)), (whole, Told::Eof)]);
+    assert_eq!(client.answer(1).reset, Some(CANCEL));
+    world.answer(whole, OK);
+    assert_eq!(world.exchange(&mut client), [(client.connection, Told::Closed(0))]);
+    assert!(client.answer(3).is_ended);
+}
+
+#[test]
+fn nothing_opens_the_windows_of_a_client_that_has_ended_its_side() {
+    let mut world = World::new();
+    let mut client = world.client(&[(INITIAL_WINDOW_SIZE, 1)]);
+    for (stream, target) in [(1, "/waits"), (3, "/asks")] {
+        client.get(stream, target);
+    }
+    let told = world.exchange(&mut client);
+    let lanes = [lane_of(&told, "/waits"), lane_of(&told, "/asks")];
+    world.reactor.send(lanes[0], OK, 1, true).unwrap();
+    client.end();
+    assert_closed(&world.exchange(&mut client), lanes[0]);
+    world.reactor.send(lanes[1], OK, 1, true).unwrap();
+    let told = world.exchange(&mut client);
+    for lane in [lanes[1], client.connection] {
+        assert_closed(&told, lane);
+    }
+    assert_eq!([1, 3].map(|stream| client.answer(stream).reset), [Some(CANCEL); 2]);
+}
+
+#[test]
+fn a_client_that_ends_its_side_and_is_gone_later_takes_its_streams_along() {
+    let mut world = World::new();
+    let mut client = world.client(&[]);
+    client.get(1, "/");
+    client.get(3, "/other");
+    client.end();
+    let told = world.exchange(&mut client);
+    let lanes = [lane_of(&told, "/"), lane_of(&told, "/other"), client.connection];
+    drop(client);
+    world.settle();
+    // That is found by whoever writes, as with HTTP/1.1.
+    world.reactor.send(lanes[0], &OK[..OK.len() - 1], 0, false).unwrap();
+    let told = world.settle();
+    for lane in lanes {
+        assert_closed(&told, lane);
+    }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
 use millrace_http::h2::PREFACE;
@@ -95,7 +96,13 @@ impl Run {
                     self.lanes.remove(&lane);
                 }
             }
-            _ => self.world.reactor.shut_down(self.world.server),
+            _ if number & 1 == 0 => self.world.reactor.shut_down(self.world.server),
+            _ => {
+                if let Some(client) = &self.client {
+                    // The server may have closed it.
+                    client.shutdown(Shutdown::Write).ok();
+                }
+            }
         }
         rest.get(1..).unwrap_or_default()
     }

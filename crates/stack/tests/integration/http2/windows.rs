@@ -1,7 +1,8 @@
 //! Windows: what is held back on both sides, and what lets it go on.
 
+use super::client::Client;
 use super::frames::*;
-use super::world::{Told, World, content, lane_of, requests};
+use super::world::{Told, World, assert_closed, content, lane_of, requests};
 
 const STREAM_WINDOW: usize = 1024 * 1024;
 const CONNECTION_WINDOW: usize = 4 * 1024 * 1024;
@@ -21,14 +22,17 @@ fn increments(windows: &[(u32, u32)], stream: u32) -> usize {
     windows.iter().filter(|(of, _)| *of == stream).map(|(_, by)| *by as usize).sum()
 }
 
+/// Sends as much as the window of a stream allows.
+fn fill(world: &mut World, client: &mut Client, stream: u32) {
+    for _ in 0..STREAM_WINDOW / (16 * 1024) {
+        client.send(&data(stream, 0, &[7; 16 * 1024]));
+        world.settle();
+    }
+}
+
 #[test]
 fn an_upload_is_held_back_while_the_caller_pauses() {
-    let mut world = World::new();
-    let mut client = world.client(&[]);
-    client.post(1, "/");
-    let told = world.exchange(&mut client);
-    let lane = lane_of(&told, "/");
-    world.reactor.pause(lane, true);
+    let (mut world, mut client, lane) = World::with_paused_upload();
     client.windows.clear();
     let part = data(1, 0, &[7; 16 * 1024]);
     for _ in 0..STREAM_WINDOW / (16 * 1024) {
@@ -54,10 +58,7 @@ fn an_upload_is_held_back_while_the_caller_pauses() {
     client.send(&data(1, 0, b"x"));
     let told = world.exchange(&mut client);
     assert_eq!(client.answer(1).reset, Some(3), "FLOW_CONTROL_ERROR");
-    assert!(
-        told.iter().any(|(of, told)| *of == lane && matches!(told, Told::Closed(_))),
-        "{told:?}"
-    );
+    assert_closed(&told, lane);
 }
 
 #[test]
@@ -74,10 +75,7 @@ fn uploads_of_many_streams_are_held_back_together() {
     lanes.iter().for_each(|lane| world.reactor.pause(*lane, true));
     client.windows.clear();
     for &stream in &streams[1..] {
-        for _ in 0..STREAM_WINDOW / (16 * 1024) {
-            client.send(&data(stream, 0, &[7; 16 * 1024]));
-            world.settle();
-        }
+        fill(&mut world, &mut client, stream);
     }
     client.receive();
     assert_eq!((&client.goaways[..], &client.windows[..]), (&[][..], &[][..]));
@@ -88,10 +86,7 @@ fn uploads_of_many_streams_are_held_back_together() {
     lanes.iter().for_each(|lane| world.reactor.pause(*lane, true));
     client.windows.clear();
     for &stream in &streams[1..] {
-        for _ in 0..STREAM_WINDOW / (16 * 1024) {
-            client.send(&data(stream, 0, &[7; 16 * 1024]));
-            world.settle();
-        }
+        fill(&mut world, &mut client, stream);
         client.send(&number(RST_STREAM, stream, 8));
     }
     world.exchange(&mut client);

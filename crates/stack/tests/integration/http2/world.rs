@@ -22,6 +22,8 @@ pub(crate) enum Told {
     Body(Vec<u8>),
     /// The lines of the trailers.
     End(String),
+    /// The client has ended its side, behind the request.
+    Eof,
     Closed(i32),
     Drained,
     Idle,
@@ -80,6 +82,25 @@ impl World {
     pub(crate) fn client(&mut self, settings: &[(u16, u32)]) -> Client {
         let (stream, connection) = self.socket();
         Client::begin(stream, connection, settings)
+    }
+
+    /// A client that has begun an upload, whose lane the caller has paused.
+    pub(crate) fn with_paused_upload() -> (Self, Client, usize) {
+        let mut world = Self::new();
+        let mut client = world.client(&[]);
+        client.post(1, "/");
+        let told = world.exchange(&mut client);
+        let lane = lane_of(&told, "/");
+        world.reactor.pause(lane, true);
+        (world, client, lane)
+    }
+
+    /// Answers the request of a client for `/`.
+    pub(crate) fn answer_first(&mut self, client: &mut Client, response: &[u8]) {
+        client.get(1, "/");
+        let told = self.exchange(client);
+        self.answer(lane_of(&told, "/"), response);
+        self.exchange(client);
     }
 
     /// One turn; gives whether anything has happened.
@@ -160,6 +181,13 @@ pub(crate) fn lane_of(told: &[(usize, Told)], target: &str) -> usize {
     found.unwrap_or_else(|| panic!("no request for {target}: {told:?}")).0
 }
 
+/// The lane is told to be over.
+#[track_caller]
+pub(crate) fn assert_closed(told: &[(usize, Told)], lane: usize) {
+    let is_closed = told.iter().any(|(of, told)| *of == lane && matches!(told, Told::Closed(_)));
+    assert!(is_closed, "{lane}: {told:?}");
+}
+
 /// The content that was told of a lane.
 pub(crate) fn content(told: &[(usize, Told)], lane: usize) -> Vec<u8> {
     let parts = told.iter().filter_map(|(of, told)| match told {
@@ -182,6 +210,9 @@ pub(crate) fn read(event: &[i32], bytes: &[u8]) -> Told {
         Told::Body(part())
     } else if is(Kind::End) {
         Told::End(text())
+    } else if is(Kind::Eof) {
+        assert_eq!(event[2], 0, "not within a request");
+        Told::Eof
     } else if is(Kind::Closed) {
         Told::Closed(event[2])
     } else if is(Kind::Drained) {
