@@ -9,9 +9,8 @@ const UNSAFE = [
   'share/src/socket_option.rs',
   // Allocators that count.
   'cache/tests/allocation.rs',
-  'http/tests/memory.rs',
+  'http/tests/allocated/mod.rs',
   'load/tests/allocation.rs',
-  'stack/tests/http2_memory.rs',
 ];
 
 const CODE =

@@ -59,6 +59,18 @@ impl Server {
         (Client { socket, session }, id)
     }
 
+    /// A client that has agreed with the server on TLS, and has not said so. `defers`: requests wait for the caller's word.
+    fn agree(&mut self, defers: bool) -> (Client, usize) {
+        let (mut client, id) = self.connect();
+        client.send();
+        self.events(&[Kind::Hello]);
+        assert!(self.reactor.choose(id, &self.context, defers));
+        while client.session.is_handshaking() {
+            client.receive();
+        }
+        (client, id)
+    }
+
     /// Kinds of what a turn tells.
     fn turn(&mut self) -> Vec<i32> {
         let (mut events, mut bytes) = (vec![0; 64 * EVENT_LENGTH], vec![0; 1 << 20]);
@@ -211,13 +223,7 @@ fn tickets_leave_with_the_first_response_though_another_handshake_goes_on() {
 #[test]
 fn tickets_do_not_wait_for_a_response_that_is_late() {
     let mut server = Server::new();
-    let (mut client, id) = server.connect();
-    client.send();
-    server.events(&[Kind::Hello]);
-    assert!(server.reactor.choose(id, &server.context, false));
-    while client.session.is_handshaking() {
-        client.receive();
-    }
+    let (mut client, _) = server.agree(false);
     client.session.writer().write_all(REQUEST).unwrap();
     client.send();
     server.events(&[Kind::Secure, Kind::Request]);
@@ -230,23 +236,13 @@ fn tickets_do_not_wait_for_a_response_that_is_late() {
 #[test]
 fn what_came_before_a_bad_record_is_told_before_its_failure() {
     let mut server = Server::new();
-    let begin = |server: &mut Server| {
-        let (mut client, id) = server.connect();
-        client.send();
-        server.events(&[Kind::Hello]);
-        assert!(server.reactor.choose(id, &server.context, false));
-        while client.session.is_handshaking() {
-            client.receive();
-        }
-        client
-    };
     // With the end of the handshake, and behind it.
-    let mut client = begin(&mut server);
+    let (mut client, _) = server.agree(false);
     client.session.writer().write_all(REQUEST).unwrap();
     client.send_with(&UNSEALED);
     server.events(&[Kind::Secure, Kind::Request, Kind::Failed]);
 
-    let mut client = begin(&mut server);
+    let (mut client, _) = server.agree(false);
     client.send();
     server.events(&[Kind::Secure]);
     client.session.writer().write_all(REQUEST).unwrap();
@@ -258,13 +254,7 @@ fn what_came_before_a_bad_record_is_told_before_its_failure() {
 fn a_caller_takes_everything_as_it_is_where_requests_wait_for_its_word() {
     for goes_on in [Reactor::through, Reactor::proceed_raw] {
         let mut server = Server::new();
-        let (mut client, id) = server.connect();
-        client.send();
-        server.events(&[Kind::Hello]);
-        assert!(server.reactor.choose(id, &server.context, true));
-        while client.session.is_handshaking() {
-            client.receive();
-        }
+        let (mut client, id) = server.agree(true);
         client.session.writer().write_all(REQUEST).unwrap();
         client.send();
         server.events(&[Kind::Secure]);
