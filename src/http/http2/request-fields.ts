@@ -36,11 +36,11 @@ function noneSensitive(fields: RequestFields['headers']): void {
  */
 export function parseRequest(
   head: string,
-  count: number,
+  fieldCount: number,
   method: string,
   url: string,
 ): RequestFields {
-  const lines = parseFieldLines(head, count);
+  const lines = parseFieldLines(head, fieldCount * 2);
   const headers: RequestFields['headers'] = { __proto__: null } as never;
   const rawHeaders: string[] = [];
   const add = (name: string, value: string) => {

@@ -124,6 +124,11 @@ function withHttp2<B extends Constructor>(
       }
     }
 
+    /** Only HTTP/1.1 has a parser; a stream goes on, as with Node. */
+    override stopParsing(connection: Connection, where: 'head' | 'rest'): void {
+      if (connection.session === null) super.stopParsing(connection, where);
+    }
+
     override onEof(connection: Connection, middle: boolean): void {
       if (connection.session === null) super.onEof(connection, middle);
     }

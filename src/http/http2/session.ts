@@ -112,11 +112,8 @@ export class Http2Session extends EventEmitter {
 
   setTimeout(ms: number, callback?: () => void): this {
     if (this.destroyed) return this;
-    this.#timer ??= new IdleTimer();
-    this.#timer.set(ms, () => this.emit('timeout'));
-    if (typeof callback !== 'function') return this;
-    if (ms === 0) this.removeListener('timeout', callback);
-    else this.once('timeout', callback);
+    this.#timer ??= new IdleTimer(this);
+    this.#timer.set(ms, callback);
     return this;
   }
   get timeout(): number {
@@ -137,7 +134,7 @@ export class Http2Session extends EventEmitter {
   onClosed(): void {
     if (this.destroyed) return;
     this.closed = this.destroyed = true;
-    this.#timer?.set(0, () => {});
+    this.#timer?.stop();
     setImmediate(emitClose, this);
   }
 

@@ -2,6 +2,7 @@ import { Duplex } from 'node:stream';
 import timers from 'node:timers';
 import type { Outgoing } from '../node/node-internals.js';
 import { emit } from '../node/node-methods.js';
+import { guarded } from '../reactor/contexts.js';
 import { native } from '../reactor/native.js';
 import {
   appendBytes,
@@ -133,7 +134,8 @@ export class Http2Stream extends Duplex {
 
   /** Takes the trailers of the request. */
   _addHeaderLines(rawTrailers: string[]): void {
-    this.emit('trailers', parseTrailerFields(rawTrailers), 0, rawTrailers);
+    // A listener that throws does not keep the body from its end.
+    guarded(emitTrailers, this.#connection, this, rawTrailers);
   }
 
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
@@ -296,8 +298,9 @@ export class Http2Stream extends Duplex {
 
   close(code: number = NO_ERROR, callback?: () => void): void {
     if (typeof code !== 'number') throw errors.invalidArgument('code', 'of type number', code);
-    if (!Number.isInteger(code) || code < 0 || code > 0xffff_ffff)
-      throw errors.outOfRange('code', code);
+    if (!Number.isInteger(code) || code < 0 || code > 0xffff_ffff) {
+      throw errors.outOfRange('code', '>= 0 && <= 4294967295', code);
+    }
     if (callback !== undefined && typeof callback !== 'function') {
       throw errors.invalidArgument('callback', 'of type function', callback);
     }
@@ -312,7 +315,7 @@ export class Http2Stream extends Duplex {
   #markClosed(code: number): void {
     this.#closed = true;
     this.rstCode = code;
-    this.#timer?.set(0, onNothing);
+    this.#timer?.stop();
     if (this.writableEnded) return;
     if (!this.aborted) {
       this.aborted = true;
@@ -404,14 +407,8 @@ export class Http2Stream extends Duplex {
 
   setTimeout(ms: number, callback?: () => void): this {
     if (this.destroyed) return this;
-    this.#timer ??= new IdleTimer();
-    this.#timer.set(ms, () => this.emit('timeout'));
-    if (callback === undefined) return this;
-    if (typeof callback !== 'function') {
-      throw errors.invalidArgument('callback', 'of type function', callback);
-    }
-    if (ms === 0) this.removeListener('timeout', callback);
-    else this.once('timeout', callback);
+    this.#timer ??= new IdleTimer(this);
+    this.#timer.set(ms, callback);
     return this;
   }
 
@@ -443,6 +440,10 @@ function appendPart(connection: Connection, bytes: string | Buffer): void {
   else appendBytes(connection, bytes);
 }
 
+function emitTrailers(_connection: Connection, stream: Http2Stream, rawTrailers: string[]): void {
+  stream.emit('trailers', parseTrailerFields(rawTrailers), 0, rawTrailers);
+}
+
 function closeUnread(stream: Http2Stream): void {
   stream.close();
 }
@@ -450,5 +451,3 @@ function closeUnread(stream: Http2Stream): void {
 function destroyFinished(this: Http2Stream): void {
   if (this.writableFinished && this.closed) this.destroy();
 }
-
-function onNothing(): void {}

@@ -32,6 +32,7 @@ import { connections, servers } from '../reactor/registry.js';
 import { eofError, requestTimeoutError } from '../request/error-responses.js';
 import { abortIncoming, dropPending, onResponseSent, receive } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
+import { failParsing } from '../request/parser-failure.js';
 import { appendedBytes, flushAll } from '../sending/output-buffer.js';
 import type * as state from '../state/connection.js';
 import type { Connection } from '../state/connection.js';
@@ -66,7 +67,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   readonly NativeSocket: NativeSocketClass;
   readonly nativeWrite: unknown;
   readonly isSecure: boolean = false;
-  readonly receive: state.NativeServer['receive'] = receive;
+  readonly receive: state.Receive = receive;
   isUnix = false;
   /** Connections whose timeout is that of their streams. */
   readonly #untimed = new WeakSet<Connection>();
@@ -419,6 +420,10 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   countNotTaken(): void {
     this.stats.connections.native++;
     this.countFallback('out-of-descriptors');
+  }
+
+  stopParsing(connection: Connection, where: 'head' | 'rest'): void {
+    failParsing(connection, where);
   }
 
   fallBackForRawData(connection: Connection, injected?: Buffer): boolean {

@@ -202,6 +202,15 @@ export interface Bytes {
   packet: Buffer;
 }
 
+/** Begins a request of a connection: `head` has its fields, and `flags` what the reactor knows of it. */
+export type Receive = (
+  connection: Connection,
+  head: string,
+  method: string,
+  url: string,
+  flags: number,
+) => void;
+
 /** The native side of one `http.Server`: what its connections and their requests ask of it (`server/native-server.ts`). */
 export interface NativeServer {
   readonly server: HttpServer;
@@ -265,14 +274,12 @@ export interface NativeServer {
   open(id: number): Connection | null;
   /** Creates the connection of a stream of HTTP/2, whose session has this connection. */
   openStream(id: number, session: Connection): Connection;
-  /** Begins a request of a connection. */
-  readonly receive: (
-    connection: Connection,
-    head: string,
-    method: string,
-    url: string,
-    flags: number,
-  ) => void;
+  readonly receive: Receive;
+  /**
+   * Handles that a listener has thrown while the head of a request, or the rest of it, was read, and that the process goes on: as
+   * with Node's parser, nothing more is read of the connection.
+   */
+  stopParsing(connection: Connection, where: 'head' | 'rest'): void;
   /** Announces a new connection to the application. */
   connected(connection: Connection): void;
   /** Removes a connection that the reactor no longer has. */
