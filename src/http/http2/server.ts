@@ -1,9 +1,9 @@
 import type net from 'node:net';
 import { NativeConnection } from '../connection/native-connection.js';
-import type { HttpServer } from '../node/node-internals.js';
+import { nodeHttp } from '../node/node-http.js';
+import { type HttpServer, internalKey } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import { receive } from '../request/exchange.js';
-import { MessageClasses } from '../request/message-classes.js';
 import { NativeServer } from '../server/native-server.js';
 import type { Bytes, Connection } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
@@ -172,6 +172,11 @@ export class Http2Server extends withHttp2(NativeServer) {
   }
 
   override startServerTimeout(_connection: Connection): void {}
+
+  /** The bytes of each connection are its session's. */
+  override fallBackForRawData(_connection: Connection): boolean {
+    return false;
+  }
 }
 
 /** The native side of a server of `http2.createSecureServer`. */
@@ -179,14 +184,9 @@ export class SecureHttp2Server extends withHttp2(SecureServer) {
   readonly #nodeListener: ConnectionListener;
 
   constructor(server: SecureHttpServer, nodeListener: ConnectionListener) {
+    setHttp1Classes(server);
     super(server);
     this.#nodeListener = nodeListener;
-    // Before Node 24 the classes of HTTP/1.1 are not on the server yet.
-    const { Http1IncomingMessage: Request, Http1ServerResponse: Response } =
-      getSessionOptions(server) ?? {};
-    if (Request || Response) {
-      Object.assign(this, { messages: new MessageClasses(Request as never, Response as never) });
-    }
   }
 
   /** A native connection has done its handshake. */
@@ -200,6 +200,17 @@ export class SecureHttp2Server extends withHttp2(SecureServer) {
     if (connection.session === null && !speaksHttp2(connection)) {
       super.startServerTimeout(connection);
     }
+  }
+}
+
+/** Sets a server's classes of HTTP/1.1 where Node's parser finds them; Node does so with the first such connection. */
+function setHttp1Classes(server: SecureHttpServer): void {
+  const { Http1IncomingMessage, Http1ServerResponse } = getSessionOptions(server) ?? {};
+  const classes = { IncomingMessage: Http1IncomingMessage, ServerResponse: Http1ServerResponse };
+  const sample = new nodeHttp.Server();
+  for (const [name, Class] of Object.entries(classes)) {
+    const key = internalKey(sample, name);
+    if (key !== undefined && Class !== undefined) Object.assign(server, { [key]: Class });
   }
 }
 

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events';
 import timers from 'node:timers';
-import { native } from '../reactor/native.js';
-import { flushAll } from '../sending/output-buffer.js';
+import { goAway } from '../connection/http2-session.js';
 import type { Connection } from '../state/connection.js';
 import * as errors from './errors.js';
 import { IdleTimer } from './idle-timer.js';
@@ -87,11 +86,7 @@ export class Http2Session extends EventEmitter {
     if (this.closed || this.destroyed) return;
     this.closed = true;
     if (typeof callback === 'function') this.once('close', callback);
-    const { id } = this.#connection;
-    if (id < 0) return;
-    // What was written of responses leaves first; then the reactor ends the connection.
-    flushAll();
-    native.stackGoAway(id);
+    goAway(this.#connection);
   }
 
   /** Ends at once, with its streams. */

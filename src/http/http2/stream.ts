@@ -275,18 +275,11 @@ export class Http2Stream extends Duplex {
     flushEnd();
   }
 
-  /** What was written is what the session's socket has written, as text. */
-  #countSent(): void {
-    const connection = this.#connection;
-    (connection.session as Connection).sent += connection.bytesWritten;
-  }
-
   /** All of the response has been sent. */
   onSent(): void {
     const callback = this.#whenSent;
     this.#whenSent = null;
     this.#isSent = true;
-    this.#countSent();
     callback?.();
     // Behind 'finish'.
     if (this.#isReceived) process.nextTick(closeReset, this, NO_ERROR);
@@ -391,7 +384,6 @@ export class Http2Stream extends Duplex {
     else {
       flushConnection(connection);
       if (!this.#isSent || !this.#isReceived) native.stackSetResetCode(connection.id, code);
-      if (!this.#isSent) this.#countSent();
       connection.close(false);
     }
     connection.isNativeDestroyed = true;

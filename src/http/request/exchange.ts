@@ -1,6 +1,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { setFillRequest } from '../cache/cache-duration.js';
+import { goAway } from '../connection/http2-session.js';
 import { keepUntilEnd } from '../connection/lent-parser.js';
 import { nodeHttp } from '../node/node-http.js';
 import {
@@ -129,8 +130,8 @@ const begin: (...request: Parameters<Receive>) => Incoming = (
   return request;
 };
 
-/** Its response is made as one to HTTP/1.1, before this is known. */
-function setHttp2(request: Incoming): void {
+/** Says that a request came over HTTP/2. Its response is made as one to HTTP/1.1, before this is known. */
+export function setHttp2(request: Incoming): void {
   request.httpVersionMajor = 2;
   request.httpVersionMinor = 0;
   request.httpVersion = '2.0';
@@ -312,6 +313,8 @@ function endExchange(connection: Connection, response: Outgoing): void {
   if (response._last || connection.session !== null) {
     connection.isLastSent = true;
     socket.destroySoon();
+    const { session } = connection;
+    if (session?.endsByField && response.getHeader('connection') === 'close') goAway(session);
     return;
   }
   if (connection.outgoing === NONE) onQueueEmpty(connection);

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import timers from 'node:timers';
 import { listConnections } from '../connection/handle/active-handles.js';
-import { onRaw, onUnparsed } from '../fallback/unparsed-bytes.js';
+import { fallBackWithRequest, onRaw, onUnparsed } from '../fallback/unparsed-bytes.js';
 import { drainTicks } from '../node/node-internals.js';
 import { beforeProcessEnds } from '../node/process-end.js';
 import { systemError } from '../node/socket-errors.js';
@@ -150,6 +150,7 @@ function dispatchEvent(kind: number, id: number, at: number): void {
   if (connection.isLastSent && isOfNextRequest(connection, kind)) return;
   switch (kind) {
     case REQUEST: {
+      if (connection.fallsBackAtRequest && fallBackWithRequest(connection)) break;
       receivingAt = at;
       receiver = connection;
       packetLeft = PART_BYTES - b;

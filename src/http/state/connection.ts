@@ -53,6 +53,8 @@ export abstract class Connection extends SendState {
   /** Of a stream of HTTP/2: the connection of its session; and of that: its streams. */
   readonly session: Connection | null;
   streams: Set<Connection> | null = null;
+  /** Of a session: whether a response with `Connection: close` ends it (`connection/http2-session.ts`). */
+  endsByField = false;
   /** Whether the reactor closes it behind the bytes that it was given last: see `FORGOTTEN`. */
   isForgotten = false;
   /** Of a server of `node:http2`: the session, or the stream, that its requests have (`http2/`). */
@@ -86,6 +88,8 @@ export abstract class Connection extends SendState {
   isLastSent = false;
   /** Reads the rest of the connection in place of the reactor. */
   fallbackParser: FallbackParser | null = null;
+  /** Whether the first request, unless it is one of HTTP/2, makes it fall back: the application listens for its bytes. */
+  fallsBackAtRequest = false;
   /** Whether bytes go to the socket as they come: Node's own code parses them. */
   isRaw = false;
   /** Whether the socket's timeout is the keep-alive time. */
