@@ -60,12 +60,13 @@ export class Http2Session extends EventEmitter {
     this.#socket ??= new Proxy(this.#connection.socket, {
       get: (socket, name) => {
         if (FORBIDDEN.has(name)) throw errors.noSocketManipulation();
-        if (OF_SESSION.has(name)) return (this as never)[name as never as keyof this] as never;
+        if (OF_SESSION.has(name)) return (Reflect.get(this, name) as () => void).bind(this);
         const value = Reflect.get(socket, name, socket);
         return typeof value === 'function' ? value.bind(socket) : value;
       },
       set: (socket, name, value) => {
         if (FORBIDDEN.has(name)) throw errors.noSocketManipulation();
+        if (OF_SESSION.has(name)) return Reflect.set(this, name, value);
         return Reflect.set(socket, name, value, socket);
       },
     });
