@@ -21,7 +21,7 @@ export type ConnectionListener = (this: net.Server, socket: net.Socket) => void;
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
 type Constructor = new (...args: any[]) => NativeServer;
 
-/** What they have besides. */
+/** What servers of `node:http2` have besides. */
 interface Http2Members {
   /** Connections that do not speak HTTP/2 are served, as by `node:https`. */
   readonly servesHttp1: boolean;
@@ -31,7 +31,7 @@ interface Http2Members {
   leaveToNode(reason: FallbackReason): void;
 }
 
-/** What servers of `node:http2` do, above those of `node:http` or `node:https`. */
+/** Creates the class of servers of `node:http2` above that of servers of `node:http` or `node:https`. */
 function withHttp2<B extends Constructor>(
   Base: B,
 ): new (
@@ -191,13 +191,13 @@ export class SecureHttp2Server extends withHttp2(SecureServer) {
 
   /** A native connection has done its handshake. */
   secured(connection: Connection): void {
-    if (speaksHttp2(connection)) this.startSession(connection);
+    if ((connection as SecureConnection).speaksHttp2) this.startSession(connection);
     // It refuses other protocols, or an application takes them.
     else if (!this.servesHttp1) this.#nodeListener.call(this.server, connection.socket as never);
   }
 
   override startServerTimeout(connection: Connection): void {
-    if (connection.session === null && !speaksHttp2(connection)) {
+    if (connection.session === null && !(connection as SecureConnection).speaksHttp2) {
       super.startServerTimeout(connection);
     }
   }
@@ -212,8 +212,4 @@ function setHttp1Classes(server: SecureHttpServer): void {
     const key = internalKey(sample, name);
     if (key !== undefined && Class !== undefined) Object.assign(server, { [key]: Class });
   }
-}
-
-function speaksHttp2(connection: Connection): boolean {
-  return (connection as SecureConnection).socket.alpnProtocol === 'h2';
 }

@@ -63,18 +63,23 @@ export class Http2Stream extends Duplex {
   sentInfoHeaders: Fields[] | undefined;
   #connection: Connection;
   #session: Http2Session | undefined;
+  /** As `closed`. */
   #closed = false;
+  /** Somebody has begun to read the request. */
   #didRead = false;
-  /** All of the request has come, all of the response has been sent. */
+  /** All of the request has come. */
   #isReceived: boolean;
+  /** All of the response has been sent. */
   #isSent = false;
+  /** The response has no content. */
   #isBodiless = false;
   #waitsForTrailers = false;
   #trailersReady = false;
-  /** The response to HEAD ends with its head. */
+  /** The response to HEAD was ended, and its head is still to come. */
   #finalWaits = false;
-  /** What waits until the response has been sent. */
+  /** Called when the response has been sent. */
   #whenSent: Callback | null = null;
+  /** Called when the part that was written last has been sent. */
   #writeCallback: Callback | null = null;
   #timer: IdleTimer | null = null;
   /** The stack takes a stream for the request whose body its connection receives. */
@@ -89,8 +94,7 @@ export class Http2Stream extends Duplex {
     hasBody: boolean,
   ) {
     super(OPTIONS);
-    const state = (this as unknown as { _readableState: { readingMore: boolean; ended: boolean } })
-      ._readableState;
+    const state = readableState(this);
     // As Node does: nothing is read before somebody reads.
     state.readingMore = true;
     this.#connection = connection;
@@ -110,8 +114,8 @@ export class Http2Stream extends Duplex {
     return this.#session;
   }
 
-  // As an own property of Node's class, it says something else than that of other streams.
-  // @ts-expect-error: an accessor
+  // Of Node's streams of HTTP/2, it says that `close()` was called or both sides are closed; of others, that 'close' was emitted.
+  // @ts-expect-error: Node's types have a property
   override get closed(): boolean {
     return this.#closed;
   }
@@ -126,8 +130,7 @@ export class Http2Stream extends Duplex {
     const connection = this.#connection;
     if (!this.#didRead) {
       this.#didRead = true;
-      (this as unknown as { _readableState: { readingMore: boolean } })._readableState.readingMore =
-        false;
+      readableState(this).readingMore = false;
     }
     if (connection.isPaused) connection.setPaused(false);
   }
@@ -138,6 +141,7 @@ export class Http2Stream extends Duplex {
     guarded(emitTrailers, this.#connection, this, rawTrailers);
   }
 
+  /** Takes a part of the request; `null` is its end. */
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     const more = super.push(chunk, encoding);
     if (chunk === null && this.complete && !this.#isReceived) {
@@ -200,18 +204,7 @@ export class Http2Stream extends Duplex {
   }
 
   override _write(chunk: string | Buffer, encoding: BufferEncoding, callback: Callback): void {
-    const connection = this.#connection;
-    if (connection.id < 0) return;
-    if (!this.headersSent) this.respond();
-    const isUtf8 = encoding === 'utf8' || encoding === 'utf-8';
-    const bytes = typeof chunk === 'string' && !isUtf8 ? Buffer.from(chunk, encoding) : chunk;
-    const length = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
-    if (length > 0 && !this.#isBodiless) {
-      appendText(connection, `${length.toString(16)}\r\n`, true);
-      appendPart(connection, bytes);
-      appendLineEnd(connection);
-    }
-    this.#afterWrite(callback);
+    this._writev([{ chunk, encoding }], callback);
   }
 
   /** What waited together is one part. */
@@ -219,20 +212,7 @@ export class Http2Stream extends Duplex {
     const connection = this.#connection;
     if (connection.id < 0) return;
     if (!this.headersSent) this.respond();
-    const parts = chunks.map(({ chunk, encoding }) =>
-      typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk,
-    );
-    const length = parts.reduce((sum, part) => sum + part.length, 0);
-    if (length > 0 && !this.#isBodiless) {
-      appendText(connection, `${length.toString(16)}\r\n`, true);
-      for (const part of parts) appendBytes(connection, part);
-      appendLineEnd(connection);
-    }
-    this.#afterWrite(callback);
-  }
-
-  #afterWrite(callback: Callback): void {
-    const connection = this.#connection;
+    if (!this.#isBodiless) appendChunk(connection, chunks.map(toPart));
     this.refresh();
     // Small parts of a turn leave together, without a wait for each.
     if (connection.queued === 0 && appendedBytes(connection) < this.writableHighWaterMark) {
@@ -281,7 +261,7 @@ export class Http2Stream extends Duplex {
     this.#whenSent = null;
     this.#isSent = true;
     callback?.();
-    // Behind 'finish'.
+    // After 'finish'.
     if (this.#isReceived) process.nextTick(closeReset, this, NO_ERROR);
     // Nobody reads the rest of the request.
     else if (!this.#didRead && this.readableFlowing === null) setImmediate(closeUnread, this);
@@ -338,7 +318,7 @@ export class Http2Stream extends Duplex {
     else this.read(0);
   }
 
-  /** Nobody but Node's request hears of the end of a body without bytes, and it hears of the stream's. */
+  /** Only Node's request listens for the end of a body that has no bytes left, and the stream's end tells it as much. */
   #isUnheard(): boolean {
     return (
       this.readableFlowing === null && this.readableLength === 0 && this.listenerCount('end') <= 1
@@ -427,9 +407,36 @@ trapMembers(
 
 const { closeReset } = Http2Stream;
 
-function appendPart(connection: Connection, bytes: string | Buffer): void {
-  if (typeof bytes === 'string') appendText(connection, bytes, false);
-  else appendBytes(connection, bytes);
+interface ReadableState {
+  readingMore: boolean;
+  ended: boolean;
+}
+
+function readableState(stream: Duplex): ReadableState {
+  return (stream as unknown as { _readableState: ReadableState })._readableState;
+}
+
+/** Bytes, or text of UTF-8. */
+type Part = string | Buffer;
+
+function toPart({ chunk, encoding }: Chunk): Part {
+  const isText = typeof chunk === 'string' && encoding !== 'utf8' && encoding !== 'utf-8';
+  return isText ? Buffer.from(chunk, encoding) : chunk;
+}
+
+/** Appends a chunk of HTTP/1.1 that consists of these parts; one without bytes would be the end. */
+function appendChunk(connection: Connection, parts: Part[]): void {
+  let length = 0;
+  for (const part of parts) {
+    length += typeof part === 'string' ? Buffer.byteLength(part) : part.length;
+  }
+  if (length === 0) return;
+  appendText(connection, `${length.toString(16)}\r\n`, true);
+  for (const part of parts) {
+    if (typeof part === 'string') appendText(connection, part, false);
+    else appendBytes(connection, part);
+  }
+  appendLineEnd(connection);
 }
 
 function emitTrailers(_connection: Connection, stream: Http2Stream, rawTrailers: string[]): void {

@@ -367,7 +367,7 @@ export class SecureServer extends NativeServer {
 
   override fallBackForRawData(connection: Connection, injected?: Buffer): boolean {
     // The bytes are the session's.
-    if ((connection as SecureConnection).socket.alpnProtocol === 'h2') return false;
+    if ((connection as SecureConnection).speaksHttp2) return false;
     return super.fallBackForRawData(connection, injected);
   }
 
