@@ -5,7 +5,7 @@ import { type HttpServer, internalKey } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import { receive } from '../request/exchange.js';
 import { NativeServer } from '../server/native-server.js';
-import type { Bytes, Connection } from '../state/connection.js';
+import type { Bytes, Connection, Receive } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
 import { type SecureHttpServer, SecureServer } from '../tls/secure-server.js';
 import type { SecureConnection } from '../tls/secure-socket.js';
@@ -43,7 +43,7 @@ function withHttp2<B extends Constructor>(
     /** The reason for Node's own code that the reactor goes by. */
     #configuredReason: FallbackReason | undefined;
 
-    override readonly receive: typeof receive = (connection, ...request) => {
+    override readonly receive: Receive = (connection, ...request) => {
       if (connection.session !== null) receiveStream(connection, ...request);
       else if (this.servesHttp1) receive(connection, ...request);
       // As where Node's own session ends.
@@ -61,7 +61,7 @@ function withHttp2<B extends Constructor>(
       const most = getSessionOptions(this.server)?.settings?.maxConcurrentStreams;
       const { maxConcurrentStreams, ...settings } = super.settings();
       this.#configuredReason = this.#findReason();
-      // Without, the first bytes of such a connection are none that the reactor knows, and Node's own code gets them.
+      // Otherwise the reactor does not know the first bytes of HTTP/2, and Node's own code gets them.
       const speaksHttp2 = this.isSecure || this.#configuredReason === undefined;
       return {
         ...settings,
