@@ -181,8 +181,11 @@ export class NativeConnection extends Connection {
 
   // Sending.
 
+  /** A session has written what its streams have. */
   get bytesWritten(): number {
-    return this.sent + this.batchedBytes + appendedBytes(this);
+    let bytes = this.sent + this.batchedBytes + appendedBytes(this);
+    if (this.streams !== null) for (const stream of this.streams) bytes += stream.bytesWritten;
+    return bytes;
   }
 
   cork(): void {

@@ -1,7 +1,9 @@
 import { becomeStream } from '../connection/stream-socket.js';
+import { nodeHttp } from '../node/node-http.js';
+import type { HttpServer } from '../node/node-internals.js';
 import { unreadOffset } from '../reactor/event-batch.js';
 import { native } from '../reactor/native.js';
-import { resetTimeout } from '../request/exchange.js';
+import { resetTimeout, setHttp2 } from '../request/exchange.js';
 import { flushAll } from '../sending/output-buffer.js';
 import type { Bytes, Connection, NativeServer } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
@@ -57,13 +59,32 @@ export function fallBackByBytes(
     // Bytes that the reactor did not parse come from here.
     if (bytes) native.stackProceedRaw(connection.id);
     else native.stackRaw(connection.id);
-    attachParser(connection, countingFrom(nativeServer.server, connection.requestsCount));
+    const { server } = nativeServer;
+    attachParser(
+      connection,
+      connection.session === null
+        ? countingFrom(server, connection.requestsCount)
+        : overHttp2(server),
+    );
     socket.prependListener('error', onSocketTLSError);
     countRequests(nativeServer, socket);
     abortWithin(connection, reason);
     // The parser's alone, as where there is no TLS.
     if (bytes) deliver(socket, inPackets(bytes.bytes, bytes.packet));
     else if (injected) deliver(socket, [injected]);
+  });
+}
+
+/** Returns the server as seen by a stream of HTTP/2, whose requests come over HTTP/2, though Node's parser reads them. */
+function overHttp2(server: HttpServer): HttpServer {
+  return Object.create(server, {
+    emit: {
+      value(event: string, ...args: unknown[]) {
+        const [request] = args;
+        if (request instanceof nodeHttp.IncomingMessage) setHttp2(request as never);
+        return server.emit(event, ...args);
+      },
+    },
   });
 }
 

@@ -2,6 +2,7 @@ import type { Handle } from '../connection/handle/handle.js';
 import { hasRemovedDataListener } from '../connection/replaced-listeners.js';
 import { nodeHttp } from '../node/node-http.js';
 import type { HttpServer } from '../node/node-internals.js';
+import { batch } from '../reactor/event-batch.js';
 import { REASON_BODY, REASON_CLOSED, REASON_UPGRADE } from '../reactor/events.js';
 import { native } from '../reactor/native.js';
 import { eofError } from '../request/error-responses.js';
@@ -176,6 +177,21 @@ export function fallBackForRawData(connection: Connection, injected?: Buffer): b
   connection.nativeServer.fallBack(connection, null, 'raw-data-listener', all);
   // What `fallBack` has set.
   return (connection as { isFallback: boolean }).isFallback;
+}
+
+/**
+ * Falls back with the event of a connection's first request, which is one of HTTP/1.1: the listener for bytes gets that request, too.
+ * Returns whether Node's own code has the connection now.
+ */
+export function fallBackWithRequest(connection: Connection): boolean {
+  connection.fallsBackAtRequest = false;
+  // The event counts as one that is still to come.
+  batch.cursor--;
+  try {
+    return fallBackForRawData(connection);
+  } finally {
+    batch.cursor++;
+  }
 }
 
 /** Keeps a copy, as the memory is the application's. */

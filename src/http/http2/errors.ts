@@ -98,11 +98,11 @@ export const invalidArgument = (name: string, expected: string, value: unknown) 
     `The "${name}" argument must be ${expected}. Received ${describe(value)}`,
   );
 
-export const outOfRange = (name: string, value: unknown) =>
+export const outOfRange = (name: string, range: string, value: unknown) =>
   nodeError(
     RangeError,
     'ERR_OUT_OF_RANGE',
-    `The value of "${name}" is out of range. It must be >= 0 && <= 4294967295. Received ${value}`,
+    `The value of "${name}" is out of range. It must be ${range}. Received ${value}`,
   );
 
 function describe(value: unknown): string {

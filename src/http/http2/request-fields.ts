@@ -22,6 +22,12 @@ const SINGLE = new Set([
   ...['retry-after', 'tk', 'upgrade-insecure-requests', 'user-agent', 'x-content-type-options'],
 ]);
 
+/** Letters by which the line `Pseudo` names the pseudo fields of a request; another one stands for the field `host`. */
+const METHOD = 'm'.charCodeAt(0);
+const PATH = 'p'.charCodeAt(0);
+const SCHEME = 's'.charCodeAt(0);
+const AUTHORITY = 'a'.charCodeAt(0);
+
 /** Node's key for the names of fields that are never indexed. */
 let kSensitive: symbol | undefined;
 
@@ -36,11 +42,11 @@ function noneSensitive(fields: RequestFields['headers']): void {
  */
 export function parseRequest(
   head: string,
-  count: number,
+  fieldCount: number,
   method: string,
   url: string,
 ): RequestFields {
-  const lines = parseFieldLines(head, count);
+  const lines = parseFieldLines(head, fieldCount * 2);
   const headers: RequestFields['headers'] = { __proto__: null } as never;
   const rawHeaders: string[] = [];
   const add = (name: string, value: string) => {
@@ -72,11 +78,6 @@ export function parseRequest(
   noneSensitive(headers);
   return { id: Number.parseInt(pseudo, 10), headers, rawHeaders };
 }
-
-const METHOD = 109;
-const PATH = 112;
-const SCHEME = 115;
-const AUTHORITY = 97;
 
 /** Trailers as `node:http2` has them. */
 export function parseTrailerFields(rawTrailers: string[]): RequestFields['headers'] {

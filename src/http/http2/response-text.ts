@@ -43,7 +43,7 @@ export function fieldLines(fields: Fields, pseudo?: string): string {
     if (value === undefined || name === '') continue;
     if (!names.has(name)) {
       if (name === pseudo) continue;
-      check(name, value);
+      checkField(name, value);
     }
     if (typeof value === 'string') lines += fieldLine(name, value);
     else if (Array.isArray(value)) for (const one of value) lines += fieldLine(name, String(one));
@@ -57,7 +57,8 @@ function fieldLine(name: string, value: string): string {
   return `${name}: ${value}\r\n`;
 }
 
-function check(written: string, value: unknown): void {
+/** Throws for a field that may not be sent, and remembers the name of another. */
+function checkField(written: string, value: unknown): void {
   const name = written.toLowerCase();
   if (name.startsWith(':')) throw invalidPseudoField(name);
   if (!TOKEN.test(name)) throw invalidToken(name);

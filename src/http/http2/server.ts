@@ -1,11 +1,11 @@
 import type net from 'node:net';
 import { NativeConnection } from '../connection/native-connection.js';
-import type { HttpServer } from '../node/node-internals.js';
+import { nodeHttp } from '../node/node-http.js';
+import { type HttpServer, internalKey } from '../node/node-internals.js';
 import { native } from '../reactor/native.js';
 import { receive } from '../request/exchange.js';
-import { MessageClasses } from '../request/message-classes.js';
 import { NativeServer } from '../server/native-server.js';
-import type { Bytes, Connection } from '../state/connection.js';
+import type { Bytes, Connection, Receive } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
 import { type SecureHttpServer, SecureServer } from '../tls/secure-server.js';
 import type { SecureConnection } from '../tls/secure-socket.js';
@@ -21,7 +21,7 @@ export type ConnectionListener = (this: net.Server, socket: net.Socket) => void;
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
 type Constructor = new (...args: any[]) => NativeServer;
 
-/** What they have besides. */
+/** What servers of `node:http2` have besides. */
 interface Http2Members {
   /** Connections that do not speak HTTP/2 are served, as by `node:https`. */
   readonly servesHttp1: boolean;
@@ -31,7 +31,7 @@ interface Http2Members {
   leaveToNode(reason: FallbackReason): void;
 }
 
-/** What servers of `node:http2` do, above those of `node:http` or `node:https`. */
+/** Creates the class of servers of `node:http2` above that of servers of `node:http` or `node:https`. */
 function withHttp2<B extends Constructor>(
   Base: B,
 ): new (
@@ -43,7 +43,7 @@ function withHttp2<B extends Constructor>(
     /** The reason for Node's own code that the reactor goes by. */
     #configuredReason: FallbackReason | undefined;
 
-    override readonly receive: typeof receive = (connection, ...request) => {
+    override readonly receive: Receive = (connection, ...request) => {
       if (connection.session !== null) receiveStream(connection, ...request);
       else if (this.servesHttp1) receive(connection, ...request);
       // As where Node's own session ends.
@@ -61,7 +61,7 @@ function withHttp2<B extends Constructor>(
       const most = getSessionOptions(this.server)?.settings?.maxConcurrentStreams;
       const { maxConcurrentStreams, ...settings } = super.settings();
       this.#configuredReason = this.#findReason();
-      // Without, the first bytes of such a connection are none that the reactor knows, and Node's own code gets them.
+      // Otherwise the reactor does not know the first bytes of HTTP/2, and Node's own code gets them.
       const speaksHttp2 = this.isSecure || this.#configuredReason === undefined;
       return {
         ...settings,
@@ -124,6 +124,11 @@ function withHttp2<B extends Constructor>(
       }
     }
 
+    /** Only HTTP/1.1 has a parser; a stream goes on, as with Node. */
+    override stopParsing(connection: Connection, where: 'head' | 'rest'): void {
+      if (connection.session === null) super.stopParsing(connection, where);
+    }
+
     override onEof(connection: Connection, middle: boolean): void {
       if (connection.session === null) super.onEof(connection, middle);
     }
@@ -167,6 +172,11 @@ export class Http2Server extends withHttp2(NativeServer) {
   }
 
   override startServerTimeout(_connection: Connection): void {}
+
+  /** The bytes of each connection are its session's. */
+  override fallBackForRawData(_connection: Connection): boolean {
+    return false;
+  }
 }
 
 /** The native side of a server of `http2.createSecureServer`. */
@@ -174,30 +184,32 @@ export class SecureHttp2Server extends withHttp2(SecureServer) {
   readonly #nodeListener: ConnectionListener;
 
   constructor(server: SecureHttpServer, nodeListener: ConnectionListener) {
+    setHttp1Classes(server);
     super(server);
     this.#nodeListener = nodeListener;
-    // Before Node 24 the classes of HTTP/1.1 are not on the server yet.
-    const { Http1IncomingMessage: Request, Http1ServerResponse: Response } =
-      getSessionOptions(server) ?? {};
-    if (Request || Response) {
-      Object.assign(this, { messages: new MessageClasses(Request as never, Response as never) });
-    }
   }
 
   /** A native connection has done its handshake. */
   secured(connection: Connection): void {
-    if (speaksHttp2(connection)) this.startSession(connection);
+    if ((connection as SecureConnection).speaksHttp2) this.startSession(connection);
     // It refuses other protocols, or an application takes them.
     else if (!this.servesHttp1) this.#nodeListener.call(this.server, connection.socket as never);
   }
 
   override startServerTimeout(connection: Connection): void {
-    if (connection.session === null && !speaksHttp2(connection)) {
+    if (connection.session === null && !(connection as SecureConnection).speaksHttp2) {
       super.startServerTimeout(connection);
     }
   }
 }
 
-function speaksHttp2(connection: Connection): boolean {
-  return (connection as SecureConnection).socket.alpnProtocol === 'h2';
+/** Sets a server's classes of HTTP/1.1 where Node's parser finds them; Node does so with the first such connection. */
+function setHttp1Classes(server: SecureHttpServer): void {
+  const { Http1IncomingMessage, Http1ServerResponse } = getSessionOptions(server) ?? {};
+  const classes = { IncomingMessage: Http1IncomingMessage, ServerResponse: Http1ServerResponse };
+  const sample = new nodeHttp.Server();
+  for (const [name, Class] of Object.entries(classes)) {
+    const key = internalKey(sample, name);
+    if (key !== undefined && Class !== undefined) Object.assign(server, { [key]: Class });
+  }
 }

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events';
 import timers from 'node:timers';
-import { native } from '../reactor/native.js';
-import { flushAll } from '../sending/output-buffer.js';
+import { goAway } from '../connection/http2-session.js';
 import type { Connection } from '../state/connection.js';
 import * as errors from './errors.js';
 import { IdleTimer } from './idle-timer.js';
@@ -61,12 +60,13 @@ export class Http2Session extends EventEmitter {
     this.#socket ??= new Proxy(this.#connection.socket, {
       get: (socket, name) => {
         if (FORBIDDEN.has(name)) throw errors.noSocketManipulation();
-        if (OF_SESSION.has(name)) return (this as never)[name as never as keyof this] as never;
+        if (OF_SESSION.has(name)) return (Reflect.get(this, name) as () => void).bind(this);
         const value = Reflect.get(socket, name, socket);
         return typeof value === 'function' ? value.bind(socket) : value;
       },
       set: (socket, name, value) => {
         if (FORBIDDEN.has(name)) throw errors.noSocketManipulation();
+        if (OF_SESSION.has(name)) return Reflect.set(this, name, value);
         return Reflect.set(socket, name, value, socket);
       },
     });
@@ -87,11 +87,7 @@ export class Http2Session extends EventEmitter {
     if (this.closed || this.destroyed) return;
     this.closed = true;
     if (typeof callback === 'function') this.once('close', callback);
-    const { id } = this.#connection;
-    if (id < 0) return;
-    // What was written of responses leaves first; then the reactor ends the connection.
-    flushAll();
-    native.stackGoAway(id);
+    goAway(this.#connection);
   }
 
   /** Ends at once, with its streams. */
@@ -112,11 +108,8 @@ export class Http2Session extends EventEmitter {
 
   setTimeout(ms: number, callback?: () => void): this {
     if (this.destroyed) return this;
-    this.#timer ??= new IdleTimer();
-    this.#timer.set(ms, () => this.emit('timeout'));
-    if (typeof callback !== 'function') return this;
-    if (ms === 0) this.removeListener('timeout', callback);
-    else this.once('timeout', callback);
+    this.#timer ??= new IdleTimer(this);
+    this.#timer.set(ms, callback);
     return this;
   }
   get timeout(): number {
@@ -137,7 +130,7 @@ export class Http2Session extends EventEmitter {
   onClosed(): void {
     if (this.destroyed) return;
     this.closed = this.destroyed = true;
-    this.#timer?.set(0, () => {});
+    this.#timer?.stop();
     setImmediate(emitClose, this);
   }
 

@@ -2,6 +2,7 @@ import { Duplex } from 'node:stream';
 import timers from 'node:timers';
 import type { Outgoing } from '../node/node-internals.js';
 import { emit } from '../node/node-methods.js';
+import { guarded } from '../reactor/contexts.js';
 import { native } from '../reactor/native.js';
 import {
   appendBytes,
@@ -62,18 +63,23 @@ export class Http2Stream extends Duplex {
   sentInfoHeaders: Fields[] | undefined;
   #connection: Connection;
   #session: Http2Session | undefined;
+  /** As `closed`. */
   #closed = false;
+  /** Somebody has begun to read the request. */
   #didRead = false;
-  /** All of the request has come, all of the response has been sent. */
+  /** All of the request has come. */
   #isReceived: boolean;
+  /** All of the response has been sent. */
   #isSent = false;
+  /** The response has no content. */
   #isBodiless = false;
   #waitsForTrailers = false;
   #trailersReady = false;
-  /** The response to HEAD ends with its head. */
+  /** The response to HEAD was ended, and its head is still to come. */
   #finalWaits = false;
-  /** What waits until the response has been sent. */
+  /** Called when the response has been sent. */
   #whenSent: Callback | null = null;
+  /** Called when the part that was written last has been sent. */
   #writeCallback: Callback | null = null;
   #timer: IdleTimer | null = null;
   /** The stack takes a stream for the request whose body its connection receives. */
@@ -88,8 +94,7 @@ export class Http2Stream extends Duplex {
     hasBody: boolean,
   ) {
     super(OPTIONS);
-    const state = (this as unknown as { _readableState: { readingMore: boolean; ended: boolean } })
-      ._readableState;
+    const state = readableState(this);
     // As Node does: nothing is read before somebody reads.
     state.readingMore = true;
     this.#connection = connection;
@@ -109,8 +114,8 @@ export class Http2Stream extends Duplex {
     return this.#session;
   }
 
-  // As an own property of Node's class, it says something else than that of other streams.
-  // @ts-expect-error: an accessor
+  // Of Node's streams of HTTP/2, it says that `close()` was called or both sides are closed; of others, that 'close' was emitted.
+  // @ts-expect-error: Node's types have a property
   override get closed(): boolean {
     return this.#closed;
   }
@@ -125,17 +130,18 @@ export class Http2Stream extends Duplex {
     const connection = this.#connection;
     if (!this.#didRead) {
       this.#didRead = true;
-      (this as unknown as { _readableState: { readingMore: boolean } })._readableState.readingMore =
-        false;
+      readableState(this).readingMore = false;
     }
     if (connection.isPaused) connection.setPaused(false);
   }
 
   /** Takes the trailers of the request. */
   _addHeaderLines(rawTrailers: string[]): void {
-    this.emit('trailers', parseTrailerFields(rawTrailers), 0, rawTrailers);
+    // A listener that throws does not keep the body from its end.
+    guarded(emitTrailers, this.#connection, this, rawTrailers);
   }
 
+  /** Takes a part of the request; `null` is its end. */
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     const more = super.push(chunk, encoding);
     if (chunk === null && this.complete && !this.#isReceived) {
@@ -198,18 +204,7 @@ export class Http2Stream extends Duplex {
   }
 
   override _write(chunk: string | Buffer, encoding: BufferEncoding, callback: Callback): void {
-    const connection = this.#connection;
-    if (connection.id < 0) return;
-    if (!this.headersSent) this.respond();
-    const isUtf8 = encoding === 'utf8' || encoding === 'utf-8';
-    const bytes = typeof chunk === 'string' && !isUtf8 ? Buffer.from(chunk, encoding) : chunk;
-    const length = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
-    if (length > 0 && !this.#isBodiless) {
-      appendText(connection, `${length.toString(16)}\r\n`, true);
-      appendPart(connection, bytes);
-      appendLineEnd(connection);
-    }
-    this.#afterWrite(callback);
+    this._writev([{ chunk, encoding }], callback);
   }
 
   /** What waited together is one part. */
@@ -217,20 +212,7 @@ export class Http2Stream extends Duplex {
     const connection = this.#connection;
     if (connection.id < 0) return;
     if (!this.headersSent) this.respond();
-    const parts = chunks.map(({ chunk, encoding }) =>
-      typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk,
-    );
-    const length = parts.reduce((sum, part) => sum + part.length, 0);
-    if (length > 0 && !this.#isBodiless) {
-      appendText(connection, `${length.toString(16)}\r\n`, true);
-      for (const part of parts) appendBytes(connection, part);
-      appendLineEnd(connection);
-    }
-    this.#afterWrite(callback);
-  }
-
-  #afterWrite(callback: Callback): void {
-    const connection = this.#connection;
+    if (!this.#isBodiless) appendChunk(connection, chunks.map(toPart));
     this.refresh();
     // Small parts of a turn leave together, without a wait for each.
     if (connection.queued === 0 && appendedBytes(connection) < this.writableHighWaterMark) {
@@ -273,20 +255,13 @@ export class Http2Stream extends Duplex {
     flushEnd();
   }
 
-  /** What was written is what the session's socket has written, as text. */
-  #countSent(): void {
-    const connection = this.#connection;
-    (connection.session as Connection).sent += connection.bytesWritten;
-  }
-
   /** All of the response has been sent. */
   onSent(): void {
     const callback = this.#whenSent;
     this.#whenSent = null;
     this.#isSent = true;
-    this.#countSent();
     callback?.();
-    // Behind 'finish'.
+    // After 'finish'.
     if (this.#isReceived) process.nextTick(closeReset, this, NO_ERROR);
     // Nobody reads the rest of the request.
     else if (!this.#didRead && this.readableFlowing === null) setImmediate(closeUnread, this);
@@ -296,8 +271,9 @@ export class Http2Stream extends Duplex {
 
   close(code: number = NO_ERROR, callback?: () => void): void {
     if (typeof code !== 'number') throw errors.invalidArgument('code', 'of type number', code);
-    if (!Number.isInteger(code) || code < 0 || code > 0xffff_ffff)
-      throw errors.outOfRange('code', code);
+    if (!Number.isInteger(code) || code < 0 || code > 0xffff_ffff) {
+      throw errors.outOfRange('code', '>= 0 && <= 4294967295', code);
+    }
     if (callback !== undefined && typeof callback !== 'function') {
       throw errors.invalidArgument('callback', 'of type function', callback);
     }
@@ -312,7 +288,7 @@ export class Http2Stream extends Duplex {
   #markClosed(code: number): void {
     this.#closed = true;
     this.rstCode = code;
-    this.#timer?.set(0, onNothing);
+    this.#timer?.stop();
     if (this.writableEnded) return;
     if (!this.aborted) {
       this.aborted = true;
@@ -342,7 +318,7 @@ export class Http2Stream extends Duplex {
     else this.read(0);
   }
 
-  /** Nobody but Node's request hears of the end of a body without bytes, and it hears of the stream's. */
+  /** Only Node's request listens for the end of a body that has no bytes left, and the stream's end tells it as much. */
   #isUnheard(): boolean {
     return (
       this.readableFlowing === null && this.readableLength === 0 && this.listenerCount('end') <= 1
@@ -388,7 +364,6 @@ export class Http2Stream extends Duplex {
     else {
       flushConnection(connection);
       if (!this.#isSent || !this.#isReceived) native.stackSetResetCode(connection.id, code);
-      if (!this.#isSent) this.#countSent();
       connection.close(false);
     }
     connection.isNativeDestroyed = true;
@@ -404,14 +379,8 @@ export class Http2Stream extends Duplex {
 
   setTimeout(ms: number, callback?: () => void): this {
     if (this.destroyed) return this;
-    this.#timer ??= new IdleTimer();
-    this.#timer.set(ms, () => this.emit('timeout'));
-    if (callback === undefined) return this;
-    if (typeof callback !== 'function') {
-      throw errors.invalidArgument('callback', 'of type function', callback);
-    }
-    if (ms === 0) this.removeListener('timeout', callback);
-    else this.once('timeout', callback);
+    this.#timer ??= new IdleTimer(this);
+    this.#timer.set(ms, callback);
     return this;
   }
 
@@ -438,9 +407,40 @@ trapMembers(
 
 const { closeReset } = Http2Stream;
 
-function appendPart(connection: Connection, bytes: string | Buffer): void {
-  if (typeof bytes === 'string') appendText(connection, bytes, false);
-  else appendBytes(connection, bytes);
+interface ReadableState {
+  readingMore: boolean;
+  ended: boolean;
+}
+
+function readableState(stream: Duplex): ReadableState {
+  return (stream as unknown as { _readableState: ReadableState })._readableState;
+}
+
+/** Bytes, or text of UTF-8. */
+type Part = string | Buffer;
+
+function toPart({ chunk, encoding }: Chunk): Part {
+  const isText = typeof chunk === 'string' && encoding !== 'utf8' && encoding !== 'utf-8';
+  return isText ? Buffer.from(chunk, encoding) : chunk;
+}
+
+/** Appends a chunk of HTTP/1.1 that consists of these parts; one without bytes would be the end. */
+function appendChunk(connection: Connection, parts: Part[]): void {
+  let length = 0;
+  for (const part of parts) {
+    length += typeof part === 'string' ? Buffer.byteLength(part) : part.length;
+  }
+  if (length === 0) return;
+  appendText(connection, `${length.toString(16)}\r\n`, true);
+  for (const part of parts) {
+    if (typeof part === 'string') appendText(connection, part, false);
+    else appendBytes(connection, part);
+  }
+  appendLineEnd(connection);
+}
+
+function emitTrailers(_connection: Connection, stream: Http2Stream, rawTrailers: string[]): void {
+  stream.emit('trailers', parseTrailerFields(rawTrailers), 0, rawTrailers);
 }
 
 function closeUnread(stream: Http2Stream): void {
@@ -450,5 +450,3 @@ function closeUnread(stream: Http2Stream): void {
 function destroyFinished(this: Http2Stream): void {
   if (this.writableFinished && this.closed) this.destroy();
 }
-
-function onNothing(): void {}

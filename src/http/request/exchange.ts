@@ -1,6 +1,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import type http from 'node:http';
 import { setFillRequest } from '../cache/cache-duration.js';
+import { goAway } from '../connection/http2-session.js';
 import { keepUntilEnd } from '../connection/lent-parser.js';
 import { nodeHttp } from '../node/node-http.js';
 import {
@@ -31,10 +32,9 @@ import {
 } from '../reactor/events.js';
 import { reportException } from '../reactor/internal-errors.js';
 import { appendedBytes, reportEnded } from '../sending/output-buffer.js';
-import type { Connection, NativeServer } from '../state/connection.js';
+import type { Connection, NativeServer, Receive } from '../state/connection.js';
 import { NONE } from '../state/none.js';
 import { unpipeFinished } from './fast-pipe.js';
-import { failParsing } from './parser-failure.js';
 import { setHead } from './request-head.js';
 
 const started = diagnostics.channel('http.server.request.start');
@@ -52,13 +52,7 @@ export function isReceiving(connection: Connection): boolean {
  * Begins a request. An exception is reported in its context. V8 inlines a limited amount of code into one function, so code
  * that `begin` does not need beside the constructors of the messages is here.
  */
-export function receive(
-  connection: Connection,
-  head: string,
-  method: string,
-  url: string,
-  flags: number,
-): void {
+export const receive: Receive = (connection, head, method, url, flags) => {
   const { nativeServer } = connection;
   // A handler may run the event loop itself.
   const outer = handling;
@@ -69,20 +63,20 @@ export function receive(
     if ((flags & FLAG_BODY) === 0) completeRequest(request);
   } catch (error) {
     reportException(error, connection);
-    failParsing(connection, 'head');
+    nativeServer.stopParsing(connection, 'head');
   } finally {
     handling = outer;
   }
-}
+};
 
 /** One request and its response: what Node does between the parser and the application. */
-function begin(
-  connection: Connection,
-  head: string,
-  method: string,
-  url: string,
-  flags: number,
-): Incoming {
+const begin: (...request: Parameters<Receive>) => Incoming = (
+  connection,
+  head,
+  method,
+  url,
+  flags,
+) => {
   const { nativeServer, socket } = connection;
   const { server, messages } = nativeServer;
   messages.fit(server._events.request);
@@ -134,10 +128,10 @@ function begin(
     answer(nativeServer, connection, request, response, flags);
   }
   return request;
-}
+};
 
-/** Its response is made as one to HTTP/1.1, before this is known. */
-function setHttp2(request: Incoming): void {
+/** Says that a request came over HTTP/2. Its response is made as one to HTTP/1.1, before this is known. */
+export function setHttp2(request: Incoming): void {
   request.httpVersionMajor = 2;
   request.httpVersionMinor = 0;
   request.httpVersion = '2.0';
@@ -319,6 +313,8 @@ function endExchange(connection: Connection, response: Outgoing): void {
   if (response._last || connection.session !== null) {
     connection.isLastSent = true;
     socket.destroySoon();
+    const { session } = connection;
+    if (session?.endsByField && response.getHeader('connection') === 'close') goAway(session);
     return;
   }
   if (connection.outgoing === NONE) onQueueEmpty(connection);

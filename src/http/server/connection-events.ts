@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import timers from 'node:timers';
 import { listConnections } from '../connection/handle/active-handles.js';
-import { onRaw, onUnparsed } from '../fallback/unparsed-bytes.js';
+import { fallBackWithRequest, onRaw, onUnparsed } from '../fallback/unparsed-bytes.js';
 import { drainTicks } from '../node/node-internals.js';
 import { beforeProcessEnds } from '../node/process-end.js';
 import { systemError } from '../node/socket-errors.js';
@@ -29,7 +29,6 @@ import { events, functions, input, native } from '../reactor/native.js';
 import { connections, servers } from '../reactor/registry.js';
 import { countBodyBytes } from '../reactor/young-collection.js';
 import { completeRequest } from '../request/exchange.js';
-import { failParsing } from '../request/parser-failure.js';
 import { copyPart, parseTrailers } from '../request/request-head.js';
 import {
   appendedBytes,
@@ -83,9 +82,7 @@ export const connectionEvents: ConnectionEvents = {
   isPipelined,
   sendAll,
   notifyAfterTurn,
-  failBody(connection) {
-    failParsing(connection, 'rest');
-  },
+  failBody: stopParsing,
 };
 
 /** Whether the next event is of the same connection, so that short responses to both are sent together. */
@@ -153,6 +150,7 @@ function dispatchEvent(kind: number, id: number, at: number): void {
   if (connection.isLastSent && isOfNextRequest(connection, kind)) return;
   switch (kind) {
     case REQUEST: {
+      if (connection.fallsBackAtRequest && fallBackWithRequest(connection)) break;
       receivingAt = at;
       receiver = connection;
       packetLeft = PART_BYTES - b;
@@ -168,12 +166,11 @@ function dispatchEvent(kind: number, id: number, at: number): void {
       packetLeft = (isNextOfReceiver(at) ? packetLeft : PART_BYTES) - b;
       receivingAt = at;
       receiver = connection;
-      if (!callBack(connection.requestsContext, onBody, connection, a, b))
-        failParsing(connection, 'rest');
+      if (!callBack(connection.requestsContext, onBody, connection, a, b)) stopParsing(connection);
       break;
     case BODY_READABLE:
       if (!callBack(connection.requestsContext, onBodyReadable, connection, at))
-        failParsing(connection, 'rest');
+        stopParsing(connection);
       break;
     case END:
       callBack(connection.requestsContext, onEnd, connection, a, b);
@@ -215,13 +212,13 @@ function dispatchEvent(kind: number, id: number, at: number): void {
       const context = connection.requestsContext;
       const prelude = events[at + 5] as number;
       const isDone = callBack(context, onUnparsed, connection, bytes, packet, reason, prelude);
-      if (!isDone && connection.fallbackParser?.expectsMore) failParsing(connection, 'rest');
+      if (!isDone && connection.fallbackParser?.expectsMore) stopParsing(connection);
       break;
     }
     case RAW: {
       const bytes = Buffer.from(input.subarray(a, a + b));
       const isDone = callBack(connection.requestsContext, onRaw, connection, bytes);
-      if (!isDone && connection.fallbackParser?.expectsMore) failParsing(connection, 'rest');
+      if (!isDone && connection.fallbackParser?.expectsMore) stopParsing(connection);
       break;
     }
     case ANSWERED:
@@ -230,6 +227,11 @@ function dispatchEvent(kind: number, id: number, at: number): void {
     default:
       callBack(connection.nativeContext, dispatchTlsEvent, connection, kind, at);
   }
+}
+
+/** A listener has thrown for a part of a request behind its head. */
+function stopParsing(connection: Connection): void {
+  connection.nativeServer.stopParsing(connection, 'rest');
 }
 
 function dispatchTlsEvent(connection: Connection, kind: number, at: number): void {

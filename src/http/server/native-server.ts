@@ -4,11 +4,16 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import { announce, announceDrop } from '../connection/announce.js';
 import { atTurnEnd } from '../connection/handle/handle.js';
 import { readNewConnection } from '../connection/handle/new-connection.js';
+import { showResponse } from '../connection/http2-session.js';
 import { freeParser } from '../connection/lent-parser.js';
 import { NativeConnection } from '../connection/native-connection.js';
 import type { NativeSocketClass } from '../connection/native-socket.js';
 import { isWithinTimeout } from '../connection/progress.js';
-import { nodeError, nodeTimeout } from '../connection/replaced-listeners.js';
+import {
+  hasRemovedDataListener,
+  nodeError,
+  nodeTimeout,
+} from '../connection/replaced-listeners.js';
 import { getPlainSockets, type SocketKind } from '../connection/socket-kinds.js';
 import { becomeStream } from '../connection/stream-socket.js';
 import { fallBackByBytes } from '../fallback/byte-handoff.js';
@@ -32,12 +37,14 @@ import { connections, servers } from '../reactor/registry.js';
 import { eofError, requestTimeoutError } from '../request/error-responses.js';
 import { abortIncoming, dropPending, onResponseSent, receive } from '../request/exchange.js';
 import { MessageClasses } from '../request/message-classes.js';
+import { failParsing } from '../request/parser-failure.js';
 import { appendedBytes, flushAll } from '../sending/output-buffer.js';
 import type * as state from '../state/connection.js';
 import type { Connection } from '../state/connection.js';
 import type { FallbackReason } from '../state/fallback-reason.js';
 import { ServerConfiguration } from './configuration.js';
 import { Counters } from './counters.js';
+import { speaksHttp2 } from './http2.js';
 import { Deadlines } from './response-timeouts.js';
 import type { CountedHere } from './stats.js';
 import { endLateResponse, Watchdogs } from './watchdogs.js';
@@ -66,7 +73,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   readonly NativeSocket: NativeSocketClass;
   readonly nativeWrite: unknown;
   readonly isSecure: boolean = false;
-  readonly receive: state.NativeServer['receive'] = receive;
+  readonly receive: state.Receive = receive;
   isUnix = false;
   /** Connections whose timeout is that of their streams. */
   readonly #untimed = new WeakSet<Connection>();
@@ -173,7 +180,10 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     // The connection of its session keeps the process alive, and counts.
     connection.isReferenced = connection.keepsAlive = false;
     connections[id] = connection;
-    session.streams ??= new Set();
+    if (session.streams === null) {
+      session.streams = new Set();
+      showResponse(session);
+    }
     session.streams.add(connection);
     if (this.server.timeout) this.startServerTimeout(connection);
     return connection;
@@ -222,9 +232,12 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     if (connection.keepsAlive) reference(-1);
   }
 
-  /** Without a keep-alive time, the server's timeout is that of a connection without streams. */
+  /**
+   * Takes a stream from its session. Without a keep-alive time, the server's timeout is that of a connection without streams.
+   */
   #leaveSession(stream: Connection, session: Connection): void {
     const { streams, socket } = session;
+    session.sent += stream.bytesWritten;
     if (!streams?.delete(stream) || streams.size > 0 || session.id < 0) return;
     const { timeout, keepAliveTimeout } = this.server;
     if (!timeout || keepAliveTimeout || socket.timeout || !this.#untimed.delete(session)) return;
@@ -368,7 +381,7 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
   onEnd(connection: Connection): void {
     if (!connection.failed && connection.endedWithin) {
       this.onError(connection, parseWithNode(this.server, null).error ?? eofError());
-    } else if (!this.server.httpAllowHalfOpen) {
+    } else if (!this.server.httpAllowHalfOpen || connection.streams !== null) {
       this.#endSide(connection);
     } else {
       const last = connection.outgoing.at(-1) ?? connection.socket._httpMessage;
@@ -421,8 +434,29 @@ export class NativeServer extends ServerConfiguration implements state.NativeSer
     this.countFallback('out-of-descriptors');
   }
 
+  stopParsing(connection: Connection, where: 'head' | 'rest'): void {
+    failParsing(connection, where);
+  }
+
   fallBackForRawData(connection: Connection, injected?: Buffer): boolean {
+    // The bytes are the session's.
+    if (connection.id >= 0 && native.stackIsHttp2(connection.id)) return false;
+    if (injected === undefined && this.#mayBecomeHttp2(connection)) {
+      connection.fallsBackAtRequest = true;
+      return false;
+    }
     return fallBackForRawData(connection, injected);
+  }
+
+  /** Whether the first bytes of a connection are still to say that it speaks HTTP/2. */
+  #mayBecomeHttp2(connection: Connection): boolean {
+    return (
+      speaksHttp2(this.server) &&
+      !this.isSecure &&
+      connection.session === null &&
+      connection.requestIndex === 0 &&
+      !hasRemovedDataListener(connection)
+    );
   }
 }
 

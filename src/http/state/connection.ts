@@ -53,6 +53,8 @@ export abstract class Connection extends SendState {
   /** Of a stream of HTTP/2: the connection of its session; and of that: its streams. */
   readonly session: Connection | null;
   streams: Set<Connection> | null = null;
+  /** Of a session: whether a response with `Connection: close` ends it (`connection/http2-session.ts`). */
+  endsByField = false;
   /** Whether the reactor closes it behind the bytes that it was given last: see `FORGOTTEN`. */
   isForgotten = false;
   /** Of a server of `node:http2`: the session, or the stream, that its requests have (`http2/`). */
@@ -86,6 +88,8 @@ export abstract class Connection extends SendState {
   isLastSent = false;
   /** Reads the rest of the connection in place of the reactor. */
   fallbackParser: FallbackParser | null = null;
+  /** Whether the first request, unless it is one of HTTP/2, makes it fall back: the application listens for its bytes. */
+  fallsBackAtRequest = false;
   /** Whether bytes go to the socket as they come: Node's own code parses them. */
   isRaw = false;
   /** Whether the socket's timeout is the keep-alive time. */
@@ -202,6 +206,15 @@ export interface Bytes {
   packet: Buffer;
 }
 
+/** Begins a request of a connection: `head` has its fields, and `flags` what the reactor knows of it. */
+export type Receive = (
+  connection: Connection,
+  head: string,
+  method: string,
+  url: string,
+  flags: number,
+) => void;
+
 /** The native side of one `http.Server`: what its connections and their requests ask of it (`server/native-server.ts`). */
 export interface NativeServer {
   readonly server: HttpServer;
@@ -265,14 +278,12 @@ export interface NativeServer {
   open(id: number): Connection | null;
   /** Creates the connection of a stream of HTTP/2, whose session has this connection. */
   openStream(id: number, session: Connection): Connection;
-  /** Begins a request of a connection. */
-  readonly receive: (
-    connection: Connection,
-    head: string,
-    method: string,
-    url: string,
-    flags: number,
-  ) => void;
+  readonly receive: Receive;
+  /**
+   * Handles that a listener has thrown while the head of a request, or the rest of it, was read, and that the process goes on: as
+   * with Node's parser, nothing more is read of the connection.
+   */
+  stopParsing(connection: Connection, where: 'head' | 'rest'): void;
   /** Announces a new connection to the application. */
   connected(connection: Connection): void;
   /** Removes a connection that the reactor no longer has. */

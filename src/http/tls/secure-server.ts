@@ -365,6 +365,12 @@ export class SecureServer extends NativeServer {
 
   // What Node's own code takes over.
 
+  override fallBackForRawData(connection: Connection, injected?: Buffer): boolean {
+    // The bytes are the session's.
+    if ((connection as SecureConnection).speaksHttp2) return false;
+    return super.fallBackForRawData(connection, injected);
+  }
+
   /** Before anything was answered: the descriptor goes, with what the client has sent. */
   #fallBackToNodeTls(connection: SecureConnection, reason: FallbackReason, known = true): void {
     if (connection.id < 0) return;

@@ -52,6 +52,11 @@ export class SecureConnection extends NativeConnection {
     return this.socket.secureConnecting;
   }
 
+  /** Whether its handshake has agreed on HTTP/2. */
+  get speaksHttp2(): boolean {
+    return this.socket.alpnProtocol === 'h2';
+  }
+
   override get transportContext(): ConnectionContext {
     return NO_CONTEXT;
   }

@@ -16,6 +16,9 @@ const SERVED = {
   'an option of Node alone': byNode('http2-option:maxSessionMemory'),
   'a member of Node alone': { native: 1, 'http2-member:stream.respondWithFile': 1 },
   'HTTP/1.1 beside HTTP/2': { native: 2 },
+  'HTTP/1.1 that Node parses, with a class of its own': {
+    ...{ native: 0, upgrade: 1, 'raw-data-listener': 1 },
+  },
   "a server's time limit": { native: 2 },
 };
 /** Where applications see a difference: the first use of a member throws. */

@@ -200,6 +200,65 @@ describe('a server that closes', LIMIT, () => {
   });
 });
 
+/** Closes connections as graceful shutdown libraries do: by the response that their sockets have. */
+function closeGracefully(server, sockets) {
+  server.on('request', (_request, response) => response.setHeader('connection', 'close'));
+  for (const socket of sockets) {
+    const response = socket._httpMessage;
+    if (!response) socket.destroy();
+    else if (!response.headersSent) response.setHeader('connection', 'close');
+  }
+}
+
+describe('a library that closes a server by its sockets', LIMIT, () => {
+  for (const secure of [false, true]) {
+    test(`finds a response as long as there is a stream, ${secure ? 'TLS' : 'h2c'}`, async (t) => {
+      const sockets = new Set();
+      const server = await serve(t, { secure }, (request, response) => {
+        if (request.url === '/begun') response.write('begun ');
+        if (request.url === '/') response.end('hello');
+        else server.once('go', () => response.end('well'));
+      });
+      server.on(secure ? 'secureConnection' : 'connection', (socket) => {
+        sockets.add(socket);
+        socket.once('close', () => sockets.delete(socket));
+      });
+      const [idle, begun, busy] = Array.from({ length: 3 }, () => connect(t, server));
+      const ended = [idle, begun, busy].map((session) => once(session, 'close'));
+      await Promise.all([ask(idle), ask(begun), ask(busy)]);
+      const first = send(begun, { ':path': '/begun' });
+      await once(first, 'data');
+      const both = ['/begun', '/wait'].map((path) => send(busy, { ':path': path }));
+      await once(both[0], 'data');
+      await until(() => server.stats().requests.inFlight === 3);
+      closeGracefully(server, sockets);
+      await ended[0];
+      // Its response can say nothing any more: the next one does.
+      const next = send(begun, { ':path': '/wait' });
+      await until(() => server.stats().requests.inFlight === 4);
+      server.emit('go');
+      const came = await Promise.all([first, next, ...both].map((stream) => stream.came()));
+      assert.deepEqual(
+        came.map(({ body, code }) => [body, code]),
+        ['begun well', 'well', 'begun well', 'well'].map((body) => [body, 0]),
+      );
+      await Promise.all(ended);
+      assert.deepEqual([begun.goaways, busy.goaways], [[0], [0]]);
+      await until(() => sockets.size === 0);
+    });
+  }
+
+  test('without one, the field Connection ends no session', async (t) => {
+    const server = await serve(t, {}, (_request, response) => {
+      response.setHeader('Connection', 'close').end('hello');
+    });
+    const session = connect(t, server);
+    assert.equal((await ask(session)).body, 'hello');
+    assert.equal((await ask(session)).body, 'hello');
+    assert.deepEqual(session.goaways, []);
+  });
+});
+
 describe('limits of time', LIMIT, () => {
   test('a stream whose request does not become complete is answered 408; others go on', async (t) => {
     const options = { requestTimeout: 150, headersTimeout: 150, connectionsCheckingInterval: 20 };

@@ -1,6 +1,7 @@
 // What an application sees of a request over HTTP/2, and what leaves of its response.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import http from 'node:http';
 import { describe, test } from 'node:test';
 import { ask, askText, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
 import { portOf } from '../../../fixtures/stack/listen.js';
@@ -91,6 +92,16 @@ describe('requests', LIMIT, () => {
     connected.close();
     // The session is as before.
     assert.equal((await seenBy(session)).url, '/');
+  });
+
+  const knowsQuery = http.METHODS.includes('QUERY');
+  test('a request that Node’s parser has read came over HTTP/2, too', {
+    skip: !knowsQuery,
+  }, async (t) => {
+    const server = await mirror(t);
+    const { version, body } = await seenBy(connect(t, server), { ':method': 'QUERY' }, 'a');
+    assert.deepEqual([version, body], [['2.0', 2, 0], 'a']);
+    assert.deepEqual(server.stats().fallbackReasons, { 'unsupported-request': 1 });
   });
 
   test("'upgrade' is not emitted, and no upgrade is offered", async (t) => {

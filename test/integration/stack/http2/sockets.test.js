@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { finished, pipeline } from 'node:stream';
 import { describe, test } from 'node:test';
 import tls from 'node:tls';
-import { ask, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
+import { ask, askText, connect, send, serve, until } from '../../../fixtures/stack/http2/serve.js';
 import { portOf } from '../../../fixtures/stack/listen.js';
 import { makeCertificates } from '../../../fixtures/tls/certificates.js';
 
@@ -81,6 +81,64 @@ describe('a socket', LIMIT, () => {
     assert.equal((await ask(session)).body, 'late');
     assert.equal(other.closed, false);
     assert.deepEqual(times, ['timeout']);
+  });
+
+  test("of a connection counts what its streams have written, also at 'close'", async (t) => {
+    const counts = [];
+    const server = await serve(t, {}, (request, response) => {
+      if (request.url === '/open') response.write('x'.repeat(1000));
+      else response.end('x'.repeat(1000));
+    });
+    let socket;
+    server.on('connection', (one) => {
+      socket = one;
+      one.on('close', () => counts.push(one.bytesWritten));
+    });
+    const session = connect(t, server);
+    assert.equal((await ask(session)).body.length, 1000);
+    counts.push(socket.bytesWritten);
+    await once(send(session, { ':path': '/open' }), 'data');
+    counts.push(socket.bytesWritten);
+    session.destroy();
+    await until(() => counts.length === 3);
+    const [first, second, atClose] = counts;
+    assert.ok(first >= 1000 && first < 2000, `${first}`);
+    assert.ok(second >= first + 1000 && second < 4000, `${second}`);
+    assert.equal(atClose, second);
+  });
+
+  for (const [how, listen] of Object.entries({
+    on: (socket, listener) => socket.on('data', listener),
+    once: (socket, listener) => socket.once('data', listener),
+    later: (socket, listener) => setImmediate(() => socket.on('data', listener)),
+  })) {
+    test(`of a connection with a listener for its bytes: ${how}`, async (t) => {
+      let seen = '';
+      const server = await serve(t, {}, (request, response) => response.end(request.httpVersion));
+      server.on('connection', (socket) => {
+        listen(socket, (bytes) => {
+          seen += bytes;
+        });
+      });
+      const session = connect(t, server);
+      assert.equal((await ask(session)).body, '2.0');
+      assert.equal((await ask(session)).body, '2.0');
+      // What the session reads is nobody else's.
+      assert.deepEqual([seen, server.stats().fallbackReasons], ['', {}]);
+      const text = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+      assert.match(await askText(server, text), /1\.1$/);
+      assert.equal(seen, text);
+    });
+  }
+
+  test('over TLS, a listener for its bytes leaves a session as it is', async (t) => {
+    const seen = [];
+    const server = await serve(t, { secure: true }, (request, response) => {
+      response.end(request.httpVersion);
+    });
+    server.on('secureConnection', (socket) => socket.on('data', (bytes) => seen.push(bytes)));
+    assert.equal((await ask(connect(t, server))).body, '2.0');
+    assert.deepEqual([seen, server.stats().fallbackReasons], [[], {}]);
   });
 
   for (const [how, act] of Object.entries({
