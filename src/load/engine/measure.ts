@@ -18,6 +18,7 @@ import { HookDispatcher } from './hooks.js';
 import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
+import { waitForStart, withStart } from './start.js';
 import { addTlsHint, addTlsHintToError } from './tls-hint.js';
 
 /** What one run of the engine needs. */
@@ -78,7 +79,8 @@ export async function measure({
     plan.native.flows,
   );
   const hooks = plan.hooks.length > 0 ? new HookDispatcher(plan) : null;
-  const engine = NativeRun.start(plan.native, onSnapshot, hooks?.dispatch);
+  await waitForStart(plan.startAtMs, snapshots, signal);
+  const engine = NativeRun.start(withStart(plan), onSnapshot, hooks?.dispatch);
   hooks?.answerTo(engine);
   function onSnapshot(snapshot: NativeSnapshot): void {
     clock.addSnapshot(snapshot);

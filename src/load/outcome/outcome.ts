@@ -64,12 +64,19 @@ export function buildResult(run: RunData): LoadResult {
   } = run;
   const measured = { ...convertOutcome(outcome), ...describeScenarios(run) };
   const reasons = findClientBoundReasons(measured, plan.summary);
+  const startedAtMs =
+    plan.startAtMs === null
+      ? phases.startedAtMs
+      : plan.startAtMs + outcome.startLatenessMs + phases.warmupMs;
   const result: LoadResult = {
     schemaVersion: 2,
     tool: { name: 'millrace', version: packageVersion() },
     plan: { ...plan.summary, addresses: outcome.addresses },
-    startedAt: new Date(phases.startedAtMs).toISOString(),
-    startedAtMs: phases.startedAtMs,
+    startedAt: new Date(startedAtMs).toISOString(),
+    startedAtMs,
+    ...(plan.startAtMs !== null && {
+      start: { at: new Date(plan.startAtMs).toISOString(), lateMs: outcome.startLatenessMs },
+    }),
     ...measured,
     byName: buildNamedResults(outcome, measured, plan),
     failingResponses: buildFailingResponses(outcome.kept, plan),
