@@ -18,7 +18,7 @@ import { HookDispatcher } from './hooks.js';
 import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
-import { waitForStart, withStart } from './start.js';
+import { planStart, waitForStart } from './start.js';
 import { addTlsHint, addTlsHintToError } from './tls-hint.js';
 
 /** What one run of the engine needs. */
@@ -80,7 +80,8 @@ export async function measure({
   );
   const hooks = plan.hooks.length > 0 ? new HookDispatcher(plan) : null;
   await waitForStart(plan.startAtMs, snapshots, signal);
-  const engine = NativeRun.start(withStart(plan), onSnapshot, hooks?.dispatch);
+  const { native, overdueMs } = planStart(plan);
+  const engine = NativeRun.start(native, onSnapshot, hooks?.dispatch);
   hooks?.answerTo(engine);
   function onSnapshot(snapshot: NativeSnapshot): void {
     clock.addSnapshot(snapshot);
@@ -115,6 +116,7 @@ export async function measure({
       ...{ plan, outcome, phases, server, machine: machineCpu },
       ...cause,
       otherPorts,
+      startLatenessMs: outcome.startLatenessMs + overdueMs,
       unreachedTargets,
       files,
       hookFigures: hooks?.figures() ?? { hooks: null, metrics: {} },

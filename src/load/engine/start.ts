@@ -29,10 +29,14 @@ export async function waitForStart(
   }
 }
 
-/** The engine's plan, with the time that is left until the start. */
-export function withStart({ native, startAtMs }: Plan): NativePlan {
-  if (startAtMs === null) return native;
-  return { ...native, startAfterMs: Math.max(0, startAtMs - wallClockMs()) };
+/** The engine's plan with the time that is left until the start, and by how much that has passed already. */
+export function planStart({ native, startAtMs }: Plan): { native: NativePlan; overdueMs: number } {
+  if (startAtMs === null) return { native, overdueMs: 0 };
+  const leftMs = startAtMs - wallClockMs();
+  return {
+    native: { ...native, startAfterMs: Math.max(0, leftMs) },
+    overdueMs: Math.max(0, -leftMs),
+  };
 }
 
 /** Largest difference between two clocks that show the same time, one of them in whole milliseconds. */

@@ -79,11 +79,14 @@ describe('a planned start', TIMEOUT, () => {
     const server = await truthServer(t, ok());
     const abort = new AbortController();
     const running = load({ url: server.url, startAt: '+1h', signal: abort.signal });
-    for await (const { phase, elapsedMs } of running) {
-      assert.equal(phase, 'wait');
-      assert.ok(elapsedMs > 3_500_000);
-      abort.abort(new Error('enough'));
-    }
+    const waiting = async () => {
+      for await (const { phase, elapsedMs } of running) {
+        assert.equal(phase, 'wait');
+        assert.ok(elapsedMs > 3_500_000);
+        abort.abort(new Error('enough'));
+      }
+    };
+    await assert.rejects(waiting(), /enough/);
     await assert.rejects(running, /enough/);
     assert.equal(server.connections.length, 0);
   });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'millrace';
+import { request, scenario } from 'millrace/scenario';
 import { buildPlan } from '#internal/load/plan/plan.js';
 import { readSegment } from '#internal/load/plan/segments/read-segment.js';
 import { readStartAt } from '#internal/load/plan/start-at.js';
@@ -93,10 +94,9 @@ test('stages of connections and users of scenarios are divided', async () => {
       [2, 4],
     ],
   );
-  const { scenario, get } = await import('millrace/scenario');
+
   const users = await plansOf(3, {
-    url: undefined,
-    scenario: scenario('s', [get('http://127.0.0.1:1/')]),
+    scenario: scenario('s', [request('r', 'GET /')]),
     users: 7,
   });
   assert.deepEqual(
