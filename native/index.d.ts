@@ -638,6 +638,8 @@ export interface NativeOrigin {
 export interface NativeOutcome {
   /** Length of the measurement. */
   durationMs: number
+  /** By how much the load began later than planned. */
+  startLatenessMs: number
   /** From the first connect to the start of the load. */
   setupMs: number
   /** Stopped from outside. */
@@ -788,6 +790,12 @@ export interface NativePlan {
   earlyAckProbe: boolean
   /** For random numbers: below 2^53. */
   seed: number
+  /** The share of a larger run that this one is, from 0; absent: a whole run. */
+  segment?: number
+  /** Shares of that run; 1 if absent. */
+  segments?: number
+  /** Milliseconds from now to the start of the load; absent: as soon as the first connections are open. */
+  startAfterMs?: number
   /** Where HTTP/2 is spoken; absent: nowhere. */
   http2?: NativeHttp2
   /** What users do; the requests are then those of their steps, and the schedule is that of iterations. */

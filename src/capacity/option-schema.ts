@@ -13,6 +13,8 @@ const {
   thinkTime: _thinkTime,
   failOn: _failOn,
   abortOnFail: _abortOnFail,
+  segment: _segment,
+  startAt: _startAt,
   ...load
 } = LOAD_OPTIONS;
 

@@ -12,7 +12,9 @@ type Chosen =
   | 'pipelining'
   | 'thinkTime'
   | 'failOn'
-  | 'abortOnFail';
+  | 'abortOnFail'
+  | 'segment'
+  | 'startAt';
 
 /** Options of `capacity()`: those of `load()` without the ones that it chooses itself. */
 export interface CapacityOptions extends Omit<LoadOptions, Chosen> {

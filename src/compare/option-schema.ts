@@ -28,7 +28,13 @@ const SIDE: Shapes<CompareSide> = {
 
 const side = objectOf('an object', SIDE, []);
 
-const { abortOnFail: _abortOnFail, pid: _pid, ...load } = LOAD_OPTIONS;
+const {
+  abortOnFail: _abortOnFail,
+  pid: _pid,
+  segment: _segment,
+  startAt: _startAt,
+  ...load
+} = LOAD_OPTIONS;
 
 /** The accepted values of each option of `compare()`. */
 export const COMPARE_OPTIONS: Shapes<CompareOptions> = {

@@ -23,7 +23,8 @@ export interface CompareSide {
 }
 
 /** Options of `compare()`: those of `load()` that both sides have, and the two sides. */
-export interface CompareOptions extends Omit<LoadOptions, 'failOn' | 'abortOnFail' | 'pid'> {
+export interface CompareOptions
+  extends Omit<LoadOptions, 'failOn' | 'abortOnFail' | 'pid' | 'segment' | 'startAt'> {
   /** What B is measured against. */
   a: CompareSide;
   /** The side whose ratios to A are reported. */

@@ -9,6 +9,8 @@ const {
   abortOnFail: _abortOnFail,
   follow: _follow,
   connectionStages: _connectionStages,
+  segment: _segment,
+  startAt: _startAt,
   ...load
 } = LOAD_OPTIONS;
 

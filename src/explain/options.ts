@@ -13,6 +13,8 @@ export interface ExplainOptions
     | 'abortOnFail'
     | 'follow'
     | 'connectionStages'
+    | 'segment'
+    | 'startAt'
   > {
   /** The server's process. Default: the command's process, or the local owner of the target's port. */
   pid?: number;

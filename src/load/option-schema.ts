@@ -126,6 +126,11 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
     [value].flat().every((item) => typeof item === 'string' || typeof item === 'number'),
   ),
   seed: shape('a whole number from 0 to 2^53 - 1', isSeed),
+  segment: text,
+  startAt: shape(
+    "a date, milliseconds of Unix time, or text such as '+10s'",
+    (value) => value instanceof Date || ['number', 'string'].includes(typeof value),
+  ),
   buckets: listOf('a list of durations', duration),
   pid: shape('a process id, or false', (value) => value === false || typeof value === 'number'),
   signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),

@@ -181,6 +181,14 @@ export interface LoadOptions {
 
   /** Seed of random arrivals, weighted targets and placeholders: a whole number. Default: a random one, see `plan.seed`. */
   seed?: number;
+  /**
+   * Makes the run a share of a larger one, the second of three as `'2/3'`, or the one that Slurm, MPI or Kubernetes has given
+   * this process (`'auto'`): `connections`, `requests` and `users` are divided, and the arrivals, numbers, rows and values of
+   * requests are those that the larger run would have had. Needs `seed`. The results of all shares are merged by `mergeResults`.
+   */
+  segment?: string;
+  /** When the load begins: a date, milliseconds of Unix time, or text such as `'2030-01-31T12:00:00Z'` or `'+10s'`. Connections are opened up to 2 s before. */
+  startAt?: Date | number | string;
   /** Bounds of latency buckets: snapshots count the requests up to each bound, by name, in `LoadSnapshot.byName`. */
   buckets?: Duration[];
 

@@ -77,6 +77,29 @@ export interface PlanSummary {
   flows?: FlowSummary;
   /** Of random arrivals, weighted targets and placeholders. */
   seed: number;
+  /** The share of a larger run that this one is: the other numbers are those of the share. Absent for a whole run. */
+  segment?: SegmentSummary;
+}
+
+/** A share of a run. */
+export interface SegmentSummary {
+  /** From 1 to `count`. */
+  index: number;
+  count: number;
+  /** What the whole run has in other numbers than its share. */
+  whole: Pick<
+    PlanSummary,
+    | 'connections'
+    | 'initialConnections'
+    | 'connectionStages'
+    | 'rate'
+    | 'stages'
+    | 'requests'
+    | 'maxPending'
+  > & {
+    /** Of scenarios. */
+    users?: number;
+  };
 }
 
 /** A response that was not a success, as it arrived. */
@@ -224,6 +247,8 @@ export interface LoadResult extends ScenarioFigures {
   startedAt: string;
   /** The same in milliseconds of Unix time, with a fraction: a window of `series` begins `tMs` later. */
   startedAtMs: number;
+  /** When the load was to begin (`startAt`), ISO 8601, and how late it began. Absent if that was not planned. */
+  start?: { at: string; lateMs: number };
   /** Length of the measurement. */
   durationMs: number;
   /** Time to open the first connections, before the clock starts. */
@@ -389,8 +414,8 @@ export interface MachineResult {
 /** The state of a run in progress; there are ten a second. */
 export interface LoadSnapshot {
   /** What the run is doing. */
-  phase: 'setup' | 'warmup' | 'measure';
-  /** Time since the start of the phase. */
+  phase: 'wait' | 'setup' | 'warmup' | 'measure';
+  /** Time since the start of the phase; while it waits for `startAt`, the time that is left. */
   elapsedMs: number;
   /** Responses of the measurement with any status; in the warm-up, requests sent in it. */
   completed: number;

@@ -32,7 +32,7 @@ mod worker;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use millrace_net::{Monotonic, cpu};
+use millrace_net::{Clock, Monotonic, cpu};
 
 use engine::start_barrier::StartBarrier;
 use engine::{Hooks, RunContext};
@@ -65,6 +65,7 @@ impl Stopper {
 #[derive(Debug)]
 pub struct Run {
     plan: Arc<Plan>,
+    clock: Monotonic,
     gate: Arc<StartBarrier>,
     hooks: Option<Hooks>,
     results: HookResults,
@@ -74,8 +75,10 @@ impl Run {
     /// Creates a run, which [`Run::run`] carries out.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        let gate = Arc::new(StartBarrier::new(plan.threads));
-        Self { plan: Arc::new(plan), gate, hooks: None, results: HookResults::default() }
+        let clock = Monotonic::new();
+        let planned = plan.start_after.map(|after| clock.now() + after);
+        let gate = Arc::new(StartBarrier::new(plan.threads, planned));
+        Self { plan: Arc::new(plan), clock, gate, hooks: None, results: HookResults::default() }
     }
 
     /// Sets who takes the calls of JavaScript. Returns where their results go.
@@ -96,7 +99,7 @@ impl Run {
         let plan = &self.plan;
         let has_hooks = self.hooks.is_some();
         let shared = Arc::new(RunContext::new(Arc::clone(plan), self.hooks)?);
-        let clock = Monotonic::new();
+        let clock = self.clock;
         let (sender, messages) = mpsc::channel();
         let mut recycle = Vec::new();
         let mut workers = Vec::new();
@@ -144,6 +147,6 @@ impl Run {
             }
             Ok(())
         })?;
-        collector.finish(self.gate.is_stopped())
+        collector.finish(self.gate.is_stopped(), self.gate.lateness())
     }
 }

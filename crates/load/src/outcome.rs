@@ -12,6 +12,8 @@ use crate::metrics::window_stats::WindowStats;
 pub struct Outcome {
     /// Length of the measurement.
     pub duration: Duration,
+    /// By how much the load began later than [`Plan::start_after`](crate::Plan::start_after).
+    pub start_lateness: Duration,
     /// From the first connect to the start of the load.
     pub set_up: Duration,
     /// Requests that were sent before the measurement.

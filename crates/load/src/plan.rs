@@ -17,6 +17,9 @@ const MAX_THREADS: usize = 1024;
 const MAX_CONNECTIONS: usize = 1 << 20;
 const MAX_PIPELINING: usize = 1 << 16;
 
+/// Shares of a run.
+const MAX_SEGMENTS: u64 = 1 << 20;
+
 /// Figures of one name take some tens of kilobytes per thread.
 const MAX_NAMES: usize = 1024;
 
@@ -85,10 +88,32 @@ pub struct Plan {
     pub early_ack_probe: bool,
     /// Seeds arrivals and placeholders: the same seed gives the same requests.
     pub seed: u64,
+    /// The share of a larger run that this one is. Rates are those of the whole run; connections and numbers of requests,
+    /// users and arrivals that may wait are the share's own.
+    pub segment: Segment,
+    /// When the load begins at the earliest, from [`Run::new`](crate::Run::new) on; `None`: as soon as the first connections
+    /// are open.
+    pub start_after: Option<Duration>,
     /// What users do; `None`: the requests are independent of each other.
     pub flows: Option<Flows>,
     /// Where HTTP/2 is spoken.
     pub http2: Http2Plan,
+}
+
+/// A share of a run: the requests of the run are dealt in turn to its shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// From 0 to `count - 1`.
+    pub index: u64,
+    /// Shares of the run, 1 to 2^20.
+    pub count: u64,
+}
+
+impl Default for Segment {
+    /// The whole run.
+    fn default() -> Self {
+        Self { index: 0, count: 1 }
+    }
 }
 
 /// Where HTTP/2 is spoken, and how. Servers with calls of gRPC ([`Origin::http2`]) speak it in any case.
@@ -268,6 +293,8 @@ impl Plan {
             bounds: Vec::new(),
             early_ack_probe: false,
             seed: 1,
+            segment: Segment::default(),
+            start_after: None,
             flows: None,
             http2: Http2Plan::default(),
             grpc: false,
@@ -296,6 +323,12 @@ impl Plan {
                 "{} connections, {} threads, pipelining {}: at most {MAX_CONNECTIONS}, {MAX_THREADS} and \
                  {MAX_PIPELINING}",
                 self.connections, self.threads, self.pipelining
+            ));
+        }
+        let Segment { index, count } = self.segment;
+        if index >= count || count > MAX_SEGMENTS {
+            return usage(format!(
+                "share {index} of {count}: shares count from 0, and there are at most {MAX_SEGMENTS}"
             ));
         }
         let is_share = |number: &f64| number.is_finite() && *number >= 0.0;

@@ -19,8 +19,9 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use crate::ErrorKind;
+use crate::engine::numbers::Numbers;
 use crate::flow::users::Users;
-use crate::metrics::in_flight::{Due, InFlight, Loss};
+use crate::metrics::in_flight::{Due, InFlight, Loss, NUMBERED_WHEN_SENT};
 use crate::metrics::recorder::Recorder;
 use crate::plan::Versions;
 use crate::redirect::RedirectRule;
@@ -141,12 +142,20 @@ pub(crate) struct SharedMemory {
 pub(crate) struct Rendering<'a> {
     /// The requests by index.
     pub(crate) mix: &'a [Rendered],
-    /// Number of the next request, and the distance to the one after that.
-    pub(crate) sequence: &'a mut (u64, u64),
-    pub(crate) random: &'a mut fastrand::Rng,
+    /// Numbers of requests that have none until they are sent.
+    pub(crate) numbers: &'a mut Numbers,
+    /// Of the random values of requests.
+    pub(crate) seed: u64,
     pub(crate) memory: &'a mut SharedMemory,
     /// The users of flows, whose requests need their variables.
     pub(crate) users: &'a mut Users,
+}
+
+impl Rendering<'_> {
+    /// The number of a request that is sent now.
+    pub(crate) fn number(&mut self, due: &Due) -> u64 {
+        if due.number == NUMBERED_WHEN_SENT { self.numbers.take() } else { due.number }
+    }
 }
 
 /// Rendered requests, one after the other.

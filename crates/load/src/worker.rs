@@ -185,7 +185,7 @@ impl Worker {
             if self.gate.is_stopped() {
                 return Ok(Signal::Start(now));
             }
-            match self.gate.signal() {
+            match self.gate.signal(now) {
                 Signal::Wait => {}
                 signal => return Ok(signal),
             }

@@ -19,6 +19,8 @@ const MANY = 'capacity runs many short loads; the time for all is --budget 60s';
 /** Flags of the load that capacity chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
   series: 'a series is that of one load: millrace load --series FILE',
+  segment: 'shares are those of one load: millrace load --segment I/N',
+  'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'capacity runs many short loads; the running figures are those of millrace load',
   duration: MANY,
   requests: MANY,

@@ -17,6 +17,8 @@ import type { UnsupportedFlags } from './parse.js';
 /** Flags of the load that compare chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
   series: 'a series is that of one load: millrace load --series FILE',
+  segment: 'shares are those of one load: millrace load --segment I/N',
+  'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'compare runs many short loads; the running figures are those of millrace load',
   'abort-on-fail': 'a condition on a ratio is judged at the end, by all runs',
   pid: 'each side has its own server: the process is found by the command or by the port',

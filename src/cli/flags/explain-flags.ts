@@ -22,6 +22,8 @@ export interface ExplainInvocation extends Invocation {
 /** Flags of the load that explain chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
   series: 'a series is that of one load: millrace load --series FILE',
+  segment: 'shares are those of one load: millrace load --segment I/N',
+  'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'explain runs many short loads; the running figures are those of millrace load',
   requests: 'explain runs many short loads; the time for all is --budget 60s',
   'connections-stage': 'explain needs a load that does not change: -c N',

@@ -47,6 +47,7 @@ export async function showSteps<Progress, Result>(
 function progressLine(snapshot: LoadSnapshot): string {
   const { phase, elapsedMs, completed, throughput, p50Ms, p99Ms, inFlight, errors } = snapshot;
   const elapsed = duration(Math.round(elapsedMs / 100) * 100) || '0 s';
+  if (phase === 'wait') return `waiting  starts in ${elapsed}`;
   if (phase === 'setup') return `connecting  ${elapsed}`;
   if (phase === 'warmup') return `warm-up  ${elapsed}  ${plural(completed, 'request')}`;
   if (snapshot.iterations) return iterationLine(elapsed, snapshot, snapshot.iterations);

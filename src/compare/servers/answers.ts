@@ -91,6 +91,7 @@ function selectRequest({ native, summary, toCommand }: Plan, index: number): Pla
     toCommand,
     hooks: [],
     data: undefined,
+    startAtMs: null,
   };
 }
 

@@ -18,6 +18,7 @@ import { HookDispatcher } from './hooks.js';
 import { MachineReading } from './machine.js';
 import { RunClock } from './run-clock.js';
 import type { Snapshots } from './snapshots.js';
+import { planStart, waitForStart } from './start.js';
 import { addTlsHint, addTlsHintToError } from './tls-hint.js';
 
 /** What one run of the engine needs. */
@@ -78,7 +79,9 @@ export async function measure({
     plan.native.flows,
   );
   const hooks = plan.hooks.length > 0 ? new HookDispatcher(plan) : null;
-  const engine = NativeRun.start(plan.native, onSnapshot, hooks?.dispatch);
+  await waitForStart(plan.startAtMs, snapshots, signal);
+  const { native, overdueMs } = planStart(plan);
+  const engine = NativeRun.start(native, onSnapshot, hooks?.dispatch);
   hooks?.answerTo(engine);
   function onSnapshot(snapshot: NativeSnapshot): void {
     clock.addSnapshot(snapshot);
@@ -113,6 +116,7 @@ export async function measure({
       ...{ plan, outcome, phases, server, machine: machineCpu },
       ...cause,
       otherPorts,
+      startLatenessMs: outcome.startLatenessMs + overdueMs,
       unreachedTargets,
       files,
       hookFigures: hooks?.figures() ?? { hooks: null, metrics: {} },

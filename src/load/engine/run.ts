@@ -10,6 +10,7 @@ import { withSetup } from '../flows/setup.js';
 import { LOAD_OPTIONS, OTHER_LOAD_NAMES } from '../option-schema.js';
 import type { LoadOptions } from '../options.js';
 import { buildPlan, buildTrialRequest, FUTURE_SERVER, type Plan } from '../plan/plan.js';
+import { readStartAt } from '../plan/start-at.js';
 import { measure, type TimedResult } from './measure.js';
 import { Snapshots } from './snapshots.js';
 
@@ -46,7 +47,9 @@ export async function withServer<Result>(
   use: (plan: Plan, command: ServerProcess | null) => Promise<Result>,
 ): Promise<Result> {
   checkOptions(given, LOAD_OPTIONS, OTHER_LOAD_NAMES);
-  const options = await loadScenario(given);
+  // A time from now counts from here, however often the plan is built.
+  const startAt = readStartAt(given.startAt, 'startAt');
+  const options = await loadScenario({ ...given, ...(startAt !== null && { startAt }) });
   const { command, env, cwd, signal } = options;
   signal?.throwIfAborted();
   const planFor = async (server?: string, data?: unknown) =>

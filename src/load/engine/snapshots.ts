@@ -37,6 +37,19 @@ export class Snapshots implements AsyncIterable<LoadSnapshot> {
     return { iterations: { started, completed, failed, inProgress, notStarted, rate } };
   }
 
+  /** Says how long it is until the load is to begin. */
+  pushWait(leftMs: number): void {
+    const nothing = {
+      completed: 0,
+      errors: 0,
+      inFlight: 0,
+      throughput: 0,
+      p50Ms: null,
+      p99Ms: null,
+    };
+    this.#newest.push({ phase: 'wait', elapsedMs: leftMs, ...nothing });
+  }
+
   end(): void {
     this.#newest.end();
   }

@@ -7,6 +7,7 @@ type Added =
   | 'plan'
   | 'startedAt'
   | 'startedAtMs'
+  | 'start'
   | 'byName'
   | 'interrupted'
   | 'abortedBy'

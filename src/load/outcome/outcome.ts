@@ -37,6 +37,8 @@ export interface RunData {
   serverEnded: string | null;
   /** The condition that could no longer hold, if that ended the run. */
   abortedBy: string | null;
+  /** By how much the load began later than planned. */
+  startLatenessMs: number;
   /** Ports of the command's server that were not loaded. */
   otherPorts: number[];
   /** Targets of servers that were not reached, while others were. */
@@ -61,15 +63,23 @@ export function buildResult(run: RunData): LoadResult {
     otherPorts,
     unreachedTargets,
     files,
+    startLatenessMs,
   } = run;
   const measured = { ...convertOutcome(outcome), ...describeScenarios(run) };
   const reasons = findClientBoundReasons(measured, plan.summary);
+  const startedAtMs =
+    plan.startAtMs === null
+      ? phases.startedAtMs
+      : plan.startAtMs + startLatenessMs + phases.warmupMs;
   const result: LoadResult = {
     schemaVersion: 2,
     tool: { name: 'millrace', version: packageVersion() },
     plan: { ...plan.summary, addresses: outcome.addresses },
-    startedAt: new Date(phases.startedAtMs).toISOString(),
-    startedAtMs: phases.startedAtMs,
+    startedAt: new Date(startedAtMs).toISOString(),
+    startedAtMs,
+    ...(plan.startAtMs !== null && {
+      start: { at: new Date(plan.startAtMs).toISOString(), lateMs: startLatenessMs },
+    }),
     ...measured,
     byName: buildNamedResults(outcome, measured, plan),
     failingResponses: buildFailingResponses(outcome.kept, plan),

@@ -39,6 +39,7 @@ export function findWarnings(result: LoadResult, circumstances: Circumstances): 
     ['client-bound', checkClientBound(result)],
     ['generator-stalled', checkStalled(result)],
     ['late', checkLate(result)],
+    ['started-late', checkStartedLate(result)],
     ['server-ended', checkServerEnded(result, circumstances)],
     ['aborted', checkAborted(result)],
     ['target-not-reached', checkTargetNotReached(circumstances)],
@@ -102,6 +103,14 @@ function checkLate(result: LoadResult): string | null {
   const { percentile, ms, ofMs } = late;
   const isHeld = plan.model === 'open' && !isBelowRate(plan, durationMs, countTried(result));
   return `Requests were sent late: ${time(ms)} after their intended time at ${percentile}, which is part of the latency of ${time(ofMs)} there.${isHeld ? ' The rate was held.' : ''}`;
+}
+
+/** The latest start that is not worth a word. */
+const MAX_START_LATENESS_MS = 10;
+
+function checkStartedLate({ start, setupMs }: LoadResult): string | null {
+  if (start === undefined || start.lateMs <= MAX_START_LATENESS_MS) return null;
+  return `The load began ${time(start.lateMs)} later than planned (${start.at}); the connections were open ${time(setupMs)} after the first connect. Plan a later start.`;
 }
 
 function checkServerEnded(

@@ -24,6 +24,9 @@ import { type Condition, parseCondition } from './condition.js';
 import { checkConditionSubject } from './condition-subject.js';
 import { chooseTrialProtocol, readProtocol } from './protocol.js';
 import { readSchedule, requirePositive, type Schedule } from './schedule.js';
+import { dividePlan } from './segments/divide-plan.js';
+import { readSegment } from './segments/read-segment.js';
+import { readStartAt } from './start-at.js';
 import { readTransport } from './transport.js';
 import { readUsers } from './users.js';
 
@@ -48,6 +51,8 @@ export interface Plan {
   hooks: Hook[];
   /** What the scenarios' `setup()` returned. */
   data: unknown;
+  /** When the load is to begin, in milliseconds of Unix time; `null`: as soon as possible. */
+  startAtMs: number | null;
 }
 
 type NativeSchedule = Pick<
@@ -112,6 +117,7 @@ export async function buildPlan(
   const buckets = (options.buckets ?? []).map((bound) => readTimeLimit(bound, 'buckets'));
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
   const placeholders = options.placeholders ?? DEFAULTS.placeholders;
+  const segment = readSegment(options);
   const csv = placeholders
     ? await readPlaceholders(
         mix.requests,
@@ -120,7 +126,7 @@ export async function buildPlan(
         findFolder(options),
       )
     : [];
-  return {
+  const plan: Plan = {
     native: {
       origins: mix.origins,
       requests: mix.requests,
@@ -174,7 +180,9 @@ export async function buildPlan(
     toCommand: mix.toCommand,
     hooks: flows?.hooks ?? [],
     data: setupData,
+    startAtMs: readStartAt(options.startAt, 'startAt'),
   };
+  return segment === null ? plan : dividePlan(plan, segment);
 }
 
 /** The request steps of the option `scenario`, as targets. */

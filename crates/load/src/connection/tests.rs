@@ -146,11 +146,7 @@ impl Scene {
         now: u64,
     ) -> io::Result<()> {
         for request in requests {
-            self.connection.due.push_back(Due {
-                intended: Nanos(now),
-                request: *request,
-                user: crate::metrics::in_flight::NO_USER,
-            });
+            self.connection.due.push_back(Due::new(Nanos(now), *request));
         }
         let batch = RequestBatch { bytes, count: requests.len(), starts };
         self.connection.write(&batch, Nanos(now), &mut self.recorder)

@@ -2,9 +2,10 @@
 
 use millrace_net::{Clock, Nanos};
 
-use super::{Demand, Engine};
+use super::Engine;
+use super::demand::{Demand, Schedule};
 use crate::engine::connection_pool::ConnectionPool;
-use crate::metrics::in_flight::{Due, NO_USER};
+use crate::metrics::in_flight::Due;
 
 /// Arrivals that are taken before the loop looks at its sockets again.
 const ARRIVALS_AT_ONCE: usize = 1024;
@@ -28,15 +29,15 @@ impl Engine {
             if self.next_arrival() > now {
                 return;
             }
-            let Some(schedule) = self.demand.schedule_mut() else { return };
-            let intended = schedule.take();
+            let taken = self.demand.schedule_mut().and_then(Schedule::take);
+            let Some((intended, number)) = taken else { return };
+            let request = self.demand.draw_for(number, self.shared.plan.seed);
             if self.has_users() {
-                self.on_iteration_due(intended, now);
+                self.on_iteration_due(intended, number, request, now);
                 now = self.clock.now();
                 continue;
             }
-            let request = self.demand.draw(&mut self.random);
-            let due = Due { intended, request, user: NO_USER };
+            let due = Due { number, ..Due::new(intended, request) };
             if self.budget != u64::MAX && self.recorder.is_measured(intended) {
                 self.budget -= 1;
             }

@@ -6,8 +6,9 @@ use millrace_net::Nanos;
 
 use super::slot::Slot;
 use crate::engine::connection_pool::ConnectionPool;
+use crate::engine::numbers::{Numbers, Purpose, random_for};
 use crate::engine::request_mix::RequestMix;
-use crate::engine::schedule::{Arrivals, RateProfile};
+use crate::engine::schedule::{Arrival, Arrivals, RateProfile};
 use crate::plan::flow::Flows;
 use crate::plan::{Model, Plan, Request};
 
@@ -31,14 +32,16 @@ pub(super) enum Demand {
 pub(super) struct Schedule {
     arrivals: Arrivals,
     start: Nanos,
+    upcoming: Option<Arrival>,
+    /// When the next arrival is due.
     pub(super) next: Nanos,
 }
 
 impl Schedule {
     fn new(profile: RateProfile, poisson: bool, plan: &Plan, worker: usize) -> Self {
-        let (index, count) = (worker as u64, plan.threads as u64);
-        let arrivals = Arrivals::new(profile, poisson, index, count, plan.seed);
-        Self { arrivals, start: Nanos::NEVER, next: Nanos::NEVER }
+        let numbers = Numbers::new(plan.segment, worker as u64, plan.threads as u64);
+        let arrivals = Arrivals::new(profile, poisson, numbers, plan.seed);
+        Self { arrivals, start: Nanos::NEVER, upcoming: None, next: Nanos::NEVER }
     }
 
     /// Begins at this time.
@@ -47,16 +50,16 @@ impl Schedule {
         self.update();
     }
 
-    /// Takes the next arrival.
-    pub(super) fn take(&mut self) -> Nanos {
-        let at = self.next;
-        self.arrivals.advance();
+    /// Takes the next arrival: when it is due, and its number.
+    pub(super) fn take(&mut self) -> Option<(Nanos, u64)> {
+        let taken = self.upcoming.map(|Arrival { number, .. }| (self.next, number));
         self.update();
-        at
+        taken
     }
 
     fn update(&mut self) {
-        self.next = self.arrivals.next().map_or(Nanos::NEVER, |after| self.start + after);
+        self.upcoming = self.arrivals.take();
+        self.next = self.upcoming.map_or(Nanos::NEVER, |arrival| self.start + arrival.after);
     }
 }
 
@@ -111,6 +114,16 @@ impl Demand {
             Self::Open { schedule, .. } => Some(schedule),
             Self::Users { schedule, .. } => schedule.as_mut(),
         }
+    }
+
+    /// The request, or the scenario, of the mix that arrival `number` of a schedule is.
+    pub(super) fn draw_for(&self, number: u64, seed: u64) -> u32 {
+        let mix = match self {
+            Self::Closed { mixes, .. } => &mixes[0],
+            Self::Open { mix, .. } => mix,
+            Self::Users { scenarios, .. } => scenarios,
+        };
+        mix.at(number, || random_for(seed, number, Purpose::Mix))
     }
 
     /// Draws the next request of the mix.

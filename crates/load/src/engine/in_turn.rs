@@ -4,7 +4,7 @@
 use millrace_net::Nanos;
 
 use super::Engine;
-use crate::metrics::in_flight::{Due, NO_USER};
+use crate::metrics::in_flight::Due;
 
 /// Requests that are drawn at once at most for one whose server can be connected to; a mix may weight it as low as it likes.
 const MAX_DRAWN: usize = 10_000;
@@ -46,7 +46,7 @@ impl Engine {
 
     fn draw(&mut self, first: usize, intended: Nanos) -> (usize, Due) {
         let request = self.demand.draw(&mut self.random);
-        (first + self.shared.mix[request as usize].origin, Due { intended, request, user: NO_USER })
+        (first + self.shared.mix[request as usize].origin, Due::new(intended, request))
     }
 
     /// Sends what has become due on other slots than those that the caller is concerned with.

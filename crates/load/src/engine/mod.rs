@@ -8,6 +8,7 @@ mod demand;
 mod events;
 mod in_turn;
 mod keep_alive;
+pub mod numbers;
 mod opening;
 mod ramping;
 mod request_mix;
@@ -30,6 +31,7 @@ use mio::Registry;
 
 use self::connection_pool::ConnectionPool;
 use self::connection_ramp::ConnectionRamp;
+use self::numbers::{Numbers, Purpose, random_for};
 use self::target_server::{Resolved, TargetServer};
 use crate::RunError;
 use crate::connection::ReadBuffers;
@@ -143,8 +145,8 @@ pub(crate) struct Engine {
     timers: TimerQueue<SlotTimer>,
     pub(crate) recorder: Recorder,
     random: fastrand::Rng,
-    /// Number of the next request, and the distance to the one after that.
-    sequence: (u64, u64),
+    /// Of requests and iterations that no schedule has made due.
+    numbers: Numbers,
     /// Measured requests that may still become due.
     budget: u64,
     worker: usize,
@@ -199,6 +201,7 @@ impl Engine {
             .collect::<Result<Vec<_>, _>>()?;
         let mut slots = slots(plan, share(plan.connections));
         let servers_per_slot = plan.servers_per_slot();
+        let numbers = Numbers::new(plan.segment, worker as u64, plan.threads as u64);
         let initial = share(plan.initial_connections) * servers_per_slot;
         let set_up = (0..slots.len() as u32).take(initial).rev().collect();
         let pools = demand::pools(plan, &mut slots, initial);
@@ -224,8 +227,8 @@ impl Engine {
             results: None,
             timers: TimerQueue::default(),
             recorder: Recorder::new(Nanos::NEVER).for_plan(plan),
-            random: fastrand::Rng::with_seed(plan.seed.wrapping_add(worker as u64)),
-            sequence: (worker as u64, plan.threads as u64),
+            random: random_for(plan.seed, numbers.next(), Purpose::Turns),
+            numbers,
             budget,
             worker,
             ramp,

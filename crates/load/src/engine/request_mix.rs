@@ -55,6 +55,15 @@ impl RequestMix {
         each
     }
 
+    /// The index of request `number` of a run: by turns, or as its random numbers say.
+    pub(crate) fn at(&self, number: u64, random: impl FnOnce() -> fastrand::Rng) -> u32 {
+        match (&self.requests[..], &self.order) {
+            ([only], _) => *only,
+            (requests, Order::Turn { .. }) => requests[(number % requests.len() as u64) as usize],
+            (requests, Order::Weighted { sums }) => requests[draw(sums, &mut random())],
+        }
+    }
+
     /// The index of the next request.
     pub(crate) fn next(&mut self, random: &mut fastrand::Rng) -> u32 {
         if let [only] = self.requests[..] {
@@ -66,14 +75,17 @@ impl RequestMix {
                 *next = if index + 1 == self.requests.len() { 0 } else { index + 1 };
                 index
             }
-            Order::Weighted { sums } => {
-                let total = sums.last().copied().unwrap_or_default();
-                let drawn = random.f64() * total;
-                sums.partition_point(|sum| *sum <= drawn).min(sums.len() - 1)
-            }
+            Order::Weighted { sums } => draw(sums, random),
         };
         self.requests[index]
     }
+}
+
+/// Draws an index by the running sums of weights.
+fn draw(sums: &[f64], random: &mut fastrand::Rng) -> usize {
+    let total = sums.last().copied().unwrap_or_default();
+    let drawn = random.f64() * total;
+    sums.partition_point(|sum| *sum <= drawn).min(sums.len() - 1)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::numbers::{Numbers, Purpose, random_for};
 use crate::plan::Stage;
 
 /// A rate over time, piecewise linear. Position `k` on it is the time at which `k` arrivals have become
@@ -64,59 +65,95 @@ impl Segment {
     }
 }
 
-/// The arrivals that one thread takes, in order.
+/// An arrival of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// Its number in the run.
+    pub number: u64,
+    /// When it is due, from the start.
+    pub after: Duration,
+}
+
+/// The arrivals that one thread takes, in order. They are those of one schedule, whoever takes which.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     profile: RateProfile,
     spacing: Spacing,
-    position: f64,
+    numbers: Numbers,
 }
 
 /// How positions follow each other.
 #[derive(Clone, Debug)]
 enum Spacing {
-    /// Thread `w` of `n` takes positions w, w + n, w + 2n ...: all threads together are evenly spaced.
-    Even { index: u64, step: u64 },
-    /// Exponential gaps with a mean of `n` positions: independent Poisson processes of rate r/n add up
-    /// to one of rate r.
-    Poisson { mean: f64, random: fastrand::Rng },
+    /// Arrival `k` is at position `k`.
+    Even,
+    /// The gaps are exponential, with a mean of one position.
+    Poisson(PoissonProcess),
 }
 
 impl Arrivals {
-    /// Those of thread `worker` of `workers`.
+    /// Those with these numbers.
     #[must_use]
-    pub fn new(profile: RateProfile, poisson: bool, worker: u64, workers: u64, seed: u64) -> Self {
-        let spacing = if poisson {
-            let seed = seed ^ (worker + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            Spacing::Poisson { mean: workers as f64, random: fastrand::Rng::with_seed(seed) }
-        } else {
-            Spacing::Even { index: worker, step: workers }
+    pub fn new(profile: RateProfile, poisson: bool, numbers: Numbers, seed: u64) -> Self {
+        let spacing =
+            if poisson { Spacing::Poisson(PoissonProcess::new(seed)) } else { Spacing::Even };
+        Self { profile, spacing, numbers }
+    }
+
+    /// Takes the next arrival; `None` if it never comes.
+    pub fn take(&mut self) -> Option<Arrival> {
+        let number = self.numbers.take();
+        let position = match &mut self.spacing {
+            Spacing::Even => number as f64,
+            Spacing::Poisson(process) => process.position(number),
         };
-        let mut arrivals = Self { profile, spacing, position: worker as f64 };
-        if poisson {
-            arrivals.position = 0.0;
-            arrivals.advance();
+        let after = Duration::try_from_secs_f64(self.profile.time_of(position)).ok()?;
+        Some(Arrival { number, after })
+    }
+}
+
+/// Gaps that one logarithm stands for. The product of so many random numbers is above the least normal number.
+const BLOCK: u64 = 16;
+
+/// The positions of a Poisson process with one arrival per unit. All threads go through all gaps: a sum of exponential gaps
+/// is the negative logarithm of a product, so a gap that another thread takes costs a multiplication.
+#[derive(Clone, Debug)]
+struct PoissonProcess {
+    seed: u64,
+    /// Number of the present block of gaps, and the position at its start.
+    block: u64,
+    start: f64,
+    random: fastrand::Rng,
+    /// Gaps of the block that were drawn, and their product.
+    drawn: u64,
+    product: f64,
+}
+
+impl PoissonProcess {
+    fn new(seed: u64) -> Self {
+        let random = random_for(seed, 0, Purpose::Arrivals);
+        Self { seed, block: 0, start: 0.0, random, drawn: 0, product: 1.0 }
+    }
+
+    /// The position of arrival `number`; numbers come in ascending order.
+    fn position(&mut self, number: u64) -> f64 {
+        while self.block < number / BLOCK {
+            self.draw(BLOCK);
+            self.start -= self.product.ln();
+            self.block += 1;
+            self.random = random_for(self.seed, self.block, Purpose::Arrivals);
+            (self.drawn, self.product) = (0, 1.0);
         }
-        arrivals
+        self.draw(number % BLOCK + 1);
+        self.start - self.product.ln()
     }
 
-    /// When the next arrival is due, from the start; `None` if there never is one.
-    #[must_use]
-    pub fn next(&self) -> Option<Duration> {
-        Duration::try_from_secs_f64(self.profile.time_of(self.position)).ok()
-    }
-
-    /// Goes on to the arrival after that.
-    pub fn advance(&mut self) {
-        match &mut self.spacing {
-            Spacing::Even { index, step } => {
-                *index += *step;
-                self.position = *index as f64;
-            }
-            Spacing::Poisson { mean, random } => {
-                // 1 - f64() lies in (0, 1]: its logarithm is finite.
-                self.position -= *mean * (1.0 - random.f64()).ln();
-            }
+    /// Draws the gaps of the block up to this number.
+    fn draw(&mut self, count: u64) {
+        while self.drawn < count {
+            // In (0, 1]: the logarithm is finite.
+            self.product *= 1.0 - self.random.f64();
+            self.drawn += 1;
         }
     }
 }

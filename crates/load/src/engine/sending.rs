@@ -4,7 +4,7 @@ use millrace_net::Nanos;
 
 use super::timers::{Limit, SlotTimer};
 use super::{Demand, Engine};
-use crate::metrics::in_flight::{Due, NO_USER};
+use crate::metrics::in_flight::Due;
 use crate::session::Rendering;
 
 impl Engine {
@@ -21,7 +21,7 @@ impl Engine {
         let mix = if mixes.len() > 1 { slot.origin } else { 0 };
         for _ in 0..count {
             let request = mixes[mix].next(&mut self.random);
-            slot.connection.due.push_back(Due { intended, request, user: NO_USER });
+            slot.connection.due.push_back(Due::new(intended, request));
         }
     }
 
@@ -61,12 +61,12 @@ impl Engine {
         if count == 0 {
             return;
         }
-        let first = self.sequence.0;
+        let before = self.numbers;
         let slot = &mut self.slots[index];
         let mut rendering = Rendering {
             mix: &self.shared.mix,
-            sequence: &mut self.sequence,
-            random: &mut self.random,
+            numbers: &mut self.numbers,
+            seed: self.shared.plan.seed,
             memory: &mut self.memory,
             users: &mut self.users,
         };
@@ -77,8 +77,8 @@ impl Engine {
             Err(error) => {
                 // The numbers of those that did not go out are used again.
                 let sent = count - slot.connection.buffered();
-                if !self.has_users() {
-                    self.sequence.0 = first + sent as u64 * self.sequence.1;
+                if self.numbers != before {
+                    self.numbers.reset(before, sent as u64);
                 }
                 self.write_failed(index, &error);
             }

@@ -17,13 +17,15 @@ pub(crate) struct StartBarrier {
     opened: AtomicU64,
     /// Nanoseconds; zero before the start is set, `u64::MAX` if the run will not start.
     start: AtomicU64,
+    /// When the start is planned; `None`: as early as possible.
+    planned: Option<Nanos>,
     stop: AtomicBool,
 }
 
 /// The state of the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// Other workers are not ready.
+    /// Other workers are not ready, or the planned start is still to come.
     Wait,
     /// Start at this time.
     Start(Nanos),
@@ -32,13 +34,22 @@ pub(crate) enum Signal {
 }
 
 impl StartBarrier {
-    pub(crate) fn new(expected: usize) -> Self {
+    pub(crate) fn new(expected: usize, planned: Option<Nanos>) -> Self {
         Self {
             expected,
             arrived: AtomicUsize::new(0),
             opened: AtomicU64::new(0),
             start: AtomicU64::new(0),
+            planned,
             stop: AtomicBool::new(false),
+        }
+    }
+
+    /// By how much the start was later than planned.
+    pub(crate) fn lateness(&self) -> Duration {
+        match (self.planned, self.start.load(Ordering::SeqCst)) {
+            (None, _) | (_, u64::MAX) => Duration::ZERO,
+            (Some(planned), start) => Nanos(start).since(planned),
         }
     }
 
@@ -47,15 +58,17 @@ impl StartBarrier {
         self.opened.fetch_add(opened, Ordering::SeqCst);
         if self.arrived.fetch_add(1, Ordering::SeqCst) + 1 == self.expected {
             let unreachable = self.opened.load(Ordering::SeqCst) == 0;
-            let start = if unreachable { Nanos::NEVER } else { now + HEAD_START };
+            let earliest = self.planned.unwrap_or_default().max(now + HEAD_START);
+            let start = if unreachable { Nanos::NEVER } else { earliest };
             self.start.store(start.0, Ordering::SeqCst);
         }
     }
 
-    pub(crate) fn signal(&self) -> Signal {
+    pub(crate) fn signal(&self, now: Nanos) -> Signal {
         match self.start.load(Ordering::Relaxed) {
             0 => Signal::Wait,
             u64::MAX => Signal::Unreachable,
+            start if now + HEAD_START < Nanos(start) => Signal::Wait,
             start => Signal::Start(Nanos(start)),
         }
     }

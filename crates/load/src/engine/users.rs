@@ -6,9 +6,10 @@ use millrace_net::{Clock, Nanos};
 
 use super::timers::SlotTimer;
 use super::{Demand, Engine};
+use crate::engine::numbers::{Purpose, random_for};
 use crate::flow::ends::{HowEnded, StepEnd};
 use crate::flow::step::Failure;
-use crate::flow::users::{Answer, Ended, Next, Returned};
+use crate::flow::users::{Answer, Ended, Next, Numbered, Returned};
 use crate::metrics::flow_stats::{FailureReason, FlowStats, IterationCounts};
 use crate::metrics::in_flight::{Due, Loss};
 
@@ -17,12 +18,14 @@ const TURN: Duration = Duration::from_millis(1);
 
 impl Engine {
     /// An iteration is due by the schedule.
-    pub(super) fn on_iteration_due(&mut self, due: Nanos, now: Nanos) {
+    pub(super) fn on_iteration_due(&mut self, due: Nanos, number: u64, scenario: u32, now: Nanos) {
         self.recorder.handled(due, now);
         match self.users.take_free() {
-            Some(user) => self.start_iteration(user, due, now),
+            Some(user) if self.may_start(user, now) => {
+                self.start_iteration_of(user, scenario, number, due, now);
+            }
+            Some(_) => {}
             None => {
-                let scenario = self.demand.draw(&mut self.random);
                 if self.recorder.is_measured(due) {
                     self.users.count_not_started(scenario);
                     self.spend_iteration();
@@ -40,23 +43,42 @@ impl Engine {
 
     /// Begins an iteration of a user that was taken, unless the run, its iterations or the user's use are over.
     pub(super) fn start_iteration(&mut self, user: u32, due: Nanos, now: Nanos) {
-        let in_use = self.has_schedule() || (user as usize) < self.users_in_use;
-        if !self.sending || now >= self.end || self.budget == 0 || !in_use {
-            self.users.release(user);
-            if !in_use {
-                self.close_connections_of(user);
-            }
-            return;
+        if self.may_start(user, now) {
+            let scenario = self.demand.draw(&mut self.random);
+            let number = self.numbers.take();
+            self.start_iteration_of(user, scenario, number, due, now);
         }
-        let scenario = self.demand.draw(&mut self.random);
+    }
+
+    /// Whether a user that was taken begins an iteration; otherwise it is released.
+    fn may_start(&mut self, user: u32, now: Nanos) -> bool {
+        let in_use = self.has_schedule() || (user as usize) < self.users_in_use;
+        if self.sending && now < self.end && self.budget > 0 && in_use {
+            return true;
+        }
+        self.users.release(user);
+        if !in_use {
+            self.close_connections_of(user);
+        }
+        false
+    }
+
+    fn start_iteration_of(
+        &mut self,
+        user: u32,
+        scenario: u32,
+        number: u64,
+        due: Nanos,
+        now: Nanos,
+    ) {
         let is_measured = self.recorder.is_measured(due);
-        self.users.begin(user, scenario, self.sequence.0, due);
-        self.sequence.0 += self.sequence.1;
+        let random = random_for(self.shared.plan.seed, number, Purpose::Values);
+        self.users.begin(user, scenario, Numbered { number, random }, due);
         if is_measured {
             self.spend_iteration();
             self.users.count_started(user);
         }
-        let next = self.users.advance(user, due, is_measured, &mut self.random);
+        let next = self.users.advance(user, due, is_measured);
         self.do_next(user, next, due, now);
     }
 
@@ -78,7 +100,7 @@ impl Engine {
 
     fn advance_user(&mut self, user: u32, due: Nanos, now: Nanos) {
         let is_measured = self.recorder.is_measured(due);
-        let next = self.users.advance(user, due, is_measured, &mut self.random);
+        let next = self.users.advance(user, due, is_measured);
         self.do_next(user, next, due, now);
     }
 
@@ -92,7 +114,8 @@ impl Engine {
                     true => user as usize * self.servers_per_slot + origin,
                     false => origin,
                 };
-                self.pools[pool].wait(Due { intended: due, request, user });
+                let number = self.users.get(user).number();
+                self.pools[pool].wait(Due { intended: due, request, user, number });
                 self.hand_out(pool, now);
             }
             Next::Pause(pause) => self.timers.push(due + pause, SlotTimer::Resume(user)),
@@ -179,7 +202,7 @@ impl Engine {
                 let (status, is_cut, now) = (*status, *is_cut, *at);
                 let answer = Answer { status, bytes, is_cut, now, is_measured };
                 let to_head = self.shared.mix[request as usize].head;
-                self.users.answered(user, to_head, answer, &mut self.random)
+                self.users.answered(user, to_head, answer)
             }
             HowEnded::Lost(Loss::InFlightAtEnd) => return,
             HowEnded::Lost(Loss::Timeout) => {

@@ -44,8 +44,7 @@ pub(crate) struct User {
     step: u32,
     variables: Vec<Option<Value>>,
     cookies: Cookies,
-    /// The iteration's number.
-    sequence: u64,
+    iteration: Numbered,
     /// When the iteration was due, and the step.
     pub(crate) due: Nanos,
     pub(crate) step_due: Nanos,
@@ -61,6 +60,13 @@ pub(crate) struct User {
     is_redirecting: bool,
     /// When JavaScript was called, and what for; `None`: it is not being called.
     calling: Option<(Nanos, CallFor)>,
+}
+
+/// The number of an iteration in the run, and the random numbers that belong to it.
+#[derive(Debug, Default)]
+pub(crate) struct Numbered {
+    pub(crate) number: u64,
+    pub(crate) random: fastrand::Rng,
 }
 
 /// What JavaScript is called for.
@@ -159,11 +165,11 @@ impl Users {
     }
 
     /// Begins an iteration of a user that was taken.
-    pub(crate) fn begin(&mut self, user: u32, scenario: u32, sequence: u64, due: Nanos) {
+    pub(crate) fn begin(&mut self, user: u32, scenario: u32, iteration: Numbered, due: Nanos) {
         let Some(flows) = &self.flows else { return };
         let user = &mut self.users[user as usize];
         user.is_active = true;
-        (user.scenario, user.next, user.sequence) = (scenario, 0, sequence);
+        (user.scenario, user.next, user.iteration) = (scenario, 0, iteration);
         (user.due, user.step_due, user.idle) = (due, due, Duration::ZERO);
         user.loops.clear();
         user.variables.clone_from(&flows.initial);
@@ -174,13 +180,7 @@ impl Users {
     }
 
     /// Continues an iteration whose next step is due at `due`.
-    pub(crate) fn advance(
-        &mut self,
-        user: u32,
-        due: Nanos,
-        is_measured: bool,
-        random: &mut fastrand::Rng,
-    ) -> Next {
+    pub(crate) fn advance(&mut self, user: u32, due: Nanos, is_measured: bool) -> Next {
         let Some(flows) = self.flows.clone() else { return Next::End(Ended::Failed) };
         self.users[user as usize].step_due = due;
         for _ in 0..MAX_OPS {
@@ -203,7 +203,8 @@ impl Users {
                     }
                 }
                 Op::Pause(least, most) => {
-                    let nanos = random.u64(least.as_nanos() as u64..=most.as_nanos() as u64);
+                    let nanos =
+                        this.iteration.random.u64(least.as_nanos() as u64..=most.as_nanos() as u64);
                     let pause = Duration::from_nanos(nanos);
                     this.idle += pause;
                     return Next::Pause(pause);
@@ -218,8 +219,7 @@ impl Users {
                     _ => drop(this.loops.pop()),
                 },
                 Op::Unless(comparison, target) => {
-                    let (sequence, variables) = (this.sequence, &this.variables[..]);
-                    if !comparison.holds(&mut Values { sequence, random, variables }) {
+                    if !comparison.holds(&mut this.iteration.values(&this.variables)) {
                         this.next = *target;
                     }
                 }
@@ -261,7 +261,6 @@ impl Users {
         &mut self,
         due: &Due,
         request: &Rendered,
-        random: &mut fastrand::Rng,
         scratch: &mut Vec<u8>,
         out: &mut Vec<u8>,
     ) {
@@ -272,8 +271,7 @@ impl Users {
         if this.is_redirecting {
             out.extend_from_slice(&this.sent);
         } else {
-            let (sequence, variables) = (this.sequence, &this.variables[..]);
-            request.render(&mut Values { sequence, random, variables }, scratch, out);
+            request.render(&mut this.iteration.values(&this.variables), scratch, out);
             if program.follow > 0 || program.cookies {
                 this.sent.clear();
                 this.sent.extend_from_slice(&out[start..]);
@@ -300,7 +298,6 @@ impl Users {
         user: u32,
         to_head: bool,
         answer: Answer<'_>,
-        random: &mut fastrand::Rng,
     ) -> Option<Next> {
         let flows = self.flows.clone()?;
         let this = &mut self.users[user as usize];
@@ -336,8 +333,7 @@ impl Users {
         }
         this.is_redirecting = false;
         let time = now.since(this.step_due);
-        let (sequence, variables) = (this.sequence, &this.variables[..]);
-        let mut values = Values { sequence, random, variables };
+        let mut values = this.iteration.values(&this.variables);
         let stats = is_measured.then(|| &mut self.stats.steps[this.step as usize]);
         let trace = self.stats.trace.last_mut();
         let judged = step.judge(status, response.as_ref(), time, &mut values, stats, trace);
@@ -367,7 +363,7 @@ impl Users {
         let values = (0..).zip(&this.variables);
         let variables =
             values.filter_map(|(index, value)| Some((index, value.as_ref()?.to_json()))).collect();
-        HookCall { worker: 0, user, hook, sequence: this.sequence, variables, response }
+        HookCall { worker: 0, user, hook, sequence: this.iteration.number, variables, response }
     }
 
     /// JavaScript has returned. `None`: the iteration goes on with the next step, or nobody waits for the result.
@@ -487,7 +483,19 @@ impl Users {
     }
 }
 
+impl Numbered {
+    /// What the text of the iteration's requests is filled from.
+    fn values<'a>(&'a mut self, variables: &'a [Option<Value>]) -> Values<'a> {
+        Values { sequence: self.number, random: &mut self.random, variables }
+    }
+}
+
 impl User {
+    /// The number of the iteration.
+    pub(crate) fn number(&self) -> u64 {
+        self.iteration.number
+    }
+
     /// Follows a redirection to a server of the plan; `server`: where the last request went.
     fn follow(
         &mut self,

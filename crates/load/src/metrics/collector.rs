@@ -176,7 +176,11 @@ impl<'a> Collector<'a> {
     }
 
     /// What it all came to.
-    pub(crate) fn finish(mut self, interrupted: bool) -> Result<Outcome, RunError> {
+    pub(crate) fn finish(
+        mut self,
+        interrupted: bool,
+        start_lateness: Duration,
+    ) -> Result<Outcome, RunError> {
         let measured = self.done.iter().filter_map(|done| done.measured);
         let from = measured.clone().map(|(from, _)| from).min();
         let Some(from) = from else { return Err(self.unreachable()) };
@@ -215,6 +219,7 @@ impl<'a> Collector<'a> {
         let little_residual = self.little_residual(seconds);
         Ok(Outcome {
             duration,
+            start_lateness,
             set_up: self.done.iter().map(|done| done.set_up).max().unwrap_or_default(),
             warmup_requests: self.total.counts.warmup,
             interrupted,

@@ -13,7 +13,19 @@ pub(crate) struct Due {
     pub(crate) request: u32,
     /// The user of a flow that it belongs to, or [`NO_USER`].
     pub(crate) user: u32,
+    /// Its number in the run, that of its iteration if a user sends it, or [`NUMBERED_WHEN_SENT`].
+    pub(crate) number: u64,
 }
+
+impl Due {
+    /// A request that the one before it has made due.
+    pub(crate) fn new(intended: Nanos, request: u32) -> Self {
+        Self { intended, request, user: NO_USER, number: NUMBERED_WHEN_SENT }
+    }
+}
+
+/// The number of requests of a closed run: they are numbered when they are sent, so that there are no gaps.
+pub(crate) const NUMBERED_WHEN_SENT: u64 = u64::MAX;
 
 /// The user of requests that belong to no flow.
 pub(crate) const NO_USER: u32 = u32::MAX;

@@ -13,6 +13,7 @@ use millrace_net::Nanos;
 
 use super::{Expired, Rendering, RequestBatch, SessionOptions, Written};
 use crate::ErrorKind;
+use crate::engine::numbers::{Purpose, random_for};
 use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
 use crate::metrics::recorder::Recorder;
 use crate::rendered::Capture;
@@ -124,10 +125,8 @@ impl H1Session {
         count: usize,
         rendering: &'a mut Rendering<'_>,
     ) -> RequestBatch<'a> {
-        let Rendering { mix, sequence, random, memory, users } = rendering;
-        let mix: &'a [_] = mix;
-        let (outgoing, shared) = (&mut memory.outgoing, &mut memory.h1);
-        shared.starts.clear();
+        let mix: &'a [_] = rendering.mix;
+        rendering.memory.h1.starts.clear();
         let copies = match mix {
             // A user's request has its cookies, and may be the one that follows a redirection.
             [only] if due.front().is_none_or(|due| due.user == NO_USER) => only.batch(count),
@@ -136,22 +135,24 @@ impl H1Session {
         let bytes = match copies {
             Some(copies) => copies,
             None => {
-                outgoing.clear();
+                rendering.memory.outgoing.clear();
                 for due in due.iter().take(count) {
                     let request = &mix[due.request as usize];
+                    let number = rendering.number(due);
+                    let super::SharedMemory { outgoing, h1: shared, .. } = &mut *rendering.memory;
                     shared.starts.push(outgoing.len());
                     if due.user == NO_USER {
-                        let mut values = Values::new(sequence.0, random);
+                        let mut random = random_for(rendering.seed, number, Purpose::Values);
+                        let mut values = Values::new(number, &mut random);
                         request.render(&mut values, &mut shared.scratch, outgoing);
-                        sequence.0 += sequence.1;
                     } else {
-                        users.render(due, request, random, &mut shared.scratch, outgoing);
+                        rendering.users.render(due, request, &mut shared.scratch, outgoing);
                     }
                 }
-                outgoing
+                &rendering.memory.outgoing
             }
         };
-        RequestBatch { bytes, count, starts: &shared.starts }
+        RequestBatch { bytes, count, starts: &rendering.memory.h1.starts }
     }
 
     pub(super) fn submit(
@@ -195,7 +196,7 @@ impl H1Session {
 
     /// Records that the first byte of a request of this length has been sent.
     fn send(&mut self, due: Due, length: usize, now: Nanos, recorder: &mut Recorder) {
-        let Due { intended, request, user } = due;
+        let Due { intended, request, user, .. } = due;
         let request = InFlight { intended, sent: now, request, user };
         recorder.sent(&request, self.carried);
         recorder.bytes_sent_for(&request, length);

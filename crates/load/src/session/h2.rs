@@ -37,8 +37,8 @@ pub(crate) struct H2Session {
     blocks: RequestBlocks,
     /// The streams of the present batch, which has not been written.
     rendered: Vec<StreamKey>,
-    /// Streams that begin in the write buffer, in order, with the positions of their first bytes.
-    buffered: VecDeque<(u64, StreamKey)>,
+    /// Streams that begin in the write buffer, in order.
+    buffered: VecDeque<Buffered>,
     /// Streams whose bodies wait for a window of the server, in order.
     uploading: VecDeque<StreamKey>,
     /// How the connection ends, if the server has announced it.
@@ -50,6 +50,16 @@ pub(crate) struct H2Session {
     /// Memory for responses that are kept.
     #[expect(clippy::vec_box, reason = "a stream has the box or nothing")]
     spare: Vec<Box<Captured>>,
+}
+
+/// A request that begins in the write buffer.
+#[derive(Clone, Copy, Debug)]
+struct Buffered {
+    /// Position of its first byte in what the connection sends.
+    start: u64,
+    stream: StreamKey,
+    /// As that of its [`Due`].
+    number: u64,
 }
 
 /// What a server has said by GOAWAY.
@@ -355,11 +365,11 @@ impl H2Session {
     ) -> usize {
         let count = self.buffered.len();
         recorder.remove_buffered(count);
-        while let Some((_, stream)) = self.buffered.pop_back() {
+        while let Some(Buffered { stream, number, .. }) = self.buffered.pop_back() {
             let Some(exchange) = self.connection.forget(stream) else { continue };
             self.stop_upload(stream, &exchange);
             let InFlight { intended, request, user, .. } = exchange.request;
-            due.push_front(Due { intended, request, user });
+            due.push_front(Due { intended, request, user, number });
         }
         count
     }

@@ -20,7 +20,7 @@ fn waiting() -> (Worker, TcpStream, Receiver<Message>) {
     (plan.duration, plan.max_requests, plan.timeout) = (None, Some(1), TIMEOUT);
     let shared = Arc::new(RunContext::new(Arc::new(plan), None).unwrap());
     let (sender, messages) = mpsc::channel();
-    let (gate, recycled) = (Arc::new(StartBarrier::new(1)), mpsc::channel().1);
+    let (gate, recycled) = (Arc::new(StartBarrier::new(1, None)), mpsc::channel().1);
     let mut worker = Worker::new(0, shared, gate, Monotonic::new(), sender, recycled).unwrap();
     let Signal::Start(_) = worker.set_up().unwrap() else { panic!("unreachable") };
     let start = worker.clock.now();

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use millrace_load::Outcome;
+use millrace_load::engine::numbers::Numbers;
 use millrace_load::engine::schedule::{Arrivals, RateProfile};
-use millrace_load::plan::{Model, Plan, Stage};
+use millrace_load::plan::{Model, Plan, Request, Segment, Stage, Table};
 
-use crate::peer::{OK, Peer, errors, run};
+use crate::peer::{OK, Peer, errors, get, run};
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -73,16 +74,9 @@ fn random_arrivals_are_those_of_the_schedule() {
     let model = Model::Open { rate: 400.0, stages: Vec::new(), poisson: true, max_pending: 1000 };
     let outcome = run(Plan { threads: 2, seed: 5, ..open(&peer, model) });
     let profile = RateProfile::new(400.0, Duration::ZERO, &[]);
-    let due_on = |worker| {
-        let mut arrivals = Arrivals::new(profile.clone(), true, worker, 2, 5);
-        let due = std::iter::from_fn(|| {
-            let due = arrivals.next().filter(|time| *time < millis(200));
-            arrivals.advance();
-            due
-        });
-        due.count() as u64
-    };
-    let due = due_on(0) + due_on(1);
+    let mut arrivals = Arrivals::new(profile, true, Numbers::new(Segment::default(), 0, 1), 5);
+    let due = std::iter::from_fn(|| arrivals.take().filter(|it| it.after < millis(200)));
+    let due = due.count() as u64;
     let (_, requests) = peer.finish();
     assert!(sent_of(due, &outcome, &requests) > due / 2);
 }
@@ -194,4 +188,46 @@ fn responses_lost_by_the_server_are_lost_once() {
     sent_of(100, &outcome, &requests);
     assert!(counts.transport_errors > 0);
     assert_eq!(errors(&outcome), [("closed-early", counts.transport_errors)]);
+}
+
+/// What the requests of a run have in them does not depend on who sends them.
+#[test]
+fn shares_send_the_requests_of_the_whole() {
+    let text = "/{{seq}}/{{csv:users.csv:user}}/{{random:1-1000000}}/{{uuid}}";
+    let sent = |segment: Segment, threads: usize| {
+        let peer = Peer::prompt();
+        let model = Model::Open { poisson: true, rate: 600.0, stages: vec![], max_pending: 1000 };
+        let requests = ["/a", "/b"].iter().zip([1.0, 3.0]).map(|(path, weight)| {
+            let target = format!("{path}{text}");
+            Request { weight, ..get(&target) }
+        });
+        let users = ["ann", "bob", "eve"].map(|user| vec![user.to_owned()]);
+        let outcome = run(Plan {
+            requests: requests.collect(),
+            weighted: true,
+            placeholders: true,
+            tables: vec![Table {
+                name: "users.csv".into(),
+                columns: vec!["user".into()],
+                rows: users.into(),
+            }],
+            duration: None,
+            max_requests: Some(120 / segment.count),
+            threads,
+            seed: 11,
+            segment,
+            ..open(&peer, model)
+        });
+        assert_eq!(outcome.total.counts.sent, 120 / segment.count);
+        let (_, mut requests) = peer.finish();
+        requests.sort();
+        requests
+    };
+    let whole = sent(Segment::default(), 2);
+    let mut shares: Vec<_> = [(0, 1), (1, 2), (2, 3)]
+        .into_iter()
+        .flat_map(|(index, threads)| sent(Segment { index, count: 3 }, threads))
+        .collect();
+    shares.sort();
+    assert_eq!(shares, whole);
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use millrace_load::engine::schedule::{Arrivals, RateProfile};
-use millrace_load::plan::Stage;
+use millrace_load::engine::numbers::Numbers;
+use millrace_load::engine::schedule::{Arrival, Arrivals, RateProfile};
+use millrace_load::plan::{Segment, Stage};
 use proptest::prelude::*;
 
 fn seconds(seconds: f64) -> Duration {
@@ -20,17 +21,18 @@ fn stage(duration: f64, rate: f64) -> Stage {
 
 /// What one worker of several gets before `end`.
 fn times_before(end: Duration, mut arrivals: Arrivals) -> Vec<Duration> {
-    std::iter::from_fn(|| {
-        let next = arrivals.next().filter(|time| *time < end)?;
-        arrivals.advance();
-        Some(next)
-    })
-    .collect()
+    std::iter::from_fn(|| arrivals.take().map(|arrival| arrival.after).filter(|time| *time < end))
+        .collect()
+}
+
+/// The numbers of one worker of a run that is no share.
+fn numbers(worker: u64, workers: u64) -> Numbers {
+    Numbers::new(Segment::default(), worker, workers)
 }
 
 /// What all workers get, in order.
 fn merged(end: Duration, profile: &RateProfile, poisson: bool, workers: u64) -> Vec<Duration> {
-    let of = |worker| Arrivals::new(profile.clone(), poisson, worker, workers, 1);
+    let of = |worker| Arrivals::new(profile.clone(), poisson, numbers(worker, workers), 1);
     let mut all: Vec<_> = (0..workers).flat_map(|worker| times_before(end, of(worker))).collect();
     all.sort();
     all
@@ -64,7 +66,7 @@ fn a_constant_rate_is_evenly_spaced_over_all_workers() {
 
 #[test]
 fn each_worker_takes_every_nth_arrival() {
-    let second = Arrivals::new(constant(100.0), false, 1, 4, 1);
+    let second = Arrivals::new(constant(100.0), false, numbers(1, 4), 1);
     let expected: Vec<_> = (0..5).map(|n| Duration::from_millis(10 + 40 * n)).collect();
     assert_eq!(times_before(seconds(0.2), second), expected);
 }
@@ -126,9 +128,8 @@ fn a_rate_that_ends_at_zero_is_never_due_again() {
     let profile = RateProfile::new(10.0, Duration::ZERO, &[stage(2.0, 0.0)]);
     assert!((profile.time_of(9.9) - 2.0).abs() < 0.5);
     assert_eq!(profile.time_of(10.5), f64::INFINITY);
-    let mut arrivals = Arrivals::new(profile, false, 0, 1, 1);
-    (0..11).for_each(|_| arrivals.advance());
-    assert_eq!(arrivals.next(), None);
+    let mut arrivals = Arrivals::new(profile, false, numbers(0, 1), 1);
+    assert_eq!(std::iter::from_fn(|| arrivals.take()).count(), 10);
 }
 
 fn stages() -> impl Strategy<Value = Vec<Stage>> {
@@ -233,8 +234,49 @@ fn random_arrivals_follow_a_rate_that_changes() {
 
 #[test]
 fn the_seed_decides() {
-    let first = |worker, seed| Arrivals::new(constant(1.0), true, worker, 2, seed).next();
+    let first = |worker, seed| Arrivals::new(constant(1.0), true, numbers(worker, 2), seed).take();
     assert_eq!(first(0, 7), first(0, 7));
     assert_ne!(first(0, 7), first(0, 8));
     assert_ne!(first(0, 7), first(1, 7));
+}
+
+/// The first arrivals of a run, by all threads of all shares.
+fn of_shares(
+    profile: &RateProfile,
+    poisson: bool,
+    threads: &[u64],
+    seed: u64,
+    most: u64,
+) -> Vec<Arrival> {
+    let mut all = Vec::new();
+    for (index, workers) in threads.iter().enumerate() {
+        let segment = Segment { index: index as u64, count: threads.len() as u64 };
+        for worker in 0..*workers {
+            let numbers = Numbers::new(segment, worker, *workers);
+            let mut arrivals = Arrivals::new(profile.clone(), poisson, numbers, seed);
+            all.extend(
+                std::iter::from_fn(|| arrivals.take()).take_while(|arrival| arrival.number < most),
+            );
+        }
+    }
+    all.sort_by_key(|arrival| arrival.number);
+    all
+}
+
+proptest! {
+    /// To the nanosecond, whatever the threads of each share.
+    #[test]
+    fn shares_have_the_arrivals_of_the_whole(
+        rate in 1.0..10_000.0f64,
+        stages in stages(),
+        poisson: bool,
+        threads in prop::collection::vec(1..=8u64, 1..=5),
+        seed: u64,
+    ) {
+        let stages: Vec<_> = stages.into_iter().chain([stage(0.0, 1.0)]).collect();
+        let profile = RateProfile::new(rate, Duration::ZERO, &stages);
+        let whole = of_shares(&profile, poisson, &[1], seed, 200);
+        prop_assert!(whole.iter().map(|arrival| arrival.number).eq(0..200));
+        prop_assert_eq!(of_shares(&profile, poisson, &threads, seed, 200), whole);
+    }
 }

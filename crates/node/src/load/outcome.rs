@@ -337,6 +337,8 @@ pub struct NativePercentiles {
 pub struct NativeOutcome {
     /// Length of the measurement.
     pub duration_ms: f64,
+    /// By how much the load began later than planned.
+    pub start_lateness_ms: f64,
     /// From the first connect to the start of the load.
     pub setup_ms: f64,
     /// Stopped from outside.

@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use millrace_load::StatusSet;
 use millrace_load::plan::flow::Flows;
 use millrace_load::plan::{
-    Bound, ConnectionStage, Endpoint, Http2Plan, Model, Origin, Plan, Request, Stage, Table,
-    Versions,
+    Bound, ConnectionStage, Endpoint, Http2Plan, Model, Origin, Plan, Request, Segment, Stage,
+    Table, Versions,
 };
 use millrace_net::tls::TlsOptions;
 use napi::{Error, Result};
@@ -231,6 +231,12 @@ pub struct NativePlan {
     pub early_ack_probe: bool,
     /// For random numbers: below 2^53.
     pub seed: f64,
+    /// The share of a larger run that this one is, from 0; absent: a whole run.
+    pub segment: Option<u32>,
+    /// Shares of that run; 1 if absent.
+    pub segments: Option<u32>,
+    /// Milliseconds from now to the start of the load; absent: as soon as the first connections are open.
+    pub start_after_ms: Option<f64>,
     /// Where HTTP/2 is spoken; absent: nowhere.
     pub http2: Option<NativeHttp2>,
     /// What users do; the requests are then those of their steps, and the schedule is that of iterations.
@@ -296,6 +302,9 @@ impl TryFrom<NativePlan> for Plan {
             bounds,
             early_ack_probe,
             seed,
+            segment,
+            segments,
+            start_after_ms,
             http2,
             flows,
         } = plan;
@@ -338,6 +347,11 @@ impl TryFrom<NativePlan> for Plan {
             bounds: bounds.into_iter().map(Bound::from).collect(),
             early_ack_probe,
             seed: seed as u64,
+            segment: Segment {
+                index: segment.unwrap_or(0).into(),
+                count: segments.unwrap_or(1).into(),
+            },
+            start_after: start_after_ms.map(milliseconds),
             flows: flows.map(Flows::try_from).transpose()?,
             http2: http2.map(Http2Plan::from).unwrap_or_default(),
         })

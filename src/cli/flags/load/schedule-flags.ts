@@ -1,6 +1,7 @@
 // Flags for the amount, the timing and the length of the load.
 import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
+import { readStartAt } from '../../../load/plan/start-at.js';
 import {
   hasDurationUnit,
   isCount,
@@ -14,7 +15,9 @@ import { refuseForm } from './body.js';
 import type { Invocation } from './invocation.js';
 import { bodyForDuration, reinterpret } from './reinterpret.js';
 
-const { count, duration, parsed, rate, toggle } = storeIn(({ options }: Invocation) => options);
+const { count, duration, parsed, rate, text, toggle } = storeIn(
+  ({ options }: Invocation) => options,
+);
 
 export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
   count('connections', 'connections', LIMITS.connections, {
@@ -147,6 +150,18 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
       details: 'The same seed and the same flags give the same requests at the same times.',
     },
   ),
+  text('segment', 'segment', {
+    value: 'I/N',
+    help: 'be the I-th of N shares of this run, for as many machines',
+    details:
+      'I is from 1 to N. All shares have the same flags, and --seed: -c, -n and --users are divided, and each share sends the requests that are its own among those of the whole run, at their times. auto takes the rank of Slurm, MPI or an Indexed Job of Kubernetes. millrace merge adds the results.',
+  }),
+  parsed('start-at', 'startAt', (value, flag) => readStartAt(value, flag) ?? value, {
+    value: 'INSTANT',
+    help: 'when the load begins: 2030-01-31T12:00:00Z, +10s',
+    details:
+      'Connections are opened up to 2 s before. A run whose connections are not open by then begins late, and the report says how late.',
+  }),
   count('pipelining', 'pipelining', LIMITS.pipelining, {
     short: 'p',
     fallback: String(DEFAULTS.pipelining),

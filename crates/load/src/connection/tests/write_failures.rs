@@ -35,11 +35,7 @@ fn requests_of_which_nothing_has_gone_out_are_due_again_in_order() {
     scene.script().writes = VecDeque::from([Ok(2), Err(io::ErrorKind::BrokenPipe.into())]);
     scene.send(&[GET, HEAD, GET], b"112233", 1).unwrap_err();
     scene.send(&[HEAD], b"44", 2).unwrap();
-    scene.connection.due.push_back(Due {
-        intended: Nanos(3),
-        request: GET,
-        user: crate::metrics::in_flight::NO_USER,
-    });
+    scene.connection.due.push_back(Due::new(Nanos(3), GET));
     assert_eq!(scene.places(), (1, 3, 1));
     assert_eq!(scene.lose_all(5, Loss::Transport(ErrorKind::Reset)), 1);
     assert_eq!(scene.put_back(), 3);

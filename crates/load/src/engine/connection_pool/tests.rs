@@ -3,7 +3,7 @@ use millrace_net::Nanos;
 use super::*;
 
 fn due(intended: u64) -> Due {
-    Due { intended: Nanos(intended), request: 0, user: crate::metrics::in_flight::NO_USER }
+    Due::new(Nanos(intended), 0)
 }
 
 fn waiting(pool: &mut ConnectionPool) -> Vec<u64> {

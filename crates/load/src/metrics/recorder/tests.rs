@@ -45,7 +45,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 /// A request that is due at a time.
 fn due(intended: u64) -> Due {
-    Due { intended: Nanos(intended), request: 0, user: NO_USER }
+    Due::new(Nanos(intended), 0)
 }
 
 /// A recorder, what it has given away, and the requests that it should know.
@@ -323,7 +323,7 @@ fn requests_are_counted_by_name_if_they_are_measured() {
 #[test]
 fn what_was_not_sent_is_counted_by_name_if_it_is_measured() {
     let mut recorder = named();
-    let at = |intended, request| Due { intended: Nanos(intended), request, user: NO_USER };
+    let at = |intended, request| Due::new(Nanos(intended), request);
     for intended in [MEASURE_FROM - 1, MEASURE_FROM] {
         recorder.overflowed(&at(intended, 0));
         recorder.overflowed(&at(intended, 1));

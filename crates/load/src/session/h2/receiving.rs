@@ -321,7 +321,7 @@ impl H2Session {
     /// Something has come for a stream: if its request waits in the write buffer, it counts as sent.
     fn end_buffering(&mut self, stream: StreamKey, now: Nanos, recorder: &mut Recorder) {
         if self.connection.get(stream).is_some_and(|exchange| exchange.is_buffered) {
-            self.buffered.retain(|(_, key)| *key != stream);
+            self.buffered.retain(|held| held.stream != stream);
             recorder.remove_buffered(1);
             self.sent(stream, now, recorder);
         }

@@ -7,7 +7,8 @@ use millrace_net::Nanos;
 
 use super::redirects::Redirects;
 use super::request_block::RequestText;
-use super::{Exchange, H2Session, Upload};
+use super::{Buffered, Exchange, H2Session, Upload};
+use crate::engine::numbers::{Purpose, random_for};
 use crate::metrics::in_flight::{Due, InFlight, NO_USER};
 use crate::metrics::recorder::Recorder;
 use crate::rendered::Rendered;
@@ -33,7 +34,8 @@ impl H2Session {
     }
 
     fn render_one(&mut self, due: &Due, rendering: &mut Rendering<'_>) {
-        let Rendering { mix, sequence, random, memory, users } = rendering;
+        let number = rendering.number(due);
+        let Rendering { mix, seed, memory, users, .. } = rendering;
         let rendered = &mix[due.request as usize];
         let (outgoing, shared) = (&mut memory.outgoing, &mut memory.h2);
         let scheme = self.options.scheme;
@@ -42,7 +44,6 @@ impl H2Session {
         let encoder = self.connection.encoder();
         let (text, body) = match repeated {
             Some(text) => {
-                sequence.0 += sequence.1;
                 let request = RequestText { text, scheme, is_repeated: true };
                 let index = due.request as usize;
                 let body = self.blocks.encode_repeated(index, request, encoder, &mut shared.block);
@@ -51,11 +52,11 @@ impl H2Session {
             None => {
                 shared.text.clear();
                 if due.user == NO_USER {
-                    let mut values = Values::new(sequence.0, random);
+                    let mut random = random_for(*seed, number, Purpose::Values);
+                    let mut values = Values::new(number, &mut random);
                     rendered.render(&mut values, &mut shared.scratch, &mut shared.text);
-                    sequence.0 += sequence.1;
                 } else {
-                    users.render(due, rendered, random, &mut shared.scratch, &mut shared.text);
+                    users.render(due, rendered, &mut shared.scratch, &mut shared.text);
                 }
                 let request = RequestText { text: &shared.text, scheme, is_repeated: false };
                 let body = self.blocks.encode(request, encoder, &mut shared.block);
@@ -104,7 +105,7 @@ impl H2Session {
     ) {
         let streams = std::mem::take(&mut self.rendered);
         for (index, stream) in streams.iter().enumerate() {
-            let Some(Due { intended, request, user }) = due.pop_front() else { break };
+            let Some(Due { intended, request, user, number }) = due.pop_front() else { break };
             let Some(exchange) = self.connection.get_mut(*stream) else { break };
             exchange.request = InFlight { intended, sent: now, request, user };
             exchange.length = batch.length(index) as u32;
@@ -117,7 +118,8 @@ impl H2Session {
             if start < written.count {
                 self.sent(*stream, now, recorder);
             } else {
-                self.buffered.push_back((written.start + start as u64, *stream));
+                let start = written.start + start as u64;
+                self.buffered.push_back(Buffered { start, stream: *stream, number });
                 recorder.add_buffered(1);
             }
         }
@@ -130,7 +132,7 @@ impl H2Session {
         now: Nanos,
         recorder: &mut Recorder,
     ) {
-        while let Some((start, stream)) = self.buffered.front().copied()
+        while let Some(Buffered { start, stream, .. }) = self.buffered.front().copied()
             && start < position
         {
             self.buffered.pop_front();

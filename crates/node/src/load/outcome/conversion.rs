@@ -117,6 +117,7 @@ impl NativeOutcome {
     pub(crate) fn new(outcome: Outcome, warmup: Duration) -> Self {
         let Outcome {
             duration,
+            start_lateness,
             set_up,
             warmup_requests,
             interrupted,
@@ -145,6 +146,7 @@ impl NativeOutcome {
         };
         Self {
             duration_ms: ms(duration),
+            start_lateness_ms: ms(start_lateness),
             setup_ms: ms(set_up),
             interrupted,
             addresses,

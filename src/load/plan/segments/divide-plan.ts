@@ -1,0 +1,72 @@
+import { usageError } from '../../../errors/millrace-error.js';
+import type { NativePlan } from '../../../native/addon.js';
+import type { PlanSummary, SegmentSummary } from '../../result.js';
+import type { Segment } from './read-segment.js';
+
+type Summary = Omit<PlanSummary, 'addresses'>;
+
+/** What a run and its share have in different numbers. */
+interface Divisible {
+  native: NativePlan;
+  summary: Summary;
+}
+
+/**
+ * Divides a run into shares, and returns the one of `segment`. The schedule remains that of the whole run: the engine takes
+ * the share's arrivals out of it. Remainders go to the first shares.
+ */
+export function dividePlan<Plan extends Divisible>(plan: Plan, segment: Segment): Plan {
+  const { native, summary } = plan;
+  const divided = divideCounts(summary, segment);
+  const { connections, initialConnections, connectionStages, threads } = divided;
+  const { requests, maxPending, flows } = divided;
+  return {
+    ...plan,
+    native: {
+      ...native,
+      ...{ connections, initialConnections, connectionStages, threads },
+      ...(requests !== null && { maxRequests: requests }),
+      ...(maxPending !== null && { maxPending }),
+      ...(native.flows && flows && { flows: { ...native.flows, users: flows.users } }),
+      segment: segment.index - 1,
+      segments: segment.count,
+    },
+    summary: { ...divided, segment: { ...segment, whole: describeWhole(summary) } },
+  };
+}
+
+function divideCounts(summary: Summary, { index, count }: Segment): Summary {
+  const part = (total: number) => Math.floor(total / count) + (index <= total % count ? 1 : 0);
+  const atLeastOne = (total: number, what: string) => {
+    if (total >= count) return part(total);
+    throw usageError(
+      `segment ${index}/${count}: ${what} of the whole run must be at least ${count}, one for each share (got ${total})`,
+    );
+  };
+  const { rate, stages, requests, maxPending, flows } = summary;
+  const connections = atLeastOne(summary.connections, 'connections');
+  return {
+    ...summary,
+    connections,
+    initialConnections: Math.max(1, part(summary.initialConnections)),
+    connectionStages: summary.connectionStages.map((stage) => ({
+      ...stage,
+      connections: part(stage.connections),
+    })),
+    threads: Math.min(summary.threads, connections),
+    rate: rate === null ? null : rate / count,
+    stages: stages.map((stage) => ({ ...stage, rate: stage.rate / count })),
+    requests: requests === null ? null : atLeastOne(requests, 'requests'),
+    maxPending: maxPending === null ? null : Math.max(1, part(maxPending)),
+    ...(flows && { flows: { ...flows, users: atLeastOne(flows.users, 'users') } }),
+  };
+}
+
+function describeWhole(summary: Summary): SegmentSummary['whole'] {
+  const { connections, initialConnections, connectionStages, rate, stages } = summary;
+  const { requests, maxPending, flows } = summary;
+  return {
+    ...{ connections, initialConnections, connectionStages, rate, stages, requests, maxPending },
+    ...(flows && { users: flows.users }),
+  };
+}
