@@ -76,6 +76,8 @@ const OF_CLI = {
   'load/requests/expect': '--expect',
   'load/flows/load-module': 'whether an operand is a file of scenarios',
   'load/requests/header': '-H',
+  'load/plan/start-at': '--start-at',
+  'load/plan/segments/read-segment': '--segment',
   'load/input/certificates': 'whether --key needs a passphrase from the terminal',
   'compare/stored/stored': 'the files of a pattern, which an output must not overwrite',
   'files/standard-input': 'standard input that two flags would read',

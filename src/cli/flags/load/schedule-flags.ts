@@ -1,6 +1,7 @@
 // Flags for the amount, the timing and the length of the load.
 import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
+import { parseSegment } from '../../../load/plan/segments/read-segment.js';
 import { readStartAt } from '../../../load/plan/start-at.js';
 import {
   hasDurationUnit,
@@ -15,9 +16,7 @@ import { refuseForm } from './body.js';
 import type { Invocation } from './invocation.js';
 import { bodyForDuration, reinterpret } from './reinterpret.js';
 
-const { count, duration, parsed, rate, text, toggle } = storeIn(
-  ({ options }: Invocation) => options,
-);
+const { count, duration, parsed, rate, toggle } = storeIn(({ options }: Invocation) => options);
 
 export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
   count('connections', 'connections', LIMITS.connections, {
@@ -150,7 +149,7 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
       details: 'The same seed and the same flags give the same requests at the same times.',
     },
   ),
-  text('segment', 'segment', {
+  parsed('segment', 'segment', checkSegment, {
     value: 'I/N',
     help: 'be the I-th of N shares of this run, for as many machines',
     details:
@@ -181,6 +180,11 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     details: 'At the rate of -R, also if stages follow.',
   }),
 ];
+
+function checkSegment(value: string, flag: string): string {
+  if (value !== 'auto') parseSegment(value, flag);
+  return value;
+}
 
 /** Splits a stage at its colon. */
 function splitStage(value: string, flag: string, what: string): [time: string, target: string] {
