@@ -19,7 +19,9 @@ const express = {
   folders: ['test', 'test/acceptance'],
   ends: '.js',
 };
-const recursive = { program: ['--test', '--test-reporter=tap'], isRecursive: true };
+// A file that hangs fails.
+const runner = ['--test', '--test-timeout=120000', '--test-reporter=tap'];
+const recursive = { program: runner, isRecursive: true };
 const SUITES = {
   'Express 4': { ...express, tag: 'v4.22.2', program: ['node_modules/mocha/bin/_mocha', ...mocha] },
   'Express 5': {
