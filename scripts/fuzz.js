@@ -49,7 +49,8 @@ process.env.RUSTFLAGS = FLAGS.join(' ');
 process.env.ASAN_OPTIONS ??= 'detect_leaks=0';
 const folder = process.env.CARGO_TARGET_DIR ?? join(root, 'fuzz', 'target');
 const build = ['+nightly', 'build', '--quiet', '--release', '--manifest-path', 'fuzz/Cargo.toml'];
-const options = ['--target', TARGET, '--target-dir', folder];
+const bins = targets.flatMap((name) => ['--bin', name]);
+const options = ['--target', TARGET, '--target-dir', folder, ...bins];
 let failed = !(await step('build', 'cargo', [...build, ...options]));
 for (const name of failed ? [] : targets) {
   const corpus = join(root, 'fuzz', 'corpus', name);

@@ -11,6 +11,8 @@ export const CLASSES = {
   E: 'internals of Node.js',
   F: 'server on an injected duplex',
   G: 'server with child processes, workers',
+  H: 'HTTP/2, requests and responses',
+  I: 'HTTP/2, streams and sessions',
 };
 
 /** Parses the major version of a version such as `v20.1.0`. */
@@ -21,6 +23,7 @@ export function parseMajor(version) {
 const PARTS = ['parallel', 'sequential'];
 const TEST = /^test-.*\.m?js$/;
 const NAME = /^test-https?[-.]/;
+const HTTP2_NAME = /^test-http2-/;
 /** Tests of clusters, domains, streams and others load the modules, too. */
 const LOADS_HTTP = /\b(require\(|from\s)\s*['"](node:)?https?['"]/;
 
@@ -33,7 +36,7 @@ export function findTestFolder(tree) {
 }
 
 /**
- * Lists the tests of HTTP and HTTPS, by name or because they load one of these modules:
+ * Lists the tests of HTTP, HTTPS and HTTP/2, by name or because they load one of the first two modules:
  * `{ name: 'parallel/test-http-x.js', file, sequential, class, flags, env }`.
  */
 export function listHttpTests(folder) {
@@ -49,14 +52,17 @@ export function listHttpTests(folder) {
 function read(folder, part, name) {
   const file = join(folder, part, name);
   const source = readFileSync(file, 'utf8');
-  if (!NAME.test(name) && !LOADS_HTTP.test(source)) return undefined;
+  const isHttp2 = HTTP2_NAME.test(name);
+  if (!isHttp2 && !NAME.test(name) && !LOADS_HTTP.test(source)) return undefined;
+  const own = readDirective('Env', source).map((word) => word.split('='));
   return {
     name: `${part}/${name}`,
     file,
     sequential: part === 'sequential',
-    class: classify(name, source),
+    class: isHttp2 ? classifyHttp2(name, source) : classify(name, source),
     flags: readDirective('Flags', source),
-    env: Object.fromEntries(readDirective('Env', source).map((word) => word.split('='))),
+    // The switch, without which the stack leaves HTTP/2 to Node.js.
+    env: { ...(isHttp2 && { MILLRACE_HTTP2: 'on' }), ...Object.fromEntries(own) },
   };
 }
 
@@ -80,4 +86,11 @@ function classify(name, source) {
   if (INJECTED_DUPLEX.test(source)) return 'F';
   if (PROCESSES.test(source)) return 'G';
   return CLIENT_NAME.test(name) ? 'B' : 'A';
+}
+
+const REQUEST_LISTENER =
+  /\bHttp2Server(Request|Response)\b|['"]request['"]|Server\(.*\b(req|request|_)\b/;
+
+function classifyHttp2(name, source) {
+  return name.includes('-compat-') || REQUEST_LISTENER.test(source) ? 'H' : 'I';
 }

@@ -31,7 +31,7 @@ test('a quick run compares the tools that are here and names the others', async 
     assert([true, false, null].includes(held));
     assert.doesNotMatch(text, /NaN|undefined|Infinity/);
   }
-  const counts = claims.find(({ text }) => text.startsWith('millrace counts the requests'));
+  const counts = claims.find(({ text }) => text.startsWith('millrace agrees with'));
   assert.equal(counts.held, true, counts.text);
   assert.equal(figures.length, 2);
   const about = [...setup, ...missing, ...tables.flatMap(({ rows }) => rows.map((r) => r.name))];

@@ -101,6 +101,8 @@ pub(crate) struct Connection {
     pub(crate) client: Client,
     /// It came to a shared address.
     pub(crate) routing: Option<Box<Routing>>,
+    /// Its server was shut down before it spoke: if it speaks HTTP/2, it ends behind the first streams.
+    pub(crate) is_late: bool,
 }
 
 impl Connection {
@@ -122,6 +124,7 @@ impl Connection {
             work: Work::default(),
             client: Client::default(),
             routing: None,
+            is_late: false,
         }
     }
 

@@ -82,6 +82,8 @@ function forward(request, response) {
   stream.on('trailers', (_headers, _flags, raw) => response.addTrailers([...shared(raw)]));
   stream.on('error', () => {});
   stream.on('close', () => {
+    // The rest of a body that the server did not want.
+    request.unpipe(stream).resume();
     if (stream.rstCode === 0 && response.headersSent) response.end();
     else socket.destroy();
   });

@@ -46,11 +46,14 @@ impl Reactor {
         self.connections.get_mut(id).and_then(Connection::end_session).unwrap_or(flow)
     }
 
-    /// The keep-alive time begins when the client's settings have come.
+    /// The keep-alive time begins when the client's settings have come. The client is told then that its server was shut down.
     fn begin_idle(&mut self, id: ConnId, now: Nanos) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(h2) = connection.session.h2_mut() else { return };
         let (is_settled, counts) = (h2.take_settled(), h2.take_counts());
+        if is_settled && connection.is_late {
+            h2.go_away();
+        }
         if let Some(server) = self.servers.get_mut(connection.server) {
             server.counts.http2.add(is_settled, counts);
             for _ in 0..counts.too_large {
@@ -441,11 +444,16 @@ impl Reactor {
     /// No more streams are opened on connections of a server; each ends when those that are open have.
     pub fn shut_down(&mut self, server: usize) {
         let now = self.clock.now();
-        let of_it =
-            |it: &Connection| (it.server == server && it.session.h2().is_some()).then_some(it.id);
+        let of_it = |it: &Connection| (it.server == server).then_some(it.id);
         let ids: Vec<ConnId> = self.connections.iter().filter_map(of_it).collect();
         for id in ids {
-            self.leave_gracefully(id, now);
+            if let Some(connection) = self.connections.get_mut(id)
+                && connection.session.h2().is_none()
+            {
+                connection.is_late = true;
+            } else {
+                self.leave_gracefully(id, now);
+            }
         }
     }
 

@@ -95,6 +95,24 @@ fn a_server_that_shuts_down_lets_streams_finish() {
 }
 
 #[test]
+fn a_connection_that_speaks_after_its_server_was_shut_down_ends_behind_its_first_streams() {
+    let mut world = World::new();
+    let (mut silent, mut asking) = (world.client(&[]), world.client(&[]));
+    asking.get(1, "/");
+    world.reactor.shut_down(world.server);
+    let told = world.exchange(&mut asking);
+    world.exchange(&mut silent);
+    assert_eq!(
+        (&asking.goaways[..], &silent.goaways[..]),
+        (&[(1, NO_ERROR)][..], &[(0, NO_ERROR)][..])
+    );
+    assert!(told.contains(&(silent.connection, Told::Closed(0))), "{told:?}");
+    world.answer(lane_of(&told, "/"), OK);
+    assert_eq!(world.exchange(&mut asking), [(asking.connection, Told::Closed(0))]);
+    assert!(asking.answer(1).is_ended);
+}
+
+#[test]
 fn a_connection_ends_behind_its_last_request() {
     let asked = Http2Settings {
         max_concurrent_streams: 100,
