@@ -146,7 +146,8 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     {
       fallback: 'random; the result contains it',
       help: 'seed of random arrivals, weights and placeholders',
-      details: 'The same seed and the same flags give the same requests at the same times.',
+      details:
+        'The same seed and the same flags give the same requests; with a rate at the same times, whatever the number of threads.',
     },
   ),
   parsed('segment', 'segment', checkSegment, {
