@@ -78,6 +78,7 @@ export type {
   LoadWarning,
   LoadWindow,
   MachineResult,
+  MergedResult,
   PlanDifference,
   PlanShare,
   PlanSummary,

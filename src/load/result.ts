@@ -451,6 +451,11 @@ export interface MergedFigures {
   missing?: number[];
 }
 
+/** The result of several runs that were merged. */
+export interface MergedResult extends LoadResult {
+  generators: GeneratorResult[];
+}
+
 /** Times in which the generator stood still: at least 100 ms each. */
 export interface Stalled {
   /** In order and without overlaps, the first thousand. `atMs` is from the start of the measurement. */

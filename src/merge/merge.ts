@@ -3,7 +3,7 @@ import { usageError } from '../errors/millrace-error.js';
 import { evaluateCondition } from '../load/outcome/outcome.js';
 import { parseCondition } from '../load/plan/condition.js';
 import { checkConditionSubject } from '../load/plan/condition-subject.js';
-import type { LoadResult } from '../load/result.js';
+import type { LoadResult, MergedResult } from '../load/result.js';
 import { checkOptions } from '../validation/shape.js';
 import { checkMergeable } from './check.js';
 import { MERGE_OPTIONS, type MergeOptions, OTHER_MERGE_NAMES } from './options.js';
@@ -23,7 +23,7 @@ import { findMergedWarnings } from './warnings.js';
 export function mergeResults(
   results: Iterable<LoadResult>,
   options: MergeOptions = {},
-): LoadResult {
+): MergedResult {
   checkOptions(options, MERGE_OPTIONS, OTHER_MERGE_NAMES);
   const { names = [], failOn, allowDifference = false, allowMissing = false } = options;
   const texts = failOn === undefined ? null : [failOn].flat();
@@ -65,9 +65,9 @@ function guard<Value>(what: string, use: () => Value): Value {
   }
 }
 
-function refuseMissing({ missing, generators }: LoadResult, allowMissing: boolean): void {
+function refuseMissing({ missing, generators }: MergedResult, allowMissing: boolean): void {
   if (missing === undefined || allowMissing) return;
-  const count = generators?.[0]?.segment?.count ?? 0;
+  const count = generators[0]?.segment?.count ?? 0;
   const shares = missing.length === 1 ? 'share' : 'shares';
   const listed = missing.slice(0, MAX_LISTED).join(', ');
   const rest = missing.length > MAX_LISTED ? ` and ${missing.length - MAX_LISTED} more` : '';
@@ -79,8 +79,8 @@ function refuseMissing({ missing, generators }: LoadResult, allowMissing: boolea
 const MAX_LISTED = 10;
 
 /** Judges the conditions on the whole, and finds reasons to doubt it. */
-function judge(merged: LoadResult, texts: readonly string[]): LoadResult {
-  const { plan, byName, generators = [] } = merged;
+function judge(merged: MergedResult, texts: readonly string[]): MergedResult {
+  const { plan, byName, generators } = merged;
   const subjects = {
     requests: byName.map(({ name }) => name),
     targets: plan.targets,

@@ -1,4 +1,4 @@
-import type { GeneratorResult, LoadResult, PlanSummary } from '../load/result.js';
+import type { GeneratorResult, LoadResult, MergedResult, PlanSummary } from '../load/result.js';
 import { nameGenerator } from '../load/segment.js';
 import { addCounts, readCount, readNumber, TimeSum } from './counts.js';
 import { DurationSum, LatenessSum } from './durations.js';
@@ -102,7 +102,7 @@ export class ResultSum {
   }
 
   /** Returns the result without conditions and warnings. */
-  finish(): LoadResult {
+  finish(): MergedResult {
     const sorted = this.#generators.toSorted(compareGenerators);
     const { first, durationMs } = findSpan(sorted);
     const generators = alignSeries(sorted, first.startedAtMs);
