@@ -44,6 +44,10 @@ const LAYERS = Object.entries({
     ...['masking', 'errors', 'environment', 'validation', 'statistics', 'format'],
     ...['files', 'process', 'load'],
   ],
+  merge: [
+    ...['errors', 'native', 'environment', 'validation', 'statistics', 'format'],
+    ...['files', 'load'],
+  ],
   lab: [
     ...['errors', 'environment', 'validation', 'statistics', 'format'],
     ...['process', 'testserver', 'load', 'explain'],
@@ -55,7 +59,7 @@ const LAYERS = Object.entries({
   // The public API.
   index: [
     ...['errors', 'validation', 'statistics', 'testserver'],
-    ...['load', 'explain', 'capacity', 'compare', 'lab'],
+    ...['load', 'explain', 'capacity', 'compare', 'merge', 'lab'],
   ],
   // Built on the public API, and on OF_CLI.
   cli: ['index'],

@@ -72,15 +72,24 @@ export type { LoadOptions, LoadStage, LoadTarget } from './load/options.js';
 export type {
   Distribution,
   ErrorKind,
+  GeneratorResult,
   LoadResult,
   LoadSnapshot,
   LoadWarning,
   LoadWindow,
   MachineResult,
+  MergedResult,
+  PlanDifference,
+  PlanShare,
   PlanSummary,
+  SegmentSummary,
   ServerResult,
   ServerSample,
+  StartResult,
+  WindowHistograms,
 } from './load/result.js';
+export { mergeResults } from './merge/merge.js';
+export type { MergeOptions } from './merge/options.js';
 export type { Interval, MeasuredRatio } from './statistics/types.js';
 export type { RequestHeaders } from './validation/headers.js';
 export type { Duration } from './validation/units.js';

@@ -59,6 +59,12 @@ export const COMMANDS: readonly Command[] = [
     action: async () => (await import('./commands/report.js')).reportCommand,
   }),
   define({
+    name: 'merge',
+    usage: [['millrace merge FILE...', 'one result of several machines']],
+    flags: async () => (await import('./flags/merge-flags.js')).MERGE,
+    action: async () => (await import('./commands/merge.js')).mergeCommand,
+  }),
+  define({
     name: 'testserver',
     usage: [['millrace testserver [flags]', 'a server to load, until Ctrl-C']],
     flags: async () => (await import('./flags/testserver-flags.js')).TESTSERVER,

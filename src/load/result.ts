@@ -1,10 +1,12 @@
 import type { Distribution } from './distribution.js';
 import type { FlowSummary } from './flow-summary.js';
-import type { IterationResult, ScenarioFigures } from './scenario-result.js';
+import type { IterationResult, OwnMetric, ScenarioFigures } from './scenario-result.js';
+import type { PlanShare, SegmentSummary, StartResult } from './segment.js';
 
 export type { Distribution, Statistic } from './distribution.js';
 export type * from './flow-summary.js';
 export type * from './scenario-result.js';
+export type * from './segment.js';
 
 /** Kinds of transport errors. */
 export type ErrorKind =
@@ -81,27 +83,6 @@ export interface PlanSummary {
   segment?: SegmentSummary;
 }
 
-/** A share of a run. */
-export interface SegmentSummary {
-  /** From 1 to `count`. */
-  index: number;
-  count: number;
-  /** What the whole run has in other numbers than its share. */
-  whole: Pick<
-    PlanSummary,
-    | 'connections'
-    | 'initialConnections'
-    | 'connectionStages'
-    | 'rate'
-    | 'stages'
-    | 'requests'
-    | 'maxPending'
-  > & {
-    /** Of scenarios. */
-    users?: number;
-  };
-}
-
 /** A response that was not a success, as it arrived. */
 export interface FailingResponse {
   /** The status of a complete response, else `null`. */
@@ -175,6 +156,8 @@ export interface NamedResult {
   /** The first response that was not a success, or that an error cut short. */
   failingResponse: FailingResponse | null;
   histograms: RequestHistograms;
+  /** Exact sums, see `LoadResult.sums`. */
+  sums: { unit: 'ns'; latency: string; serviceTime: string };
 }
 
 /** Histograms of one kind of requests, see `LoadResult.histograms`. */
@@ -184,6 +167,13 @@ export interface RequestHistograms {
   latencyCensored: string;
   serviceTime: string;
   serviceTimeCensored: string;
+}
+
+/** The latencies of windows, see `LoadResult.histograms`: all and the censored ones; `null` without one. */
+export interface WindowHistograms {
+  unit: 'ns';
+  latency: (string | null)[];
+  latencyCensored: (string | null)[];
 }
 
 /** One window of the series, see `windowMs`; the last one may be shorter. */
@@ -239,7 +229,7 @@ export interface ConditionResult {
 }
 
 /** The result of a run; JSON of schemaVersion 2. Times are in milliseconds. */
-export interface LoadResult extends ScenarioFigures {
+export interface LoadResult extends ScenarioFigures, MergedFigures {
   schemaVersion: 2;
   tool: { name: 'millrace'; version: string };
   plan: PlanSummary;
@@ -247,8 +237,8 @@ export interface LoadResult extends ScenarioFigures {
   startedAt: string;
   /** The same in milliseconds of Unix time, with a fraction: a window of `series` begins `tMs` later. */
   startedAtMs: number;
-  /** When the load was to begin (`startAt`), ISO 8601, and how late it began. Absent if that was not planned. */
-  start?: { at: string; lateMs: number };
+  /** When the load was to begin (`startAt`), and how late it began. Absent if that was not planned. */
+  start?: StartResult;
   /** Length of the measurement. */
   durationMs: number;
   /** Time to open the first connections, before the clock starts. */
@@ -360,16 +350,20 @@ export interface LoadResult extends ScenarioFigures {
   /** Length of the windows of `series`: 100 ms, doubled until there are at most 36,000 (100 ms: a run of an hour). */
   windowMs: number;
   series: LoadWindow[];
+  /** The latencies of each window of `series`. Absent unless the run is a share of one, as they are large. */
+  windowHistograms?: WindowHistograms;
   /**
    * Histograms in HdrHistogram's V2 compressed form, base64; values in nanoseconds, 3 significant digits. `latency` and
    * `serviceTime` contain all samples, the censored ones at their age; the other two contain the censored ones alone.
-   * Histograms of several runs can be added up. Those of `connect` and `tls` have no censored samples.
+   * Histograms of several runs can be added up (`mergeResults`). Those of `connect`, `tls` and `lateness` have no censored
+   * samples; `lateness` is `null` where no request had an intended time.
    */
   histograms: RequestHistograms & {
     gap: string;
     gapCensored: string;
     connect: string;
     tls: string;
+    lateness: string | null;
   };
   /** Exact sums of all samples, the censored ones at their age: decimal digits, as they may exceed 2^53 nanoseconds. */
   sums: {
@@ -391,6 +385,75 @@ export interface LoadResult extends ScenarioFigures {
   /** Absent where the system does not report it. */
   machine?: MachineResult;
   warnings: LoadWarning[];
+}
+
+/** One of the runs that a merged result consists of: what cannot be added up. */
+export interface GeneratorResult {
+  /** The name under which it was merged; `null` without one. */
+  name: string | null;
+  /** Absent if it is not a share of a run. */
+  segment?: SegmentSummary;
+  version: string;
+  /** Its part of the plan. */
+  share: PlanShare;
+  seed: number;
+  /** When its measurement began, ISO 8601. */
+  startedAt: string;
+  /** The same in milliseconds of Unix time, with a fraction. */
+  startedAtMs: number;
+  durationMs: number;
+  /** Absent without a start at an instant. */
+  start?: StartResult;
+  interrupted: boolean;
+  /** Absent if no condition ended its run. */
+  abortedBy?: string;
+  requests: LoadResult['requests'];
+  throughput: { mean: number };
+  latencyMs: Pick<Distribution, 'p50' | 'p99' | 'max' | 'atLeast' | 'imprecise'>;
+  busy: number;
+  starved: number | null;
+  clientBound: boolean;
+  reasons: string[];
+  workers: LoadResult['generator']['workers'];
+  stalled: Stalled | null;
+  meanInFlight: number;
+  /** Sums and moments of the scenarios' own metrics, by name. Absent without one. */
+  metrics?: Record<string, Pick<OwnMetric, 'count' | 'sum' | 'mean' | 'stdev'>>;
+  /** Absent where its processes are not known. */
+  server?: Omit<ServerResult, 'series'>;
+  /** Absent where the system does not report it. */
+  machine?: MachineResult;
+  warnings: LoadWarning[];
+  /** Length of the windows of `series`. */
+  windowMs: number;
+  /**
+   * At most some hundred windows: of joined ones the highest percentiles. `tMs` counts from the start of the merged
+   * measurement.
+   */
+  series: LoadWindow[];
+}
+
+/** A setting in which merged results differ. */
+export interface PlanDifference {
+  /** The field of the plan, such as `timeoutMs`. */
+  field: string;
+  /** Its values as JSON, in order. */
+  values: string[];
+}
+
+/** What only a merged result has. */
+export interface MergedFigures {
+  /** The runs that were merged. */
+  generators?: GeneratorResult[];
+  /** Settings in which they differ, where this was allowed. */
+  differences?: PlanDifference[];
+  /** Shares of the run that are missing, from 1 on, where this was allowed. */
+  missing?: number[];
+}
+
+/** The result of several runs that were merged. */
+export interface MergedResult extends LoadResult {
+  generators: GeneratorResult[];
 }
 
 /** Times in which the generator stood still: at least 100 ms each. */

@@ -19,6 +19,8 @@ export interface IterationResult {
   /** The same without pauses and hooks. */
   activeMs: Distribution;
   histograms: IterationHistograms;
+  /** Exact sums, see `LoadResult.sums`. */
+  sums: { unit: 'ns'; duration: string; active: string };
 }
 
 /** Histograms of iterations, see `LoadResult.histograms`. */
@@ -115,6 +117,8 @@ export interface OwnMetric {
   p99: number;
   p99_9: number;
   max: number;
+  /** The values to four significant digits, ascending, each with its number. The percentiles are those of these values. */
+  histogram: [value: number, count: number][];
 }
 
 /** The JavaScript that a run called between its requests. */

@@ -10,6 +10,7 @@ export type {
   NativeCheck,
   NativeCsv,
   NativeDistribution,
+  NativeDurations,
   NativeFlowOutcome,
   NativeFlows,
   NativeHeader,

@@ -19,6 +19,7 @@ export function describePlan(plan: PlanSummary): string {
     plural(plan.threads, 'thread'),
     describeLength(plan),
     ...describeConnections(plan),
+    ...(plan.segment ? [`share ${plan.segment.index} of ${plan.segment.count}`] : []),
     describeTargets(plan),
   ];
   return `${plan.model}: ${parts.join(', ')}`;

@@ -43,7 +43,7 @@ pub use error::{ErrorKind, RunError};
 pub use flow::hooks::{HookCall, HookCaller, HookResponse, HookResult, HookResults};
 pub use metrics::kept::KeptResponse;
 pub use metrics::statuses::StatusSet;
-pub use metrics::window_series::{Series, Window};
+pub use metrics::window_series::{Series, Window, WindowLatency};
 pub use outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
 pub use plan::Plan;
 

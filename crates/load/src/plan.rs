@@ -79,6 +79,8 @@ pub struct Plan {
     pub grpc: bool,
     /// Snapshots have the numbers by name.
     pub snapshots_by_name: bool,
+    /// The outcome has the latencies of each window, so that windows of several runs can be added up.
+    pub window_latencies: bool,
     /// Snapshots count the samples above these.
     pub bounds: Vec<Bound>,
     /// An experiment: when the first part of a response has arrived and the rest has not, an empty line is
@@ -290,6 +292,7 @@ impl Plan {
             tls: TlsOptions::default(),
             expected: StatusSet::below_400(),
             snapshots_by_name: false,
+            window_latencies: false,
             bounds: Vec::new(),
             early_ack_probe: false,
             seed: 1,

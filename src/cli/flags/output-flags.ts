@@ -73,6 +73,12 @@ export const JUNIT: Flag<OutputOptions> = text('junit', 'junit', {
     'Each condition is a case. With --fail-on. - is standard output, which then has no report.',
 });
 
+export const HDR: Flag<OutputOptions> = text('hdr', 'hdr', {
+  value: 'FILE',
+  help: 'write the percentiles of a load as .hgrm',
+  details: 'Latencies in milliseconds. - is standard output.',
+});
+
 /** Formats that -o names in hey, oha and others, and how they are asked for here. */
 const FORMAT_FLAGS: Record<string, string> = {
   csv: 'CSV is --csv FILE, or --csv -',

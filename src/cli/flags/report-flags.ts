@@ -1,8 +1,8 @@
 import { usageError } from '../../errors/millrace-error.js';
 import type { CommandFlags } from './command-flags.js';
-import { storeIn } from './kinds.js';
 import {
   CSV,
+  HDR,
   HTML,
   JUNIT,
   MARKDOWN,
@@ -17,8 +17,6 @@ export interface ReportInvocation extends OutputOptions {
   files: string[];
 }
 
-const { text } = storeIn((invocation: ReportInvocation) => invocation);
-
 const NEEDS_FILE =
   'report needs a result, as -o FILE of load, compare, explain, capacity or lab writes it: millrace report FILE...';
 
@@ -27,18 +25,7 @@ export const REPORT: CommandFlags<ReportInvocation> = {
   groups: [
     {
       title: 'millrace report',
-      flags: [
-        HTML,
-        MARKDOWN,
-        CSV,
-        SERIES,
-        JUNIT,
-        text('hdr', 'hdr', {
-          value: 'FILE',
-          help: 'write the percentiles of a load as .hgrm',
-          details: 'Latencies in milliseconds. - is standard output.',
-        }),
-      ],
+      flags: [HTML, MARKDOWN, CSV, SERIES, JUNIT, HDR],
     },
   ],
   alternatives: {

@@ -1,12 +1,13 @@
 import { usageError } from '../../errors/millrace-error.js';
+import { findPercentiles } from '../../statistics/counted-values.js';
 import { describeValue } from '../../validation/shape.js';
 import type { OwnMetric } from '../result.js';
 
 /** Most metrics: a name that holds an id would make one for each request. */
 const MAX_METRICS = 100;
 
-/** Most values that are kept of a metric; of more, each has the same chance to be kept. */
-const MAX_VALUES = 100_000;
+/** Significant digits of the values that are counted. */
+const DIGITS = 4;
 
 /** Metrics that hooks add values to. */
 export class OwnMetrics {
@@ -39,7 +40,7 @@ export class OwnMetrics {
   }
 }
 
-/** The values of one metric: exact sums, and a sample of the values (Vitter's algorithm R). */
+/** The values of one metric: exact sums, and how often each value occurred, to four significant digits. */
 class Values {
   #count = 0;
   #sum = 0;
@@ -47,7 +48,7 @@ class Values {
   #squares = 0;
   #min = Number.POSITIVE_INFINITY;
   #max = Number.NEGATIVE_INFINITY;
-  readonly #sample: number[] = [];
+  readonly #counts = new Map<number, number>();
 
   add(value: number): void {
     this.#count++;
@@ -58,32 +59,21 @@ class Values {
     this.#squares += difference * (value - this.#mean);
     this.#min = Math.min(this.#min, value);
     this.#max = Math.max(this.#max, value);
-    if (this.#sample.length < MAX_VALUES) {
-      this.#sample.push(value);
-      return;
-    }
-    const place = Math.floor(Math.random() * this.#count);
-    if (place < MAX_VALUES) this.#sample[place] = value;
+    const rounded = Number(value.toPrecision(DIGITS));
+    this.#counts.set(rounded, (this.#counts.get(rounded) ?? 0) + 1);
   }
 
   summarize(): OwnMetric {
-    const sorted = Float64Array.from(this.#sample).sort();
-    // The smallest value that at least this share does not exceed.
-    const quantile = (share: number) =>
-      sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)] ?? Number.NaN;
+    const histogram = [...this.#counts].sort(([one], [other]) => one - other);
     return {
       count: this.#count,
       sum: this.#sum,
       min: this.#min,
       mean: this.#mean,
       stdev: this.#count < 2 ? 0 : Math.sqrt(this.#squares / (this.#count - 1)),
-      p50: quantile(0.5),
-      p75: quantile(0.75),
-      p90: quantile(0.9),
-      p95: quantile(0.95),
-      p99: quantile(0.99),
-      p99_9: quantile(0.999),
+      ...findPercentiles(histogram),
       max: this.#max,
+      histogram,
     };
   }
 }

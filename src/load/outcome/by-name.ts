@@ -49,6 +49,7 @@ function convertStats(
     bytes: { sent: stats.counts.bytesSent, received: stats.counts.bytesReceived },
     failingResponse,
     histograms: { unit: 'ns', ...stats.histograms },
+    sums: { unit: 'ns', ...stats.sums },
   };
 }
 
@@ -70,6 +71,7 @@ function describeOnlyName(outcome: NativeOutcome, measured: Measured, plan: Plan
     bytes: measured.bytes,
     failingResponse,
     histograms: { unit, latency, latencyCensored, serviceTime, serviceTimeCensored },
+    sums: { unit, latency: measured.sums.latency, serviceTime: measured.sums.serviceTime },
   };
 }
 

@@ -14,10 +14,11 @@ export function adviseOnClientBound({
   starved,
   reasons,
 }: Pick<LoadResult['generator'], 'busy' | 'stalled' | 'starved' | 'reasons'>): string {
-  if (reasons.some((reason) => reason.startsWith(FEW_FILES))) {
+  // In a merged result the generator's name stands before a reason.
+  if (reasons.some((reason) => reason.includes(FEW_FILES))) {
     return 'Raise the limit (ulimit -n), or use fewer connections (-c).';
   }
-  if (reasons.some((reason) => reason.startsWith(BUSY_HOOKS))) {
+  if (reasons.some((reason) => reason.includes(BUSY_HOOKS))) {
     return 'Do less in hooks (before, after): saves and checks run without JavaScript; or use a lower load.';
   }
   if (busy >= MIN_BUSY) return 'Use more threads (-t) and cores, or a lower load.';

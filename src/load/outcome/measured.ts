@@ -1,4 +1,4 @@
-import type { LoadResult } from '../result.js';
+import type { LoadResult, MergedFigures } from '../result.js';
 
 /** Fields that the engine does not measure. */
 type Added =
@@ -16,7 +16,8 @@ type Added =
   | 'machine'
   | 'warnings'
   | 'failingResponses'
-  | 'generator';
+  | 'generator'
+  | keyof MergedFigures;
 /** The part of a result that the engine measured. */
 export type Measured = Omit<LoadResult, Added> & {
   generator: Omit<LoadResult['generator'], 'clientBound' | 'reasons'>;

@@ -125,7 +125,8 @@ function convertStalled({
   return { times: stalls, samples: stalledSamples, maxMs: stalledMaxMs };
 }
 
-function evaluateCondition(condition: Condition, result: LoadResult): ConditionResult {
+/** Judges a condition of a result. */
+export function evaluateCondition(condition: Condition, result: LoadResult): ConditionResult {
   const { text } = condition;
   const holds = condition.failure(result) === null && text !== result.abortedBy;
   return { condition: text, value: condition.measured(result), holds };
@@ -175,7 +176,14 @@ function convertOutcome(outcome: NativeOutcome): Omit<Measured, keyof ScenarioFi
       p50Ms: window.p50Ms ?? null,
       p99Ms: window.p99Ms ?? null,
     })),
-    histograms: { unit: 'ns', ...histograms },
+    ...(outcome.windowLatencies.length > 0 && {
+      windowHistograms: {
+        unit: 'ns' as const,
+        latency: outcome.windowLatencies.map(({ all }) => all ?? null),
+        latencyCensored: outcome.windowLatencies.map(({ censored }) => censored ?? null),
+      },
+    }),
+    histograms: { unit: 'ns', ...histograms, lateness: histograms.lateness ?? null },
     sums: { unit: 'ns', ...outcome.sums },
     percentiles: {
       latency: percentiles.latency as [number, number][],

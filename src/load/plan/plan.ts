@@ -147,6 +147,7 @@ export async function buildPlan(
         ...readBounds(abortConditions),
         ...buckets.map((ms) => ({ serviceTime: false, ms })),
       ],
+      windowLatencies: false,
       snapshotsByName: buckets.length > 0 || abortConditions.some(({ name }) => name !== null),
       earlyAckProbe: false,
       seed,

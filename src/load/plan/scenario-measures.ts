@@ -198,7 +198,7 @@ export function readOwnMetric(condition: string, option: string): OwnMetricCondi
 }
 
 /** Splits `basket.p95` into the metric and the figure; without one it is the sum. */
-function splitFigure(path: string): { name: string; figure: keyof OwnMetric } {
+function splitFigure(path: string): { name: string; figure: (typeof OWN_FIGURES)[number] } {
   for (const figure of OWN_FIGURES) {
     const end = `.${figure.replace('_', '.')}`;
     const isNamed = path.length > end.length && path.endsWith(end);

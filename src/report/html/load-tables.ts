@@ -180,6 +180,7 @@ export function renderServerTable({ server }: LoadResult): Markup | null {
 export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
   return renderSettings([
     ['model', plan.model],
+    ['share', plan.segment ? `${plan.segment.index} of ${plan.segment.count}` : null],
     ['counts as ok', isDefaultExpect(plan) ? null : plan.expect.join(', ')],
     ...listTargetSettings(plan),
     ...listScenarioSettings(plan),

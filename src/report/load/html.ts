@@ -3,6 +3,7 @@ import { adviseOnClientBound, clientBound } from '../../load/outcome/client-boun
 import type { LoadResult } from '../../load/result.js';
 import { listLoadConditions } from '../conditions.js';
 import { explainMarks } from '../distributions/distribution.js';
+import { renderGenerators } from '../generators/page.js';
 import { buildNamePlots, renderByName } from '../html/by-name.js';
 import { renderConditions } from '../html/conditions.js';
 import { listLoadDefinitions, renderDefinitions } from '../html/definitions.js';
@@ -47,7 +48,10 @@ export function renderLoadPage(result: LoadResult): string {
       renderIterations(result),
       renderSteps(result),
       renderFindings(result),
-      overTime.length > 0 ? renderSection('Over time', overTime.map(renderPlot)) : null,
+      overTime.length > 0
+        ? renderSection('Over time', overTime.map(renderPlot), renderNoPercentiles(result))
+        : null,
+      renderGenerators(result),
       distribution.length > 0 ? renderSection('Distribution', distribution.map(renderPlot)) : null,
       renderByName(result, names),
       renderStepPlots(result, names),
@@ -64,6 +68,13 @@ export function renderLoadPage(result: LoadResult): string {
     ],
     result,
   });
+}
+
+/** Says why the latency over time of a merged result is not known. */
+function renderNoPercentiles({ generators, windowHistograms, series }: LoadResult): Markup | null {
+  const isKnown = windowHistograms !== undefined || series.some(({ p50Ms }) => p50Ms !== null);
+  if (generators === undefined || isKnown) return null;
+  return html`<p class="note">Percentiles over time are not known of all generators together: their results have no latencies of each 100 ms, as those of shares (<code>--segment</code>) have. Those of each generator are below.</p>`;
 }
 
 function renderAlarm({ generator }: LoadResult): Markup | null {

@@ -5,6 +5,7 @@ import type { LoadResult, NamedResult } from '../../load/result.js';
 import { listLoadConditions } from '../conditions.js';
 import { formatStatistic } from '../distributions/distribution.js';
 import { countFailed } from '../failed.js';
+import { formatGeneratorTable } from '../generators/markdown.js';
 import { formatConditions, formatWarnings } from '../markdown/conditions.js';
 import {
   escapeMarkdown,
@@ -33,6 +34,7 @@ export function renderLoadMarkdown(result: LoadResult): string {
     ...formatScenarioParts(result),
     formatFigures(result),
     more > 0 ? `${plural(more, 'request name')} with less time not shown.` : '',
+    formatGeneratorTable(result),
     formatAlarm(result),
     formatWarnings(listWarnings(result)),
   ]);

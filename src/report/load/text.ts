@@ -1,4 +1,5 @@
 import type { LoadResult } from '../../load/result.js';
+import { formatGenerators } from '../generators/text.js';
 import { describePlan } from '../plan.js';
 import { formatByName } from '../text/by-name.js';
 import { formatDistributions } from '../text/distributions.js';
@@ -46,6 +47,7 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
       ...formatGenerator(result, sheet),
       ...formatHooks(result, sheet),
     ],
+    formatGenerators(result, sheet),
     // What failed in steps has the beginnings of responses.
     findings.length > 0 ? findings : formatFailingResponses(result, sheet),
     formatWarnings(result, sheet),

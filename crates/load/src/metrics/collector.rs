@@ -51,7 +51,7 @@ impl<'a> Collector<'a> {
             observer,
             phase: Phase::SetUp,
             total: WindowStats::default(),
-            series: WindowSeries::new(workers),
+            series: WindowSeries::new(workers, plan.window_latencies),
             warmup_windows: 0,
             in_flight: vec![0; workers],
             names: vec![Vec::new(); workers],

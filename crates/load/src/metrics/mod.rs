@@ -11,6 +11,7 @@ pub mod kept;
 pub(crate) mod recorder;
 pub mod sparse_durations;
 pub mod statuses;
+pub mod stored;
 pub mod unended;
 pub(crate) mod window_series;
 pub mod window_stats;

@@ -11,6 +11,9 @@ const PAGE: usize = 256;
 /// Bins up to `MAX_NANOS`, in pages.
 const PAGES: usize = (bin(MAX_NANOS) + PAGE) / PAGE;
 
+/// Number of bins.
+pub(crate) const BINS: usize = PAGES * PAGE;
+
 /// The durations of the requests with one name, as a [`DurationHistogram`] that has the same bins. Two doublings take
 /// 4 KiB, where that one takes 270.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +45,24 @@ impl SparseDurations {
         self.all.increment(bin(nanos));
         self.sum += u128::from(nanos);
         nanos
+    }
+
+    /// Adds samples that were counted elsewhere, by bin.
+    pub(crate) fn add_counts(
+        &mut self,
+        all: &[(usize, u64)],
+        censored: &[(usize, u64)],
+        sum: u128,
+        min: Option<u64>,
+    ) {
+        for (bin, count) in all {
+            self.all.add(*bin, *count);
+        }
+        for (bin, count) in censored {
+            self.censored.get_or_insert_default().add(*bin, *count);
+        }
+        self.sum += sum;
+        self.min = self.min.into_iter().chain(min).min();
     }
 
     /// Returns the number of samples.
@@ -142,13 +163,13 @@ impl AddAssign<&Self> for Bins {
 const BITS: u32 = 11;
 
 /// The bin of a duration: below 2048 ns the duration itself, from there on 1024 bins for each doubling.
-const fn bin(nanos: u64) -> usize {
+pub(crate) const fn bin(nanos: u64) -> usize {
     let doublings = (u64::BITS - (nanos | ((1 << BITS) - 1)).leading_zeros()) - BITS;
     ((doublings as usize) << (BITS - 1)) + (nanos >> doublings) as usize
 }
 
 /// The least duration of a bin.
-fn lowest(bin: usize) -> u64 {
+pub(crate) fn lowest(bin: usize) -> u64 {
     let doublings = (bin >> (BITS - 1)).saturating_sub(1);
     ((bin - (doublings << (BITS - 1))) as u64) << doublings
 }

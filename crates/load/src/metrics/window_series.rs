@@ -20,6 +20,15 @@ pub struct Window {
     pub p99: Option<Duration>,
 }
 
+/// The latencies of one window, encoded as those of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WindowLatency {
+    /// All samples.
+    pub all: String,
+    /// The censored ones among them; `None`: there are none.
+    pub censored: Option<String>,
+}
+
 /// The windows of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
@@ -27,6 +36,8 @@ pub struct Series {
     pub window: Duration,
     /// In order.
     pub windows: Vec<Window>,
+    /// Latencies of each window, `None` for one without a sample; empty unless the plan asks for them.
+    pub latencies: Vec<Option<WindowLatency>>,
     /// Responses in each whole second.
     pub seconds: Vec<u64>,
 }
@@ -44,6 +55,8 @@ pub(crate) struct WindowSeries {
     /// The first level that has its windows still: those of the others became too many.
     finest: usize,
     most: usize,
+    /// Whether the latencies of each window are kept.
+    keeps_latencies: bool,
     closed: usize,
     /// Responses in the newest windows of 100 ms.
     recent: VecDeque<u64>,
@@ -57,6 +70,7 @@ pub(crate) struct WindowSeries {
 #[derive(Debug, Default)]
 struct Level {
     windows: Vec<Window>,
+    latencies: Vec<Option<WindowLatency>>,
     /// The first half of the next window of the level above.
     half: Option<OpenWindow>,
 }
@@ -86,18 +100,25 @@ impl OpenWindow {
         let [p50, p99] = quantiles.map_or([None; 2], |quantiles| quantiles.map(Some));
         Window { completed: self.completed, errors: self.errors, p50, p99 }
     }
+
+    fn encode_latency(&self) -> Option<WindowLatency> {
+        let times = self.latency.as_ref()?;
+        let censored = (times.censored() > 0).then(|| times.encode_censored());
+        Some(WindowLatency { all: times.encode(), censored })
+    }
 }
 
 impl WindowSeries {
-    pub(crate) fn new(workers: usize) -> Self {
-        Self::with_at_most(MAX_WINDOWS, workers)
+    pub(crate) fn new(workers: usize, keeps_latencies: bool) -> Self {
+        Self::with_at_most(MAX_WINDOWS, workers, keeps_latencies)
     }
 
-    fn with_at_most(most: usize, workers: usize) -> Self {
+    fn with_at_most(most: usize, workers: usize, keeps_latencies: bool) -> Self {
         Self {
             levels: Vec::new(),
             finest: 0,
             most,
+            keeps_latencies,
             closed: 0,
             recent: VecDeque::new(),
             seconds: Vec::new(),
@@ -157,8 +178,11 @@ impl WindowSeries {
             let level = &mut self.levels[index];
             if index >= self.finest {
                 level.windows.push(window.summarize());
+                if self.keeps_latencies {
+                    level.latencies.push(window.encode_latency());
+                }
                 if level.windows.len() > self.most {
-                    level.windows = Vec::new();
+                    (level.windows, level.latencies) = (Vec::new(), Vec::new());
                     self.finest = index + 1;
                 }
             }
@@ -191,12 +215,15 @@ impl WindowSeries {
         // Half windows of lower levels came later than those of higher ones.
         let rest = self.levels.drain(..finest).rev().filter_map(|level| level.half);
         let rest = rest.reduce(OpenWindow::merge);
-        let kept = self.levels.first_mut().map(|level| std::mem::take(&mut level.windows));
-        let mut windows = kept.unwrap_or_default();
-        windows.extend(rest.map(|rest| rest.summarize()));
+        let Level { mut windows, mut latencies, .. } =
+            self.levels.first_mut().map(std::mem::take).unwrap_or_default();
+        windows.extend(rest.as_ref().map(OpenWindow::summarize));
+        if self.keeps_latencies {
+            latencies.extend(rest.as_ref().map(OpenWindow::encode_latency));
+        }
         let whole = usize::try_from(duration.as_secs()).unwrap_or(usize::MAX);
         self.seconds.truncate(whole);
-        Series { window: WINDOW * (1 << finest), windows, seconds: self.seconds }
+        Series { window: WINDOW * (1 << finest), windows, latencies, seconds: self.seconds }
     }
 }
 

@@ -55,6 +55,17 @@ pub struct NativeNameStats {
     pub failing: Option<NativeKeptResponse>,
     /// Whole distributions.
     pub histograms: NativeNameHistograms,
+    /// Sums of the samples.
+    pub sums: NativeNameSums,
+}
+
+/// Exact sums of the samples of one name, in nanoseconds as decimal digits.
+#[napi(object)]
+pub struct NativeNameSums {
+    /// Done minus intended.
+    pub latency: String,
+    /// Done minus sent.
+    pub service_time: String,
 }
 
 /// Distributions of one name, as those of all requests.
@@ -117,6 +128,10 @@ impl From<&NameStats> for NativeNameStats {
                 latency_censored: latency.encode_censored(),
                 service_time: service_time.encode(),
                 service_time_censored: service_time.encode_censored(),
+            },
+            sums: NativeNameSums {
+                latency: latency.sum_nanos().to_string(),
+                service_time: service_time.sum_nanos().to_string(),
             },
         }
     }

@@ -79,6 +79,8 @@ pub struct NativeTimes {
     pub histogram: String,
     /// Of these the censored ones.
     pub censored: String,
+    /// The exact sum of all samples in nanoseconds, as decimal digits.
+    pub sum: String,
 }
 
 /// The figures of one request step.
@@ -178,6 +180,7 @@ impl From<&SparseDurations> for NativeTimes {
             ms: (&histogram).into(),
             histogram: histogram.encode(),
             censored: histogram.encode_censored(),
+            sum: histogram.sum_nanos().to_string(),
         }
     }
 }

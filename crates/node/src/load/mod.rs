@@ -1,6 +1,7 @@
 //! The load engine for JavaScript: plan, run, outcome.
 
 mod by_name;
+mod durations;
 mod flow_outcome;
 mod flows;
 mod hooks;

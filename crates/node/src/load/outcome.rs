@@ -287,6 +287,15 @@ pub struct NativeWindow {
     pub p99_ms: Option<f64>,
 }
 
+/// The latencies of one window, in HdrHistogram's V2 format, base64, nanoseconds.
+#[napi(object)]
+pub struct NativeWindowLatency {
+    /// All samples; absent without one.
+    pub all: Option<String>,
+    /// Of these the censored ones; absent without one.
+    pub censored: Option<String>,
+}
+
 /// Distributions in HdrHistogram's V2 format, base64, nanoseconds.
 #[napi(object)]
 pub struct NativeHistograms {
@@ -306,6 +315,8 @@ pub struct NativeHistograms {
     pub connect: String,
     /// Handshakes.
     pub tls: String,
+    /// The generator's own delays; absent where nothing was scheduled.
+    pub lateness: Option<String>,
 }
 
 /// Exact sums of all samples, in nanoseconds as decimal digits.
@@ -387,6 +398,8 @@ pub struct NativeOutcome {
     pub window_ms: f64,
     /// Windows of that length.
     pub series: Vec<NativeWindow>,
+    /// The latencies of each window, if the plan asks for them.
+    pub window_latencies: Vec<NativeWindowLatency>,
     /// Whole distributions.
     pub histograms: NativeHistograms,
     /// Sums of the samples.

@@ -224,6 +224,8 @@ pub struct NativePlan {
     pub grpc: bool,
     /// Snapshots have the numbers by name.
     pub snapshots_by_name: bool,
+    /// The outcome has the latencies of each window.
+    pub window_latencies: bool,
     /// Snapshots count the samples above these.
     #[napi(ts_type = "Array<NativeBound>")]
     pub bounds: List<NativeBound>,
@@ -299,6 +301,7 @@ impl TryFrom<NativePlan> for Plan {
             expected,
             grpc,
             snapshots_by_name,
+            window_latencies,
             bounds,
             early_ack_probe,
             seed,
@@ -344,6 +347,7 @@ impl TryFrom<NativePlan> for Plan {
             expected: read_statuses(expected),
             grpc,
             snapshots_by_name,
+            window_latencies,
             bounds: bounds.into_iter().map(Bound::from).collect(),
             early_ack_probe,
             seed: seed as u64,

@@ -1,5 +1,5 @@
 // Flags for the output of the result, and for the results that fail the run.
-import { parseCondition } from '../../../load/plan/condition.js';
+import { type Condition, parseCondition } from '../../../load/plan/condition.js';
 import { parseCount, type Range } from '../../../validation/units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
@@ -12,27 +12,45 @@ export const PID_RANGE: Range = { min: 1, max: 2 ** 31 - 1 };
 
 const { text, toggle } = storeIn((invocation: Invocation) => invocation);
 
+/** What the flags of conditions are stored in. */
+interface Gate {
+  /** Conditions that the result must fulfil. */
+  failOn: Condition[];
+  /** Whether a client-bound run fails. */
+  strict: boolean;
+}
+
+/** Exits 4 if the generator was the limit. */
+export const STRICT: Flag<Pick<Gate, 'strict'>> = {
+  name: 'strict',
+  common: true,
+  help: 'exit 4 if the generator was the limit',
+  set(into) {
+    into.strict = true;
+  },
+};
+
+/** Exits 99 unless a condition holds. */
+export const FAIL_ON: Flag<Pick<Gate, 'failOn'>> = {
+  name: 'fail-on',
+  value: 'CONDITION',
+  repeatable: true,
+  common: true,
+  help: "exit 99 unless this holds: 'p99<50ms'",
+  details:
+    "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or of another distribution with the prefix service., connect. or tls., as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. Of the requests with one name: 'list users: p99<50ms', 'GET /users/:id: errors<1%'; the name ends at the last colon and space. Of scenarios: 'checks>99%' (the share that passed), 'iterations>1000' (completed), 'iterations.rate>50', 'iterations.failed<1%', 'iterations.notStarted<10', 'iteration.p95<2s', 'active.p95<500ms' (without pauses and hooks), of one scenario 'checkout: iteration.p95<2s'; metrics of their own: 'metrics.orders>100' (the sum), 'metrics.basket.p95<20'. A condition without a sample does not hold.",
+  set({ failOn }, value, flag) {
+    failOn.push(parseCondition(value, flag));
+  },
+};
+
 export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
   ...OUTPUT_FLAGS,
   CSV,
   SERIES,
   JUNIT,
-  toggle('strict', 'strict', true, {
-    common: true,
-    help: 'exit 4 if the generator was the limit',
-  }),
-  {
-    name: 'fail-on',
-    value: 'CONDITION',
-    repeatable: true,
-    common: true,
-    help: "exit 99 unless this holds: 'p99<50ms'",
-    details:
-      "A time: min, mean, stdev, p50, p75, p90, p95, p99, p99.9, p99.99, max of the latency, or of another distribution with the prefix service., connect. or tls., as in 'service.p99<=20ms'. Errors or timeouts, as a number or a share of the requests: 'errors<1%', 'timeouts<1'. Throughput: 'throughput>1000'. Of the requests with one name: 'list users: p99<50ms', 'GET /users/:id: errors<1%'; the name ends at the last colon and space. Of scenarios: 'checks>99%' (the share that passed), 'iterations>1000' (completed), 'iterations.rate>50', 'iterations.failed<1%', 'iterations.notStarted<10', 'iteration.p95<2s', 'active.p95<500ms' (without pauses and hooks), of one scenario 'checkout: iteration.p95<2s'; metrics of their own: 'metrics.orders>100' (the sum), 'metrics.basket.p95<20'. A condition without a sample does not hold.",
-    set({ failOn }, value, flag) {
-      failOn.push(parseCondition(value, flag));
-    },
-  },
+  STRICT,
+  FAIL_ON,
   text('baseline', 'baseline', {
     value: 'FILE',
     help: 'compare with an earlier result, which -o wrote',

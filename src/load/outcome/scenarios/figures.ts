@@ -73,6 +73,7 @@ function describeIterations(
       active: active.histogram,
       activeCensored: active.censored,
     },
+    sums: { unit: 'ns', duration: duration.sum, active: active.sum },
   };
 }
 

@@ -1,6 +1,6 @@
 import { usageError } from '../../../errors/millrace-error.js';
 import type { NativePlan } from '../../../native/addon.js';
-import type { PlanSummary, SegmentSummary } from '../../result.js';
+import type { PlanShare, PlanSummary } from '../../result.js';
 import type { Segment } from './read-segment.js';
 
 type Summary = Omit<PlanSummary, 'addresses'>;
@@ -30,6 +30,8 @@ export function dividePlan<Plan extends Divisible>(plan: Plan, segment: Segment)
       ...(native.flows && flows && { flows: { ...native.flows, users: flows.users } }),
       segment: segment.index - 1,
       segments: segment.count,
+      // Shares are merged.
+      windowLatencies: true,
     },
     summary: { ...divided, segment: { ...segment, whole: describeWhole(summary) } },
   };
@@ -62,7 +64,7 @@ function divideCounts(summary: Summary, { index, count }: Segment): Summary {
   };
 }
 
-function describeWhole(summary: Summary): SegmentSummary['whole'] {
+function describeWhole(summary: Summary): PlanShare {
   const { connections, initialConnections, connectionStages, rate, stages } = summary;
   const { requests, maxPending, flows } = summary;
   return {

@@ -5,15 +5,17 @@ use std::time::Duration;
 use millrace_load::metrics::duration_histogram::DurationHistogram;
 use millrace_load::metrics::kept::{KeepReason, KeptResponse};
 use millrace_load::metrics::unended::Unended;
-use millrace_load::{Outcome, Snapshot, SnapshotPhase, Window, WorkerOutcome};
+use millrace_load::{Outcome, Snapshot, SnapshotPhase, Window, WindowLatency, WorkerOutcome};
 
 use super::{
     NativeBytes, NativeConnections, NativeDistribution, NativeErrors, NativeGenerator,
     NativeHistograms, NativeKeptResponse, NativeLateness, NativeNotSent, NativeOutcome,
     NativePercentiles, NativeRequests, NativeSnapshot, NativeStall, NativeSums, NativeThroughput,
-    NativeUnfinished, NativeWarmup, NativeWindow, NativeWindowWaits, NativeWorker, ms,
+    NativeUnfinished, NativeWarmup, NativeWindow, NativeWindowLatency, NativeWindowWaits,
+    NativeWorker, ms,
 };
 use crate::load::by_name::{NativeNameCounts, NativeNameStats};
+use crate::load::durations::to_points;
 use crate::load::flow_outcome::{NativeFlowOutcome, NativeIterationCounts};
 
 impl From<Snapshot> for NativeSnapshot {
@@ -141,9 +143,6 @@ impl NativeOutcome {
             p99: lateness.quantile(0.99).map_or(0.0, ms),
             max: lateness.max().map_or(0.0, ms),
         });
-        let points = |times: &DurationHistogram| {
-            times.points().into_iter().map(|(percentile, at)| vec![percentile, ms(at)]).collect()
-        };
         Self {
             duration_ms: ms(duration),
             start_lateness_ms: ms(start_lateness),
@@ -232,6 +231,7 @@ impl NativeOutcome {
                 .zip(&series.windows)
                 .map(|(index, window)| to_window(index, window, series.window))
                 .collect(),
+            window_latencies: series.latencies.into_iter().map(to_window_latency).collect(),
             histograms: NativeHistograms {
                 latency: total.latency.encode(),
                 latency_censored: total.latency.encode_censored(),
@@ -241,6 +241,7 @@ impl NativeOutcome {
                 gap_censored: total.gap.encode_censored(),
                 connect: total.connect.encode(),
                 tls: total.tls.encode(),
+                lateness: (lateness.count() > 0).then(|| lateness.encode()),
             },
             sums: NativeSums {
                 latency: nanos(&total.latency),
@@ -251,8 +252,8 @@ impl NativeOutcome {
             },
             names: names.iter().map(NativeNameStats::from).collect(),
             percentiles: NativePercentiles {
-                latency: points(&total.latency),
-                service_time: points(&total.service_time),
+                latency: to_points(&total.latency),
+                service_time: to_points(&total.service_time),
             },
             flows: flows.as_ref().map(NativeFlowOutcome::from),
         }
@@ -272,6 +273,13 @@ fn to_window(index: u32, window: &Window, length: Duration) -> NativeWindow {
         errors: errors as f64,
         p50_ms: p50.map(ms),
         p99_ms: p99.map(ms),
+    }
+}
+
+fn to_window_latency(latency: Option<WindowLatency>) -> NativeWindowLatency {
+    match latency {
+        Some(WindowLatency { all, censored }) => NativeWindowLatency { all: Some(all), censored },
+        None => NativeWindowLatency { all: None, censored: None },
     }
 }
 
