@@ -30,7 +30,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
   [
     EXIT.notMeasured,
-    'client-bound (--strict), below 95 % of the rate sent or completed, a condition of compare undecided, or no rate found for --slo',
+    'client-bound (--strict), below 95 % of the rate sent or completed, a host failed, a condition of compare undecided, or no rate found for --slo',
   ],
   [EXIT.failure, 'millrace failed'],
   [EXIT.ok, 'none of these'],
@@ -49,7 +49,8 @@ export function exitCode(
   if (gate.failedConditions > 0) return EXIT.failOn;
   // A part of a run does not fulfil a condition.
   if (result.interrupted && (gate.strict || gate.conditions > 0)) return EXIT.interrupted;
-  if ((gate.strict && result.generator.clientBound) || hasWarning('rate-not-reached')) {
+  if (hasWarning('host-failed') || hasWarning('rate-not-reached')) return EXIT.notMeasured;
+  if (gate.strict && result.generator.clientBound) {
     return EXIT.notMeasured;
   }
   return EXIT.ok;

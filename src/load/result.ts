@@ -404,6 +404,8 @@ export interface GeneratorResult {
   durationMs: number;
   /** Absent without a start at an instant. */
   start?: StartResult;
+  /** By how much its machine's clock was ahead of the one that the times are by. Absent where that was not measured. */
+  clock?: ClockResult;
   interrupted: boolean;
   /** Absent if no condition ended its run. */
   abortedBy?: string;

@@ -1,6 +1,14 @@
 import { count, duration, plural, rate, time } from '../../format/units.js';
-import type { CapacityProgress, ExplainProgress, LoadRun, LoadSnapshot } from '../../index.js';
-import { showLine } from './print.js';
+import type {
+  CapacityProgress,
+  ExplainProgress,
+  HostState,
+  HostsRun,
+  HostsSnapshot,
+  LoadRun,
+  LoadSnapshot,
+} from '../../index.js';
+import { printMessage, showLine } from './print.js';
 
 const REDRAW_MS = 200;
 
@@ -17,6 +25,58 @@ export async function showProgress(run: LoadRun): Promise<void> {
   } finally {
     showLine('');
   }
+}
+
+/**
+ * Shows the progress of a run on several hosts in one line, if `isWanted` and stderr is a terminal, and names each host that
+ * fails when it does.
+ */
+export async function showHostsProgress(run: HostsRun, isWanted: boolean): Promise<void> {
+  const isShown = isWanted && process.stderr.isTTY === true;
+  const named = new Set<string>();
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  try {
+    for await (const snapshot of run) {
+      for (const { host, failure } of snapshot.hosts) {
+        if (!failure || named.has(host)) continue;
+        named.add(host);
+        if (isShown) showLine('');
+        printMessage(`${host}: ${failure.message}`);
+      }
+      if (!isShown || performance.now() - drawnAt < REDRAW_MS) continue;
+      drawnAt = performance.now();
+      showLine(hostsLine(snapshot));
+    }
+  } finally {
+    if (isShown) showLine('');
+  }
+}
+
+function hostsLine(snapshot: HostsSnapshot): string {
+  const { hosts } = snapshot;
+  const waiting = hosts.filter(({ phase }) => phase === 'connect');
+  const all = plural(hosts.length, 'host');
+  if (waiting.length > 0) {
+    return `${all}  preparing ${waiting.map(({ host }) => host).join(', ')}`;
+  }
+  const behind = findBehind(hosts);
+  return [
+    `${plural(hosts.filter(({ phase }) => phase !== 'failed').length, 'host')}`,
+    progressLine(snapshot),
+    ...(behind === null ? [] : [`${behind} is behind`]),
+  ].join('  ');
+}
+
+/** The share of the median of all hosts below which one is behind. */
+const BEHIND = 0.8;
+
+/** Finds the host that has done much less than the others. */
+function findBehind(hosts: readonly HostState[]): string | null {
+  const running = hosts.filter(({ phase }) => phase !== 'failed');
+  const sorted = running.toSorted((one, other) => one.completed - other.completed);
+  const median = sorted[Math.floor(sorted.length / 2)]?.completed ?? 0;
+  const [last] = sorted;
+  return last && last.completed < BEHIND * median ? last.host : null;
 }
 
 /** A step of a run that takes many, as the progress line shows it. */
