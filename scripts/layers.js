@@ -48,7 +48,10 @@ const LAYERS = Object.entries({
     ...['errors', 'native', 'environment', 'validation', 'statistics', 'format'],
     ...['files', 'load'],
   ],
-  hosts: ['errors', 'environment', 'validation', 'format', 'load', 'merge'],
+  hosts: [
+    ...['errors', 'native', 'environment', 'validation', 'format'],
+    ...['process', 'load', 'merge'],
+  ],
   lab: [
     ...['errors', 'environment', 'validation', 'statistics', 'format'],
     ...['process', 'testserver', 'load', 'explain'],

@@ -1,6 +1,7 @@
 import { packageVersion } from '../environment/version.js';
 import { time } from '../format/units.js';
 import { wallClockMs } from '../load/engine/start.js';
+import { platformName } from '../native/addon.js';
 import type { CollectedRun } from './collect-files.js';
 import { type MeasuredClock, measureClock } from './connection/clock.js';
 import type { Session } from './connection/session.js';
@@ -59,8 +60,9 @@ export class HostGroup {
     { options, plan, inputs, tree }: CollectedRun,
     clockSkewMs: number,
   ): Promise<MeasuredClock> {
-    const { version } = await session.expect(['hello'], HELLO_MS);
+    const { version, platform } = await session.expect(['hello'], HELLO_MS);
     if (version !== packageVersion()) refuseVersion(session, version);
+    if (session.isCopied && platform !== platformName()) refusePlatform(session, platform);
     const clock = await measureClock(session);
     if (Math.abs(clock.offsetMs) - clock.boundMs > clockSkewMs) {
       refuseClock(session, clock, clockSkewMs);
@@ -98,7 +100,7 @@ export class HostGroup {
   }
 
   /** Waits for the results, also after an interrupt, as far as they are. A host that fails takes no other along. */
-  async collect(clocks: readonly MeasuredClock[]): Promise<Collected> {
+  async collect(clocks: readonly MeasuredClock[], atMs: number): Promise<Collected> {
     const stop = () => this.#stop();
     if (this.#signal?.aborted) stop();
     this.#signal?.addEventListener('abort', stop, { once: true });
@@ -109,7 +111,7 @@ export class HostGroup {
         const message = await session.expect(['result', 'stopped']);
         const clock = clocks[index];
         if (message.type === 'result' && clock) {
-          const result = unpackResult(message.deflated, clock);
+          const result = unpackResult(message.deflated, clock, atMs);
           collected.shares.push({ host, result, clock });
         }
         this.#progress.mark(host, 'done');
@@ -160,6 +162,13 @@ function refuseVersion(session: Session, version: string): void {
   const own = packageVersion();
   session.fail(
     `has millrace ${version}, and this machine ${own}: install the same there (npm install -g millrace@${own}), or --copy brings this one`,
+    'ERR_MILLRACE_USAGE',
+  );
+}
+
+function refusePlatform(session: Session, platform: string): void {
+  session.fail(
+    `is ${platform}, and this machine ${platformName()}, whose millrace --copy brings: install millrace there (npm install -g millrace)`,
     'ERR_MILLRACE_USAGE',
   );
 }

@@ -11,8 +11,12 @@ export interface HostShare {
   clock: MeasuredClock;
 }
 
-/** Unpacks the result of a host; its times become those of this machine's clock. */
-export function unpackResult(deflated: string, { offsetMs }: MeasuredClock): LoadResult {
+/** Unpacks the result of a host; its times become those of this machine's clock, by which the load was to begin at `atMs`. */
+export function unpackResult(
+  deflated: string,
+  { offsetMs }: MeasuredClock,
+  atMs: number,
+): LoadResult {
   const json = inflateRawSync(Buffer.from(deflated, 'base64')).toString('utf8');
   const result = JSON.parse(json) as LoadResult;
   const startedAtMs = result.startedAtMs - offsetMs;
@@ -21,9 +25,7 @@ export function unpackResult(deflated: string, { offsetMs }: MeasuredClock): Loa
     ...result,
     startedAtMs,
     startedAt: new Date(startedAtMs).toISOString(),
-    ...(start && {
-      start: { ...start, at: new Date(Date.parse(start.at) - offsetMs).toISOString() },
-    }),
+    ...(start && { start: { ...start, at: new Date(atMs).toISOString() } }),
   };
 }
 

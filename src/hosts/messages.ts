@@ -38,7 +38,7 @@ export type ToAgent =
 /** From the agent. */
 export type FromAgent =
   /** The first line. */
-  | { type: 'hello'; version: string; node: string; pid: number }
+  | { type: 'hello'; version: string; platform: string }
   /** The time of its clock, in milliseconds of Unix time. */
   | { type: 'pong'; id: number; atMs: number }
   /** All but the connections is prepared. */

@@ -1,3 +1,4 @@
+import { usageError } from '../errors/millrace-error.js';
 import { LatestValue } from '../load/engine/latest-value.js';
 import { followRun, type Run } from '../load/engine/run-handle.js';
 import { readStartAt } from '../load/plan/start-at.js';
@@ -5,6 +6,7 @@ import type { LoadResult } from '../load/result.js';
 import { checkOptions } from '../validation/shape.js';
 import { parseDuration } from '../validation/units.js';
 import { collectRun } from './collect-files.js';
+import { packPackage, receiveCommand } from './connection/copy.js';
 import { Session } from './connection/session.js';
 import { sshWords } from './connection/ssh.js';
 import { HOSTS_DEFAULTS } from './defaults.js';
@@ -44,6 +46,9 @@ async function runOnHosts(
   const { copy = HOSTS_DEFAULTS.copy, clockSkew = HOSTS_DEFAULTS.clockSkewMs } = options;
   const { ssh: _, remoteCommand: __, copy: ___, clockSkew: ____, signal, ...load } = options;
   refuseForHosts(load);
+  if (copy && options.remoteCommand !== undefined) {
+    throw usageError('copy cannot be combined with remoteCommand: the copy is what is started');
+  }
   signal?.throwIfAborted();
   const startAtMs = readStartAt(load.startAt, 'startAt');
   const run = await collectRun(load);
@@ -52,18 +57,21 @@ async function runOnHosts(
     hosts.map(({ name }) => name),
     newest,
   );
+  const command = copy ? receiveCommand() : `${remoteCommand} agent`;
+  const preamble = copy ? { preamble: packPackage() } : {};
   const sessions = hosts.map(
     (host) =>
       new Session(host, {
-        words: sshWords(ssh, host, `${remoteCommand} agent`),
-        ...{ remoteCommand, copy },
+        words: sshWords(ssh, host, command),
+        ...{ remoteCommand, copy, ...preamble },
       }),
   );
   const group = new HostGroup(sessions, progress, signal);
   try {
     const clocks = await group.prepare(run, parseDuration(clockSkew, 'clockSkew'));
-    group.start(clocks, startAtMs ?? group.chooseStart(clocks, run));
-    const { shares, failures } = await group.collect(clocks);
+    const atMs = startAtMs ?? group.chooseStart(clocks, run);
+    group.start(clocks, atMs);
+    const { shares, failures } = await group.collect(clocks, atMs);
     if (shares.length === 0) {
       if (failures.length === 0) throw signal?.reason;
       throw new HostsError(failures);

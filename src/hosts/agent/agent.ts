@@ -12,6 +12,7 @@ import { Snapshots } from '../../load/engine/snapshots.js';
 import { wallClockMs } from '../../load/engine/start.js';
 import { provideInputs } from '../../load/input/provided.js';
 import type { LoadOptions } from '../../load/options.js';
+import { platformName } from '../../native/addon.js';
 import { PING_MS, SILENT_COORDINATOR_MS } from '../defaults.js';
 import { decodeOptions } from '../encode-options.js';
 import { parseMessage, readLines } from '../json-lines.js';
@@ -32,12 +33,7 @@ export interface AgentProcess {
 /** Runs one share of a load as the machine at the other end says. Resolves when that has ended the connection, and the run has ended. */
 export async function runAgent({ input, send, onRunning }: AgentProcess): Promise<void> {
   const share = new Share(send, onRunning);
-  send({
-    type: 'hello',
-    version: packageVersion(),
-    node: process.versions.node,
-    pid: process.pid,
-  });
+  send({ type: 'hello', version: packageVersion(), platform: platformName() });
   let heardMs = performance.now();
   const watch = setInterval(() => {
     if (performance.now() - heardMs > SILENT_COORDINATOR_MS) input.destroy();

@@ -67,6 +67,11 @@ export class Session {
     process.once('exit', this.#kill);
   }
 
+  /** Whether the host runs a copy of this package. */
+  get isCopied(): boolean {
+    return this.#command.copy;
+  }
+
   send(message: ToAgent): void {
     this.#child.stdin?.write(formatMessage(message));
   }
