@@ -71,7 +71,7 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       const measured = failure(result);
       return measured === null ? [] : [`--fail-on '${text}' failed: ${measured}`];
     });
-    for (const line of failures) printMessage(line);
+    for (const line of [...listFailedHosts(result, invocation), ...failures]) printMessage(line);
     const code = exitCode(result, {
       strict,
       conditions: failOn.length,
@@ -82,6 +82,12 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     }
     return code;
   });
+}
+
+/** Lines about hosts without a result, where no report has them. */
+function listFailedHosts({ warnings }: LoadResult, invocation: Invocation): string[] {
+  if (printsReport(invocation)) return [];
+  return warnings.flatMap(({ id, message }) => (id === 'host-failed' ? [message] : []));
 }
 
 /** Flags that are those of one machine, and what to do instead. */
@@ -105,14 +111,14 @@ function refuseConnecting({ connecting }: Invocation): void {
   throw usageError(`--${flag?.name ?? option} needs --hosts: the machines that run the load`);
 }
 
-/** Runs on several machines. Each that fails is named in a line. */
+/** Runs on several machines. */
 async function runOnHosts(
   hosts: readonly string[],
   options: LoadOptions,
   { connecting, progress }: Invocation,
 ): Promise<Result> {
   const run = loadOnHosts(hosts, { ...options, ...connecting });
-  await showHostsProgress(run, progress);
+  if (progress) await showHostsProgress(run);
   return run;
 }
 

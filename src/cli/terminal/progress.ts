@@ -8,63 +8,53 @@ import type {
   LoadRun,
   LoadSnapshot,
 } from '../../index.js';
-import { printMessage, showLine } from './print.js';
+import { showLine } from './print.js';
 
 const REDRAW_MS = 200;
 
 /** Shows the run's progress in one line on stderr until it ends; nothing if that is not a terminal. */
-export async function showProgress(run: LoadRun): Promise<void> {
+export function showProgress(run: LoadRun): Promise<void> {
+  return showLines(run, progressLine);
+}
+
+async function showLines<Snapshot>(
+  run: AsyncIterable<Snapshot>,
+  format: (snapshot: Snapshot) => string,
+): Promise<void> {
   if (!process.stderr.isTTY) return;
   let drawnAt = Number.NEGATIVE_INFINITY;
   try {
     for await (const snapshot of run) {
       if (performance.now() - drawnAt < REDRAW_MS) continue;
       drawnAt = performance.now();
-      showLine(progressLine(snapshot));
+      showLine(format(snapshot));
     }
   } finally {
     showLine('');
   }
 }
 
-/**
- * Shows the progress of a run on several hosts in one line, if `isWanted` and stderr is a terminal, and names each host that
- * fails when it does.
- */
-export async function showHostsProgress(run: HostsRun, isWanted: boolean): Promise<void> {
-  const isShown = isWanted && process.stderr.isTTY === true;
-  const named = new Set<string>();
-  let drawnAt = Number.NEGATIVE_INFINITY;
-  try {
-    for await (const snapshot of run) {
-      for (const { host, failure } of snapshot.hosts) {
-        if (!failure || named.has(host)) continue;
-        named.add(host);
-        if (isShown) showLine('');
-        printMessage(`${host}: ${failure.message}`);
-      }
-      if (!isShown || performance.now() - drawnAt < REDRAW_MS) continue;
-      drawnAt = performance.now();
-      showLine(hostsLine(snapshot));
-    }
-  } finally {
-    if (isShown) showLine('');
-  }
+/** Shows the progress of a run on several hosts in the same way. */
+export function showHostsProgress(run: HostsRun): Promise<void> {
+  return showLines(run, hostsLine);
 }
 
 function hostsLine(snapshot: HostsSnapshot): string {
   const { hosts } = snapshot;
-  const waiting = hosts.filter(({ phase }) => phase === 'connect');
-  const all = plural(hosts.length, 'host');
-  if (waiting.length > 0) {
-    return `${all}  preparing ${waiting.map(({ host }) => host).join(', ')}`;
-  }
-  const behind = findBehind(hosts);
+  const preparing = namesIn(hosts, 'connect');
+  if (preparing !== null) return `${plural(hosts.length, 'host')}  preparing ${preparing}`;
+  const [failed, behind] = [namesIn(hosts, 'failed'), findBehind(hosts)];
   return [
-    `${plural(hosts.filter(({ phase }) => phase !== 'failed').length, 'host')}`,
+    plural(hosts.filter(({ phase }) => phase !== 'failed').length, 'host'),
     progressLine(snapshot),
-    ...(behind === null ? [] : [`${behind} is behind`]),
+    ...(failed === null ? [] : [`failed: ${failed}`]),
+    ...(behind === null ? [] : [`behind: ${behind}`]),
   ].join('  ');
+}
+
+function namesIn(hosts: readonly HostState[], phase: HostState['phase']): string | null {
+  const found = hosts.filter((state) => state.phase === phase);
+  return found.length === 0 ? null : found.map(({ host }) => host).join(', ');
 }
 
 /** The share of the median of all hosts below which one is behind. */

@@ -51,7 +51,7 @@ import(require("url").pathToFileURL(bin).href);
 /** The command that receives the package on a host and runs its agent. The shell removes the folder, however Node ends. */
 export function receiveCommand(): string {
   const script = [
-    'd=$(mktemp -d "${TMPDIR:-/tmp}/millrace-copy-XXXXXX") || exit 1',
+    'd=$(mktemp -d) || exit 1',
     `trap 'rm -rf "$d"' EXIT`,
     `trap 'exit 129' HUP INT TERM`,
     `node -e ${shellQuote(RECEIVE)} "$d"`,
