@@ -47,9 +47,7 @@ export class HostGroup {
       this.#sessions.map((session, index) => this.#prepare(session, index, run, clockSkewMs)),
     );
     const outcomes = await this.#untilAborted(all);
-    const failures = outcomes.flatMap((outcome) =>
-      outcome.status === 'rejected' ? [toFailure(outcome.reason)] : [],
-    );
+    const failures = listFailures(outcomes);
     if (failures.length > 0) throw new HostsError(failures);
     return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   }
@@ -104,26 +102,34 @@ export class HostGroup {
     const stop = () => this.#stop();
     if (this.#signal?.aborted) stop();
     this.#signal?.addEventListener('abort', stop, { once: true });
-    const collected: Collected = { shares: [], failures: [] };
-    const all = this.#sessions.map(async (session, index) => {
-      const host = session.host.name;
-      try {
-        const message = await session.expect(['result', 'stopped']);
-        const clock = clocks[index];
-        if (message.type === 'result' && clock) {
-          const result = unpackResult(message.deflated, clock, atMs);
-          collected.shares.push({ host, result, clock });
-        }
-        this.#progress.mark(host, 'done');
-      } catch (error) {
-        const failure = toFailure(error);
-        collected.failures.push(failure);
-        this.#progress.mark(host, 'failed', failure);
-      }
-    });
-    await Promise.all(all);
+    const outcomes = await Promise.allSettled(
+      this.#sessions.map((session, index) => this.#collect(session, clocks[index], atMs)),
+    );
     this.#signal?.removeEventListener('abort', stop);
-    return collected;
+    return {
+      shares: outcomes.flatMap((outcome) =>
+        outcome.status === 'fulfilled' ? (outcome.value ?? []) : [],
+      ),
+      failures: listFailures(outcomes),
+    };
+  }
+
+  /** Waits for the result of a host; `null` if it was stopped before it had one. */
+  async #collect(
+    session: Session,
+    clock: MeasuredClock | undefined,
+    atMs: number,
+  ): Promise<HostShare | null> {
+    const host = session.host.name;
+    try {
+      const message = await session.expect(['result', 'stopped']);
+      this.#progress.mark(host, 'done');
+      if (message.type === 'stopped' || !clock) return null;
+      return { host, clock, result: unpackResult(message.deflated, clock, atMs) };
+    } catch (error) {
+      this.#progress.mark(host, 'failed', toFailure(error));
+      throw error;
+    }
   }
 
   #stop(): void {
@@ -179,6 +185,12 @@ function refuseClock(session: Session, clock: MeasuredClock, limitMs: number): v
   session.fail(
     `its clock is ${time(Math.abs(offsetMs))} ${way} (within ${time(boundMs)}), more than ${time(limitMs)}: set the clocks (NTP), or allow it by --clock-skew, as starts are corrected`,
     'ERR_MILLRACE_USAGE',
+  );
+}
+
+function listFailures(outcomes: readonly PromiseSettledResult<unknown>[]): HostFailure[] {
+  return outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [toFailure(outcome.reason)] : [],
   );
 }
 

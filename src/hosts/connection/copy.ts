@@ -69,7 +69,7 @@ export function packPackage(): Buffer {
   ].map(([name, path]) => [name.replaceAll(sep, '/'), readFileSync(path)] as const);
   const list = Buffer.from(JSON.stringify(files.map(([name, { length }]) => [name, length])));
   const contents = files.map(([, content]) => content);
-  const packed = gzipSync(Buffer.concat([toLength(list), list, ...contents]));
+  const packed = gzipSync(Buffer.concat([toLength(list), list, ...contents]), { level: 1 });
   return Buffer.concat([toLength(packed), packed]);
 }
 
