@@ -35,7 +35,7 @@ function describeLoss({ code, lines }: Ended): string {
   if (code === SSH_FAILED) {
     return `the connection broke, or millrace was killed there${detail}: its share has no result`;
   }
-  return `millrace ended there without a result${detail}`;
+  return `millrace ended there${detail}: its share has no result`;
 }
 
 function describeNoStart({ code, signal, lines }: Ended, { remoteCommand, copy }: Remote): string {
