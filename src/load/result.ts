@@ -1,7 +1,7 @@
 import type { Distribution } from './distribution.js';
 import type { FlowSummary } from './flow-summary.js';
 import type { IterationResult, OwnMetric, ScenarioFigures } from './scenario-result.js';
-import type { PlanShare, SegmentSummary, StartResult } from './segment.js';
+import type { ClockResult, PlanShare, SegmentSummary, StartResult } from './segment.js';
 
 export type { Distribution, Statistic } from './distribution.js';
 export type * from './flow-summary.js';
