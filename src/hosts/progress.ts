@@ -10,8 +10,9 @@ export interface HostsSnapshot extends LoadSnapshot {
 
 /** The state of the run on one host. */
 export interface HostState {
+  /** Its name, as it was given. */
   host: string;
-  /** `connect` until it is ready, `done` when its result is there. */
+  /** `'connect'` until it is ready, then as of a load; `'done'` when its result is there. */
   phase: 'connect' | LoadSnapshot['phase'] | 'done' | 'failed';
   /** Responses per second over the last second; 0 before the measurement. */
   throughput: number;

@@ -152,10 +152,16 @@ function makeFolder(): string {
 
 function describeError(error: unknown): FromAgent {
   if (error instanceof MillraceError) {
-    return { type: 'error', code: error.code, message: error.message };
+    return { type: 'error', code: error.code, message: addHint(error.message) };
   }
   const { message } = error as Error;
   return { type: 'error', code: 'ERR_MILLRACE_ENGINE', message: message || String(error) };
+}
+
+/** Says what to do about a file that only the sender has. */
+function addHint(message: string): string {
+  if (!/ENOENT.*millrace-agent-/.test(message)) return message;
+  return `${message.replace(/'[^']*millrace-agent-[^/\\]*[/\\]/, "'")}: files that a scenario opens by itself are not sent; import them, or put them on the host`;
 }
 
 /** For tests: by how much the clock of this agent is to be ahead. */
