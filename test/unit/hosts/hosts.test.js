@@ -1,5 +1,6 @@
 // The parts of a load on many machines that need none.
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { loadOnHosts } from 'millrace';
 import { measureClock } from '#internal/hosts/connection/clock.js';
@@ -20,13 +21,15 @@ describe('hosts', () => {
     ]);
   });
 
-  for (const [text, message] of [
+  /** @type {[text: string, message: RegExp][]} */
+  const refused = [
     ['', /^hosts must be hosts such as a, user@b:2222 .*\(got ''\)$/],
     ['-oProxyCommand=x', /^hosts must be hosts such as/],
     ['a b', /^hosts must be hosts such as/],
     ['a,b,a', /^hosts: 'a' is named twice/],
     ['a:0', /^hosts: 0 is not a port \(in 'a:0'\)$/],
-  ]) {
+  ];
+  for (const [text, message] of refused) {
     test(`'${text}' is refused`, () => {
       assert.throws(() => readHosts(text, 'hosts'), { code: 'ERR_MILLRACE_USAGE', message });
     });
@@ -53,7 +56,7 @@ test('options are sent with bytes, headers and URLs', () => {
     headers: new Headers({ accept: 'x' }),
     body: Buffer.from([0, 255]),
     targets: [{ url: '/b', headers: new Map([['c', 'd']]) }],
-    ca: ['pem', new Uint8Array([1])],
+    ca: ['pem', Buffer.from([1])],
   };
   assert.deepEqual(decodeOptions(JSON.parse(JSON.stringify(encodeOptions(options)))), {
     url: 'http://a/',
@@ -67,7 +70,7 @@ test('options are sent with bytes, headers and URLs', () => {
 test('messages are lines, however they are cut; other lines are none', async () => {
   const bytes = Buffer.from('{"type":"hello","version":"ü"}\nwelcome\n{"no":1}\n{broken\n');
   const lines = [];
-  const pieces = Array.from(bytes, (byte) => Buffer.from([byte]));
+  const pieces = Readable.from(Array.from(bytes, (byte) => Buffer.from([byte])));
   for await (const line of readLines(pieces)) lines.push(parseMessage(line));
   assert.deepEqual(lines, [{ type: 'hello', version: 'ü' }, null, null, null]);
 });
@@ -96,7 +99,8 @@ describe('a connection that ends', () => {
       { remoteCommand: 'millrace', copy: false, hasAnswered: false, ...remote },
     ).message;
 
-  for (const [ended, remote, message] of [
+  /** @type {[ended: object, remote: object, message: RegExp][]} */
+  const cases = [
     [
       { code: 255, lines: ['ssh: connect to host b port 22: Connection refused'] },
       {},
@@ -122,7 +126,8 @@ describe('a connection that ends', () => {
     ],
     [{ code: 255 }, { hasAnswered: true }, /^the connection broke, or millrace was killed there/],
     [{ code: 137, lines: ['Killed'] }, { hasAnswered: true }, /^millrace ended there \(Killed\)/],
-  ]) {
+  ];
+  for (const [ended, remote, message] of cases) {
     test(`${message.source} is told of ${JSON.stringify({ ...ended, ...remote })}`, () => {
       assert.match(tell(ended, remote), message);
     });
@@ -131,7 +136,8 @@ describe('a connection that ends', () => {
 
 describe('a load that cannot run on hosts', () => {
   const url = 'http://a/';
-  for (const [options, message] of [
+  /** @type {[options: any, message: RegExp][]} */
+  const refused = [
     [{ command: 'node x.js' }, /^command cannot be combined with hosts: start the server first/],
     [{ url, segment: '1/2', seed: 1 }, /^segment cannot be combined with hosts/],
     [{ url, failOn: 'errors<1', abortOnFail: true }, /^abortOnFail cannot be combined with hosts/],
@@ -142,7 +148,8 @@ describe('a load that cannot run on hosts', () => {
     [{ url, cloxSkew: 3 }, /^unknown option 'cloxSkew'; did you mean 'clockSkew'\?/],
     [{ url, bodyFile: '/nowhere' }, /^body file '\/nowhere' cannot be read: no such file/],
     [{ scenario: {} }, /^scenario must be the path of a file with hosts/],
-  ]) {
+  ];
+  for (const [options, message] of refused) {
     test(`is refused before a host is asked: ${JSON.stringify(options)}`, async () => {
       // A client of ssh that would be noticed.
       const run = loadOnHosts(['a', 'b', 'c'], { ssh: '/nowhere/ssh', ...options });
