@@ -84,7 +84,7 @@ export class HostGroup {
   /** Chooses an instant at which all can begin. */
   chooseStart(clocks: readonly MeasuredClock[], { plan }: CollectedRun): number {
     const { base, perConnection, max } = SETUP_MS;
-    const connections = plan.summary.connections / this.#sessions.length;
+    const connections = plan.summary.initialConnections / this.#sessions.length;
     const slowest = Math.max(...clocks.map(({ roundTripMs }) => roundTripMs));
     return wallClockMs() + 2 * slowest + Math.min(max, base + perConnection * connections);
   }

@@ -158,8 +158,11 @@ function describeError(error: unknown): FromAgent {
   return { type: 'error', code: 'ERR_MILLRACE_ENGINE', message: message || String(error) };
 }
 
-/** Says what to do about a file that only the sender has. */
+/** Says what to do about what only the sender has: a file, or a server of its own. */
 function addHint(message: string): string {
+  if (/ (?:localhost|127\.[\d.]+|\[::1\]):\d/.test(message)) {
+    return `${message}; localhost is each host itself`;
+  }
   if (!/ENOENT.*millrace-agent-/.test(message)) return message;
   return `${message.replace(/'[^']*millrace-agent-[^/\\]*[/\\]/, "'")}: files that a scenario opens by itself are not sent; import them, or put them on the host`;
 }

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSnapshot } from '../../load/result.js';
@@ -35,9 +34,9 @@ export class Session {
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
   readonly #lines: string[] = [];
-  readonly #abort = new AbortController();
+  readonly #failed: Promise<null>;
+  #markFailed: () => void = () => {};
   readonly #watch: NodeJS.Timeout;
-  readonly #kill = () => void this.#child.kill();
   #messages: FromAgent[] = [];
   #wake: () => void = () => {};
   #pongs = new Map<number, (atMs: number) => void>();
@@ -50,6 +49,9 @@ export class Session {
   constructor(host: Host, command: SessionCommand) {
     this.host = host;
     this.#command = command;
+    this.#failed = new Promise((resolve) => {
+      this.#markFailed = () => resolve(null);
+    });
     const [program = '', ...args] = command.words;
     // A process group of its own: Ctrl-C at the terminal must not end the connection before the result is there.
     this.#child = spawn(program, args, { stdio: 'pipe', detached: true, windowsHide: true });
@@ -63,8 +65,7 @@ export class Session {
     this.#exited = this.#awaitExit(stderr);
     void this.#receive(stdout);
     this.#watch = this.#startWatch();
-    // However this process ends.
-    process.once('exit', this.#kill);
+    killAtExit(this.#child);
   }
 
   /** Whether the host runs a copy of this package. */
@@ -103,8 +104,7 @@ export class Session {
       this.#pongs.set(id, (atMs) => resolve({ atMs, heardMs: performance.now() }));
     });
     this.send({ type: 'ping', id });
-    const failed = once(this.#abort.signal, 'abort').then(() => null);
-    const answer = this.#failure ? null : await Promise.race([answered, failed]);
+    const answer = await Promise.race([answered, this.#failed]);
     if (answer === null) throw new HostError(this.#failure as HostFailure);
     return { ...answer, sentMs };
   }
@@ -112,7 +112,7 @@ export class Session {
   /** Makes this the failure of the host, unless it has one, and ends the connection. */
   fail(message: string, code: HostFailure['code'] = 'ERR_MILLRACE_UNREACHABLE'): void {
     this.#failure ??= { host: this.host.name, message, code };
-    this.#abort.abort();
+    this.#markFailed();
     this.#wake();
     this.#child.stdin?.end();
   }
@@ -128,7 +128,7 @@ export class Session {
     }
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
-    process.off('exit', this.#kill);
+    running.delete(this.#child);
   }
 
   async #exitsWithin(ms: number): Promise<boolean> {
@@ -227,6 +227,18 @@ export class Session {
       this.send({ type: 'ping', id: this.#pings });
     }, PING_MS);
   }
+}
+
+/** The processes of connections, which end with this one, however that ends. */
+const running = new Set<ChildProcess>();
+
+function killAtExit(child: ChildProcess): void {
+  if (running.size === 0) process.off('exit', killRunning).once('exit', killRunning);
+  running.add(child);
+}
+
+function killRunning(): void {
+  for (const child of running) child.kill();
 }
 
 /** As ssh ends where it cannot connect. */

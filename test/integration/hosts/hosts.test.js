@@ -10,6 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { noSshd, startMachines } from '../../fixtures/hosts/sshd.js';
+import { isResult } from '../../fixtures/schemas.js';
 import { millrace, millraceJson, startMillrace } from '../../fixtures/truth/cli.js';
 
 const BIN = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
@@ -79,6 +80,7 @@ describe('millrace load --hosts', { timeout: 120_000, skip: noSshd }, () => {
       Array.from({ length: 30 }, (_, index) => index),
     );
     assert.equal(result.requests.ok, 30);
+    assert.ok(isResult(result), JSON.stringify(isResult.errors));
     assert.deepEqual(
       result.generators.map(({ name, segment, requests }) => [name, segment.index, requests.ok]),
       NAMES.map((name, index) => [name, index + 1, 10]),
