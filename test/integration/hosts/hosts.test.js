@@ -151,8 +151,8 @@ describe('millrace load --hosts', { timeout: 120_000, skip: noSshd }, () => {
 
   test('a host that dies is named, and the others have a result', async () => {
     server.reset();
-    const run = startMillrace(['load', '--json', ...flags('-R', '150', '-d', '1s', server.url)]);
-    await server.first(30);
+    const run = startMillrace(['load', '--json', ...flags('-R', '150', '-d', '2s', server.url)]);
+    await server.first(3);
     const [pid] = one('two').agents();
     process.kill(pid, 'SIGKILL');
     const { code, stdout, stderr } = await run.ended;
@@ -164,7 +164,9 @@ describe('millrace load --hosts', { timeout: 120_000, skip: noSshd }, () => {
       ['one', 'three'],
     );
     assert.deepEqual(result.missing, [2]);
-    assert.equal(result.requests.ok, 100);
+    // A busy machine may not have sent the last ones.
+    const { sent, notSent } = result.requests;
+    assert.equal(sent + notSent.queuedAtEnd, 200);
     await assertNothingLeft();
   });
 
