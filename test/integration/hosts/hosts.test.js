@@ -190,18 +190,6 @@ describe('millrace load --hosts', { timeout: 120_000, skip: noSshd }, () => {
     await assertNothingLeft();
   });
 
-  test('--copy brings millrace to a machine that has Node alone', async () => {
-    for (const name of NAMES) one(name).remove('millrace');
-    try {
-      const run = await millraceJson([...flags('--copy', '-n', '30', server.url)]);
-      assert.equal(run.code, 0, run.stderr);
-      assert.equal(run.result.requests.ok, 30);
-    } finally {
-      reset();
-    }
-    await assertNothingLeft();
-  });
-
   test('where no host is left there is a line for each', async () => {
     const args = ['load', ...flags('-n', '30', `http://${machines.address}:1/`)];
     const { code, stdout, stderr } = await millrace(args);
