@@ -48,6 +48,10 @@ const LAYERS = Object.entries({
     ...['errors', 'native', 'environment', 'validation', 'statistics', 'format'],
     ...['files', 'load'],
   ],
+  hosts: [
+    ...['errors', 'native', 'environment', 'validation', 'format'],
+    ...['process', 'load', 'merge'],
+  ],
   lab: [
     ...['errors', 'environment', 'validation', 'statistics', 'format'],
     ...['process', 'testserver', 'load', 'explain'],
@@ -59,7 +63,7 @@ const LAYERS = Object.entries({
   // The public API.
   index: [
     ...['errors', 'validation', 'statistics', 'testserver'],
-    ...['load', 'explain', 'capacity', 'compare', 'merge', 'lab'],
+    ...['load', 'explain', 'capacity', 'compare', 'merge', 'hosts', 'lab'],
   ],
   // Built on the public API, and on OF_CLI.
   cli: ['index'],
@@ -90,6 +94,8 @@ const OF_CLI = {
   'compare/defaults': 'of compare',
   'explain/defaults': 'of explain',
   'capacity/defaults': 'of capacity',
+  'hosts/defaults': 'of --hosts',
+  'hosts/host': '--hosts',
   // What is printed, beside reports.
   'errors/millrace-error':
     'throws usage errors of its own; the class is public, the function that makes them is not',
@@ -104,6 +110,8 @@ const OF_CLI = {
   'report/explain/catalogue': 'explain --list',
   'report/lab/list': 'lab --list',
   // Commands that are not about results.
+  'hosts/agent/agent': 'agent: talks to the machine that began a run',
+  'hosts/json-lines': 'agent: its messages',
   'process/listening/free-port': 'the demo: a server of its own',
   'http/cache/server-cache': 'cache: talks to a running server',
   'http/cache/control-protocol': 'cache: talks to a running server',

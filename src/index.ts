@@ -51,6 +51,10 @@ export type {
   Explanation,
   HotFunction,
 } from './explain/result.js';
+export { type HostFailure, HostsError } from './hosts/failure.js';
+export type { HostsOptions } from './hosts/options.js';
+export type { HostState, HostsSnapshot } from './hosts/progress.js';
+export { type HostsRun, loadOnHosts } from './hosts/run.js';
 export { type LabRun, lab } from './lab/lab.js';
 export type { LabOptions } from './lab/options.js';
 export type {
@@ -70,6 +74,7 @@ export { type DryRun, type DryRunStep, dryRun } from './load/engine/dry-run.js';
 export type { LoadRun } from './load/load.js';
 export type { LoadOptions, LoadStage, LoadTarget } from './load/options.js';
 export type {
+  ClockResult,
   Distribution,
   ErrorKind,
   GeneratorResult,

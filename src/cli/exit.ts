@@ -20,17 +20,14 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.usage, 'usage'],
   [
     EXIT.interrupted,
-    'interrupted: before a request, twice, or with --fail-on or --strict, unless 99',
+    'interrupted before a request, twice, or with --fail-on or --strict, unless 99',
   ],
-  [
-    EXIT.unreachable,
-    'target not reached, command not started or ended, no request a success, or no iteration completed',
-  ],
-  [EXIT.different, 'answers, or plans of results, differ'],
-  [EXIT.failOn, 'a --fail-on failed, or no rate can hold --slo'],
+  [EXIT.unreachable, 'target not reached, command failed, or no request or iteration a success'],
+  [EXIT.different, 'answers or plans differ'],
+  [EXIT.failOn, 'a --fail-on failed, or no rate holds --slo'],
   [
     EXIT.notMeasured,
-    'client-bound (--strict), below 95 % of the rate sent or completed, a condition of compare undecided, or no rate found for --slo',
+    'client-bound (--strict), below 95 % of the rate, a host failed, compare undecided, or no rate found',
   ],
   [EXIT.failure, 'millrace failed'],
   [EXIT.ok, 'none of these'],
@@ -49,7 +46,8 @@ export function exitCode(
   if (gate.failedConditions > 0) return EXIT.failOn;
   // A part of a run does not fulfil a condition.
   if (result.interrupted && (gate.strict || gate.conditions > 0)) return EXIT.interrupted;
-  if ((gate.strict && result.generator.clientBound) || hasWarning('rate-not-reached')) {
+  if (hasWarning('host-failed') || hasWarning('rate-not-reached')) return EXIT.notMeasured;
+  if (gate.strict && result.generator.clientBound) {
     return EXIT.notMeasured;
   }
   return EXIT.ok;

@@ -11,7 +11,8 @@ import { printDefect, printMessage, printText } from './terminal/print.js';
 export async function main(args: string[]): Promise<number> {
   watchOutput();
   const code = await dispatch(args).catch(async (error: unknown) => {
-    if (isForeseen(error)) printMessage(await buildMessage(error));
+    // That of several hosts has a line for each.
+    if (isForeseen(error)) for (const line of await buildLines(error)) printMessage(line);
     else printDefect(error);
     return toExitCode(error);
   });
@@ -31,6 +32,10 @@ function isForeseen(error: unknown): error is Error {
   return error instanceof MillraceError || (error instanceof Error && 'syscall' in error);
 }
 
+async function buildLines(error: Error): Promise<string[]> {
+  return (await buildMessage(error)).split('\n');
+}
+
 /** Returns the message of an error. For an unknown flag that another command has, it is the advice about that flag. */
 async function buildMessage(error: Error): Promise<string> {
   if (!(error instanceof UnknownFlag)) return error.message;
@@ -46,6 +51,10 @@ async function dispatch(args: string[]): Promise<number> {
   if (hasOwnFlag(['-h', '--help'], args)) return help(command?.name);
   if (hasOwnFlag(['-v', '-V', '--version'], args)) return version();
   if (command) return command.run(rest);
+  if (first === 'agent' && rest.length === 0) {
+    // Nobody types it.
+    return (await import('./commands/agent.js')).agentCommand();
+  }
   refuseMisspelling(first);
   (await import('./bare-command.js')).refuseForeignCommand(first, rest, COMMAND_NAMES);
   return LOAD.run(args);

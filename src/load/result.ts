@@ -1,7 +1,7 @@
 import type { Distribution } from './distribution.js';
 import type { FlowSummary } from './flow-summary.js';
 import type { IterationResult, OwnMetric, ScenarioFigures } from './scenario-result.js';
-import type { PlanShare, SegmentSummary, StartResult } from './segment.js';
+import type { ClockResult, PlanShare, SegmentSummary, StartResult } from './segment.js';
 
 export type { Distribution, Statistic } from './distribution.js';
 export type * from './flow-summary.js';
@@ -404,6 +404,8 @@ export interface GeneratorResult {
   durationMs: number;
   /** Absent without a start at an instant. */
   start?: StartResult;
+  /** By how much its machine's clock was ahead of the one that the times are by. Absent where that was not measured. */
+  clock?: ClockResult;
   interrupted: boolean;
   /** Absent if no condition ended its run. */
   abortedBy?: string;

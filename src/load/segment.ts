@@ -29,6 +29,13 @@ export interface StartResult {
   lateMs: number;
 }
 
+/** What a clock showed more than another one. */
+export interface ClockResult {
+  offsetMs: number;
+  /** The offset is known to this accuracy, either way: half of the shortest time of a message and its answer. */
+  boundMs: number;
+}
+
 /** Names a generator of a merged result in words: by its name, its share, or its place in the list. */
 export function nameGenerator(
   { name, segment }: { name: string | null; segment?: SegmentSummary },

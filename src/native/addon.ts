@@ -39,6 +39,7 @@ export type {
   NativeTracedStep,
   NativeUnfinished,
 } from '../../native/index.js';
+export { platformName } from './platform.js';
 
 export type Native = typeof import('../../native/index.js');
 
@@ -68,6 +69,16 @@ function load(): Native {
     return requireAddon(platform);
   } catch (cause) {
     throw new MillraceError('ERR_MILLRACE_NATIVE', lack(platform, cause), { cause });
+  }
+}
+
+/** Returns the path of the addon's file. */
+export function locateAddon(): string {
+  const platform = platformName();
+  try {
+    return require.resolve(`../../native/millrace.${platform}.node`);
+  } catch {
+    return require.resolve(packageFor(platform));
   }
 }
 

@@ -118,7 +118,7 @@ test('the installed package exports the documented names', async () => {
   const names = await script(app, `console.log(Object.keys(await import('millrace')).join(' '))`);
   assert.equal(
     names.stdout,
-    'MillraceError capacity compare dryRun explain lab labStudies load startTestServer\n',
+    'HostsError MillraceError capacity compare dryRun explain lab labStudies load loadOnHosts mergeResults startTestServer\n',
   );
 });
 

@@ -1,4 +1,4 @@
-import { constants, setPriority } from 'node:os';
+import { usageError } from '../../errors/millrace-error.js';
 import {
   type BaselineOptions,
   type ComparedLoadResult,
@@ -8,9 +8,11 @@ import {
   type LoadResult,
   type LoadRun,
   load,
+  loadOnHosts,
 } from '../../index.js';
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
+import { HOSTS_FLAGS } from '../flags/load/hosts-flags.js';
 import type { Invocation } from '../flags/load/invocation.js';
 import { importReport } from '../import-report.js';
 import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
@@ -18,7 +20,8 @@ import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 import { runInterruptible } from '../terminal/interrupt.js';
 import { askPassphrase } from '../terminal/passphrase.js';
 import { printMessage, printNote, printText } from '../terminal/print.js';
-import { showProgress } from '../terminal/progress.js';
+import { lowerPriority } from '../terminal/priority.js';
+import { showHostsProgress, showProgress } from '../terminal/progress.js';
 
 /** Loads the target of the command line, or the server of the demo, and reports. */
 export async function loadCommand(invocation: Invocation): Promise<number> {
@@ -44,6 +47,8 @@ function printBeside(text: string, invocation: Invocation): void {
 async function runAndReport(invocation: Invocation): Promise<number> {
   const { options, strict, failOn, baseline } = invocation;
   checkOutputs(invocation);
+  if (invocation.hosts) refuseOfOneMachine(invocation);
+  else refuseConnecting(invocation);
   if (invocation.dryRun) return showDryRun(options);
   const conditions = failOn.map(({ text }) => text);
   return runInterruptible('a request was sent', async (signal) => {
@@ -51,7 +56,9 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       ...{ ...options, failOn: conditions, abortOnFail: invocation.abortOnFail, signal },
       ...(baseline !== undefined && { baseline }),
     };
-    const { comparison, ...result } = await runWithProgress(all, invocation);
+    const { comparison, ...result } = invocation.hosts
+      ? await runOnHosts(invocation.hosts, all, invocation)
+      : await runWithProgress(all, invocation);
     await writeResult(result, invocation, {
       ...(await describeHint(result, invocation)),
       ...(comparison && { markdown: comparison }),
@@ -64,7 +71,7 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       const measured = failure(result);
       return measured === null ? [] : [`--fail-on '${text}' failed: ${measured}`];
     });
-    for (const line of failures) printMessage(line);
+    for (const line of [...listFailedHosts(result, invocation), ...failures]) printMessage(line);
     const code = exitCode(result, {
       strict,
       conditions: failOn.length,
@@ -75,6 +82,44 @@ async function runAndReport(invocation: Invocation): Promise<number> {
     }
     return code;
   });
+}
+
+/** Lines about hosts without a result, where no report has them. */
+function listFailedHosts({ warnings }: LoadResult, invocation: Invocation): string[] {
+  if (printsReport(invocation)) return [];
+  return warnings.flatMap(({ id, message }) => (id === 'host-failed' ? [message] : []));
+}
+
+/** Flags that are those of one machine, and what to do instead. */
+function refuseOfOneMachine({ dryRun, prometheus, baseline, abortOnFail }: Invocation): void {
+  const refused: [flag: string, isGiven: boolean, advice: string][] = [
+    ['--dry-run', dryRun, 'it sends single requests from here: leave out --hosts'],
+    ['--prometheus', prometheus !== undefined, 'it serves the figures of one machine'],
+    ['--baseline', baseline !== undefined, 'millrace compare OLD.json NEW.json compares later'],
+    ['--abort-on-fail', abortOnFail, 'conditions are judged at the end, on the whole'],
+  ];
+  const found = refused.find(([, isGiven]) => isGiven);
+  if (found) throw usageError(`${found[0]} cannot be combined with --hosts: ${found[2]}`);
+}
+
+function refuseConnecting({ connecting }: Invocation): void {
+  const [option] = Object.keys(connecting);
+  if (option === undefined) return;
+  const flag = HOSTS_FLAGS.find(
+    ({ name }) => name.replace(/-(.)/g, (_, one) => one.toUpperCase()) === option,
+  );
+  throw usageError(`--${flag?.name ?? option} needs --hosts: the machines that run the load`);
+}
+
+/** Runs on several machines. */
+async function runOnHosts(
+  hosts: readonly string[],
+  options: LoadOptions,
+  { connecting, progress }: Invocation,
+): Promise<Result> {
+  const run = loadOnHosts(hosts, { ...options, ...connecting });
+  if (progress) await showHostsProgress(run);
+  return run;
 }
 
 /** Prints one iteration of each scenario. */
@@ -124,24 +169,13 @@ async function runWithMetrics(
 
 async function showRun(run: LoadRun | ComparedLoadRun, progress: boolean): Promise<Result> {
   // The failure of the run is reported where the run is awaited.
-  lowerPriority(run).catch(() => {});
+  lowerPriorityOf(run).catch(() => {});
   if (progress) await showProgress(run);
   return run;
 }
 
-/**
- * Lowers the priority of this thread once the threads of the engine run, so that they go first on a shared core. On
- * Linux a thread has a priority of its own, elsewhere the process has one.
- */
-async function lowerPriority(run: LoadRun | ComparedLoadRun): Promise<void> {
-  for await (const _ of run) {
-    try {
-      if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-    } catch {
-      // The system does not permit it: the schedule may be less exact.
-    }
-    return;
-  }
+async function lowerPriorityOf(run: LoadRun | ComparedLoadRun): Promise<void> {
+  for await (const _ of run) return lowerPriority();
 }
 
 /** Formats a hint at the limit and the command that explains it; empty if there is none. */

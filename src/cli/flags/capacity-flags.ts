@@ -4,6 +4,7 @@ import { parseCondition } from '../../load/plan/condition.js';
 import type { CommandFlags } from './command-flags.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
+import { HOSTS_UNSUPPORTED } from './load/hosts-flags.js';
 import { type Invocation, newInvocation } from './load/invocation.js';
 import { shareLoadFlags } from './load/shared-flags.js';
 import type { UnsupportedFlags } from './parse.js';
@@ -19,6 +20,7 @@ const MANY = 'capacity runs many short loads; the time for all is --budget 60s';
 /** Flags of the load that capacity chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
   series: 'a series is that of one load: millrace load --series FILE',
+  ...HOSTS_UNSUPPORTED,
   segment: 'shares are those of one load: millrace load --segment I/N',
   'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'capacity runs many short loads; the running figures are those of millrace load',

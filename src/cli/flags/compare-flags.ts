@@ -7,6 +7,7 @@ import type { CompareInvocation } from './compare/invocation.js';
 import { checkOperand, setSides } from './compare/sides.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
+import { HOSTS_UNSUPPORTED } from './load/hosts-flags.js';
 import { newInvocation } from './load/invocation.js';
 import { LOAD_FLAGS } from './load/load-flags.js';
 import { readVariable } from './load/server-flags.js';
@@ -17,6 +18,7 @@ import type { UnsupportedFlags } from './parse.js';
 /** Flags of the load that compare chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
   series: 'a series is that of one load: millrace load --series FILE',
+  ...HOSTS_UNSUPPORTED,
   segment: 'shares are those of one load: millrace load --segment I/N',
   'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'compare runs many short loads; the running figures are those of millrace load',

@@ -4,6 +4,7 @@ import { parseFlagDuration } from '../../validation/units.js';
 import type { CommandFlags } from './command-flags.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
+import { HOSTS_UNSUPPORTED } from './load/hosts-flags.js';
 import { type Invocation, newInvocation } from './load/invocation.js';
 import { bodyForDuration, reinterpret } from './load/reinterpret.js';
 import { PID_RANGE } from './load/result-flags.js';
@@ -22,6 +23,7 @@ export interface ExplainInvocation extends Invocation {
 /** Flags of the load that explain chooses by itself or has no use for. */
 const UNSUPPORTED: UnsupportedFlags = {
   series: 'a series is that of one load: millrace load --series FILE',
+  ...HOSTS_UNSUPPORTED,
   segment: 'shares are those of one load: millrace load --segment I/N',
   'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'explain runs many short loads; the running figures are those of millrace load',

@@ -29,6 +29,8 @@ export interface RunInput {
   command: ServerProcess | null;
   /** Receives the run's progress. */
   snapshots: Snapshots;
+  /** Resolves with the start, in place of the plan's. */
+  awaitStart?: () => Promise<number>;
 }
 
 /** The result, and the start and end of the measurement on the clock of `performance.now()`. */
@@ -51,9 +53,10 @@ const NO_STOP: StopCause = { interrupted: false, serverEnded: null, abortedBy: n
 /** Runs the engine, samples the server's processes, and builds the result. */
 export async function measure({
   options,
-  plan,
+  plan: given,
   command,
   snapshots,
+  awaitStart,
 }: RunInput): Promise<TimedResult> {
   const { signal, pid } = options;
   // All modules are loaded before the start: the run may use up all file descriptors.
@@ -63,12 +66,13 @@ export async function measure({
     import('../outcome/outcome.js'),
   ]);
   signal?.throwIfAborted();
-  const files = checkOpenFiles(plan.native);
+  const files = checkOpenFiles(given.native);
 
-  const lookUpServer = () => findServer(pid, command?.pid ?? null, plan.native.origins);
+  const lookUpServer = () => findServer(pid, command?.pid ?? null, given.native.origins);
   // The search takes milliseconds of CPU. An open run does it first, so that no request is late; a closed run does not wait.
-  const foundBefore = plan.native.startRate === undefined ? undefined : lookUpServer();
+  const foundBefore = given.native.startRate === undefined ? undefined : lookUpServer();
 
+  const plan = awaitStart ? { ...given, startAtMs: await awaitStart() } : given;
   const clock = new RunClock();
   const machine = new MachineReading();
   const stops: StopCause[] = [];

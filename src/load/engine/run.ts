@@ -28,15 +28,20 @@ export interface RunSettings {
   secondEndpoint?: Endpoint;
   /** One iteration of each scenario is done, and everything of it is kept. */
   trace?: boolean;
+  /**
+   * Called when all but the connections is ready, after `setup()` of scenarios; resolves with the instant at which the load
+   * begins, in milliseconds of Unix time. In place of `startAt`.
+   */
+  awaitStart?: () => Promise<number>;
   /** Changes the environment of the command. */
   adjustEnv?: CommandOptions['adjustEnv'];
 }
 
 /** Runs a load, and starts and stops its command's server; rejects as `load()` does. */
 export function runLoad(options: LoadOptions, settings: RunSettings = {}): Promise<TimedResult> {
-  const { snapshots = new Snapshots() } = settings;
+  const { snapshots = new Snapshots(), awaitStart } = settings;
   return withServer(options, settings, (plan, command) =>
-    measure({ options, plan, command, snapshots }),
+    measure({ options, plan, command, snapshots, ...(awaitStart && { awaitStart }) }),
   );
 }
 

@@ -43,7 +43,7 @@ export function planStart({ native, startAtMs }: Plan): { native: NativePlan; ov
 const SAME_MS = 2;
 
 /** The time of the wall clock, with a fraction unless the clock has been set since this process began. */
-function wallClockMs(): number {
+export function wallClockMs(): number {
   const [fine, coarse] = [performance.timeOrigin + performance.now(), Date.now()];
   return Math.abs(fine - coarse) < SAME_MS ? fine : coarse;
 }

@@ -3,12 +3,14 @@ import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { markUserModule } from '../../environment/user-module.js';
 import { fileErrorReason } from '../../errors/file-errors.js';
 import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import type { ScenarioOption } from '../../scenario/module.js';
 import { shortenPath } from '../../scenario/place.js';
 import type { LoadOptions } from '../options.js';
+import { noteImport } from './module-files.js';
 import { readScenarios } from './read-scenarios.js';
 import { unlessIdle } from './unless-idle.js';
 
@@ -53,6 +55,7 @@ async function importScenario(file: string | URL): Promise<ScenarioOption> {
       import(pathToFileURL(path).href),
       'it waits for a promise that nothing settles',
     )) as ScenarioOption;
+    receiveImports();
     readScenarios(module);
     folders.set(module as object, dirname(path));
     return module;
@@ -120,7 +123,7 @@ function escapeRegExp(text: string): string {
 
 /** The part of the hooks of `node:module` that is used here. */
 interface ResolveHook {
-  resolve<Result, Context>(
+  resolve<Result extends { url: string }, Context extends { parentURL?: string }>(
     specifier: string,
     context: Context,
     nextResolve: (specifier: string, context: Context) => Result,
@@ -140,14 +143,34 @@ function provideScenarioModule(): void {
     registerHooks({
       resolve(specifier, context, nextResolve) {
         if (specifier === SCENARIO_MODULE) return { url: own, shortCircuit: true };
-        return nextResolve(specifier, context);
+        const result = nextResolve(specifier, context);
+        noteImport(context.parentURL, specifier, result.url);
+        return result;
       },
     });
     return;
   }
-  const source = `export async function resolve(specifier, context, next) {
+  const source = `let port;
+  export function initialize(data) { port = data.port; }
+  export async function resolve(specifier, context, next) {
     if (specifier === ${JSON.stringify(SCENARIO_MODULE)}) return { url: ${JSON.stringify(own)}, shortCircuit: true };
-    return next(specifier, context);
+    const result = await next(specifier, context);
+    port.postMessage([context.parentURL, specifier, result.url]);
+    return result;
   }`;
-  nodeModule.register(`data:text/javascript,${encodeURIComponent(source)}`);
+  const { port1, port2 } = new MessageChannel();
+  receiveImports = () => {
+    for (;;) {
+      const { message } = receiveMessageOnPort(port1) ?? {};
+      if (message === undefined) return;
+      noteImport(...(message as Parameters<typeof noteImport>));
+    }
+  };
+  nodeModule.register(`data:text/javascript,${encodeURIComponent(source)}`, {
+    data: { port: port2 },
+    transferList: [port2],
+  });
 }
+
+/** Takes what the thread of the hooks has told of imports. */
+let receiveImports = () => {};

@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Root, Service, Type } from 'protobufjs';
 import { fileErrorReason } from '../../errors/file-errors.js';
 import { MillraceError, usageError } from '../../errors/millrace-error.js';
+import { noteFile } from '../input/provided.js';
 import type { GrpcMethod } from './message.js';
 import { loadProtobuf, type Protobuf } from './package.js';
 
@@ -41,6 +42,7 @@ function readProto(path: string, protobuf: Protobuf, bundled: string): Root {
     origin === '' ? target : findImport(target, origin, bundled);
   try {
     root.loadSync(file, { keepCase: true });
+    for (const read of root.files) noteFile(read);
     return root.resolveAll() as Root;
   } catch (error) {
     if (error instanceof MillraceError) throw error;

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { fileErrorReason } from '../../errors/file-errors.js';
 import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import { isStandardInput, readStandardInput } from '../../files/standard-input.js';
+import { findProvided, noteInput } from './provided.js';
 
 /** The bytes of pipes, which can be read only once: a plan is built a second time when a command's port is known. */
 const pipeContents = new Map<string, Buffer>();
@@ -11,6 +12,12 @@ const pipeContents = new Map<string, Buffer>();
  * not ask a second time.
  */
 export function readInput(path: string, what: string, { once = false } = {}): Buffer {
+  const bytes = findProvided(path) ?? readHere(path, what, once);
+  noteInput(path, bytes);
+  return bytes;
+}
+
+function readHere(path: string, what: string, once: boolean): Buffer {
   try {
     if (isStandardInput(path)) return readStandardInput(what, { once });
     const known = pipeContents.get(path);

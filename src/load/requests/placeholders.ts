@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { usageError } from '../../errors/millrace-error.js';
 import { loadNative, type NativeCsv, type NativeRequest } from '../../native/addon.js';
+import { readInput } from '../input/file.js';
+import { findProvided, noteInput } from '../input/provided.js';
 import { detectUtf16, readText } from '../input/text.js';
 import { parseCsv } from './csv.js';
 
@@ -22,13 +24,16 @@ export async function readPlaceholders(
   if (templates.length === 0) return [];
   const { csvFiles } = loadNative();
   return findCsvFiles(templates, variables, csvFiles).map((name) => {
-    const text = readText(findFile(name, folder), 'CSV file');
+    const path = findFile(name, folder);
+    const text = readText(path, 'CSV file');
+    // Another machine has no folder of this name.
+    if (path !== name) noteInput(name, readInput(path, 'CSV file'));
     return { name, ...parseCsv(text, name) };
   });
 }
 
 function findFile(name: string, folder: string | null): string {
-  if (folder === null || existsSync(name)) return name;
+  if (folder === null || findProvided(name) || existsSync(name)) return name;
   const beside = resolve(folder, name);
   return existsSync(beside) ? beside : name;
 }

@@ -6,6 +6,7 @@ import { COMMANDS } from '#internal/cli/command-table.js';
 import { resolveOptions } from '#internal/client/options.js';
 import { COMPARE_DEFAULTS } from '#internal/compare/defaults.js';
 import { EXPLAIN_DEFAULTS } from '#internal/explain/defaults.js';
+import { HOSTS_DEFAULTS } from '#internal/hosts/defaults.js';
 import { LAB_DEFAULTS } from '#internal/lab/defaults.js';
 import { DEFAULTS } from '#internal/load/defaults.js';
 import { planTestServer } from '#internal/testserver/options.js';
@@ -27,6 +28,7 @@ const UNITS_MS = { ms: 1, s: 1000, m: 60_000, minutes: 60_000 };
 const SOURCES = [
   ['LoadOptions', 'src/load/options.ts', load],
   ['CapacityOptions', 'src/capacity/options.ts', CAPACITY_DEFAULTS],
+  ['HostsOptions', 'src/hosts/options.ts', HOSTS_DEFAULTS],
   ['CompareOptions', 'src/compare/options.ts', COMPARE_DEFAULTS],
   ['ExplainOptions', 'src/explain/options.ts', EXPLAIN_DEFAULTS],
   ['LabOptions', 'src/lab/options.ts', LAB_DEFAULTS],
@@ -60,7 +62,7 @@ for (const [name, file, defaults] of SOURCES) {
 }
 
 const OF_COMMANDS = {
-  load,
+  load: { ...load, ...HOSTS_DEFAULTS },
   capacity: { ...load, ...CAPACITY_DEFAULTS },
   compare: { ...load, ...COMPARE_DEFAULTS },
   explain: { ...load, ...EXPLAIN_DEFAULTS },

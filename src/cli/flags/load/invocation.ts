@@ -1,4 +1,4 @@
-import type { LoadOptions } from '../../../index.js';
+import type { HostsOptions, LoadOptions } from '../../../index.js';
 import type { Condition } from '../../../load/plan/condition.js';
 import { newOutputOptions, type OutputOptions } from '../output-flags.js';
 import type { TypedFlag } from '../parse.js';
@@ -19,6 +19,9 @@ export interface Invocation extends OutputOptions {
   prometheus?: SocketAddress;
   /** File of an earlier result, or a pattern, that the result is compared with. */
   baseline?: string;
+  /** The hosts that run the load, and how they are reached. */
+  hosts?: string[];
+  connecting: Pick<HostsOptions, 'ssh' | 'remoteCommand' | 'copy' | 'clockSkew'>;
   /** Whether one iteration of each scenario is sent and printed. */
   dryRun: boolean;
   /** Whether the target is the server of the demo. */
@@ -39,6 +42,7 @@ export function newInvocation(): Invocation {
     strict: false,
     failOn: [],
     abortOnFail: false,
+    connecting: {},
     dryRun: false,
     demo: false,
     args: [],

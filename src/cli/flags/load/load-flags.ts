@@ -4,6 +4,7 @@ import type { Flag, FlagGroup } from '../flag.js';
 import { FOREIGN_FLAGS } from '../foreign-flags.js';
 import { checkJunit } from '../output-flags.js';
 import { CONNECTION_FLAGS } from './connection-flags.js';
+import { HOSTS_FLAGS } from './hosts-flags.js';
 import { type Invocation, newInvocation } from './invocation.js';
 import { REQUEST_FLAGS } from './request-flags.js';
 import { RESULT_FLAGS } from './result-flags.js';
@@ -18,6 +19,7 @@ const GROUPS: FlagGroup<Invocation>[] = [
   { title: 'Connections', flags: CONNECTION_FLAGS },
   { title: 'TLS', flags: TLS_FLAGS },
   { title: 'Command', flags: SERVER_FLAGS },
+  { title: 'Machines', flags: HOSTS_FLAGS },
   { title: 'Result', flags: RESULT_FLAGS },
 ];
 
