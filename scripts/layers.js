@@ -52,18 +52,19 @@ const LAYERS = Object.entries({
     ...['errors', 'native', 'environment', 'validation', 'format'],
     ...['process', 'load', 'merge'],
   ],
+  history: ['errors', 'environment', 'statistics', 'files', 'load', 'compare'],
   lab: [
     ...['errors', 'environment', 'validation', 'statistics', 'format'],
     ...['process', 'testserver', 'load', 'explain'],
   ],
   report: [
     ...['errors', 'environment', 'validation', 'statistics', 'format', 'files'],
-    ...['load', 'explain', 'capacity', 'compare', 'lab'],
+    ...['load', 'explain', 'capacity', 'compare', 'history', 'lab'],
   ],
   // The public API.
   index: [
     ...['errors', 'validation', 'statistics', 'testserver'],
-    ...['load', 'explain', 'capacity', 'compare', 'merge', 'hosts', 'lab'],
+    ...['load', 'explain', 'capacity', 'compare', 'merge', 'hosts', 'history', 'lab'],
   ],
   // Built on the public API, and on OF_CLI.
   cli: ['index'],

@@ -65,6 +65,12 @@ export const COMMANDS: readonly Command[] = [
     action: async () => (await import('./commands/merge.js')).mergeCommand,
   }),
   define({
+    name: 'history',
+    usage: [['millrace history DIR', 'stored results over time']],
+    flags: async () => (await import('./flags/history-flags.js')).HISTORY,
+    action: async () => (await import('./commands/history.js')).historyCommand,
+  }),
+  define({
     name: 'testserver',
     usage: [['millrace testserver [flags]', 'a server to load, until Ctrl-C']],
     flags: async () => (await import('./flags/testserver-flags.js')).TESTSERVER,

@@ -237,6 +237,11 @@ export interface LoadResult extends ScenarioFigures, MergedFigures {
   startedAt: string;
   /** The same in milliseconds of Unix time, with a fraction: a window of `series` begins `tMs` later. */
   startedAtMs: number;
+  /**
+   * The commit that was checked out when the run began: what CI says (`GITHUB_SHA`, `CI_COMMIT_SHA` and others), otherwise
+   * the repository of the folder in which the command or Millrace ran. Absent where neither says it.
+   */
+  commit?: string;
   /** When the load was to begin (`startAt`), and how late it began. Absent if that was not planned. */
   start?: StartResult;
   /** Length of the measurement. */

@@ -8,6 +8,7 @@ type Added =
   | 'startedAt'
   | 'startedAtMs'
   | 'start'
+  | 'commit'
   | 'byName'
   | 'interrupted'
   | 'abortedBy'

@@ -31,6 +31,8 @@ export interface RunData {
   phases: Phases;
   server: ServerResult | null;
   machine: MachineResult | null;
+  /** The commit that was checked out at the start. */
+  commit: string | null;
   /** Whether the caller's signal ended the run. */
   interrupted: boolean;
   /** How the command's server ended, if that ended the run. */
@@ -57,6 +59,7 @@ export function buildResult(run: RunData): LoadResult {
     phases,
     server,
     machine,
+    commit,
     interrupted,
     serverEnded,
     abortedBy,
@@ -77,6 +80,7 @@ export function buildResult(run: RunData): LoadResult {
     plan: { ...plan.summary, addresses: outcome.addresses },
     startedAt: new Date(startedAtMs).toISOString(),
     startedAtMs,
+    ...(commit !== null && { commit }),
     ...(plan.startAtMs !== null && {
       start: { at: new Date(plan.startAtMs).toISOString(), lateMs: startLatenessMs },
     }),

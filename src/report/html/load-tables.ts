@@ -177,8 +177,9 @@ export function renderServerTable({ server }: LoadResult): Markup | null {
 }
 
 /** Renders the settings in effect. */
-export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
+export function renderPlanTable({ plan, setupMs, durationMs, commit }: LoadResult): Markup | null {
   return renderSettings([
+    ['commit', commit ?? null],
     ['model', plan.model],
     ['share', plan.segment ? `${plan.segment.index} of ${plan.segment.count}` : null],
     ['counts as ok', isDefaultExpect(plan) ? null : plan.expect.join(', ')],
