@@ -23,7 +23,6 @@ export function readHistory(folder: string): HistoryResult {
 
 function describeNothing(folder: string, skipped: HistoryResult['skipped']): string {
   const [first] = skipped;
-  const example = first ? `: ${first.file} ${first.reason}` : '';
-  const files = skipped.length === 0 ? 'no file' : `${skipped.length} files, none of them`;
-  return `'${folder}' has ${files} with the result of a load, as -o FILE writes it${example}`;
+  const example = first ? `; ${first.file} ${first.reason}` : '';
+  return `'${folder}' holds no result of a load, as -o FILE writes it${example}`;
 }

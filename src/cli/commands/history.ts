@@ -13,8 +13,8 @@ export async function historyCommand(invocation: HistoryInvocation): Promise<num
   return EXIT.ok;
 }
 
-/** Lists the files with the results, which an output must not overwrite. */
-function listFiles({ folder, plans }: HistoryResult): string[] {
+/** Lists the files that were read, which an output must not overwrite. */
+function listFiles({ folder, plans, skipped }: HistoryResult): string[] {
   const runs = plans.flatMap(({ points }) => points.flatMap((point) => point.runs));
-  return runs.map(({ file }) => join(folder, file));
+  return [...runs, ...skipped].map(({ file }) => join(folder, file));
 }

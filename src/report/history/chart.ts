@@ -16,6 +16,9 @@ import { type FigureWords, formatEnds, formatMinute, namePoint } from './words.j
 /** Maximum number of labels below a chart. */
 const MAX_LABELS = 6;
 
+/** Distance of the runs of a point from its interval, in points. */
+const RUN_DISTANCE = 0.12;
+
 /** A point with a known figure, and its position on the x axis. */
 interface Place {
   point: HistoryPoint;
@@ -38,7 +41,7 @@ export function renderHistoryChart(plan: HistoryPlan, figure: FigureWords): Mark
   const isBound = plan.points.some((point) => point.runs.some(({ clientBound }) => clientBound));
   return renderChart({
     title: figure.name,
-    caption: `With its 95 % interval: of several runs of a commit from how they scatter, of a single one from how it varied itself. The axis does not begin at zero.`,
+    caption: 'With the 95 % interval. The axis does not begin at zero.',
     legend: renderLegend([
       [html`${drawLineSign('line between')}${drawDot('12', 6, {})}`, 'mean of the runs'],
       runs.length > 0 && [drawDot('12', 6, { kind: 'run', small: true }), 'a run of several'],
@@ -82,7 +85,7 @@ function listRuns(places: readonly Place[], { readRun, format }: FigureWords) {
       const value = readRun(run);
       if (runs.length < 2 || value === null) return [];
       const title = `${run.file}, ${formatMinute(run.startedAt)}: ${format(value)}`;
-      return [{ x, value, title, clientBound: run.clientBound }];
+      return [{ x: x + RUN_DISTANCE, value, title, clientBound: run.clientBound }];
     }),
   );
 }

@@ -27,7 +27,7 @@ const DEFINITIONS = [
   ],
   [
     '95 % interval',
-    'of several runs: Student’s t on their logarithms. Of a single run: of its ten parts, for p99 at least that of the order statistic; runs vary by more than one of them shows',
+    "of several runs: Student's t on their logarithms. Of a single run: of its ten parts, for p99 at least that of the order statistic; runs vary by more than one of them shows",
   ],
   ['order', 'by the start of the first run of a point, with equal distances'],
 ] as const;
@@ -86,7 +86,7 @@ function renderRow(point: HistoryPoint, figures: readonly FigureWords[]): Child[
       const known = figure.read(point);
       if (known === null) return '–';
       const { value, interval } = known;
-      return html`${figure.format(value)}${interval && html`<small>${formatEnds(interval, figure)}</small>`}`;
+      return html`${figure.cell(value)}${interval && html`<small>${formatEnds(interval, figure)}</small>`}`;
     }),
   ];
 }

@@ -27,7 +27,7 @@ function formatPoints(plan: HistoryPlan): string {
         const known = figure.read(point);
         if (known === null) return ['–', '–'];
         const { value, interval } = known;
-        return [figure.format(value), interval ? formatEnds(interval, figure) : '–'];
+        return [figure.cell(value), interval ? formatEnds(interval, figure) : '–'];
       }),
       point.clientBound ? 'the load generator was the limit' : '',
     ]),

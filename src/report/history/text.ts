@@ -1,4 +1,3 @@
-import { rate } from '../../format/units.js';
 import type {
   HistoryFigure,
   HistoryPlan,
@@ -70,9 +69,9 @@ function listColumns(plan: HistoryPlan, width: number): Column[] {
     ...(plan.points.some(({ runs }) => runs.length > 1)
       ? [['runs', ({ runs }) => String(runs.length)] as Column]
       : []),
-    [throughput?.head ?? '', (point) => rate(point.throughput.value)],
+    [throughput.head, (point) => throughput.cell(point.throughput.value)],
     ...interval((point) => point.throughput),
-    [p99?.head ?? '', ({ p99Ms }) => (p99Ms === null ? '–' : (p99?.format(p99Ms.value) ?? ''))],
+    [p99.head, ({ p99Ms }) => (p99Ms === null ? '–' : p99.cell(p99Ms.value))],
     ...interval((point) => point.p99Ms),
   ];
 }

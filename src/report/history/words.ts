@@ -1,4 +1,4 @@
-import { rate, time } from '../../format/units.js';
+import { rate, roundRate, roundTime, time } from '../../format/units.js';
 import type {
   HistoryFigure,
   HistoryPlan,
@@ -42,11 +42,15 @@ export interface FigureWords {
   /** Reads the figure of one run. */
   readRun(run: HistoryPoint['runs'][number]): number | null;
   format(value: number): string;
+  /** Where the head of a column has the unit. */
+  cell(value: number): string;
   tick(value: number): string;
 }
 
 /** Lists the figures of a plan's points. */
-export function listFigures({ counted }: HistoryPlan): readonly FigureWords[] {
+export function listFigures({
+  counted,
+}: HistoryPlan): readonly [throughput: FigureWords, p99: FigureWords] {
   const unit = counted ? 'iterations/s' : 'req/s';
   return [
     {
@@ -55,7 +59,8 @@ export function listFigures({ counted }: HistoryPlan): readonly FigureWords[] {
       read: ({ throughput }) => throughput,
       readRun: ({ throughput }) => throughput,
       format: (value) => `${rate(value)} ${unit}`,
-      tick: rate,
+      cell: rate,
+      tick: roundRate,
     },
     {
       name: counted ? 'p99 of active time' : 'p99 latency',
@@ -63,14 +68,15 @@ export function listFigures({ counted }: HistoryPlan): readonly FigureWords[] {
       read: ({ p99Ms }) => p99Ms,
       readRun: ({ p99Ms }) => p99Ms,
       format: time,
-      tick: time,
+      cell: time,
+      tick: roundTime,
     },
   ];
 }
 
 /** Formats the ends of an interval. */
-export function formatEnds({ low, high }: Interval, { format }: FigureWords): string {
-  return `${format(low)} to ${format(high)}`;
+export function formatEnds({ low, high }: Interval, { cell }: FigureWords): string {
+  return `${cell(low)} to ${cell(high)}`;
 }
 
 /** Says how many results there are. */
