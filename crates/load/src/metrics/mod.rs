@@ -9,6 +9,7 @@ pub mod flow_stats;
 pub(crate) mod in_flight;
 pub mod kept;
 pub(crate) mod recorder;
+pub mod slowest;
 pub mod sparse_durations;
 pub mod statuses;
 pub mod stored;

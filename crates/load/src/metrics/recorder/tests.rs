@@ -78,6 +78,7 @@ impl Scene {
                     sent: now,
                     request: 0,
                     user: NO_USER,
+                    number: 0,
                 };
                 let measured = request.intended.0 >= MEASURE_FROM;
                 self.sent += u64::from(measured);
@@ -162,7 +163,8 @@ proptest! {
 }
 
 fn request(intended: u64, sent: u64) -> InFlight {
-    InFlight { intended: Nanos(intended), sent: Nanos(sent), request: 0, user: NO_USER }
+    let (intended, sent) = (Nanos(intended), Nanos(sent));
+    InFlight { intended, sent, request: 0, user: NO_USER, number: 0 }
 }
 
 fn measuring() -> Recorder {
