@@ -98,6 +98,7 @@ export type {
   SegmentSummary,
   ServerResult,
   ServerSample,
+  SlowRequest,
   StartResult,
   WindowHistograms,
 } from './load/result.js';

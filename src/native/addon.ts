@@ -29,6 +29,7 @@ export type {
   NativeRun,
   NativeSave,
   NativeScenarioOutcome,
+  NativeSlowRequest,
   NativeSnapshot,
   NativeSource,
   NativeStage,

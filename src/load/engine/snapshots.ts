@@ -68,7 +68,7 @@ export class Snapshots implements AsyncIterable<LoadSnapshot> {
 function convertCounts(counts: NativeNameCounts, name: string, buckets: number): NamedSnapshot {
   const { inFlightAtEnd, above, ...numbers } = counts;
   const { ok, statusErrors, transportErrors, timeouts } = numbers;
-  const ended = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd;
+  const ended = ok + statusErrors + transportErrors + timeouts;
   return {
     name,
     ...numbers,

@@ -17,6 +17,7 @@ type Added =
   | 'machine'
   | 'warnings'
   | 'failingResponses'
+  | 'slowest'
   | 'generator'
   | keyof MergedFigures;
 /** The part of a result that the engine measured. */

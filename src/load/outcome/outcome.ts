@@ -20,6 +20,7 @@ import type { Measured } from './measured.js';
 import type { Phases } from './phases.js';
 import { findRedirections } from './redirections.js';
 import { buildScenarioFigures, type HookFigures, NO_SCENARIOS } from './scenarios/figures.js';
+import { buildSlowest } from './slowest.js';
 import { convertUnfinished } from './unfinished.js';
 import type { UnreachedTargets } from './unreached-targets.js';
 import { findWarnings } from './warnings.js';
@@ -87,6 +88,7 @@ export function buildResult(run: RunData): LoadResult {
     ...measured,
     byName: buildNamedResults(outcome, measured, plan),
     failingResponses: buildFailingResponses(outcome.kept, plan),
+    ...(plan.native.traced !== undefined && { slowest: buildSlowest(outcome.slowest, plan) }),
     interrupted,
     ...(abortedBy !== null && { abortedBy }),
     warmup: {

@@ -27,6 +27,7 @@ import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { dividePlan } from './segments/divide-plan.js';
 import { readSegment } from './segments/read-segment.js';
 import { readStartAt } from './start-at.js';
+import { readTraceparent } from './traceparent.js';
 import { readTransport } from './transport.js';
 import { readUsers } from './users.js';
 
@@ -118,6 +119,7 @@ export async function buildPlan(
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
   const placeholders = options.placeholders ?? DEFAULTS.placeholders;
   const segment = readSegment(options);
+  const traceparent = readTraceparent(options, mix.requests);
   const csv = placeholders
     ? await readPlaceholders(
         mix.requests,
@@ -151,6 +153,7 @@ export async function buildPlan(
       snapshotsByName: buckets.length > 0 || abortConditions.some(({ name }) => name !== null),
       earlyAckProbe: false,
       seed,
+      ...(traceparent !== null && { traced: traceparent }),
       ...(flows &&
         people && { flows: { ...flows.native, ...people.users, maxBody: readMaxBody(options) } }),
     },
@@ -168,6 +171,7 @@ export async function buildPlan(
       verifyCertificate: transport.handshake === null ? null : transport.native.verify,
       expect,
       seed,
+      ...(traceparent !== null && { traceparent }),
       command: options.command === undefined ? null : maskArguments(listWords(options.command)),
       ...(flows && people && { flows: { scenarios: flows.summary, ...people.users } }),
     },

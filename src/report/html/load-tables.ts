@@ -7,6 +7,7 @@ import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
+import { formatEnd } from '../slowest.js';
 import { listHookRows } from './iterations.js';
 import { type Child, html, type Markup } from './markup.js';
 import {
@@ -114,6 +115,20 @@ export function renderFailingResponses({ failingResponses: all = [] }: LoadResul
 <figcaption>${formatFailingLabel(response)}: ${describeFailingResponse(response)}</figcaption>
 <pre>${[response.head, formatFailingBody(response)].filter((part) => part !== '').join('\n\n')}</pre>
 </figure>`,
+  );
+}
+
+/** Renders the slowest requests with their trace ids; `null` where no request has one. */
+export function renderSlowestTable({ slowest = [] }: LoadResult): Markup | null {
+  return renderTextTable(
+    'The ten slowest of those with a trace context',
+    ['trace id', 'latency', 'status', 'request'],
+    slowest.map((one) => [
+      html`<code>${one.traceId}</code>`,
+      time(one.latencyMs),
+      formatEnd(one),
+      one.name,
+    ]),
   );
 }
 

@@ -91,7 +91,13 @@ impl<'a> Collector<'a> {
                     self.report(SnapshotPhase::SetUp, WINDOW * self.set_up_turns);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    // The last snapshot is of the whole measurement.
+                    if self.phase == Phase::Measure {
+                        self.report(SnapshotPhase::Measure, WINDOW * self.series.count() as u32);
+                    }
+                    return;
+                }
             }
         }
     }

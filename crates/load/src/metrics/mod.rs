@@ -1,5 +1,6 @@
 //! Counts and times: recorded by each worker in windows of 100 ms, and merged by the collector.
 
+mod bounds;
 pub mod by_name;
 pub(crate) mod collector;
 pub mod counts;
