@@ -92,6 +92,7 @@ export type {
   LoadWindow,
   MachineResult,
   MergedResult,
+  NamedSnapshot,
   PlanDifference,
   PlanShare,
   PlanSummary,

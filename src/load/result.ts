@@ -548,11 +548,15 @@ export interface NamedSnapshot {
   timeouts: number;
   /** Requests that were due but never sent. */
   notSent: NotSent;
+  /** Responses by status: of HTTP, or below 100 of gRPC. */
+  statusCodes: Record<string, number>;
+  /** Errors of requests that were sent, by kind. */
+  errors: { kind: ErrorKind; count: number }[];
   /** Bytes of the requests. */
   bytesSent: number;
   /** Bytes of the responses. */
   bytesReceived: number;
-  /** Requests that have ended. */
+  /** Requests that have ended, with a response or an error. */
   ended: number;
   /** Sum of their latencies. */
   latencySumMs: number;

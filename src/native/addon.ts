@@ -29,7 +29,6 @@ export type {
   NativeRun,
   NativeSave,
   NativeScenarioOutcome,
-  NativeSlowRequest,
   NativeSnapshot,
   NativeSource,
   NativeStage,

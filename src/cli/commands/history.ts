@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type HistoryResult, readHistory } from '../../index.js';
 import { EXIT } from '../exit.js';
-import type { HistoryInvocation } from '../flags/history-flags.js';
+import type { HistoryInvocation } from '../flags/stored/history-flags.js';
 import { checkInputsKept, checkOutputs, writeResult } from '../output.js';
 
 /** Shows the stored results of a folder over time. */

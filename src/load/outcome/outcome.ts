@@ -20,7 +20,6 @@ import type { Measured } from './measured.js';
 import type { Phases } from './phases.js';
 import { findRedirections } from './redirections.js';
 import { buildScenarioFigures, type HookFigures, NO_SCENARIOS } from './scenarios/figures.js';
-import { buildSlowest } from './slowest.js';
 import { convertUnfinished } from './unfinished.js';
 import type { UnreachedTargets } from './unreached-targets.js';
 import { findWarnings } from './warnings.js';
@@ -88,7 +87,7 @@ export function buildResult(run: RunData): LoadResult {
     ...measured,
     byName: buildNamedResults(outcome, measured, plan),
     failingResponses: buildFailingResponses(outcome.kept, plan),
-    ...(plan.native.traced !== undefined && { slowest: buildSlowest(outcome.slowest, plan) }),
+    ...(plan.native.traced !== undefined && { slowest: nameSlowest(outcome.slowest, plan) }),
     interrupted,
     ...(abortedBy !== null && { abortedBy }),
     warmup: {
@@ -120,6 +119,19 @@ function describeScenarios({ plan, outcome, hookFigures }: RunData): ScenarioFig
   if (flows === undefined || plan.summary.flows === undefined) return NO_SCENARIOS;
   const secrets = collectSecrets(plan.native);
   return buildScenarioFigures(flows, plan.summary.flows, hookFigures, { durationMs, secrets });
+}
+
+/** Names the slowest requests with a trace context. */
+function nameSlowest(
+  slowest: NativeOutcome['slowest'],
+  { native, names }: Plan,
+): NonNullable<LoadResult['slowest']> {
+  return slowest.map(({ traceId, latencyMs, request, status, error }) => ({
+    ...{ traceId, latencyMs },
+    name: names[native.requests[request]?.name ?? 0] ?? '',
+    status: status ?? null,
+    error: (error ?? null) as ErrorKind | null,
+  }));
 }
 
 function convertStalled({

@@ -16,6 +16,7 @@ import { listExpectedStatuses, readExpect } from '../requests/expect.js';
 import { expandGrpc } from '../requests/grpc-options.js';
 import { readPlaceholders } from '../requests/placeholders.js';
 import { type RequestMix, readRequestMix } from '../requests/request-mix.js';
+import { readTraceparent } from '../requests/traceparent.js';
 import { parseUrl } from '../requests/url.js';
 import type { PlanSummary } from '../result.js';
 import { readBounds } from './abort-conditions.js';
@@ -27,7 +28,6 @@ import { readSchedule, requirePositive, type Schedule } from './schedule.js';
 import { dividePlan } from './segments/divide-plan.js';
 import { readSegment } from './segments/read-segment.js';
 import { readStartAt } from './start-at.js';
-import { readTraceparent } from './traceparent.js';
 import { readTransport } from './transport.js';
 import { readUsers } from './users.js';
 

@@ -48,12 +48,18 @@ test('a run names its commit, and the command shows it over time', async () => {
   assert.match(readFileSync(join(folder, 'page.html'), 'utf8'), /<h1>History<\/h1>/);
 });
 
-for (const [args, message] of [
-  [[], /^millrace: history needs a folder with results/],
-  [['a', 'b'], /^millrace: history takes one folder \(got 2\)$/],
-  [['none'], /^millrace: folder 'none' cannot be read: no such file or directory$/],
-  [['.', '-o', 'a.json'], /^millrace: -o would overwrite 'a\.json', which is read/],
-  [['.', '--csv', 'x'], /the figures are in the JSON: --json$/],
+for (const { args, message } of [
+  { args: [], message: /^millrace: history needs a folder with results/ },
+  { args: ['a', 'b'], message: /^millrace: history takes one folder \(got 2\)$/ },
+  {
+    args: ['none'],
+    message: /^millrace: folder 'none' cannot be read: no such file or directory$/,
+  },
+  {
+    args: ['.', '-o', 'a.json'],
+    message: /^millrace: -o would overwrite 'a\.json', which is read/,
+  },
+  { args: ['.', '--csv', 'x'], message: /the figures are in the JSON: --json$/ },
 ]) {
   test(`millrace history ${args.join(' ')} is refused in one line`, async () => {
     const { code, stdout, stderr } = await millrace('history', ...args);

@@ -22,7 +22,8 @@ function folderWith(files) {
   return folder;
 }
 
-for (const [name, files, below, expected] of [
+/** @type {[name: string, files: Record<string, string>, below: string, expected: string | null][]} */
+const FOLDERS = [
   ['a detached HEAD', { '.git/HEAD': `${HASH}\n` }, '.', HASH],
   [
     'a branch, from a folder below',
@@ -52,7 +53,9 @@ for (const [name, files, below, expected] of [
   ],
   ['a branch without a commit', { '.git/HEAD': 'ref: refs/heads/main\n' }, '.', null],
   ['a HEAD that is none', { '.git/HEAD': 'x' }, '.', null],
-]) {
+];
+
+for (const [name, files, below, expected] of FOLDERS) {
   test(`of ${name}`, () => {
     assert.equal(readCommit(join(folderWith(files), below), {}), expected);
   });

@@ -25,7 +25,12 @@ function store(name, value) {
 
 const COMMITS = ['a', 'b', 'c'].map((digit) => digit.repeat(40));
 
-/** A result of a closed load that began on this day. */
+/**
+ * A result of a closed load that began on this day.
+ *
+ * @param {number} day
+ * @param {{ commit?: string, rate?: number, change?: (result: any) => unknown }} [options]
+ */
 function run(day, { commit, rate, change = () => {} } = {}) {
   const result = fixture('closed');
   result.startedAt = new Date(Date.UTC(2026, 2, day)).toISOString();

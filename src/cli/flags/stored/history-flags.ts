@@ -1,6 +1,6 @@
-import { usageError } from '../../errors/millrace-error.js';
-import type { CommandFlags } from './command-flags.js';
-import { newOutputOptions, OUTPUT_FLAGS, type OutputOptions } from './output-flags.js';
+import { usageError } from '../../../errors/millrace-error.js';
+import type { CommandFlags } from '../command-flags.js';
+import { newOutputOptions, OUTPUT_FLAGS, type OutputOptions } from '../output-flags.js';
 
 /** A parsed command line of `millrace history`. */
 export interface HistoryInvocation extends OutputOptions {
