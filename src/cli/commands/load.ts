@@ -92,10 +92,12 @@ function listFailedHosts({ warnings }: LoadResult, invocation: Invocation): stri
 }
 
 /** Flags that are those of one machine, and what to do instead. */
-function refuseOfOneMachine({ dryRun, prometheus, baseline, abortOnFail }: Invocation): void {
+function refuseOfOneMachine(invocation: Invocation): void {
+  const { dryRun, prometheus, otlp, baseline, abortOnFail } = invocation;
   const refused: [flag: string, isGiven: boolean, advice: string][] = [
     ['--dry-run', dryRun, 'it sends single requests from here: leave out --hosts'],
     ['--prometheus', prometheus !== undefined, 'it serves the figures of one machine'],
+    ['--otlp', otlp !== undefined, 'it pushes the figures of one machine'],
     ['--baseline', baseline !== undefined, 'millrace compare OLD.json NEW.json compares later'],
     ['--abort-on-fail', abortOnFail, 'conditions are judged at the end, on the whole'],
   ];

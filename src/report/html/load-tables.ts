@@ -120,7 +120,7 @@ export function renderFailingResponses({ failingResponses: all = [] }: LoadResul
 
 /** Renders the slowest requests with their trace ids; `null` where no request has one. */
 export function renderSlowestTable({ slowest = [] }: LoadResult): Markup | null {
-  return renderTextTable(
+  const table = renderTextTable(
     'The ten slowest of those with a trace context',
     ['trace id', 'latency', 'status', 'request'],
     slowest.map((one) => [
@@ -130,6 +130,7 @@ export function renderSlowestTable({ slowest = [] }: LoadResult): Markup | null 
       one.name,
     ]),
   );
+  return table && html`<div class="slowest">${table}</div>`;
 }
 
 /** Renders the numbers of connections and bytes. */
