@@ -610,7 +610,11 @@ export interface NativeNameCounts {
   bytesReceived: number
   /** Sum of the latencies of those that ended. */
   latencySumMs: number
-  /** Samples above each of the plan's bounds. */
+  /** Responses by status. */
+  statusCodes: Record<string, number>
+  /** By kind. */
+  errors: Array<NativeErrors>
+  /** Samples above each of the plan's bounds; empty at the end of the run. */
   above: Array<number>
 }
 
@@ -638,10 +642,6 @@ export interface NativeNameStats {
   latencyMs: NativeDistribution
   /** Done minus sent. */
   serviceTimeMs: NativeDistribution
-  /** Responses by status. */
-  statusCodes: Record<string, number>
-  /** By kind. */
-  errors: Array<NativeErrors>
   /** The first response that was no success, or was broken off. */
   failing?: NativeKeptResponse
   /** Whole distributions. */
@@ -730,6 +730,8 @@ export interface NativeOutcome {
   errors: Array<NativeErrors>
   /** Responses to show, one of a kind. */
   kept: Array<NativeKeptResponse>
+  /** The slowest requests that have a trace context, the slowest first. */
+  slowest: Array<NativeSlowRequest>
   /** Bytes of HTTP. */
   bytes: NativeBytes
   /** The generator about itself. */
@@ -846,6 +848,8 @@ export interface NativePlan {
   earlyAckProbe: boolean
   /** For random numbers: below 2^53. */
   seed: number
+  /** Share of the requests, or of the iterations of flows, that have a trace context, from 0 to 1; absent: none has. */
+  traced?: number
   /** The share of a larger run that this one is, from 0; absent: a whole run. */
   segment?: number
   /** Shares of that run; 1 if absent. */
@@ -1042,6 +1046,20 @@ export interface NativeSlow {
   receiving: Array<number>
   /** They take responses slowly. */
   sending: Array<number>
+}
+
+/** A slow request that has a trace context. */
+export interface NativeSlowRequest {
+  /** 32 hexadecimal digits. */
+  traceId: string
+  /** Milliseconds; of one without a complete response its age. */
+  latencyMs: number
+  /** Index of the request in the plan. */
+  request: number
+  /** Of a complete response. */
+  status?: number
+  /** The kind of the error that ended it; absent too if it was in flight at the end. */
+  error?: string
 }
 
 /** The state of a run in progress. */

@@ -52,18 +52,19 @@ const LAYERS = Object.entries({
     ...['errors', 'native', 'environment', 'validation', 'format'],
     ...['process', 'load', 'merge'],
   ],
+  history: ['errors', 'environment', 'statistics', 'files', 'load', 'compare'],
   lab: [
     ...['errors', 'environment', 'validation', 'statistics', 'format'],
     ...['process', 'testserver', 'load', 'explain'],
   ],
   report: [
     ...['errors', 'environment', 'validation', 'statistics', 'format', 'files'],
-    ...['load', 'explain', 'capacity', 'compare', 'lab'],
+    ...['load', 'explain', 'capacity', 'compare', 'history', 'lab'],
   ],
   // The public API.
   index: [
     ...['errors', 'validation', 'statistics', 'testserver'],
-    ...['load', 'explain', 'capacity', 'compare', 'merge', 'hosts', 'lab'],
+    ...['load', 'explain', 'capacity', 'compare', 'merge', 'hosts', 'history', 'lab'],
   ],
   // Built on the public API, and on OF_CLI.
   cli: ['index'],
@@ -101,11 +102,12 @@ const OF_CLI = {
     'throws usage errors of its own; the class is public, the function that makes them is not',
   'errors/file-errors': 'an output that cannot be written',
   'errors/listen-errors': 'a port of --prometheus that is taken',
+  'environment/optional-package': 'the exporter of --otlp',
   'load/answered': 'the exit code of a run without a success',
   'masking/text': 'secrets in notes and in commands that are printed',
   'report/encoding': 'every line, so that no text controls the terminal',
   'format/units': 'the line of progress',
-  'environment/version': '--version',
+  'environment/version': '--version, and who sends the metrics of --otlp',
   'process/command/shell-quote': 'commands to copy',
   'report/explain/catalogue': 'explain --list',
   'report/lab/list': 'lab --list',

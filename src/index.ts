@@ -51,6 +51,14 @@ export type {
   Explanation,
   HotFunction,
 } from './explain/result.js';
+export { readHistory } from './history/history.js';
+export type {
+  HistoryFigure,
+  HistoryPlan,
+  HistoryPoint,
+  HistoryResult,
+  HistoryRun,
+} from './history/result.js';
 export { type HostFailure, HostsError } from './hosts/failure.js';
 export type { HostsOptions } from './hosts/options.js';
 export type { HostState, HostsSnapshot } from './hosts/progress.js';
@@ -84,12 +92,14 @@ export type {
   LoadWindow,
   MachineResult,
   MergedResult,
+  NamedSnapshot,
   PlanDifference,
   PlanShare,
   PlanSummary,
   SegmentSummary,
   ServerResult,
   ServerSample,
+  SlowRequest,
   StartResult,
   WindowHistograms,
 } from './load/result.js';

@@ -55,14 +55,20 @@ export const COMMANDS: readonly Command[] = [
   define({
     name: 'report',
     usage: [['millrace report FILE...', 'a stored result, read or rendered']],
-    flags: async () => (await import('./flags/report-flags.js')).REPORT,
+    flags: async () => (await import('./flags/stored/report-flags.js')).REPORT,
     action: async () => (await import('./commands/report.js')).reportCommand,
   }),
   define({
     name: 'merge',
     usage: [['millrace merge FILE...', 'one result of several machines']],
-    flags: async () => (await import('./flags/merge-flags.js')).MERGE,
+    flags: async () => (await import('./flags/stored/merge-flags.js')).MERGE,
     action: async () => (await import('./commands/merge.js')).mergeCommand,
+  }),
+  define({
+    name: 'history',
+    usage: [['millrace history DIR', 'stored results over time']],
+    flags: async () => (await import('./flags/stored/history-flags.js')).HISTORY,
+    action: async () => (await import('./commands/history.js')).historyCommand,
   }),
   define({
     name: 'testserver',

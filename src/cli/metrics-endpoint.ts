@@ -2,16 +2,14 @@ import { createServer } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
 import { listenErrorReason } from '../errors/listen-errors.js';
 import { usageError } from '../errors/millrace-error.js';
-import type { LoadRun, LoadSnapshot } from '../index.js';
-import { formatPrometheus } from '../report/index.js';
+import type { LoadSnapshot } from '../index.js';
+import { formatPrometheus, PROMETHEUS_BUCKETS_MS } from '../report/index.js';
 import type { SocketAddress } from './flags/socket-address.js';
+import type { RunFollower } from './run-follower.js';
 
 /** An endpoint with the running figures in Prometheus' text format. */
-export interface MetricsEndpoint {
+export interface MetricsEndpoint extends RunFollower {
   url: string;
-  /** Shows a run until it ends. */
-  follow(run: LoadRun): Promise<void>;
-  close(): void;
 }
 
 /** Serves `/metrics` at an address; refuses one that cannot be listened on. */
@@ -42,8 +40,9 @@ export async function serveMetrics({ host, port }: SocketAddress): Promise<Metri
   const listening = server.address() as AddressInfo;
   return {
     url: `http://${formatAddress(listening.address, listening.port)}/metrics`,
-    async follow(run) {
-      for await (const snapshot of run) newest = snapshot;
+    bucketsMs: PROMETHEUS_BUCKETS_MS,
+    async follow(snapshots) {
+      for await (const snapshot of snapshots) newest = snapshot;
     },
     close() {
       server.close();

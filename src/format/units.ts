@@ -56,6 +56,12 @@ export function rate(perSecond: number): string {
   return Number(perSecond.toPrecision(3)).toLocaleString('en-US', { maximumSignificantDigits: 3 });
 }
 
+/** Formats a round rate in little room: `2,000`, `50k`, `1.5M`. */
+export function roundRate(value: number): string {
+  if (value >= 1e6) return `${value / 1e6}M`;
+  return value >= 1e4 ? `${value / 1000}k` : rate(value);
+}
+
 /** Formats bytes in decimal units: `812 B`, `95.3 MB`. */
 export function bytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];

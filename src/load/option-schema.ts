@@ -131,6 +131,9 @@ export const LOAD_OPTIONS: Shapes<LoadOptions> = {
     "a date, milliseconds of Unix time, or text such as '+10s'",
     (value) => value instanceof Date || ['number', 'string'].includes(typeof value),
   ),
+  traceparent: shape("a share above 0 and up to 1, or text such as '1%'", (value) =>
+    ['number', 'string'].includes(typeof value),
+  ),
   buckets: listOf('a list of durations', duration),
   pid: shape('a process id, or false', (value) => value === false || typeof value === 'number'),
   signal: shape('an AbortSignal', (value) => value instanceof AbortSignal),

@@ -189,6 +189,12 @@ export interface LoadOptions {
   segment?: string;
   /** When the load begins: a date, milliseconds of Unix time, or text such as `'2030-01-31T12:00:00Z'` or `'+10s'`. Connections are opened up to 2 s before. */
   startAt?: Date | number | string;
+  /**
+   * Share of the requests, above 0 and up to 1, that carry a W3C trace context (header `traceparent`, sampled). `slowest` of the
+   * result has the trace ids of the ten slowest of them. The requests of an iteration of a scenario share a trace, so the share
+   * is one of iterations.
+   */
+  traceparent?: number | string;
   /** Bounds of latency buckets: snapshots count the requests up to each bound, by name, in `LoadSnapshot.byName`. */
   buckets?: Duration[];
 

@@ -79,6 +79,8 @@ export interface PlanSummary {
   flows?: FlowSummary;
   /** Of random arrivals, weighted targets and placeholders. */
   seed: number;
+  /** Share of the requests, or of the iterations of scenarios, that carry a trace context. Absent: none does. */
+  traceparent?: number;
   /** The share of a larger run that this one is: the other numbers are those of the share. Absent for a whole run. */
   segment?: SegmentSummary;
 }
@@ -97,6 +99,20 @@ export interface FailingResponse {
   body: string;
   /** Whether the content is longer than `body`. */
   bodyTruncated: boolean;
+}
+
+/** A slow request that carried a trace context. */
+export interface SlowRequest {
+  /** 32 hexadecimal digits. */
+  traceId: string;
+  /** Of a request without a complete response its age at its end, or at that of the run. */
+  latencyMs: number;
+  /** Its name, as in `byName`. */
+  name: string;
+  /** The status of a complete response, else `null`. */
+  status: number | null;
+  /** The error that ended it; `null` with a status, and if it was in flight at the end. */
+  error: ErrorKind | null;
 }
 
 /** Requests that were due but never sent, by cause. */
@@ -237,6 +253,11 @@ export interface LoadResult extends ScenarioFigures, MergedFigures {
   startedAt: string;
   /** The same in milliseconds of Unix time, with a fraction: a window of `series` begins `tMs` later. */
   startedAtMs: number;
+  /**
+   * The commit that was checked out when the run began: what CI says (`GITHUB_SHA`, `CI_COMMIT_SHA` and others), otherwise
+   * the repository of the folder in which the command or Millrace ran. Absent where neither says it.
+   */
+  commit?: string;
   /** When the load was to begin (`startAt`), and how late it began. Absent if that was not planned. */
   start?: StartResult;
   /** Length of the measurement. */
@@ -325,6 +346,8 @@ export interface LoadResult extends ScenarioFigures, MergedFigures {
    * short, as far as it arrived. Secrets are masked.
    */
   failingResponses: FailingResponse[];
+  /** The ten slowest requests that carried a trace context (`traceparent`), the slowest first. Absent without that option. */
+  slowest?: SlowRequest[];
   bytes: { sent: number; received: number };
   generator: {
     /** Share of the measurement in which the busiest worker was not waiting. */
@@ -525,11 +548,15 @@ export interface NamedSnapshot {
   timeouts: number;
   /** Requests that were due but never sent. */
   notSent: NotSent;
+  /** Responses by status: of HTTP, or below 100 of gRPC. */
+  statusCodes: Record<string, number>;
+  /** Errors of requests that were sent, by kind. */
+  errors: { kind: ErrorKind; count: number }[];
   /** Bytes of the requests. */
   bytesSent: number;
   /** Bytes of the responses. */
   bytesReceived: number;
-  /** Requests that have ended. */
+  /** Requests that have ended, with a response or an error. */
   ended: number;
   /** Sum of their latencies. */
   latencySumMs: number;

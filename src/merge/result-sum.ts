@@ -14,6 +14,7 @@ import { NamedSum, RequestSum } from './requests.js';
 import { ScenarioSum } from './scenarios.js';
 import { computeDeviation, SeriesSum } from './series.js';
 import { addShares, checkShares } from './shares.js';
+import { SlowestSum } from './slowest.js';
 import { listReasons } from './warnings.js';
 
 const NO_CONNECTIONS = {
@@ -39,6 +40,8 @@ export class ResultSum {
   readonly #lateness = new LatenessSum();
   readonly #connections = { ...NO_CONNECTIONS };
   #maxStreams: number | null = null;
+  readonly #slowest = new SlowestSum();
+  readonly #commits = new Set<string | undefined>();
   readonly #warmup = { requests: 0, completedLater: 0 };
   #warmupMs = 0;
   #setupMs = 0;
@@ -73,6 +76,8 @@ export class ResultSum {
     this.#scenarios.add(result);
     this.#series.add(result);
     this.#addTimes(result);
+    this.#slowest.add(result);
+    this.#commits.add(result.commit);
     this.#addConnections(result);
     const { requests, completedLater, durationMs } = result.warmup;
     addCounts(this.#warmup, { requests, completedLater });
@@ -115,12 +120,15 @@ export class ResultSum {
     const arrived = requests.ok + requests.statusErrors + this.#warmup.completedLater;
     const series = this.#series.finish(first.startedAtMs);
     const differences = this.#plans.differences;
+    // Of several commits it is the result of none.
+    const [commit] = this.#commits.size === 1 ? this.#commits : [];
     return {
       schemaVersion: 2,
       tool: { name: 'millrace', version: first.version },
       plan: this.#finishPlan(generators, missing),
       startedAt: first.startedAt,
       startedAtMs: first.startedAtMs,
+      ...(commit !== undefined && { commit }),
       durationMs,
       setupMs: this.#setupMs,
       interrupted: generators.some(({ interrupted }) => interrupted),
@@ -143,6 +151,7 @@ export class ResultSum {
       statusCodes: this.#requests.statuses.finish(),
       errors: this.#requests.errors.finish(),
       failingResponses: this.#requests.failing.finish(),
+      ...this.#slowest.finish(),
       bytes: this.#requests.bytes,
       generator: this.#finishGenerator(generators, first.startedAtMs),
       meanInFlight: computeInFlight(generators, durationMs),

@@ -2,6 +2,7 @@
 import type { CapacityResult } from '../capacity/result.js';
 import type { ComparisonResult } from '../compare/result.js';
 import type { Explanation } from '../explain/result.js';
+import type { HistoryResult } from '../history/result.js';
 import type { LabResult } from '../lab/result.js';
 import type { LoadResult } from '../load/result.js';
 import { estimateLatencies } from '../statistics/durations.js';
@@ -18,6 +19,9 @@ import { type JudgedCondition, listLoadConditions } from './conditions.js';
 import { renderExplanationPage } from './explain/html.js';
 import { renderExplanationMarkdown } from './explain/markdown.js';
 import { formatExplanationText } from './explain/text.js';
+import { renderHistoryPage } from './history/html.js';
+import { renderHistoryMarkdown } from './history/markdown.js';
+import { formatHistoryText } from './history/text.js';
 import { renderJunit } from './junit.js';
 import { renderLabPage } from './lab/html.js';
 import { renderLabMarkdown } from './lab/markdown.js';
@@ -31,10 +35,16 @@ import { renderSeriesCsv } from './load/series-csv.js';
 import { formatLoadText, type TextOptions } from './load/text.js';
 
 /** A result of any kind. */
-export type AnyResult = LoadResult | ComparisonResult | Explanation | CapacityResult | LabResult;
+export type AnyResult =
+  | LoadResult
+  | ComparisonResult
+  | Explanation
+  | CapacityResult
+  | LabResult
+  | HistoryResult;
 
 /** The command, and function of the API, that gives a result. */
-export type ResultKind = 'load' | 'compare' | 'explain' | 'capacity' | 'lab';
+export type ResultKind = 'load' | 'compare' | 'explain' | 'capacity' | 'lab' | 'history';
 
 /** The formats of a kind of result; one that it does not have is absent. */
 export interface Formats<Result> {
@@ -97,6 +107,16 @@ const lab: Kind<LabResult> = {
   formats: { text: formatLabText, html: renderLabPage, markdown: renderLabMarkdown },
 };
 
+const history: Kind<HistoryResult> = {
+  kind: 'history',
+  fields: ['plans', 'skipped'],
+  formats: {
+    text: formatHistoryText,
+    html: renderHistoryPage,
+    markdown: renderHistoryMarkdown,
+  },
+};
+
 const load: Kind<LoadResult> = {
   kind: 'load',
   fields: ['plan', 'requests', 'latencyMs', 'histograms', 'generator', 'series', 'warnings'],
@@ -113,7 +133,14 @@ const load: Kind<LoadResult> = {
 };
 
 /** In the order in which they are tried: an explanation holds a load. */
-export const KINDS: readonly Kind<never>[] = [comparison, explanation, capacity, lab, load];
+export const KINDS: readonly Kind<never>[] = [
+  comparison,
+  explanation,
+  capacity,
+  lab,
+  history,
+  load,
+];
 
 /** Renders results with conditions as JUnit's XML; each is a suite of this name. */
 function toJunit<Result extends { startedAt: string; durationMs: number }>(

@@ -125,6 +125,14 @@ function readRate(text: string): number {
   return hasDurationUnit(interval) ? (count * 1000) / readDuration(interval) : Number.NaN;
 }
 
+/** Parses a share above 0 and up to 1: a number, also as text, or text such as `1%`. */
+export function parsePositiveShare(value: number | string, name: string): number {
+  const isNumber = typeof value === 'number' || DIGITS.test(value);
+  const share = isNumber ? Number(value) : readPercentage(value);
+  if (share > 0 && share <= 1) return share;
+  throw mustBe(name, 'a share above 0 and up to 1, such as 1, 0.01 or 1%', value);
+}
+
 /** Parses a share: a number such as 0.03, or text such as `3%`. */
 export function parseShare(value: number | string, name: string, { min, max }: Range): number {
   const share = typeof value === 'number' ? value : readPercentage(value);

@@ -230,7 +230,7 @@ impl<T: Transport> Connection<T> {
         if !self.is_open() {
             return Ok(());
         }
-        let batch = self.session.render(&self.due, count, rendering);
+        let batch = self.session.render(&mut self.due, count, rendering);
         self.write(&batch, now, recorder)
     }
 

@@ -27,6 +27,7 @@ mod redirect;
 pub mod rendered;
 mod session;
 pub mod template;
+mod trace_context;
 mod worker;
 
 use std::sync::{Arc, mpsc};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::metrics::by_name::{NameCounts, NameStats};
 use crate::metrics::flow_stats::{FlowStats, IterationCounts};
+use crate::metrics::slowest::SlowRequest;
 use crate::metrics::window_series::Series;
 use crate::metrics::window_stats::WindowStats;
 
@@ -22,6 +23,8 @@ pub struct Outcome {
     pub interrupted: bool,
     /// Everything of the measurement, and connections from set-up on.
     pub total: WindowStats,
+    /// The slowest requests that have a trace context, the slowest first.
+    pub slowest: Vec<SlowRequest>,
     /// Figures by name; empty if there is one name only.
     pub names: Vec<NameStats>,
     /// Figures of flows, if the plan has some.

@@ -90,6 +90,8 @@ pub struct Plan {
     pub early_ack_probe: bool,
     /// Seeds arrivals and placeholders: the same seed gives the same requests.
     pub seed: u64,
+    /// Share of the requests, or of the iterations of flows, that have a trace context; `None`: none has.
+    pub traced: Option<f64>,
     /// The share of a larger run that this one is. Rates are those of the whole run; connections and numbers of requests,
     /// users and arrivals that may wait are the share's own.
     pub segment: Segment,
@@ -296,6 +298,7 @@ impl Plan {
             bounds: Vec::new(),
             early_ack_probe: false,
             seed: 1,
+            traced: None,
             segment: Segment::default(),
             start_after: None,
             flows: None,
@@ -340,6 +343,9 @@ impl Plan {
         }
         if self.names > MAX_NAMES || self.requests.iter().any(|r| r.name as usize >= self.names) {
             return usage(format!("{} names: requests may have up to {MAX_NAMES}", self.names));
+        }
+        if !self.traced.iter().all(|share| (0.0..=1.0).contains(share)) {
+            return usage("a share of trace contexts that is not from 0 to 1".into());
         }
         if !self.rates().iter().all(is_share) {
             return usage("a rate that is no number of at least zero".into());

@@ -44,20 +44,28 @@ enum Form {
     Dynamic { head: Template, body: Option<Template> },
 }
 
+/// How requests are rendered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RenderOptions<'a> {
+    /// Each connection carries one request.
+    pub close: bool,
+    /// What placeholders can refer to; `None`: they are text like any other.
+    pub names: Option<Names<'a>>,
+    /// How many requests may be sent in one write.
+    pub copies: usize,
+    /// Some requests have a trace context.
+    pub traced: bool,
+}
+
 impl Rendered {
-    /// Renders what does not change; `copies` requests may be sent in one write. Without `names`
-    /// placeholders are text like any other.
-    pub fn new(
-        request: &Request,
-        close: bool,
-        names: Option<Names<'_>>,
-        copies: usize,
-    ) -> Result<Self, RunError> {
+    /// Renders what does not change.
+    pub fn new(request: &Request, options: RenderOptions<'_>) -> Result<Self, RunError> {
+        let RenderOptions { names, copies, .. } = options;
         let parse = |text: &[u8], place| match names {
             Some(names) => Template::parse(text, names, place),
             None => Template::literal(text, place),
         };
-        let head = render_head(request, close, parse)?;
+        let head = render_head(request, options, parse)?;
         let place = match request.body_format {
             BodyFormat::Text => TextPosition::Body,
             BodyFormat::Json => TextPosition::Json,
@@ -128,7 +136,7 @@ impl Rendered {
 /// Start line and fields, without `Content-Length` and the empty line.
 fn render_head(
     request: &Request,
-    close: bool,
+    RenderOptions { close, traced, .. }: RenderOptions<'_>,
     parse: impl Fn(&[u8], TextPosition) -> Result<Template, RunError>,
 ) -> Result<Template, RunError> {
     let Request { method, target, fields, .. } = request;
@@ -147,6 +155,9 @@ fn render_head(
         head.push(format!("{name}: ").as_bytes());
         head.append(parse(value.as_bytes(), TextPosition::Field)?);
         head.push(b"\r\n");
+    }
+    if traced {
+        head.push_trace_context();
     }
     if close {
         head.push(b"Connection: close\r\n");

@@ -26,6 +26,7 @@ use crate::metrics::recorder::Recorder;
 use crate::plan::Versions;
 use crate::redirect::RedirectRule;
 use crate::rendered::Rendered;
+use crate::trace_context::{TraceContext, TraceContexts};
 use h1::H1Session;
 use h2::H2Session;
 
@@ -146,15 +147,25 @@ pub(crate) struct Rendering<'a> {
     pub(crate) numbers: &'a mut Numbers,
     /// Of the random values of requests.
     pub(crate) seed: u64,
+    /// `None`: requests have no trace contexts.
+    pub(crate) traces: Option<TraceContexts>,
     pub(crate) memory: &'a mut SharedMemory,
     /// The users of flows, whose requests need their variables.
     pub(crate) users: &'a mut Users,
 }
 
 impl Rendering<'_> {
-    /// The number of a request that is sent now.
-    pub(crate) fn number(&mut self, due: &Due) -> u64 {
-        if due.number == NUMBERED_WHEN_SENT { self.numbers.take() } else { due.number }
+    /// The number of a request that is sent now. It keeps the number if it does not go out.
+    pub(crate) fn number(&mut self, due: &mut Due) -> u64 {
+        if due.number == NUMBERED_WHEN_SENT {
+            due.number = self.numbers.take();
+        }
+        due.number
+    }
+
+    /// The trace context of request `number`, which belongs to no user.
+    pub(crate) fn trace(&self, number: u64) -> Option<TraceContext> {
+        self.traces.and_then(|traces| traces.get(number, 0))
     }
 }
 
@@ -338,7 +349,7 @@ impl Session {
     /// Renders the first `count` due requests, within the capacity. [`Self::submit`] must follow.
     pub(crate) fn render<'a>(
         &mut self,
-        due: &VecDeque<Due>,
+        due: &mut VecDeque<Due>,
         count: usize,
         rendering: &'a mut Rendering<'_>,
     ) -> RequestBatch<'a> {

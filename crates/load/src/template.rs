@@ -11,6 +11,7 @@ use millrace_http::h1::{is_target, is_value};
 use crate::RunError;
 use crate::flow::value::{Value, push_json_escaped};
 use crate::plan::Table;
+use crate::trace_context::TraceContext;
 
 /// Text with holes.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,8 @@ enum TemplatePart {
     Column(Vec<Vec<u8>>),
     /// A variable, by index.
     Variable(u32, Form),
+    /// The field of the request's trace context, if it has one.
+    TraceContext,
 }
 
 /// How the value of a variable goes out.
@@ -83,13 +86,19 @@ pub struct Values<'a> {
     pub random: &'a mut fastrand::Rng,
     /// The variables.
     pub(crate) variables: &'a [Option<Value>],
+    /// What the request says of its trace.
+    pub(crate) trace: Option<TraceContext>,
 }
 
 impl<'a> Values<'a> {
     /// Values for a text without variables.
     #[must_use]
     pub fn new(sequence: u64, random: &'a mut fastrand::Rng) -> Self {
-        Self { sequence, random, variables: &[] }
+        Self { sequence, random, variables: &[], trace: None }
+    }
+
+    pub(crate) fn with_trace(self, trace: Option<TraceContext>) -> Self {
+        Self { trace, ..self }
     }
 }
 
@@ -129,6 +138,11 @@ impl Template {
         }
     }
 
+    /// Adds the field of the request's trace context, a line.
+    pub(crate) fn push_trace_context(&mut self) {
+        self.parts.push(TemplatePart::TraceContext);
+    }
+
     /// Adds another template at the end.
     pub(crate) fn append(&mut self, other: Self) {
         for part in other.parts {
@@ -166,6 +180,11 @@ impl Template {
                 TemplatePart::Column(values_by_row) => {
                     let row = values.sequence % values_by_row.len() as u64;
                     out.extend_from_slice(&values_by_row[row as usize]);
+                }
+                TemplatePart::TraceContext => {
+                    if let Some(trace) = &values.trace {
+                        trace.push_field(out);
+                    }
                 }
                 TemplatePart::Variable(index, form) => {
                     // A step whose variables have no values fails before its request is rendered.

@@ -17,6 +17,7 @@ use crate::flow::hooks::Recipient;
 use crate::metrics::by_name::{NameCounts, NameStats};
 use crate::metrics::flow_stats::{FlowStats, IterationCounts};
 use crate::metrics::recorder::WINDOW;
+use crate::metrics::slowest::SlowRequest;
 use crate::metrics::window_stats::WindowStats;
 
 /// Maximum number of events per wait.
@@ -74,6 +75,8 @@ pub(crate) struct WorkerReport {
     pub(crate) ruled_out: Vec<String>,
     /// Figures by name.
     pub(crate) names: Vec<NameStats>,
+    /// The slowest requests with trace contexts.
+    pub(crate) slowest: Vec<SlowRequest>,
     /// Figures of flows.
     pub(crate) flows: FlowStats,
 }
@@ -151,6 +154,7 @@ impl Worker {
             used: Vec::new(),
             ruled_out: Vec::new(),
             names: Vec::new(),
+            slowest: Vec::new(),
             flows: FlowStats::default(),
         };
         if let Signal::Start(start) = self.set_up()? {
@@ -161,6 +165,7 @@ impl Worker {
         done.used = self.addresses(|standing| standing == AddressHealth::Works);
         done.ruled_out = self.addresses(|standing| standing == AddressHealth::Failed);
         done.names = self.engine.recorder.take_names();
+        done.slowest = self.engine.recorder.take_slowest();
         done.flows = self.engine.take_flows();
         // The collector has gone only if another worker failed.
         let _ = self.sender.send(Message::Done(Box::new(done)));

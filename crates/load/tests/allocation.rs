@@ -11,7 +11,7 @@ use std::thread;
 
 use millrace_load::Run;
 use millrace_load::plan::{Endpoint, Http2Plan, Origin, Plan, Request, Table};
-use millrace_load::rendered::Rendered;
+use millrace_load::rendered::{RenderOptions, Rendered};
 use millrace_load::template::{Names, Values};
 
 thread_local! {
@@ -73,8 +73,11 @@ fn rendering_allocates_nothing() {
         body_format: millrace_load::plan::flow::BodyFormat::Text,
         expected: None,
     };
-    let rendered =
-        Rendered::new(&request, true, Some(Names { tables: &tables, variables: &[] }), 1).unwrap();
+    let rendered = {
+        let names = Some(Names { tables: &tables, variables: &[] });
+        let options = RenderOptions { close: true, names, copies: 1, traced: true };
+        Rendered::new(&request, options).unwrap()
+    };
     let mut random = fastrand::Rng::with_seed(1);
     let (mut scratch, mut out) = (Vec::with_capacity(512), Vec::with_capacity(512));
     let before = ALLOCATIONS.get();

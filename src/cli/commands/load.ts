@@ -16,6 +16,7 @@ import { HOSTS_FLAGS } from '../flags/load/hosts-flags.js';
 import type { Invocation } from '../flags/load/invocation.js';
 import { importReport } from '../import-report.js';
 import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
+import { followRun, joinBuckets, type RunFollower } from '../run-follower.js';
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 import { runInterruptible } from '../terminal/interrupt.js';
 import { askPassphrase } from '../terminal/passphrase.js';
@@ -91,10 +92,12 @@ function listFailedHosts({ warnings }: LoadResult, invocation: Invocation): stri
 }
 
 /** Flags that are those of one machine, and what to do instead. */
-function refuseOfOneMachine({ dryRun, prometheus, baseline, abortOnFail }: Invocation): void {
+function refuseOfOneMachine(invocation: Invocation): void {
+  const { dryRun, prometheus, otlp, baseline, abortOnFail } = invocation;
   const refused: [flag: string, isGiven: boolean, advice: string][] = [
     ['--dry-run', dryRun, 'it sends single requests from here: leave out --hosts'],
     ['--prometheus', prometheus !== undefined, 'it serves the figures of one machine'],
+    ['--otlp', otlp !== undefined, 'it pushes the figures of one machine'],
     ['--baseline', baseline !== undefined, 'millrace compare OLD.json NEW.json compares later'],
     ['--abort-on-fail', abortOnFail, 'conditions are judged at the end, on the whole'],
   ];
@@ -142,29 +145,33 @@ type Result = LoadResult & Partial<Pick<ComparedLoadResult, 'comparison'>>;
 
 async function runWithProgress(
   options: Options,
-  { progress, prometheus }: Pick<Invocation, 'progress' | 'prometheus'>,
+  { progress, prometheus, otlp }: Pick<Invocation, 'progress' | 'prometheus' | 'otlp'>,
 ): Promise<Result> {
-  if (prometheus) return runWithMetrics(options, progress, prometheus);
-  return showRun(load(options), progress);
+  const followers: RunFollower[] = [];
+  try {
+    if (otlp !== undefined) {
+      const { pushMetrics } = await import('../otlp/push.js');
+      followers.push(pushMetrics(otlp));
+    }
+    if (prometheus) followers.push(await servePrometheus(prometheus));
+    if (followers.length === 0) return await showRun(load(options), progress);
+    const run = load({ ...options, buckets: joinBuckets(followers) });
+    const [result] = await Promise.all([showRun(run, progress), followRun(run, followers)]);
+    return result;
+  } finally {
+    await Promise.all(followers.map((follower) => follower.close()));
+  }
 }
 
-/** Runs while the running figures are served. */
-async function runWithMetrics(
-  options: Options,
-  progress: boolean,
+/** Serves the running figures. */
+async function servePrometheus(
   address: NonNullable<Invocation['prometheus']>,
-): Promise<Result> {
-  const { PROMETHEUS_BUCKETS_MS } = await importReport();
+): Promise<RunFollower> {
+  await importReport();
   const { serveMetrics } = await import('../metrics-endpoint.js');
   const endpoint = await serveMetrics(address);
-  try {
-    printNote(`metrics: ${endpoint.url}`);
-    const run = load({ ...options, buckets: [...PROMETHEUS_BUCKETS_MS] });
-    endpoint.follow(run).catch(() => {});
-    return await showRun(run, progress);
-  } finally {
-    endpoint.close();
-  }
+  printNote(`metrics: ${endpoint.url}`);
+  return endpoint;
 }
 
 async function showRun(run: LoadRun | ComparedLoadRun, progress: boolean): Promise<Result> {

@@ -5,7 +5,7 @@ import { refuseSecondInput } from '../../files/standard-input.js';
 import { type LoadResult, mergeResults } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
 import { EXIT, exitCode } from '../exit.js';
-import type { MergeInvocation } from '../flags/merge-flags.js';
+import type { MergeInvocation } from '../flags/stored/merge-flags.js';
 import { importReport } from '../import-report.js';
 import { checkInputsKept, checkOutputs, writeResult } from '../output.js';
 import { printMessage } from '../terminal/print.js';

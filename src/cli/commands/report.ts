@@ -3,7 +3,7 @@ import { refuseSecondInput } from '../../files/standard-input.js';
 import type { AnyResult } from '../../report/index.js';
 import { type Document, listWanted, type Report } from '../documents.js';
 import { EXIT } from '../exit.js';
-import type { ReportInvocation } from '../flags/report-flags.js';
+import type { ReportInvocation } from '../flags/stored/report-flags.js';
 import { importReport } from '../import-report.js';
 import { checkInputsKept, checkOutputs, textOptions, writeDocument } from '../output.js';
 import { printText } from '../terminal/print.js';

@@ -24,6 +24,7 @@ const UNSUPPORTED: UnsupportedFlags = {
   segment: 'shares are those of one load: millrace load --segment I/N',
   'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'capacity runs many short loads; the running figures are those of millrace load',
+  otlp: 'capacity runs many short loads; the running figures are those of millrace load',
   duration: MANY,
   requests: MANY,
   warmup: 'capacity warms up by itself',

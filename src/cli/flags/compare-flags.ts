@@ -22,6 +22,7 @@ const UNSUPPORTED: UnsupportedFlags = {
   segment: 'shares are those of one load: millrace load --segment I/N',
   'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'compare runs many short loads; the running figures are those of millrace load',
+  otlp: 'compare runs many short loads; the running figures are those of millrace load',
   'abort-on-fail': 'a condition on a ratio is judged at the end, by all runs',
   pid: 'each side has its own server: the process is found by the command or by the port',
   baseline: 'results are compared as in millrace compare OLD.json NEW.json',

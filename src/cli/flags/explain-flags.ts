@@ -27,6 +27,7 @@ const UNSUPPORTED: UnsupportedFlags = {
   segment: 'shares are those of one load: millrace load --segment I/N',
   'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'explain runs many short loads; the running figures are those of millrace load',
+  otlp: 'explain runs many short loads; the running figures are those of millrace load',
   requests: 'explain runs many short loads; the time for all is --budget 60s',
   'connections-stage': 'explain needs a load that does not change: -c N',
   strict: 'a saturated generator is one of the limits that explain names',

@@ -1,3 +1,4 @@
+import { readCommit } from '../../environment/commit.js';
 import { type ErrorCode, MillraceError } from '../../errors/millrace-error.js';
 import {
   loadNative,
@@ -58,7 +59,7 @@ export async function measure({
   snapshots,
   awaitStart,
 }: RunInput): Promise<TimedResult> {
-  const { signal, pid } = options;
+  const { signal, pid, cwd = process.cwd() } = options;
   // All modules are loaded before the start: the run may use up all file descriptors.
   const { NativeRun } = loadNative();
   const [{ findServer, sampleServer }, { buildResult }] = await Promise.all([
@@ -67,6 +68,7 @@ export async function measure({
   ]);
   signal?.throwIfAborted();
   const files = checkOpenFiles(given.native);
+  const commit = readCommit(cwd);
 
   const lookUpServer = () => findServer(pid, command?.pid ?? null, given.native.origins);
   // The search takes milliseconds of CPU. An open run does it first, so that no request is late; a closed run does not wait.
@@ -117,7 +119,7 @@ export async function measure({
     const otherPorts = plan.toCommand && command ? await command.otherPorts() : [];
     const unreachedTargets = await findUnreachedTargets(outcome, plan);
     const result = buildResult({
-      ...{ plan, outcome, phases, server, machine: machineCpu },
+      ...{ plan, outcome, phases, server, machine: machineCpu, commit },
       ...cause,
       otherPorts,
       startLatenessMs: outcome.startLatenessMs + overdueMs,

@@ -1,6 +1,6 @@
 import type { NativeNameCounts, NativeSnapshot } from '../../native/addon.js';
 import type { Plan } from '../plan/plan.js';
-import type { LoadSnapshot, NamedSnapshot } from '../result.js';
+import type { ErrorKind, LoadSnapshot, NamedSnapshot } from '../result.js';
 import { IterationRate } from './iteration-rate.js';
 import { LatestValue } from './latest-value.js';
 
@@ -66,12 +66,13 @@ export class Snapshots implements AsyncIterable<LoadSnapshot> {
 
 /** Converts the numbers of one name; the latency buckets are the last of the engine's bounds. */
 function convertCounts(counts: NativeNameCounts, name: string, buckets: number): NamedSnapshot {
-  const { inFlightAtEnd, above, ...numbers } = counts;
+  const { inFlightAtEnd, above, errors, ...numbers } = counts;
   const { ok, statusErrors, transportErrors, timeouts } = numbers;
-  const ended = ok + statusErrors + transportErrors + timeouts + inFlightAtEnd;
+  const ended = ok + statusErrors + transportErrors + timeouts;
   return {
     name,
     ...numbers,
+    errors: errors.map(({ kind, count }) => ({ kind: kind as ErrorKind, count })),
     ended,
     buckets: above.slice(above.length - buckets).map((samples) => ended - samples),
   };

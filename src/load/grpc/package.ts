@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
+import { findModule, findPackages } from '../../environment/optional-package.js';
 import { usageError } from '../../errors/millrace-error.js';
 
 export type Protobuf = typeof import('protobufjs');
@@ -20,11 +20,7 @@ const FIRST_VERSION = '8.6';
 
 /** Loads the package: the one beside this package, or that of the folder in which the process runs. */
 export function loadProtobuf(): ProtobufPackage {
-  const found = [import.meta.url, join(process.cwd(), 'package.json')].flatMap((from) => {
-    const require = createRequire(from);
-    const path = findModule(NAME, require);
-    return path === null ? [] : [{ require, path }];
-  });
+  const found = findPackages(NAME);
   for (const { require, path } of found) {
     const json = findModule(`${NAME}/ext/protojson.js`, require);
     if (json === null) continue;
@@ -36,12 +32,4 @@ export function loadProtobuf(): ProtobufPackage {
       ? `proto needs the package ${NAME} from version ${FIRST_VERSION} on, and ${dirname(older.path)} is older: npm install ${NAME}`
       : `proto needs the package ${NAME}, which is not installed: npm install ${NAME}`,
   );
-}
-
-function findModule(name: string, require: NodeJS.Require): string | null {
-  try {
-    return require.resolve(name);
-  } catch {
-    return null;
-  }
 }

@@ -42,8 +42,8 @@ function convertStats(
     throughput: perSecond(ok + statusErrors, durationMs),
     latencyMs: convertDistribution(stats.latencyMs),
     serviceTimeMs: convertDistribution(stats.serviceTimeMs),
-    statusCodes: stats.statusCodes,
-    errors: stats.errors
+    statusCodes: stats.counts.statusCodes,
+    errors: stats.counts.errors
       .map(({ kind, count }) => ({ kind: kind as ErrorKind, count }))
       .sort((one, other) => other.count - one.count),
     bytes: { sent: stats.counts.bytesSent, received: stats.counts.bytesReceived },

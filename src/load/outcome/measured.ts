@@ -8,6 +8,7 @@ type Added =
   | 'startedAt'
   | 'startedAtMs'
   | 'start'
+  | 'commit'
   | 'byName'
   | 'interrupted'
   | 'abortedBy'
@@ -16,6 +17,7 @@ type Added =
   | 'machine'
   | 'warnings'
   | 'failingResponses'
+  | 'slowest'
   | 'generator'
   | keyof MergedFigures;
 /** The part of a result that the engine measured. */

@@ -31,6 +31,8 @@ export interface RunData {
   phases: Phases;
   server: ServerResult | null;
   machine: MachineResult | null;
+  /** The commit that was checked out at the start. */
+  commit: string | null;
   /** Whether the caller's signal ended the run. */
   interrupted: boolean;
   /** How the command's server ended, if that ended the run. */
@@ -57,6 +59,7 @@ export function buildResult(run: RunData): LoadResult {
     phases,
     server,
     machine,
+    commit,
     interrupted,
     serverEnded,
     abortedBy,
@@ -77,12 +80,14 @@ export function buildResult(run: RunData): LoadResult {
     plan: { ...plan.summary, addresses: outcome.addresses },
     startedAt: new Date(startedAtMs).toISOString(),
     startedAtMs,
+    ...(commit !== null && { commit }),
     ...(plan.startAtMs !== null && {
       start: { at: new Date(plan.startAtMs).toISOString(), lateMs: startLatenessMs },
     }),
     ...measured,
     byName: buildNamedResults(outcome, measured, plan),
     failingResponses: buildFailingResponses(outcome.kept, plan),
+    ...(plan.native.traced !== undefined && { slowest: nameSlowest(outcome.slowest, plan) }),
     interrupted,
     ...(abortedBy !== null && { abortedBy }),
     warmup: {
@@ -114,6 +119,19 @@ function describeScenarios({ plan, outcome, hookFigures }: RunData): ScenarioFig
   if (flows === undefined || plan.summary.flows === undefined) return NO_SCENARIOS;
   const secrets = collectSecrets(plan.native);
   return buildScenarioFigures(flows, plan.summary.flows, hookFigures, { durationMs, secrets });
+}
+
+/** Names the slowest requests with a trace context. */
+function nameSlowest(
+  slowest: NativeOutcome['slowest'],
+  { native, names }: Plan,
+): NonNullable<LoadResult['slowest']> {
+  return slowest.map(({ traceId, latencyMs, request, status, error }) => ({
+    ...{ traceId, latencyMs },
+    name: names[native.requests[request]?.name ?? 0] ?? '',
+    status: status ?? null,
+    error: (error ?? null) as ErrorKind | null,
+  }));
 }
 
 function convertStalled({

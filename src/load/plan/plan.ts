@@ -16,6 +16,7 @@ import { listExpectedStatuses, readExpect } from '../requests/expect.js';
 import { expandGrpc } from '../requests/grpc-options.js';
 import { readPlaceholders } from '../requests/placeholders.js';
 import { type RequestMix, readRequestMix } from '../requests/request-mix.js';
+import { readTraceparent } from '../requests/traceparent.js';
 import { parseUrl } from '../requests/url.js';
 import type { PlanSummary } from '../result.js';
 import { readBounds } from './abort-conditions.js';
@@ -118,6 +119,7 @@ export async function buildPlan(
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
   const placeholders = options.placeholders ?? DEFAULTS.placeholders;
   const segment = readSegment(options);
+  const traceparent = readTraceparent(options, mix.requests);
   const csv = placeholders
     ? await readPlaceholders(
         mix.requests,
@@ -151,6 +153,7 @@ export async function buildPlan(
       snapshotsByName: buckets.length > 0 || abortConditions.some(({ name }) => name !== null),
       earlyAckProbe: false,
       seed,
+      ...(traceparent !== null && { traced: traceparent }),
       ...(flows &&
         people && { flows: { ...flows.native, ...people.users, maxBody: readMaxBody(options) } }),
     },
@@ -168,6 +171,7 @@ export async function buildPlan(
       verifyCertificate: transport.handshake === null ? null : transport.native.verify,
       expect,
       seed,
+      ...(traceparent !== null && { traceparent }),
       command: options.command === undefined ? null : maskArguments(listWords(options.command)),
       ...(flows && people && { flows: { scenarios: flows.summary, ...people.users } }),
     },

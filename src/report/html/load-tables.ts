@@ -7,6 +7,7 @@ import type { Distribution, LoadResult } from '../../load/result.js';
 import { formatStatistic, isSameDistribution, STATISTICS } from '../distributions/distribution.js';
 import { describeFailingResponse, formatFailingBody, formatFailingLabel } from '../failing.js';
 import { describeLength, describeSchedule } from '../plan.js';
+import { formatEnd } from '../slowest.js';
 import { listHookRows } from './iterations.js';
 import { type Child, html, type Markup } from './markup.js';
 import {
@@ -117,6 +118,21 @@ export function renderFailingResponses({ failingResponses: all = [] }: LoadResul
   );
 }
 
+/** Renders the slowest requests with their trace ids; `null` where no request has one. */
+export function renderSlowestTable({ slowest = [] }: LoadResult): Markup | null {
+  const table = renderTextTable(
+    'The ten slowest of those with a trace context',
+    ['trace id', 'latency', 'status', 'request'],
+    slowest.map((one) => [
+      html`<code>${one.traceId}</code>`,
+      time(one.latencyMs),
+      formatEnd(one),
+      one.name,
+    ]),
+  );
+  return table && html`<div class="slowest">${table}</div>`;
+}
+
 /** Renders the numbers of connections and bytes. */
 export function renderConnectionTable({ connections, bytes: moved }: LoadResult): Markup | null {
   const rows: Child[][] = [
@@ -177,8 +193,9 @@ export function renderServerTable({ server }: LoadResult): Markup | null {
 }
 
 /** Renders the settings in effect. */
-export function renderPlanTable({ plan, setupMs, durationMs }: LoadResult): Markup | null {
+export function renderPlanTable({ plan, setupMs, durationMs, commit }: LoadResult): Markup | null {
   return renderSettings([
+    ['commit', commit ?? null],
     ['model', plan.model],
     ['share', plan.segment ? `${plan.segment.index} of ${plan.segment.count}` : null],
     ['counts as ok', isDefaultExpect(plan) ? null : plan.expect.join(', ')],

@@ -1,4 +1,13 @@
-import { bytes, cores, duration, percentile, rate, roundTime, time } from '../../format/units.js';
+import {
+  bytes,
+  cores,
+  duration,
+  percentile,
+  rate,
+  roundRate,
+  roundTime,
+  time,
+} from '../../format/units.js';
 import { type Axis, renderChart } from './charts/chart.js';
 import { drawAreaSign, drawLineSign, renderLegend } from './charts/legend.js';
 import { drawReadings } from './charts/readings.js';
@@ -35,7 +44,7 @@ export interface Plot {
 /** How values are written: at an axis, and where one of them is read. */
 const UNITS = {
   time: { tick: roundTime, value: time },
-  rate: { tick: formatRoundRate, value: (value: number) => `${rate(value)} req/s` },
+  rate: { tick: roundRate, value: (value: number) => `${rate(value)} req/s` },
   cores: { tick: String, value: (value: number) => `${cores(value)} cores` },
   megabytes: {
     tick: (value: number) => (value < 1000 ? `${value} MB` : `${value / 1000} GB`),
@@ -145,12 +154,6 @@ function createYAxis({ log, series, unit }: Plot): Axis {
 
 function listValues(series: Series[]): number[] {
   return series.flatMap(({ values }) => values).filter((value) => value !== null);
-}
-
-/** Formats a round rate in little room: `2,000`, `50k`, `1.5M`. */
-function formatRoundRate(value: number): string {
-  if (value >= 1e6) return `${value / 1e6}M`;
-  return value >= 1e4 ? `${value / 1000}k` : rate(value);
 }
 
 /** Formats seconds since the start of the measurement, to the millisecond in the first minute. */

@@ -20,6 +20,7 @@ import {
   renderPlanTable,
   renderRequestTable,
   renderServerTable,
+  renderSlowestTable,
   renderStatusTable,
 } from '../html/load-tables.js';
 import { html, type Markup } from '../html/markup.js';
@@ -32,6 +33,7 @@ import { listWarnings } from '../warnings.js';
 /** Renders the result of a load as a self-contained HTML page. */
 export function renderLoadPage(result: LoadResult): string {
   const failing = renderFailingResponses(result);
+  const slowest = renderSlowestTable(result);
   const overTime = buildTimePlots(result);
   const distribution = hasResponse(result) ? buildDistributionPlots(result) : [];
   const names = buildNamePlots(result);
@@ -62,6 +64,7 @@ export function renderLoadPage(result: LoadResult): string {
           (mark) => html`<p class="note">${mark}</p>`,
         ),
       ),
+      slowest === null ? null : renderSection('Slowest requests', slowest),
       failing.length > 0 ? renderSection('Failing responses', failing) : null,
       renderSection('Plan', renderPlanTable(result)),
       renderSection('What the numbers mean', renderDefinitions(listLoadDefinitions(result))),

@@ -1,4 +1,4 @@
-import { count, plural, rate, share } from '../../format/units.js';
+import { count, plural, rate, share, time } from '../../format/units.js';
 import { hasResponse } from '../../load/answered.js';
 import { adviseOnClientBound, clientBound } from '../../load/outcome/client-bound-words.js';
 import type { LoadResult, NamedResult } from '../../load/result.js';
@@ -16,6 +16,7 @@ import {
 } from '../markdown/markup.js';
 import { formatScenarioParts } from '../markdown/scenarios.js';
 import { describePlan } from '../plan.js';
+import { formatEnd } from '../slowest.js';
 import { listWarnings } from '../warnings.js';
 
 /** Maximum number of request names in the table. */
@@ -34,6 +35,7 @@ export function renderLoadMarkdown(result: LoadResult): string {
     ...formatScenarioParts(result),
     formatFigures(result),
     more > 0 ? `${plural(more, 'request name')} with less time not shown.` : '',
+    formatSlowest(result),
     formatGeneratorTable(result),
     formatAlarm(result),
     formatWarnings(listWarnings(result)),
@@ -82,6 +84,16 @@ function formatRow(name: string, { requests, throughput, latencyMs }: Figures): 
     ...POINTS.map((point) => (isKnown ? formatStatistic(latencyMs, point, '≥') : '–')),
     failed > 0 ? `${count(failed)} (${share(failed / requests.sent)})` : '0',
   ].map((cell) => (cell.startsWith('~') ? `\\${cell}` : cell));
+}
+
+function formatSlowest({ slowest = [] }: LoadResult): string {
+  const rows = slowest.map((one) => [
+    formatCodeCell(one.traceId),
+    time(one.latencyMs),
+    escapeMarkdown(formatEnd(one)),
+    formatCodeCell(one.name),
+  ]);
+  return formatTable(['slowest, by trace id', 'latency', 'status', 'request'], rows);
 }
 
 function formatAlarm({ generator }: LoadResult): string {

@@ -13,6 +13,7 @@ import {
 } from '../text/iterations.js';
 import { formatRequests } from '../text/requests.js';
 import { createSheet, formatList, formatParagraph, joinBlocks } from '../text/sheet.js';
+import { formatSlowest } from '../text/slowest.js';
 import { formatFindings, formatSteps } from '../text/steps.js';
 import { formatTimeline } from '../text/timeline.js';
 
@@ -41,6 +42,7 @@ export function formatLoadText(result: LoadResult, options: TextOptions): string
     formatScenarios(result, sheet),
     formatSteps(result, sheet),
     formatByName(result, sheet),
+    formatSlowest(result, sheet),
     formatMetrics(result, sheet),
     [
       ...formatTimeline(result, sheet),

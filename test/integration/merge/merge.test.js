@@ -214,6 +214,34 @@ describe('a merged result', { timeout: 30_000 }, () => {
     }
   });
 
+  test('has the ten slowest requests of all, and the commit that its runs share', () => {
+    const commit = 'a'.repeat(40);
+    const traced = runs.map((run, index) => ({
+      ...run,
+      commit,
+      slowest: Array.from({ length: 10 }, (_, at) => ({
+        traceId: `${index}${at}`.padStart(32, '0'),
+        // Two of each latency.
+        latencyMs: 100 - 3 * at - (index >> 1),
+        ...{ name: 'GET /', status: 200, error: null },
+      })),
+    }));
+    const merged = merge(traced, [0, 1, 2]);
+    isResult(asJson(merged));
+    assert.deepEqual(isResult.errors, null);
+    const all = traced.flatMap(({ slowest }) => slowest.map(({ latencyMs }) => latencyMs));
+    assert.deepEqual(
+      merged.slowest.map(({ latencyMs }) => latencyMs),
+      all.sort((a, b) => b - a).slice(0, 10),
+    );
+    assert.equal(merged.commit, commit);
+    const grouped = mergeResults([merge(traced, [2, 1]), traced[0]]);
+    assert.deepEqual([grouped.slowest, grouped.commit], [merged.slowest, commit]);
+    const others = [{ ...traced[0], commit: 'b'.repeat(40) }, traced[1]];
+    assert.equal('commit' in mergeResults(others), false);
+    assert.equal('slowest' in merge(runs, [0, 1]), false);
+  });
+
   test('adds up iterations, steps, checks and metrics of scenarios', () => {
     const whole = merge(users, [0, 1, 2]);
     const { iterations, scenarios, steps, checks, metrics, hooks } = whole;

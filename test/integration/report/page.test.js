@@ -20,6 +20,18 @@ function allCensored() {
   return { ...result, latencyMs, percentiles: { ...result.percentiles, latency } };
 }
 
+/** A result whose slowest requests have trace ids. */
+function withSlowest() {
+  const slowest = Array.from({ length: 10 }, (_, index) => ({
+    traceId: `${index}`.repeat(32),
+    latencyMs: 1000 - index,
+    name: `GET /${'a-long-name-'.repeat(index)}`,
+    status: index % 2 === 0 ? 200 : null,
+    error: index % 2 === 0 ? null : 'connect-timeout',
+  }));
+  return { ...fixture('closed'), slowest };
+}
+
 describe('page in a browser', { skip }, () => {
   let browser;
 
@@ -35,6 +47,7 @@ describe('page in a browser', { skip }, () => {
     [...names.map((name) => [name, fixture(name)]), ['hostile', hostile()]]
       .concat([
         ['request names', withNamedResults(25)],
+        ['slowest', withSlowest()],
         ['no known time', allCensored()],
       ])
       .map(([name, result]) => [name, () => renderLoadPage(result)]),

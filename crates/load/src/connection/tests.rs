@@ -21,7 +21,7 @@ use crate::metrics::in_flight::Loss;
 use crate::metrics::window_stats::WindowStats;
 use crate::plan::{Request, Versions};
 use crate::redirect::RedirectRule;
-use crate::rendered::Rendered;
+use crate::rendered::{RenderOptions, Rendered};
 use crate::session::{End, Received, Receiving, SharedMemory};
 
 /// What a transport does, in order; beyond that it blocks, takes every byte and has nothing to flush.
@@ -83,7 +83,7 @@ fn mix() -> Vec<Rendered> {
             body_format: crate::plan::flow::BodyFormat::Text,
             expected: None,
         };
-        Rendered::new(&request, false, None, 1).unwrap()
+        Rendered::new(&request, RenderOptions { copies: 1, ..RenderOptions::default() }).unwrap()
     };
     vec![rendered("GET"), rendered("HEAD")]
 }

@@ -42,9 +42,10 @@ use crate::flow::users::Users;
 use crate::metrics::in_flight::{InFlight, Loss};
 use crate::metrics::recorder::Recorder;
 use crate::plan::{Plan, Versions};
-use crate::rendered::Rendered;
+use crate::rendered::{RenderOptions, Rendered};
 use crate::session::{self, SharedMemory};
 use crate::template::Names;
+use crate::trace_context::TraceContexts;
 
 use demand::Demand;
 use slot::{Slot, slots};
@@ -67,6 +68,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct RunContext {
     pub(crate) plan: Arc<Plan>,
     mix: Vec<Rendered>,
+    /// `None`: requests have no trace contexts.
+    traces: Option<TraceContexts>,
     resolved: Vec<Resolved>,
     /// By what connections offer.
     tls: Vec<(Versions, ClientTlsConfig)>,
@@ -91,13 +94,20 @@ impl RunContext {
         let variables = plan.flows.as_ref().map_or(&[][..], |flows| &flows.variables);
         let names = Names { tables: &plan.tables, variables };
         let placeholders = plan.placeholders.then_some(names);
-        let render = |request| Rendered::new(request, plan.close, placeholders, plan.pipelining);
+        let traces = TraceContexts::of_plan(&plan);
+        let options = RenderOptions {
+            close: plan.close,
+            names: placeholders,
+            copies: plan.pipelining,
+            traced: traces.is_some(),
+        };
+        let render = |request| Rendered::new(request, options);
         let mut mix = plan.requests.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let compile = |flows| CompiledFlows::compile(flows, &plan, names, &mut mix).map(Arc::new);
         let flows = plan.flows.as_ref().map(compile).transpose()?;
         let tls = tls_configs(&plan)?;
         let resolved = plan.origins.iter().map(Resolved::new).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { plan, mix, resolved, tls, flows, hooks })
+        Ok(Self { plan, mix, traces, resolved, tls, flows, hooks })
     }
 }
 

@@ -31,11 +31,6 @@ impl Numbers {
         self.next += self.step;
         number
     }
-
-    /// Takes back the numbers from the one that was next before.
-    pub(crate) fn reset(&mut self, before: Self, taken: u64) {
-        self.next = before.next + taken * self.step;
-    }
 }
 
 /// Returns the random numbers that belong to request or iteration `number`; `purpose` sets apart what is drawn for it.
@@ -53,6 +48,8 @@ pub(crate) enum Purpose {
     Values,
     /// The times between arrivals.
     Arrivals,
+    /// Its trace context.
+    Trace,
     /// The places in the mix of the requests of a thread of a closed run, one after the other.
     Turns,
 }

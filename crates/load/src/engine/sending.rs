@@ -61,12 +61,12 @@ impl Engine {
         if count == 0 {
             return;
         }
-        let before = self.numbers;
         let slot = &mut self.slots[index];
         let mut rendering = Rendering {
             mix: &self.shared.mix,
             numbers: &mut self.numbers,
             seed: self.shared.plan.seed,
+            traces: self.shared.traces,
             memory: &mut self.memory,
             users: &mut self.users,
         };
@@ -74,14 +74,7 @@ impl Engine {
         self.budget -= cost;
         match sent {
             Ok(()) => self.arm(index, Limit::Request, now + self.shared.plan.timeout),
-            Err(error) => {
-                // The numbers of those that did not go out are used again.
-                let sent = count - slot.connection.buffered();
-                if self.numbers != before {
-                    self.numbers.reset(before, sent as u64);
-                }
-                self.write_failed(index, &error);
-            }
+            Err(error) => self.write_failed(index, &error),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::metrics::in_flight::Due;
 use crate::redirect::{is_redirection, parse_request, redirect, render_request};
 use crate::rendered::Rendered;
 use crate::template::Values;
+use crate::trace_context::TraceContexts;
 
 /// Instructions that a user does in a row at most: a loop of steps without requests and pauses takes turns.
 const MAX_OPS: usize = 10_000;
@@ -42,6 +43,8 @@ pub(crate) struct User {
     loops: Vec<u32>,
     /// The step whose request is under way.
     step: u32,
+    /// Requests of the iteration so far, the present one included.
+    position: u32,
     variables: Vec<Option<Value>>,
     cookies: Cookies,
     iteration: Numbered,
@@ -170,6 +173,7 @@ impl Users {
         let user = &mut self.users[user as usize];
         user.is_active = true;
         (user.scenario, user.next, user.iteration) = (scenario, 0, iteration);
+        user.position = 0;
         (user.due, user.step_due, user.idle) = (due, due, Duration::ZERO);
         user.loops.clear();
         user.variables.clone_from(&flows.initial);
@@ -234,6 +238,7 @@ impl Users {
         let flows = self.flows.as_ref()?;
         let this = &mut self.users[user as usize];
         (this.followed, this.redirected) = (0, None);
+        this.position += 1;
         let needs = &flows.needs[this.step as usize];
         let value = |index: &u32| this.variables[*index as usize].as_ref();
         let name = |index: u32| &flows.names[index as usize];
@@ -261,6 +266,7 @@ impl Users {
         &mut self,
         due: &Due,
         request: &Rendered,
+        traces: Option<TraceContexts>,
         scratch: &mut Vec<u8>,
         out: &mut Vec<u8>,
     ) {
@@ -271,7 +277,9 @@ impl Users {
         if this.is_redirecting {
             out.extend_from_slice(&this.sent);
         } else {
-            request.render(&mut this.iteration.values(&this.variables), scratch, out);
+            let trace = traces.and_then(|it| it.get(this.iteration.number, this.position));
+            let mut values = this.iteration.values(&this.variables).with_trace(trace);
+            request.render(&mut values, scratch, out);
             if program.follow > 0 || program.cookies {
                 this.sent.clear();
                 this.sent.extend_from_slice(&out[start..]);
@@ -486,7 +494,7 @@ impl Users {
 impl Numbered {
     /// What the text of the iteration's requests is filled from.
     fn values<'a>(&'a mut self, variables: &'a [Option<Value>]) -> Values<'a> {
-        Values { sequence: self.number, random: &mut self.random, variables }
+        Values { sequence: self.number, random: &mut self.random, variables, trace: None }
     }
 }
 

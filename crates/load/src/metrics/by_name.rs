@@ -7,20 +7,20 @@ use std::time::Duration;
 use millrace_net::Nanos;
 
 use crate::ErrorKind;
+use crate::metrics::bounds::{OrderedBounds, PlacedSamples};
 use crate::metrics::in_flight::{Due, InFlight, Loss};
 use crate::metrics::kept::KeptResponse;
 use crate::metrics::sparse_durations::SparseDurations;
 use crate::metrics::unended::Unended;
-use crate::plan::{Bound, Plan};
+use crate::plan::Plan;
 
 /// The figures of the measured requests with one name.
 #[derive(Clone, Debug, Default)]
 pub struct NameStats {
     /// Numbers.
     pub counts: NameCounts,
-    /// Responses by status, ascending.
-    pub statuses: Vec<(u16, u64)>,
-    errors: [u64; ErrorKind::ALL.len()],
+    /// For `above` of the numbers.
+    placed: PlacedSamples,
     /// Responses that had begun and not ended.
     pub unended: Unended,
     /// Done minus intended.
@@ -56,9 +56,12 @@ pub struct NameCounts {
     pub bytes_sent: u64,
     /// Bytes of the responses.
     pub bytes_received: u64,
-    /// Sum of the latencies of all that ended, and of those that waited at the end.
+    /// Sum of the latencies of all that ended before the run.
     pub latency: Duration,
-    /// Samples above each of the plan's bounds.
+    /// Responses by status, ascending.
+    pub statuses: Vec<(u16, u64)>,
+    errors: [u64; ErrorKind::ALL.len()],
+    /// Those of them that are above each of the plan's bounds; empty at the end of the run.
     pub above: Vec<u64>,
 }
 
@@ -68,9 +71,7 @@ impl NameCounts {
     pub fn ended(&self) -> u64 {
         self.ok + self.status_errors + self.transport_errors + self.timeouts + self.in_flight_at_end
     }
-}
 
-impl NameStats {
     /// Kinds of errors that occurred, with their numbers.
     pub fn errors(&self) -> impl Iterator<Item = (ErrorKind, u64)> + '_ {
         ErrorKind::ALL
@@ -102,6 +103,8 @@ impl AddAssign<&Self> for NameCounts {
             bytes_sent,
             bytes_received,
             latency,
+            statuses,
+            errors,
             above,
         } = other;
         self.sent += sent;
@@ -116,6 +119,12 @@ impl AddAssign<&Self> for NameCounts {
         self.bytes_sent += bytes_sent;
         self.bytes_received += bytes_received;
         self.latency += *latency;
+        for (status, count) in statuses {
+            self.count_status(*status, *count);
+        }
+        for (sum, count) in self.errors.iter_mut().zip(errors) {
+            *sum += count;
+        }
         self.above.resize(above.len(), 0);
         for (sum, count) in self.above.iter_mut().zip(above) {
             *sum += count;
@@ -125,14 +134,9 @@ impl AddAssign<&Self> for NameCounts {
 
 impl AddAssign<&Self> for NameStats {
     fn add_assign(&mut self, other: &Self) {
-        let Self { counts, statuses, errors, unended, latency, service_time, failing } = other;
+        // Samples are placed by one worker, for its snapshots.
+        let Self { counts, placed: _, unended, latency, service_time, failing } = other;
         self.counts += counts;
-        for (status, count) in statuses {
-            self.count_status(*status, *count);
-        }
-        for (sum, count) in self.errors.iter_mut().zip(errors) {
-            *sum += count;
-        }
         self.unended += unended;
         self.latency += latency;
         self.service_time += service_time;
@@ -149,7 +153,7 @@ pub(crate) struct NameRecorder {
     /// The name of each request of the mix, by index.
     of_request: Vec<u32>,
     stats: Vec<NameStats>,
-    bounds: Vec<Bound>,
+    bounds: OrderedBounds,
 }
 
 impl NameRecorder {
@@ -157,12 +161,12 @@ impl NameRecorder {
         if plan.names < 2 && !plan.snapshots_by_name {
             return Self::default();
         }
-        let above = vec![0; plan.bounds.len()];
-        let counts = NameCounts { above, ..NameCounts::default() };
+        let bounds = OrderedBounds::new(&plan.bounds);
+        let placed = bounds.room();
         Self {
             of_request: plan.requests.iter().map(|request| request.name).collect(),
-            stats: vec![NameStats { counts, ..NameStats::default() }; plan.names],
-            bounds: plan.bounds.clone(),
+            stats: vec![NameStats { placed, ..NameStats::default() }; plan.names],
+            bounds,
         }
     }
 
@@ -200,7 +204,7 @@ impl NameRecorder {
         let Some(stats) = self.of(request.request) else { return };
         stats.counts.ok += u64::from(succeeded);
         stats.counts.status_errors += u64::from(!succeeded);
-        stats.count_status(status, 1);
+        stats.counts.count_status(status, 1);
         stats.latency.record(now.since(request.intended));
         stats.service_time.record(now.since(request.sent));
         self.ended(request, now);
@@ -211,17 +215,19 @@ impl NameRecorder {
         match loss {
             Loss::Timeout => {
                 stats.counts.timeouts += 1;
-                stats.errors[ErrorKind::Timeout as usize] += 1;
+                stats.counts.errors[ErrorKind::Timeout as usize] += 1;
             }
             Loss::Transport(kind) => {
                 stats.counts.transport_errors += 1;
-                stats.errors[kind as usize] += 1;
+                stats.counts.errors[kind as usize] += 1;
             }
             Loss::InFlightAtEnd => stats.counts.in_flight_at_end += 1,
         }
         stats.latency.record_censored(now.since(request.intended));
         stats.service_time.record_censored(now.since(request.sent));
-        self.ended(request, now);
+        if loss != Loss::InFlightAtEnd {
+            self.ended(request, now);
+        }
     }
 
     pub(crate) fn unended(&mut self, request: &InFlight, unended: &Unended) {
@@ -233,13 +239,10 @@ impl NameRecorder {
     fn ended(&mut self, request: &InFlight, now: Nanos) {
         let Self { of_request, stats, bounds } = self;
         let name = of_request[request.request as usize] as usize;
-        let counts = &mut stats[name].counts;
+        let NameStats { counts, placed, .. } = &mut stats[name];
         let latency = now.since(request.intended);
         counts.latency += latency;
-        for (above, bound) in counts.above.iter_mut().zip(bounds) {
-            let time = if bound.service_time { now.since(request.sent) } else { latency };
-            *above += u64::from(time > bound.time);
-        }
+        bounds.record(placed, latency, now.since(request.sent));
     }
 
     /// Records an arrival over the bound.
@@ -253,7 +256,6 @@ impl NameRecorder {
     pub(crate) fn queued_at_end(&mut self, due: &Due, now: Nanos) {
         let Some(stats) = self.of(due.request) else { return };
         stats.counts.queued_at_end += 1;
-        stats.counts.latency += now.since(due.intended);
         stats.latency.record_censored(now.since(due.intended));
     }
 
@@ -280,7 +282,11 @@ impl NameRecorder {
 
     /// Returns the numbers so far, by name; empty where there is one name only.
     pub(crate) fn counts(&self) -> Vec<NameCounts> {
-        self.stats.iter().map(|stats| stats.counts.clone()).collect()
+        let counts = |stats: &NameStats| {
+            let above = self.bounds.above(&stats.placed);
+            NameCounts { above, ..stats.counts.clone() }
+        };
+        self.stats.iter().map(counts).collect()
     }
 
     /// Returns all figures at the end of the run.

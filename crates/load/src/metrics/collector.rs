@@ -10,6 +10,7 @@ use crate::metrics::by_name::{NameCounts, NameStats, add_up};
 use crate::metrics::counts::Counts;
 use crate::metrics::flow_stats::{FlowStats, IterationCounts, ScenarioStats};
 use crate::metrics::recorder::WINDOW;
+use crate::metrics::slowest::merge_slowest;
 use crate::metrics::window_series::WindowSeries;
 use crate::metrics::window_stats::{Stall, WindowStats};
 use crate::outcome::{Outcome, Snapshot, SnapshotPhase, WorkerOutcome};
@@ -90,7 +91,13 @@ impl<'a> Collector<'a> {
                     self.report(SnapshotPhase::SetUp, WINDOW * self.set_up_turns);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    // The last snapshot is of the whole measurement.
+                    if self.phase == Phase::Measure {
+                        self.report(SnapshotPhase::Measure, WINDOW * self.series.count() as u32);
+                    }
+                    return;
+                }
             }
         }
     }
@@ -214,6 +221,7 @@ impl<'a> Collector<'a> {
         let ruled_out = self.done.iter().flat_map(|done| &done.ruled_out);
         let ruled_out = ruled_out.filter(|address| !used.contains(address));
         let ruled_out: BTreeSet<&String> = ruled_out.collect();
+        let slowest = merge_slowest(self.done.iter().flat_map(|done| done.slowest.iter().copied()));
         let mean_in_flight =
             if seconds > 0.0 { counts.in_flight_area as f64 / 1e9 / seconds } else { 0.0 };
         let little_residual = self.little_residual(seconds);
@@ -231,6 +239,7 @@ impl<'a> Collector<'a> {
             addresses: used.into_iter().cloned().collect(),
             ruled_out: ruled_out.into_iter().cloned().collect(),
             total: self.total,
+            slowest,
             names,
             flows,
         })

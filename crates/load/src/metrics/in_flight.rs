@@ -41,6 +41,8 @@ pub(crate) struct InFlight {
     pub(crate) request: u32,
     /// As that of [`Due`].
     pub(crate) user: u32,
+    /// As that of [`Due`]; of a request that is the same each time it may be [`NUMBERED_WHEN_SENT`].
+    pub(crate) number: u64,
 }
 
 /// How a request ended without a complete response.

@@ -8,9 +8,11 @@ use crate::flow::ends::{HowEnded, StepEnd, StepEnds};
 use crate::metrics::by_name::{NameCounts, NameRecorder, NameStats};
 use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
 use crate::metrics::kept::{FirstResponses, KeepReason, KeptResponse};
+use crate::metrics::slowest::{RequestEnd, SlowRequest, SlowestRequests};
 use crate::metrics::unended::Unended;
 use crate::metrics::window_stats::{Stall, WindowStats};
 use crate::plan::{Plan, Request};
+use crate::trace_context::TraceContexts;
 use crate::{ErrorKind, StatusSet};
 
 /// Length of a window.
@@ -51,6 +53,8 @@ pub(crate) struct Recorder {
     names: NameRecorder,
     /// Statuses that count as success by request, where a request has its own.
     expected_of: Vec<StatusSet>,
+    /// `None` where requests have no trace contexts.
+    slowest: Option<Box<SlowestRequests>>,
     /// Ends of users' requests, for the flows.
     pub(crate) ends: StepEnds,
 }
@@ -69,6 +73,7 @@ impl Recorder {
             unseen: FirstResponses::new(&StatusSet::below_400()),
             names: NameRecorder::default(),
             expected_of: Vec::new(),
+            slowest: None,
             ends: StepEnds::default(),
         }
     }
@@ -82,7 +87,8 @@ impl Recorder {
             false => Vec::new(),
         };
         let names = NameRecorder::new(plan);
-        Self { expected: plan.expected, unseen, names, expected_of, ..self }
+        let slowest = TraceContexts::of_plan(plan).map(|it| Box::new(SlowestRequests::new(it)));
+        Self { expected: plan.expected, unseen, names, expected_of, slowest, ..self }
     }
 
     /// Returns the statuses that count as success for a request.
@@ -249,6 +255,9 @@ impl Recorder {
         tally.service_time.record(now.since(request.sent));
         self.mark_stalled(request.intended, now);
         self.names.completed(request, now, status, succeeded);
+        if let Some(slowest) = &mut self.slowest {
+            slowest.add(request, now, RequestEnd::Status(status));
+        }
     }
 
     /// Whether the caller should pass the response to `keep`.
@@ -303,6 +312,11 @@ impl Recorder {
         self.names.take()
     }
 
+    /// Returns the slowest requests with trace contexts at the end of the run.
+    pub(crate) fn take_slowest(&mut self) -> Vec<SlowRequest> {
+        self.slowest.as_mut().map(|slowest| slowest.take()).unwrap_or_default()
+    }
+
     pub(crate) fn lost(
         &mut self,
         request: &InFlight,
@@ -332,6 +346,9 @@ impl Recorder {
         tally.service_time.record_censored(now.since(request.sent));
         self.mark_stalled(request.intended, now);
         self.names.lost(request, now, loss);
+        if let Some(slowest) = &mut self.slowest {
+            slowest.add(request, now, loss.into());
+        }
     }
 
     /// Records a response whose head had arrived with `status`, of which so many bytes had arrived from `first` on, when its

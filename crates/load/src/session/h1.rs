@@ -121,11 +121,12 @@ impl H1Session {
     /// Renders requests, unless they are the same bytes each time.
     pub(super) fn render<'a>(
         &mut self,
-        due: &VecDeque<Due>,
+        due: &mut VecDeque<Due>,
         count: usize,
         rendering: &'a mut Rendering<'_>,
     ) -> RequestBatch<'a> {
         let mix: &'a [_] = rendering.mix;
+        let traces = rendering.traces;
         rendering.memory.h1.starts.clear();
         let copies = match mix {
             // A user's request has its cookies, and may be the one that follows a redirection.
@@ -136,17 +137,19 @@ impl H1Session {
             Some(copies) => copies,
             None => {
                 rendering.memory.outgoing.clear();
-                for due in due.iter().take(count) {
+                for due in due.iter_mut().take(count) {
                     let request = &mix[due.request as usize];
                     let number = rendering.number(due);
+                    let trace = rendering.trace(number);
                     let super::SharedMemory { outgoing, h1: shared, .. } = &mut *rendering.memory;
                     shared.starts.push(outgoing.len());
                     if due.user == NO_USER {
                         let mut random = random_for(rendering.seed, number, Purpose::Values);
-                        let mut values = Values::new(number, &mut random);
+                        let mut values = Values::new(number, &mut random).with_trace(trace);
                         request.render(&mut values, &mut shared.scratch, outgoing);
                     } else {
-                        rendering.users.render(due, request, &mut shared.scratch, outgoing);
+                        let scratch = &mut shared.scratch;
+                        rendering.users.render(due, request, traces, scratch, outgoing);
                     }
                 }
                 &rendering.memory.outgoing
@@ -196,8 +199,8 @@ impl H1Session {
 
     /// Records that the first byte of a request of this length has been sent.
     fn send(&mut self, due: Due, length: usize, now: Nanos, recorder: &mut Recorder) {
-        let Due { intended, request, user, .. } = due;
-        let request = InFlight { intended, sent: now, request, user };
+        let Due { intended, request, user, number } = due;
+        let request = InFlight { intended, sent: now, request, user, number };
         recorder.sent(&request, self.carried);
         recorder.bytes_sent_for(&request, length);
         self.carried = true;

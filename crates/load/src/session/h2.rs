@@ -19,7 +19,7 @@ use millrace_net::Nanos;
 
 use super::{Expired, SessionOptions};
 use crate::ErrorKind;
-use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER};
+use crate::metrics::in_flight::{Due, InFlight, Loss, NO_USER, NUMBERED_WHEN_SENT};
 use crate::metrics::recorder::Recorder;
 use captured::Captured;
 use grpc::Messages;
@@ -58,8 +58,6 @@ struct Buffered {
     /// Position of its first byte in what the connection sends.
     start: u64,
     stream: StreamKey,
-    /// As that of its [`Due`].
-    number: u64,
 }
 
 /// What a server has said by GOAWAY.
@@ -107,7 +105,13 @@ impl Default for Exchange {
     fn default() -> Self {
         let now = Nanos::default();
         Self {
-            request: InFlight { intended: now, sent: now, request: 0, user: NO_USER },
+            request: InFlight {
+                intended: now,
+                sent: now,
+                request: 0,
+                user: NO_USER,
+                number: NUMBERED_WHEN_SENT,
+            },
             is_buffered: true,
             length: 0,
             status: 0,
@@ -365,10 +369,10 @@ impl H2Session {
     ) -> usize {
         let count = self.buffered.len();
         recorder.remove_buffered(count);
-        while let Some(Buffered { stream, number, .. }) = self.buffered.pop_back() {
+        while let Some(Buffered { stream, .. }) = self.buffered.pop_back() {
             let Some(exchange) = self.connection.forget(stream) else { continue };
             self.stop_upload(stream, &exchange);
-            let InFlight { intended, request, user, .. } = exchange.request;
+            let InFlight { intended, request, user, number, .. } = exchange.request;
             due.push_front(Due { intended, request, user, number });
         }
         count

@@ -9,7 +9,8 @@ fn fill(text: &str, place: TextPosition) -> String {
     let json = |json| Value::from_json(json);
     let variables = [json(r#""a \"b\"/ü\n&""#), json("7.50"), json(r#"[1,{"a":null}]"#), None];
     let mut random = fastrand::Rng::with_seed(1);
-    let mut values = Values { sequence: 3, random: &mut random, variables: &variables };
+    let mut values =
+        Values { sequence: 3, random: &mut random, variables: &variables, trace: None };
     let mut out = Vec::new();
     template.render(&mut values, &mut out);
     String::from_utf8(out).unwrap()

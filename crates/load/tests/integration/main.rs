@@ -12,3 +12,4 @@ mod schedule;
 mod servers;
 mod template;
 mod times;
+mod traces;

@@ -2,7 +2,7 @@
 
 use millrace_load::RunError;
 use millrace_load::plan::{Request, Table};
-use millrace_load::rendered::Rendered;
+use millrace_load::rendered::{RenderOptions, Rendered};
 use millrace_load::template::{Names, Template, TextPosition, Values, table_names};
 
 fn names(tables: &[Table]) -> Names<'_> {
@@ -190,7 +190,10 @@ fn request(target: &str, fields: &[(&str, &str)], body: Option<&str>) -> Request
 }
 
 fn rendered(request: &Request, close: bool) -> Rendered {
-    Rendered::new(request, close, Some(names(&users())), 3).unwrap()
+    let tables = users();
+    let options =
+        RenderOptions { close, names: Some(names(&tables)), copies: 3, ..RenderOptions::default() };
+    Rendered::new(request, options).unwrap()
 }
 
 fn text(rendered: &Rendered, sequence: u64) -> String {
@@ -244,7 +247,8 @@ fn placeholders_are_filled_in_everywhere_and_the_length_follows() {
 #[test]
 fn placeholders_can_be_turned_off() {
     let request = request("/{{seq}}", &[("X", "{{nothing}}")], Some("{{uuid}}"));
-    let rendered = Rendered::new(&request, false, None, 1).unwrap();
+    let rendered =
+        Rendered::new(&request, RenderOptions { copies: 1, ..RenderOptions::default() }).unwrap();
     let expected = "POST /{{seq}} HTTP/1.1\r\nX: {{nothing}}\r\nContent-Length: 8\r\n\r\n{{uuid}}";
     assert_eq!(rendered.batch(1), Some(expected.as_bytes()));
 }
@@ -267,7 +271,10 @@ fn a_request_that_would_break_its_own_framing_is_refused() {
     ] {
         let mut request = request(target, &[field], None);
         request.method = method.into();
-        let message = refusal(Rendered::new(&request, false, None, 1));
+        let message = refusal(Rendered::new(
+            &request,
+            RenderOptions { copies: 1, ..RenderOptions::default() },
+        ));
         assert!(message.contains(why), "{message}");
     }
 }
@@ -281,7 +288,10 @@ fn values_of_tables_are_made_to_fit_their_place() {
     };
     let sent = |target: &str, value: &str, field: &str| {
         let request = request(target, &[("X", field)], None);
-        let rendered = Rendered::new(&request, false, Some(names(&[table(value)])), 1)?;
+        let tables = [table(value)];
+        let options =
+            RenderOptions { names: Some(names(&tables)), copies: 1, ..RenderOptions::default() };
+        let rendered = Rendered::new(&request, options)?;
         let mut out = Vec::new();
         with_values(0, |values| rendered.render(values, &mut Vec::new(), &mut out));
         Ok(String::from_utf8(out).unwrap())

@@ -30,7 +30,11 @@ pub struct NativeNameCounts {
     pub bytes_received: f64,
     /// Sum of the latencies of those that ended.
     pub latency_sum_ms: f64,
-    /// Samples above each of the plan's bounds.
+    /// Responses by status.
+    pub status_codes: HashMap<String, f64>,
+    /// By kind.
+    pub errors: Vec<NativeErrors>,
+    /// Samples above each of the plan's bounds; empty at the end of the run.
     pub above: Vec<f64>,
 }
 
@@ -47,10 +51,6 @@ pub struct NativeNameStats {
     pub latency_ms: NativeDistribution,
     /// Done minus sent.
     pub service_time_ms: NativeDistribution,
-    /// Responses by status.
-    pub status_codes: HashMap<String, f64>,
-    /// By kind.
-    pub errors: Vec<NativeErrors>,
     /// The first response that was no success, or was broken off.
     pub failing: Option<NativeKeptResponse>,
     /// Whole distributions.
@@ -83,6 +83,12 @@ pub struct NativeNameHistograms {
 
 impl From<&NameCounts> for NativeNameCounts {
     fn from(counts: &NameCounts) -> Self {
+        let statuses = counts.statuses.iter();
+        let errors = counts.errors().map(|(kind, count)| NativeErrors {
+            kind: kind.name().into(),
+            count: count as f64,
+            example: None,
+        });
         Self {
             sent: counts.sent as f64,
             ok: counts.ok as f64,
@@ -98,6 +104,8 @@ impl From<&NameCounts> for NativeNameCounts {
             bytes_sent: counts.bytes_sent as f64,
             bytes_received: counts.bytes_received as f64,
             latency_sum_ms: ms(counts.latency),
+            status_codes: statuses.map(|(code, count)| (code.to_string(), *count as f64)).collect(),
+            errors: errors.collect(),
             above: counts.above.iter().map(|count| *count as f64).collect(),
         }
     }
@@ -108,20 +116,12 @@ impl From<&NameStats> for NativeNameStats {
         // Two dense histograms at a time: one name after the other.
         let latency = stats.latency.to_histogram();
         let service_time = stats.service_time.to_histogram();
-        let statuses = stats.statuses.iter();
-        let errors = stats.errors().map(|(kind, count)| NativeErrors {
-            kind: kind.name().into(),
-            count: count as f64,
-            example: None,
-        });
         Self {
             counts: (&stats.counts).into(),
             unfinished: (&stats.unended).into(),
             service_time_sum_ms: ms(service_time.total()),
             latency_ms: (&latency).into(),
             service_time_ms: (&service_time).into(),
-            status_codes: statuses.map(|(code, count)| (code.to_string(), *count as f64)).collect(),
-            errors: errors.collect(),
             failing: stats.failing.as_ref().map(NativeKeptResponse::from),
             histograms: NativeNameHistograms {
                 latency: latency.encode(),

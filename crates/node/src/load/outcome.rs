@@ -211,6 +211,21 @@ pub struct NativeKeptResponse {
     pub bytes: Buffer,
 }
 
+/// A slow request that has a trace context.
+#[napi(object)]
+pub struct NativeSlowRequest {
+    /// 32 hexadecimal digits.
+    pub trace_id: String,
+    /// Milliseconds; of one without a complete response its age.
+    pub latency_ms: f64,
+    /// Index of the request in the plan.
+    pub request: u32,
+    /// Of a complete response.
+    pub status: Option<u32>,
+    /// The kind of the error that ended it; absent too if it was in flight at the end.
+    pub error: Option<String>,
+}
+
 /// Bytes of HTTP.
 #[napi(object)]
 pub struct NativeBytes {
@@ -388,6 +403,8 @@ pub struct NativeOutcome {
     pub errors: Vec<NativeErrors>,
     /// Responses to show, one of a kind.
     pub kept: Vec<NativeKeptResponse>,
+    /// The slowest requests that have a trace context, the slowest first.
+    pub slowest: Vec<NativeSlowRequest>,
     /// Bytes of HTTP.
     pub bytes: NativeBytes,
     /// The generator about itself.

@@ -233,6 +233,8 @@ pub struct NativePlan {
     pub early_ack_probe: bool,
     /// For random numbers: below 2^53.
     pub seed: f64,
+    /// Share of the requests, or of the iterations of flows, that have a trace context, from 0 to 1; absent: none has.
+    pub traced: Option<f64>,
     /// The share of a larger run that this one is, from 0; absent: a whole run.
     pub segment: Option<u32>,
     /// Shares of that run; 1 if absent.
@@ -305,6 +307,7 @@ impl TryFrom<NativePlan> for Plan {
             bounds,
             early_ack_probe,
             seed,
+            traced,
             segment,
             segments,
             start_after_ms,
@@ -351,6 +354,7 @@ impl TryFrom<NativePlan> for Plan {
             bounds: bounds.into_iter().map(Bound::from).collect(),
             early_ack_probe,
             seed: seed as u64,
+            traced,
             segment: Segment {
                 index: segment.unwrap_or(0).into(),
                 count: segments.unwrap_or(1).into(),

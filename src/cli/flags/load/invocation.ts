@@ -17,6 +17,8 @@ export interface Invocation extends OutputOptions {
   tls?: (typeof TLS_MODES)[number];
   /** Address at which the running figures are served. */
   prometheus?: SocketAddress;
+  /** Where the running figures are pushed by OTLP. */
+  otlp?: string;
   /** File of an earlier result, or a pattern, that the result is compared with. */
   baseline?: string;
   /** The hosts that run the load, and how they are reached. */

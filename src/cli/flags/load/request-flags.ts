@@ -4,7 +4,7 @@ import { usageError } from '../../../errors/millrace-error.js';
 import { DEFAULTS, LIMITS } from '../../../load/defaults.js';
 import { splitExpect } from '../../../load/requests/expect.js';
 import { readHeaderFile, splitHeader } from '../../../load/requests/header.js';
-import { parseBytes } from '../../../validation/units.js';
+import { parseBytes, parsePositiveShare } from '../../../validation/units.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { setBody } from './body.js';
@@ -126,6 +126,12 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
     help: 'send {{...}} unchanged',
     details:
       'Without the flag these are replaced in URL, headers and body for each request: {{seq}}, a number that counts the requests from 0; {{random:1-100}}; {{uuid}}; {{csv:FILE:COLUMN}}, a value of the row whose turn it is, from a file whose first line names the columns.',
+  }),
+  parsed('traceparent', 'traceparent', (value, flag) => parsePositiveShare(value, flag), {
+    value: 'SHARE',
+    help: 'give a share of the requests a trace context: 1, 0.01',
+    details:
+      'The header traceparent of W3C, sampled. The report names the ten slowest of these requests by trace id. Each has a trace of its own; the requests of an iteration of a scenario share one, and the share is one of iterations. The same --seed gives the same ids.',
   }),
   text('grpc', 'grpc', {
     aliases: ['call'],

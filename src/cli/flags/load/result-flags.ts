@@ -1,6 +1,7 @@
 // Flags for the output of the result, and for the results that fail the run.
 import { type Condition, parseCondition } from '../../../load/plan/condition.js';
 import { parseCount, type Range } from '../../../validation/units.js';
+import { parseOtlpUrl } from '../../otlp/url.js';
 import type { Flag } from '../flag.js';
 import { storeIn } from '../kinds.js';
 import { CSV, JUNIT, NO_PROGRESS, OUTPUT_FLAGS, SERIES } from '../output-flags.js';
@@ -87,6 +88,16 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
       'At /metrics, from before the run until it ends: counters and a histogram of the latencies by request name, without the warm-up. Port 0 is any free one; its URL is printed on stderr.',
     set(invocation, value, flag) {
       invocation.prometheus = parseSocketAddress(value, flag);
+    },
+  },
+  {
+    name: 'otlp',
+    value: 'URL',
+    help: 'push the running figures by OTLP over HTTP',
+    details:
+      "Every 5 s and at the end, without the warm-up, to a collector such as http://localhost:4318; a URL without a path gets /v1/metrics. A collector that fails is one warning. OpenTelemetry's variables for headers, certificates, resource attributes and the interval apply. Needs the package @opentelemetry/exporter-metrics-otlp-proto: npm install @opentelemetry/exporter-metrics-otlp-proto.",
+    set(invocation, value, flag) {
+      invocation.otlp = parseOtlpUrl(value, flag);
     },
   },
   {

@@ -9,7 +9,12 @@ import { median } from '../../../statistics/median.js';
 import { type Axis, renderChart, toPixels } from '../../html/charts/chart.js';
 import { drawLineSign, renderLegend } from '../../html/charts/legend.js';
 import { drawDot, drawSquare, type MarkerStyle } from '../../html/charts/markers.js';
-import { createLinearScaleBetween, listMultiples, type Scale } from '../../html/charts/scale.js';
+import {
+  createLinearScaleAround,
+  createLinearScaleBetween,
+  listMultiples,
+  type Scale,
+} from '../../html/charts/scale.js';
 import { html, type Markup } from '../../html/markup.js';
 import { chooseWords, formatFigure, METRICS } from '../metrics.js';
 
@@ -28,7 +33,7 @@ export function renderRunChart(result: ComparisonResult, metric: ComparisonMetri
   if (points.length === 0) return null;
   const [first] = result.runs;
   const { name } = chooseWords({ metric, ...(first?.counted && { counted: first.counted }) });
-  const y = createScaleAround(points.map(({ value }) => value));
+  const y = createLinearScaleAround(points.map(({ value }) => value));
   const limited = points.some(({ run }) => run.clientBound);
   return renderChart({
     title: `${name} of each run`,
@@ -66,13 +71,6 @@ function createXAxis({ ended }: ComparisonResult, points: RunPoint[]): Axis {
     return { scale, ticks, label: String };
   }
   return { scale, ticks: listMultiples(scale).filter((tick) => tick >= 0), label: roundTime };
-}
-
-/** Creates a scale around values with some space, also if all of them are equal. */
-function createScaleAround(values: number[]): Scale {
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const space = Math.max((high - low) / 8, high * 0.005, 1e-9);
-  return createLinearScaleBetween(Math.max(0, low - space), high + space);
 }
 
 function drawRun(

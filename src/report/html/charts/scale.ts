@@ -28,6 +28,13 @@ export function createLinearScaleBetween(low: number, high: number): Scale {
   return createScale(low, high, (value) => (value - low) / (high - low));
 }
 
+/** Creates a linear scale around values with some space, also if all of them are equal. */
+export function createLinearScaleAround(values: readonly number[]): Scale {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const space = Math.max((high - low) / 8, high * 0.005, 1e-9);
+  return createLinearScaleBetween(Math.max(0, low - space), high + space);
+}
+
 function createScale(low: number, high: number, share: (value: number) => number): Scale {
   // Rounded to a hundredth of a percent, a fraction of a pixel.
   const at = (value: number) => Number((100 * Math.min(1, Math.max(0, share(value)))).toFixed(2));

@@ -126,6 +126,7 @@ impl Scene {
             sent: nanos(at),
             request: 0,
             user: crate::metrics::in_flight::NO_USER,
+            number: 0,
         };
         recorder.sent(&request, true);
         let end = at + takes.min(self.limit);

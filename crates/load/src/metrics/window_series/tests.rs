@@ -15,6 +15,7 @@ fn tally(completed: u64) -> WindowStats {
             sent: Nanos(0),
             request: 0,
             user: crate::metrics::in_flight::NO_USER,
+            number: 0,
         };
         recorder.sent(&request, false);
         recorder.completed(&request, Nanos(completed * 1_000_000), 200);

@@ -95,7 +95,7 @@ impl RequestBlocks {
                 b"host" => continue,
                 b"te" if !value.eq_ignore_ascii_case(b"trailers") => continue,
                 name if is_connection_field(name) => continue,
-                b"content-length" => once,
+                b"content-length" | b"traceparent" => once,
                 _ => Indexing::IfRoom,
             };
             encoder.encode(&self.name, value, indexing, block);

@@ -18,14 +18,14 @@ use crate::template::Values;
 impl H2Session {
     pub(in crate::session) fn render<'a>(
         &mut self,
-        due: &VecDeque<Due>,
+        due: &mut VecDeque<Due>,
         count: usize,
         rendering: &'a mut Rendering<'_>,
     ) -> RequestBatch<'a> {
         rendering.memory.outgoing.clear();
         rendering.memory.h2.starts.clear();
         self.rendered.clear();
-        for due in due.iter().take(count) {
+        for due in due.iter_mut().take(count) {
             rendering.memory.h2.starts.push(rendering.memory.outgoing.len());
             self.render_one(due, rendering);
         }
@@ -33,9 +33,10 @@ impl H2Session {
         RequestBatch { bytes: &memory.outgoing, count, starts: &memory.h2.starts }
     }
 
-    fn render_one(&mut self, due: &Due, rendering: &mut Rendering<'_>) {
+    fn render_one(&mut self, due: &mut Due, rendering: &mut Rendering<'_>) {
         let number = rendering.number(due);
-        let Rendering { mix, seed, memory, users, .. } = rendering;
+        let trace = rendering.trace(number);
+        let Rendering { mix, seed, traces, memory, users, .. } = rendering;
         let rendered = &mix[due.request as usize];
         let (outgoing, shared) = (&mut memory.outgoing, &mut memory.h2);
         let scheme = self.options.scheme;
@@ -53,10 +54,10 @@ impl H2Session {
                 shared.text.clear();
                 if due.user == NO_USER {
                     let mut random = random_for(*seed, number, Purpose::Values);
-                    let mut values = Values::new(number, &mut random);
+                    let mut values = Values::new(number, &mut random).with_trace(trace);
                     rendered.render(&mut values, &mut shared.scratch, &mut shared.text);
                 } else {
-                    users.render(due, rendered, &mut shared.scratch, &mut shared.text);
+                    users.render(due, rendered, *traces, &mut shared.scratch, &mut shared.text);
                 }
                 let request = RequestText { text: &shared.text, scheme, is_repeated: false };
                 let body = self.blocks.encode(request, encoder, &mut shared.block);
@@ -107,7 +108,7 @@ impl H2Session {
         for (index, stream) in streams.iter().enumerate() {
             let Some(Due { intended, request, user, number }) = due.pop_front() else { break };
             let Some(exchange) = self.connection.get_mut(*stream) else { break };
-            exchange.request = InFlight { intended, sent: now, request, user };
+            exchange.request = InFlight { intended, sent: now, request, user, number };
             exchange.length = batch.length(index) as u32;
             if let Some(upload) = &mut exchange.upload {
                 upload.since = now;
@@ -119,7 +120,7 @@ impl H2Session {
                 self.sent(*stream, now, recorder);
             } else {
                 let start = written.start + start as u64;
-                self.buffered.push_back(Buffered { start, stream: *stream, number });
+                self.buffered.push_back(Buffered { start, stream: *stream });
                 recorder.add_buffered(1);
             }
         }

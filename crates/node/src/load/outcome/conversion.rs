@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use millrace_load::metrics::duration_histogram::DurationHistogram;
 use millrace_load::metrics::kept::{KeepReason, KeptResponse};
+use millrace_load::metrics::slowest::{RequestEnd, SlowRequest};
 use millrace_load::metrics::unended::Unended;
 use millrace_load::{Outcome, Snapshot, SnapshotPhase, Window, WindowLatency, WorkerOutcome};
 
 use super::{
     NativeBytes, NativeConnections, NativeDistribution, NativeErrors, NativeGenerator,
     NativeHistograms, NativeKeptResponse, NativeLateness, NativeNotSent, NativeOutcome,
-    NativePercentiles, NativeRequests, NativeSnapshot, NativeStall, NativeSums, NativeThroughput,
-    NativeUnfinished, NativeWarmup, NativeWindow, NativeWindowLatency, NativeWindowWaits,
-    NativeWorker, ms,
+    NativePercentiles, NativeRequests, NativeSlowRequest, NativeSnapshot, NativeStall, NativeSums,
+    NativeThroughput, NativeUnfinished, NativeWarmup, NativeWindow, NativeWindowLatency,
+    NativeWindowWaits, NativeWorker, ms,
 };
 use crate::load::by_name::{NativeNameCounts, NativeNameStats};
 use crate::load::durations::to_points;
@@ -95,6 +96,18 @@ impl From<&KeptResponse> for NativeKeptResponse {
     }
 }
 
+impl From<&SlowRequest> for NativeSlowRequest {
+    fn from(SlowRequest { trace_id, latency, request, end }: &SlowRequest) -> Self {
+        let (status, error) = match end {
+            RequestEnd::Status(status) => (Some(u32::from(*status)), None),
+            RequestEnd::Error(kind) => (None, Some(kind.name().to_owned())),
+            RequestEnd::InFlight => (None, None),
+        };
+        let trace_id = format!("{trace_id:032x}");
+        Self { trace_id, latency_ms: ms(*latency), request: *request, status, error }
+    }
+}
+
 impl From<&Unended> for NativeUnfinished {
     fn from(Unended { at_end, succeeding, timed_out, head, bytes }: &Unended) -> Self {
         let count = (at_end + timed_out) as f64;
@@ -131,6 +144,7 @@ impl NativeOutcome {
             stalls,
             addresses,
             ruled_out,
+            slowest,
             names,
             flows,
         } = outcome;
@@ -208,6 +222,7 @@ impl NativeOutcome {
                 })
                 .collect(),
             kept: total.kept.iter().map(NativeKeptResponse::from).collect(),
+            slowest: slowest.iter().map(NativeSlowRequest::from).collect(),
             bytes: NativeBytes {
                 sent: counts.bytes_sent as f64,
                 received: counts.bytes_received as f64,

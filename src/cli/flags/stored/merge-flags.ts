@@ -1,8 +1,8 @@
-import { usageError } from '../../errors/millrace-error.js';
-import type { Condition } from '../../load/plan/condition.js';
-import type { CommandFlags } from './command-flags.js';
-import { storeIn } from './kinds.js';
-import { FAIL_ON, STRICT } from './load/result-flags.js';
+import { usageError } from '../../../errors/millrace-error.js';
+import type { Condition } from '../../../load/plan/condition.js';
+import type { CommandFlags } from '../command-flags.js';
+import { storeIn } from '../kinds.js';
+import { FAIL_ON, STRICT } from '../load/result-flags.js';
 import {
   CSV,
   HDR,
@@ -11,7 +11,7 @@ import {
   OUTPUT_FLAGS,
   type OutputOptions,
   SERIES,
-} from './output-flags.js';
+} from '../output-flags.js';
 
 /** What the flags and operands of `millrace merge` stand for. */
 export interface MergeInvocation extends OutputOptions {

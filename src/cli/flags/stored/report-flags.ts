@@ -1,5 +1,5 @@
-import { usageError } from '../../errors/millrace-error.js';
-import type { CommandFlags } from './command-flags.js';
+import { usageError } from '../../../errors/millrace-error.js';
+import type { CommandFlags } from '../command-flags.js';
 import {
   CSV,
   HDR,
@@ -9,7 +9,7 @@ import {
   newOutputOptions,
   type OutputOptions,
   SERIES,
-} from './output-flags.js';
+} from '../output-flags.js';
 
 /** What the flags and operands of `millrace report` stand for. */
 export interface ReportInvocation extends OutputOptions {
