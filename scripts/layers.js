@@ -32,6 +32,7 @@ const LAYERS = Object.entries({
     ...['masking', 'errors', 'native', 'environment', 'files'],
     ...['validation', 'statistics', 'format', 'process', 'scenario'],
   ],
+  kubernetes: ['masking', 'errors', 'validation', 'files', 'load'],
   explain: [
     ...['errors', 'native', 'environment', 'validation', 'statistics', 'format'],
     ...['probe', 'process', 'load'],
@@ -90,6 +91,11 @@ const OF_CLI = {
   'load/input/certificates': 'whether --key needs a passphrase from the terminal',
   'compare/stored/stored': 'the files of a pattern, which an output must not overwrite',
   'files/standard-input': 'standard input that two flags would read',
+  'files/logged-results': '--log-result, and logs that merge reads',
+  'load/plan/segments/read-segment': '{segment} in names of files',
+  'kubernetes/load-files': 'kubernetes',
+  'kubernetes/manifest': 'kubernetes',
+  'kubernetes/pod-files': 'kubernetes',
   // The help has the defaults and ranges.
   'load/defaults': 'of load',
   'compare/defaults': 'of compare',
