@@ -2,6 +2,7 @@
 // result and its own number, so that logs of several processes may be mixed, and each line may have a prefix.
 import { randomBytes } from 'node:crypto';
 import { deflateSync, inflateSync } from 'node:zlib';
+import { usageError } from '../errors/millrace-error.js';
 
 /** Characters of Base64 in a line; with what stands before them a line has at most 76. */
 const LINE_LENGTH = 60;
@@ -32,8 +33,11 @@ export interface LoggedResult {
   label: string;
   /** That pod; `null` if no line names one. */
   pod: string | null;
-  /** The result, as JSON, or what is wrong. */
-  content: { json: string } | { damage: string };
+  share: string | null;
+  /** Why it is not complete; `null` if it is. */
+  damage: string | null;
+  /** Returns it as JSON. */
+  read(): string;
 }
 
 /** Finds all results in a log, in the order in which they begin. */
@@ -83,23 +87,26 @@ function addLine(found: Map<string, Pieces>, line: string): void {
   }
 }
 
-function join(pieces: Pieces): LoggedResult {
-  const { share, pod } = pieces;
+function join({ share, pod, count, lines, hasBegin }: Pieces): LoggedResult {
   const label = `the result${share === null ? '' : ` of share ${share}`}${pod === null ? '' : ` (pod ${pod})`}`;
-  return { label, pod, content: inflate(pieces) };
-}
-
-function inflate({ count, lines, hasBegin }: Pieces): LoggedResult['content'] {
   const numbers = Array.from({ length: count }, (_, index) => index + 1);
   const parts = numbers.map((number) => lines.get(number)).filter((part) => part !== undefined);
-  if (parts.length < count) {
-    // kubectl prints the last 10 lines of each pod where pods are chosen by a label.
-    const advice = hasBegin ? '' : ': kubectl logs -l needs --tail=-1';
-    return { damage: `is cut off: the log has ${parts.length} of its ${count} lines${advice}` };
-  }
+  // kubectl prints the last 10 lines of each pod where pods are chosen by a label.
+  const advice = hasBegin ? '' : '; kubectl logs -l needs --tail=-1';
+  const isComplete = parts.length === count;
+  return {
+    ...{ label, pod, share },
+    damage: isComplete
+      ? null
+      : `is cut off: the log has ${parts.length} of its ${count} lines${advice}`,
+    read: () => inflate(parts.join(''), label),
+  };
+}
+
+function inflate(text: string, label: string): string {
   try {
-    return { json: inflateSync(Buffer.from(parts.join(''), 'base64')).toString('utf8') };
+    return inflateSync(Buffer.from(text, 'base64')).toString('utf8');
   } catch {
-    return { damage: 'is damaged: its lines cannot be decompressed' };
+    throw usageError(`${label} is damaged: its lines cannot be decompressed`);
   }
 }
