@@ -49,7 +49,7 @@ const OWN_FLAGS = [
       fallback: '60s',
       help: 'when the load begins, from now',
       details:
-        'The manifest has that instant, for all pods: they must be running by then, with their images pulled. A pod that is late begins at once, and its result says how late.',
+        'The manifest has that instant, for all pods: they must be running by then, with their images pulled. A pod that is late begins when it runs, and its result says how late.',
     },
     0,
   ),
