@@ -73,7 +73,7 @@ export const COMMANDS: readonly Command[] = [
   define({
     name: 'kubernetes',
     usage: [['millrace kubernetes [flags] URL...', 'a Job whose pods share a load']],
-    flags: async () => (await import('./flags/kubernetes-flags.js')).KUBERNETES,
+    flags: async () => (await import('./flags/kubernetes/kubernetes-flags.js')).KUBERNETES,
     action: async () => (await import('./commands/kubernetes.js')).kubernetesCommand,
   }),
   define({

@@ -13,11 +13,11 @@ import {
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
 import { HOSTS_FLAGS } from '../flags/load/hosts-flags.js';
+import { nameSegmentFiles } from '../files/segment-files.js';
 import type { Invocation } from '../flags/load/invocation.js';
 import { importReport } from '../import-report.js';
 import { followRun, joinBuckets, type RunFollower } from '../run-follower.js';
 import { checkOutputs, logResult, printNotes, textOptions, writeResult } from '../output.js';
-import { nameSegmentFiles } from '../segment-files.js';
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 import { runInterruptible } from '../terminal/interrupt.js';
 import { askPassphrase } from '../terminal/passphrase.js';

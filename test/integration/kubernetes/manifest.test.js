@@ -206,6 +206,7 @@ describe('the manifest', { timeout: 60_000 }, () => {
 });
 
 describe('what is refused, in one line', { timeout: 60_000 }, () => {
+  /** @type {[string[], RegExp][]} */
   const cases = [
     [['http://web/', '--image', 'i'], /kubernetes needs --pods N/],
     [['http://web/', '--pods', '3'], /kubernetes needs --image NAME/],

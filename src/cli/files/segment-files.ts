@@ -1,8 +1,8 @@
 // Names of files with the number of a share, as many shares of a run may write into one folder.
-import { usageError } from '../errors/millrace-error.js';
-import { readSegment } from '../load/plan/segments/read-segment.js';
-import { listWanted } from './documents.js';
-import type { Invocation } from './flags/load/invocation.js';
+import { usageError } from '../../errors/millrace-error.js';
+import { readSegment } from '../../load/plan/segments/read-segment.js';
+import { listWanted } from '../documents.js';
+import type { Invocation } from '../flags/load/invocation.js';
 
 const PLACE = '{segment}';
 

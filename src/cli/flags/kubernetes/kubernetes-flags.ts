@@ -1,10 +1,10 @@
-import { usageError } from '../../errors/millrace-error.js';
-import { mustBe } from '../../validation/shape.js';
-import { parseCount } from '../../validation/units.js';
-import type { CommandFlags } from './command-flags.js';
-import { storeIn } from './kinds.js';
-import { type Invocation, newInvocation } from './load/invocation.js';
-import { shareLoadFlags } from './load/shared-flags.js';
+import { usageError } from '../../../errors/millrace-error.js';
+import { parseCount } from '../../../validation/units.js';
+import type { CommandFlags } from '../command-flags.js';
+import { storeIn } from '../kinds.js';
+import { type Invocation, newInvocation } from '../load/invocation.js';
+import { shareLoadFlags } from '../load/shared-flags.js';
+import { readCpu, readMemory, readName } from './objects.js';
 
 /** What the flags and operands of `millrace kubernetes` stand for. */
 export interface KubernetesInvocation extends Invocation {
@@ -112,19 +112,3 @@ export const KUBERNETES: CommandFlags<KubernetesInvocation> = {
     SHARED.setOperands(invocation, operands);
   },
 };
-
-/** Reads the name of an object: its pods are named after it, with their number (RFC 1123: 63 characters). */
-function readName(value: string, flag: string): string {
-  if (/^[a-z]([a-z0-9-]{0,46}[a-z0-9])?$/.test(value)) return value;
-  throw mustBe(flag, 'at most 48 of a-z, 0-9 and -, such as checkout-load', value);
-}
-
-function readCpu(value: string, flag: string): string {
-  if (/^(?:\d+(?:\.\d{1,3})?|\d+m)$/.test(value) && Number.parseFloat(value) > 0) return value;
-  throw mustBe(flag, 'cores such as 2, 0.5 or 500m', value);
-}
-
-function readMemory(value: string, flag: string): string {
-  if (/^\d+(?:\.\d+)?(?:[kMG]|[KMG]i)?$/.test(value) && Number.parseFloat(value) > 0) return value;
-  throw mustBe(flag, 'a quantity of Kubernetes such as 512Mi or 1Gi', value);
-}

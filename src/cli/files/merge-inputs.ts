@@ -1,15 +1,19 @@
 // The results that `millrace merge` reads: files with one each, and logs with many.
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { usageError } from '../errors/millrace-error.js';
-import { findLoggedResults, hasLoggedResults, type LoggedResult } from '../files/logged-results.js';
-import { parseResult, readResultText } from '../files/result-file.js';
-import { isStandardInput } from '../files/standard-input.js';
-import type { LoadResult } from '../index.js';
-import type { AnyResult } from '../report/index.js';
-import type { Report } from './documents.js';
-import { importReport } from './import-report.js';
-import { printMessage } from './terminal/print.js';
+import { usageError } from '../../errors/millrace-error.js';
+import {
+  findLoggedResults,
+  hasLoggedResults,
+  type LoggedResult,
+} from '../../files/logged-results.js';
+import { parseResult, readResultText } from '../../files/result-file.js';
+import { isStandardInput } from '../../files/standard-input.js';
+import type { LoadResult } from '../../index.js';
+import type { AnyResult } from '../../report/index.js';
+import type { Report } from '../documents.js';
+import { importReport } from '../import-report.js';
+import { printMessage } from '../terminal/print.js';
 
 /** A result that is read when it is added. */
 interface MergeInput {
