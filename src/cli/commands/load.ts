@@ -12,8 +12,8 @@ import {
 } from '../../index.js';
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
-import { HOSTS_FLAGS } from '../flags/load/hosts-flags.js';
 import { nameSegmentFiles } from '../files/segment-files.js';
+import { HOSTS_FLAGS } from '../flags/load/hosts-flags.js';
 import type { Invocation } from '../flags/load/invocation.js';
 import { importReport } from '../import-report.js';
 import { followRun, joinBuckets, type RunFollower } from '../run-follower.js';

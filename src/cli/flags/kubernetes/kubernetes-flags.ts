@@ -2,6 +2,7 @@ import { usageError } from '../../../errors/millrace-error.js';
 import { parseCount } from '../../../validation/units.js';
 import type { CommandFlags } from '../command-flags.js';
 import { storeIn } from '../kinds.js';
+import { HOSTS_FLAGS } from '../load/hosts-flags.js';
 import { type Invocation, newInvocation } from '../load/invocation.js';
 import { shareLoadFlags } from '../load/shared-flags.js';
 import { readCpu, readMemory, readName } from './objects.js';
@@ -82,6 +83,7 @@ const OWN_FLAGS = [
 ];
 
 const UNSUPPORTED = {
+  ...Object.fromEntries(HOSTS_FLAGS.map(({ name }) => [name, 'pods are the machines: --pods N'])),
   segment: 'each pod has a share of its own: their number is --pods N',
   'start-at': 'the start is --start-in TIME from now, and the manifest has its instant',
   'log-result': 'each pod prints its result into its log',
