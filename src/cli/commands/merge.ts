@@ -4,8 +4,8 @@ import { refuseSecondInput } from '../../files/standard-input.js';
 import { type LoadResult, mergeResults } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
 import { EXIT, exitCode } from '../exit.js';
-import type { MergeInvocation } from '../flags/stored/merge-flags.js';
 import { findMergeInputs } from '../files/merge-inputs.js';
+import type { MergeInvocation } from '../flags/stored/merge-flags.js';
 import { checkInputsKept, checkOutputs, writeResult } from '../output.js';
 import { printMessage } from '../terminal/print.js';
 

@@ -54,7 +54,7 @@ const OWN_FLAGS = [
     },
     0,
   ),
-  parsed('name', 'jobName', readName, {
+  parsed('job-name', 'jobName', readName, {
     value: 'NAME',
     fallback: 'millrace- and the instant of the start',
     help: 'name of the Job',
