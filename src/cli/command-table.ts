@@ -71,6 +71,12 @@ export const COMMANDS: readonly Command[] = [
     action: async () => (await import('./commands/history.js')).historyCommand,
   }),
   define({
+    name: 'kubernetes',
+    usage: [['millrace kubernetes [flags] URL...', 'a Job whose pods share a load']],
+    flags: async () => (await import('./flags/kubernetes/kubernetes-flags.js')).KUBERNETES,
+    action: async () => (await import('./commands/kubernetes.js')).kubernetesCommand,
+  }),
+  define({
     name: 'testserver',
     usage: [['millrace testserver [flags]', 'a server to load, until Ctrl-C']],
     flags: async () => (await import('./flags/testserver-flags.js')).TESTSERVER,

@@ -13,6 +13,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileErrorReason } from '../errors/file-errors.js';
 import { MillraceError, usageError } from '../errors/millrace-error.js';
+import type { LoadResult } from '../index.js';
 import { maskText } from '../masking/text.js';
 import type { AnyResult, TextReportOptions } from '../report/index.js';
 import { listWanted, printsReport } from './documents.js';
@@ -84,6 +85,17 @@ export async function writeResult(
     const others = isExtended ? [additions.markdown as AnyResult] : [];
     await writeDocument(path, document.format(await importReport(), [result, ...others]));
   }
+}
+
+/** Prints a result to stdout as `millrace merge` finds it in a log. */
+export async function logResult(result: LoadResult): Promise<void> {
+  const [{ formatJson }, { formatLoggedResult }] = await Promise.all([
+    import('../report/json.js'),
+    import('../files/logged-results.js'),
+  ]);
+  const { segment } = result.plan;
+  const share = segment ? `${segment.index}/${segment.count}` : null;
+  await writeTo('-', [formatLoggedResult([...formatJson(result)].join(''), share)]);
 }
 
 /** Writes a file of a flag. GitHub's summary is appended to, as other steps write into it. */

@@ -13,12 +13,17 @@ export type UncheckedResult = Record<string, unknown>;
 
 /** Reads a result of any kind. `-` is stdin. */
 export function readResultFile(file: string): UncheckedResult {
-  const value = parse(file, readText(file));
+  return parseResult(readResultText(file), `'${file}'`);
+}
+
+/** Parses a result of any kind; messages begin with its name. */
+export function parseResult(text: string, name: string): UncheckedResult {
+  const value = parse(text, name);
   const { schemaVersion, tool } = (isObject(value) ? value : {}) as UncheckedResult;
   if (schemaVersion === undefined || !isObject(tool)) {
-    throw usageError(`'${file}' is not a result of millrace, as -o FILE or --json writes it`);
+    throw usageError(`${name} is not a result of millrace, as -o FILE or --json writes it`);
   }
-  checkVersion(value as UncheckedResult, `'${file}'`);
+  checkVersion(value as UncheckedResult, name);
   return value as UncheckedResult;
 }
 
@@ -31,7 +36,8 @@ export function checkVersion(result: object, name: string): void {
   );
 }
 
-function readText(file: string): string {
+/** Reads the text of a file with results. `-` is stdin. */
+export function readResultText(file: string): string {
   try {
     if (isStandardInput(file)) return decode(readStandardInput(`result '${file}'`));
     return decode(readFileSync(file));
@@ -47,12 +53,12 @@ function decode(bytes: Buffer): string {
   return new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8').decode(bytes);
 }
 
-function parse(file: string, text: string): unknown {
+function parse(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     const what = text.trim() === '' ? 'is empty' : isCutOff(text) ? 'is cut off' : 'is not JSON';
-    throw usageError(`'${file}' ${what}: a result is what -o FILE or --json writes`);
+    throw usageError(`${name} ${what}: a result is what -o FILE or --json writes`);
   }
 }
 

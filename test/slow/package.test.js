@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import {
-  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -19,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { compile, testEntries } from '../fixtures/package/checks.js';
-import { link, pack, platformName, root } from '../fixtures/package/pack.js';
+import { link, pack, platformFolder, platformName, root } from '../fixtures/package/pack.js';
 import { FEW_TYPED_PROGRAMS } from '../fixtures/package/types.js';
 import { installed } from '../fixtures/packages.js';
 
@@ -39,7 +38,7 @@ before(async () => {
   mkdirSync(bin);
   symlinkSync(process.execPath, join(bin, 'node'));
   for (const command of ['npm', 'sh']) symlinkSync(pathOf(command), join(bin, command));
-  const packed = [root, await platformFolder(), join(root, 'node_modules', 'undici')];
+  const packed = [root, await platformFolder(folder), join(root, 'node_modules', 'undici')];
   [main, platform, dependency] = await Promise.all(packed.map((from) => pack(from, folder, env)));
   await install(app, main, platform, dependency);
   await install(bare, main, dependency);
@@ -368,18 +367,6 @@ function isUnexpected(file) {
   if (!compiled) return true;
   const [, name, script = '', types = ''] = compiled;
   return !existsSync(join(root, 'src', `${name}.${script || types}ts`));
-}
-
-/** A folder with the package that holds this machine's addon. */
-async function platformFolder() {
-  copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
-  const napi = join(root, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js');
-  const made = await run(folder, process.execPath, [napi, 'create-npm-dirs']);
-  assert.equal(made.code, 0, made.stderr);
-  const addon = `millrace.${platformName()}.node`;
-  const target = join(folder, 'npm', platformName());
-  copyFileSync(join(root, 'native', addon), join(target, addon));
-  return target;
 }
 
 /** Where a command is. */

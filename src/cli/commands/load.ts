@@ -12,10 +12,11 @@ import {
 } from '../../index.js';
 import { printsReport } from '../documents.js';
 import { EXIT, exitCode } from '../exit.js';
+import { nameSegmentFiles } from '../files/segment-files.js';
 import { HOSTS_FLAGS } from '../flags/load/hosts-flags.js';
 import type { Invocation } from '../flags/load/invocation.js';
 import { importReport } from '../import-report.js';
-import { checkOutputs, printNotes, textOptions, writeResult } from '../output.js';
+import { checkOutputs, logResult, printNotes, textOptions, writeResult } from '../output.js';
 import { followRun, joinBuckets, type RunFollower } from '../run-follower.js';
 import { hasTarget, refuseDemo, refuseUrlAsFile } from '../target.js';
 import { runInterruptible } from '../terminal/interrupt.js';
@@ -27,6 +28,7 @@ import { showHostsProgress, showProgress } from '../terminal/progress.js';
 /** Loads the target of the command line, or the server of the demo, and reports. */
 export async function loadCommand(invocation: Invocation): Promise<number> {
   const { options, typed } = invocation;
+  nameSegmentFiles(invocation);
   await askPassphrase(options);
   printNotes(invocation);
   if (hasTarget(options)) return runAndReport(invocation);
@@ -50,6 +52,11 @@ async function runAndReport(invocation: Invocation): Promise<number> {
   checkOutputs(invocation);
   if (invocation.hosts) refuseOfOneMachine(invocation);
   else refuseConnecting(invocation);
+  if (invocation.logResult && !printsReport(invocation)) {
+    throw usageError(
+      '--log-result is printed below the report: not with --json, or another output on standard output',
+    );
+  }
   if (invocation.dryRun) return showDryRun(options);
   const conditions = failOn.map(({ text }) => text);
   return runInterruptible('a request was sent', async (signal) => {
@@ -64,6 +71,7 @@ async function runAndReport(invocation: Invocation): Promise<number> {
       ...(await describeHint(result, invocation)),
       ...(comparison && { markdown: comparison }),
     });
+    if (invocation.logResult) await logResult(result);
     if (comparison) {
       const { formatText } = await importReport();
       printBeside(`\n${formatText(comparison, textOptions())}`, invocation);

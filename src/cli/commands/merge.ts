@@ -1,12 +1,11 @@
-import { basename } from 'node:path';
 import { expandPattern } from '../../compare/stored/stored.js';
 import { usageError } from '../../errors/millrace-error.js';
 import { refuseSecondInput } from '../../files/standard-input.js';
 import { type LoadResult, mergeResults } from '../../index.js';
 import { parseCondition } from '../../load/plan/condition.js';
 import { EXIT, exitCode } from '../exit.js';
+import { findMergeInputs } from '../files/merge-inputs.js';
 import type { MergeInvocation } from '../flags/stored/merge-flags.js';
-import { importReport } from '../import-report.js';
 import { checkInputsKept, checkOutputs, writeResult } from '../output.js';
 import { printMessage } from '../terminal/print.js';
 
@@ -16,21 +15,14 @@ export async function mergeCommand(invocation: MergeInvocation): Promise<number>
   checkOutputs(invocation);
   checkInputsKept(invocation, files);
   refuseSecondInput(files);
-  const { readResult, identifyResult } = await importReport();
   const { failOn, strict, allowDifference, allowMissing } = invocation;
-  // One file is in memory at a time.
+  const inputs = await findMergeInputs(files, allowMissing);
+  // One result is in memory at a time.
   function* readAll(): Generator<LoadResult> {
-    for (const file of files) {
-      const result = readResult(file);
-      const kind = identifyResult(result);
-      if (kind !== 'load') {
-        throw usageError(`'${file}' is a result of ${kind}: merge takes those of load and run`);
-      }
-      yield result as LoadResult;
-    }
+    for (const { read } of inputs) yield read();
   }
   const merged = mergeResults(readAll(), {
-    names: nameFiles(files),
+    names: inputs.map(({ name }) => name),
     ...(failOn.length > 0 && { failOn: failOn.map(({ text }) => text) }),
     ...{ allowDifference, allowMissing },
   });
@@ -52,12 +44,6 @@ export async function mergeCommand(invocation: MergeInvocation): Promise<number>
 
 const INCOMPLETE =
   'a run was interrupted: what --fail-on and --strict ask for was not measured to its end (exit code 130)';
-
-/** Names results by their files: without folder and `.json`, if that tells them apart. */
-function nameFiles(files: readonly string[]): string[] {
-  const short = files.map((file) => basename(file).replace(/\.json$/, ''));
-  return new Set(short).size === short.length ? short : [...files];
-}
 
 function describeFailures(merged: LoadResult): string[] {
   return (merged.conditions ?? []).flatMap(({ condition, holds }) => {

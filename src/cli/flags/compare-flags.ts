@@ -19,6 +19,7 @@ import type { UnsupportedFlags } from './parse.js';
 const UNSUPPORTED: UnsupportedFlags = {
   series: 'a series is that of one load: millrace load --series FILE',
   ...HOSTS_UNSUPPORTED,
+  'log-result': 'results in logs are those of shares: millrace load --log-result',
   segment: 'shares are those of one load: millrace load --segment I/N',
   'start-at': 'the start of one load can be planned: millrace load --start-at INSTANT',
   prometheus: 'compare runs many short loads; the running figures are those of millrace load',

@@ -110,7 +110,8 @@ export const OUTPUT_FLAGS: readonly Flag<OutputOptions>[] = [
     value: 'FILE',
     common: true,
     help: 'write the result as JSON to a file',
-    details: 'In addition to the report. - is standard output: the same as --json.',
+    details:
+      'In addition to the report. - is standard output: the same as --json. With --segment {segment} is the number of the share, in this name and those of other outputs.',
     set(invocation, value, flag) {
       if (value === '-') invocation.json = true;
       else invocation.output = refuseFormatName(value, flag);

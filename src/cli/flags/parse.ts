@@ -21,6 +21,8 @@ export interface TypedFlag {
   flag: string;
   /** The placeholder of its value in the help; `undefined` for a switch. */
   placeholder: string | undefined;
+  /** The value; `undefined` for a switch. */
+  value: string | undefined;
   /** The value, where it was an argument of its own. */
   separateValue: string | undefined;
 }
@@ -161,12 +163,17 @@ class Parser<Into> {
   }
 
   #set(flag: Flag<Into>, typed: string, value: string, separateValue?: string): void {
-    this.#record(flag, typed, separateValue);
+    this.#record(flag, typed, flag.value === undefined ? undefined : value, separateValue);
     flag.set(this.#into, value, typed);
   }
 
-  #record({ name, value: placeholder }: Flag<Into>, flag: string, separateValue?: string): void {
-    this.#typed.push({ name, flag, placeholder, separateValue });
+  #record(
+    { name, value: placeholder }: Flag<Into>,
+    flag: string,
+    value?: string,
+    separateValue?: string,
+  ): void {
+    this.#typed.push({ name, flag, placeholder, value, separateValue });
   }
 
   #findAdvice(name: string): string | undefined {

@@ -26,6 +26,8 @@ export interface Invocation extends OutputOptions {
   connecting: Pick<HostsOptions, 'ssh' | 'remoteCommand' | 'copy' | 'clockSkew'>;
   /** Whether one iteration of each scenario is sent and printed. */
   dryRun: boolean;
+  /** Whether the result is printed into the log, below the report. */
+  logResult: boolean;
   /** Whether the target is the server of the demo. */
   demo: boolean;
   /** The arguments of the command. */
@@ -46,6 +48,7 @@ export function newInvocation(): Invocation {
     abortOnFail: false,
     connecting: {},
     dryRun: false,
+    logResult: false,
     demo: false,
     args: [],
     typed: [],

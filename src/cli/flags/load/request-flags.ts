@@ -33,7 +33,6 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
     short: 'm',
     aliases: ['X', 'request'],
     value: 'METHOD',
-    common: true,
     fallback: DEFAULTS.method.join(', with a body '),
     help: 'request method',
   }),

@@ -78,6 +78,11 @@ export const RESULT_FLAGS: readonly Flag<Invocation>[] = [
     details:
       'Each request and response, what was saved and what was checked. Nothing is masked. Exit 3 if an iteration fails.',
   }),
+  toggle('log-result', 'logResult', true, {
+    help: 'print the result below the report, for logs',
+    details:
+      'Compressed, in lines of at most 76 characters between two that mark them. millrace merge finds all results in logs that are mixed, with or without a prefix before each line.',
+  }),
   NO_PROGRESS,
   {
     name: 'prometheus',

@@ -1,0 +1,104 @@
+// Shares that print their results into logs or write them to files with their numbers, and `millrace merge` of these logs.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { startCountingServer } from '../../fixtures/merge/runs.js';
+import { millrace } from '../../fixtures/truth/cli.js';
+
+const cwd = mkdtempSync(join(tmpdir(), 'millrace-logs-'));
+after(() => rmSync(cwd, { recursive: true }));
+
+describe('shares', { timeout: 60_000 }, () => {
+  let server;
+  let logs;
+  before(async () => {
+    server = await startCountingServer();
+    const start = new Date(Date.now() + 1000).toISOString();
+    const run = (index) =>
+      millrace(
+        [
+          ...[
+            server.url,
+            '--segment',
+            'auto',
+            '--seed',
+            '1',
+            '-n',
+            '20',
+            '-c',
+            '2',
+            '--no-progress',
+          ],
+          ...['--start-at', start, '--log-result', '-o', 'share-{segment}.json'],
+          ...['--csv', '{segment}-of-2.csv'],
+        ],
+        { cwd, env: { ...process.env, PMI_RANK: String(index), PMI_SIZE: '2' } },
+      );
+    const runs = await Promise.all([0, 1].map(run));
+    for (const { code, stderr } of runs) assert.equal(code, 0, stderr);
+    logs = runs.map(({ stdout }) => stdout);
+    writeFileSync(join(cwd, 'all.log'), logs.join(''));
+    writeFileSync(join(cwd, 'cut.log'), logs[0] + logs[1].slice(0, -600));
+  });
+  after(() => server.close());
+
+  test('write files with their numbers', () => {
+    const files = readdirSync(cwd).filter((name) => /json|csv/.test(name));
+    assert.deepEqual(files.sort(), ['1-of-2.csv', '2-of-2.csv', 'share-1.json', 'share-2.json']);
+  });
+
+  test('give the same result by their logs, on standard input too, as by their files', async () => {
+    const merge = async (args, input) => {
+      const { code, stdout, stderr } = await millrace(['merge', '--json', ...args], { cwd, input });
+      assert.equal(code, 0, stderr);
+      const { requests, histograms, byName, series, generators } = JSON.parse(stdout);
+      return { requests, histograms, byName, series, generators: generators.length };
+    };
+    const files = await merge(['share-1.json', 'share-2.json']);
+    assert.deepEqual(await merge(['all.log']), files);
+    assert.deepEqual(await merge(['-'], logs.join('')), files);
+  });
+
+  test('whose log is cut off are named, and left out with --allow-missing', async () => {
+    const cut =
+      /^millrace: 'cut\.log': the result of share 2\/2 is cut off: the log has \d+ of its \d+ lines\n/;
+    const refused = await millrace(['merge', 'cut.log'], { cwd });
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, cut);
+    const merged = await millrace(['merge', 'cut.log', '--allow-missing', '--json'], { cwd });
+    assert.equal(merged.code, 0, merged.stderr);
+    assert.match(merged.stderr, cut);
+    assert.deepEqual(JSON.parse(merged.stdout).missing, [2]);
+  });
+
+  test('that printed no result are told from results', async () => {
+    const { code, stderr } = await millrace(['merge', '-'], { cwd, input: 'connection refused\n' });
+    assert.equal(code, 2);
+    assert.match(stderr, /^millrace: '-' has no result: it is neither JSON, .* nor a log .*\n$/);
+  });
+});
+
+describe('what is refused, in one line', () => {
+  /** @type {Record<string, [string[], RegExp]>} */
+  const cases = {
+    '{segment} without a share': [
+      ['-o', 'r-{segment}.json'],
+      /-o 'r-\{segment\}\.json' needs --segment/,
+    ],
+    'a log on the same output as JSON': [
+      ['--log-result', '--json'],
+      /--log-result .* not with --json/,
+    ],
+    'a log on the same output as CSV': [['--log-result', '--csv', '-'], /--log-result .* not with/],
+  };
+  for (const [name, [args, expected]] of Object.entries(cases)) {
+    test(name, async () => {
+      const { code, stderr } = await millrace(['http://127.0.0.1:1/', ...args], { cwd });
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, expected);
+      assert.equal(stderr.trimEnd().split('\n').length, 1);
+    });
+  }
+});
