@@ -41,7 +41,12 @@ describe('the pods of a Job', { timeout: 60_000 }, () => {
       'data/users.csv': 'name,password\nann,1\nbob,2\neve,3\n',
     });
     const args = ['--targets', 'targets.txt', '-R', '60', '-n', '30', '-c', '3', '-p', '1'];
-    const header = ['-H', 'Authorization: Bearer $(HOME) $1'];
+    const header = [
+      '-H',
+      'Authorization: Bearer $(HOME) $1',
+      '-H',
+      'Price: $$5 $(MILLRACE_SEGMENTS)',
+    ];
     const manifest = await write([...args, ...header, '--start-in', '1s'], { cwd });
     const pods = await runPods(manifest);
     for (const { code, stderr } of pods) assert.equal(code, 0, stderr);
@@ -50,7 +55,9 @@ describe('the pods of a Job', { timeout: 60_000 }, () => {
     const planned = Array.from({ length: 30 }, (_, seq) => `/post/${seq}/${names[seq % 3]}`);
     assert.deepEqual(targets, planned.sort());
     const [{ headers }] = server.requests;
-    assert.ok(JSON.stringify(headers).includes('Bearer $(HOME) $1'), JSON.stringify(headers));
+    for (const value of ['Bearer $(HOME) $1', '$$5 $(MILLRACE_SEGMENTS)']) {
+      assert.ok(JSON.stringify(headers).includes(value), JSON.stringify(headers));
+    }
 
     // As kubectl logs -l mixes them with --prefix --timestamps, one line of each in turn.
     const lines = pods.map(({ stdout }, index) =>
