@@ -33,6 +33,7 @@ export const REQUEST_FLAGS: readonly Flag<Invocation>[] = [
     short: 'm',
     aliases: ['X', 'request'],
     value: 'METHOD',
+    common: true,
     fallback: DEFAULTS.method.join(', with a body '),
     help: 'request method',
   }),

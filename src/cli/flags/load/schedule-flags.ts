@@ -99,6 +99,7 @@ export const SCHEDULE_FLAGS: readonly Flag<Invocation>[] = [
     name: 'stage',
     value: 'TIME:RATE',
     repeatable: true,
+    common: true,
     help: 'change the rate to RATE within TIME: 30s:100',
     details:
       'Stages follow each other, each linearly from the rate before it, the first from --rate or 0. Without -d the run ends with the last stage.',

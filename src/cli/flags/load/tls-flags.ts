@@ -9,6 +9,7 @@ const invocation = storeIn((invocation: Invocation) => invocation);
 
 export const TLS_FLAGS: readonly Flag<Invocation>[] = [
   invocation.choice('tls', 'tls', TLS_MODES, {
+    common: true,
     fallback: `${DEFAULTS.connection}, with --connection close ${DEFAULTS.handshake}`,
     help: 'keep-alive, or for each request: resume, full',
     details:
