@@ -49,8 +49,10 @@ function addResult(
   position: number,
 ): void {
   const label = name === null ? `result ${position + 1}` : `'${name}'`;
-  checkMergeable(result, label);
-  guard(`${label} cannot be merged: a part of it`, () => sum.add(result, name, position));
+  guard(`${label} cannot be merged: a part of it`, () => {
+    checkMergeable(result, label);
+    sum.add(result, name, position);
+  });
 }
 
 /** Turns the error of a result with other contents than it must have into a usage error that begins with `what`. */

@@ -1,5 +1,6 @@
 //! Request bodies within the windows of a server, and servers that do not read.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -242,8 +243,10 @@ fn send_again(says_so: bool) -> Vec<(&'static str, u64)> {
     assert_eq!(counts.ok + lost, COUNT);
     // On a busy machine the system may have taken all of them.
     assert!((1..=10).contains(&lost), "{lost} of 10 were lost: {:?}", errors(&outcome));
-    // In order, and none twice.
-    assert!(arrived.is_sorted_by(|before, after| before < after), "{arrived:?}");
+    // None twice, and in order, unless both connections are read at the same time.
+    let distinct: HashSet<_> = arrived.iter().collect();
+    assert_eq!(distinct.len(), arrived.len(), "{arrived:?}");
+    assert!(says_so || arrived.is_sorted(), "{arrived:?}");
     errors(&outcome)
 }
 
