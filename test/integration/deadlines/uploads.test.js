@@ -11,7 +11,7 @@ import { makeCertificates } from '../../fixtures/tls/certificates.js';
 const limits = { timeout: 30_000 };
 const { server: certificate } = makeCertificates();
 const trusting = { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' };
-const SIZE = 16_000_000;
+const SIZE = 24_000_000;
 
 async function listening(t, server) {
   t.after(() => {
@@ -46,7 +46,7 @@ describe('uploads', { concurrency: 4 }, () => {
           const body = Buffer.alloc(${SIZE});`,
         env: {
           ...trusting,
-          ...{ MILLRACE_DEADLINE_TOTAL: 'off', MILLRACE_DEADLINE_HEADERS: '700ms' },
+          ...{ MILLRACE_DEADLINE_TOTAL: 'off', MILLRACE_DEADLINE_HEADERS: '1200ms' },
         },
       });
       const expected = Object.fromEntries(Object.keys(calls).map((name) => [name, 'taken']));
