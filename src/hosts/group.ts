@@ -1,6 +1,7 @@
 import { packageVersion } from '../environment/version.js';
 import { time } from '../format/units.js';
-import { wallClockMs } from '../load/engine/start.js';
+import { SETUP_MS, wallClockMs } from '../load/engine/start.js';
+import { untilAborted } from '../load/until-aborted.js';
 import { platformName } from '../native/addon.js';
 import type { CollectedRun } from './collect-files.js';
 import { type MeasuredClock, measureClock } from './connection/clock.js';
@@ -16,8 +17,8 @@ const HELLO_MS = 60_000;
 /** How long a host may take to give the report so far when the run is interrupted. */
 const STOP_MS = 10_000;
 
-/** Time before the start in which hosts open connections: a part of its own, and one for each connection; at most as the engine begins. */
-const SETUP_MS = { base: 300, perConnection: 2, max: 2000 };
+/** Time before the start in which hosts open connections: a part of its own, and one for each connection. */
+const CONNECT_MS = { base: 300, perConnection: 2 };
 
 /** What the hosts of a run have given. */
 export interface Collected {
@@ -46,7 +47,7 @@ export class HostGroup {
     const all = Promise.allSettled(
       this.#sessions.map((session, index) => this.#prepare(session, index, run, clockSkewMs)),
     );
-    const outcomes = await this.#untilAborted(all);
+    const outcomes = await untilAborted(all, this.#signal);
     const failures = listFailures(outcomes);
     if (failures.length > 0) throw new HostsError(failures);
     return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
@@ -83,10 +84,10 @@ export class HostGroup {
 
   /** Chooses an instant at which all can begin. */
   chooseStart(clocks: readonly MeasuredClock[], { plan }: CollectedRun): number {
-    const { base, perConnection, max } = SETUP_MS;
+    const { base, perConnection } = CONNECT_MS;
     const connections = plan.summary.initialConnections / this.#sessions.length;
     const slowest = Math.max(...clocks.map(({ roundTripMs }) => roundTripMs));
-    return wallClockMs() + 2 * slowest + Math.min(max, base + perConnection * connections);
+    return wallClockMs() + 2 * slowest + Math.min(SETUP_MS, base + perConnection * connections);
   }
 
   /** Tells the hosts when to begin, each on its own clock. */
@@ -144,23 +145,6 @@ export class HostGroup {
   /** Ends all connections, and what runs at their ends. */
   async end(): Promise<void> {
     await Promise.all(this.#sessions.map((session) => session.end()));
-  }
-
-  async #untilAborted<Value>(value: Promise<Value>): Promise<Value> {
-    const signal = this.#signal;
-    if (!signal) return value;
-    let abort = () => {};
-    const aborted = new Promise<never>((_, reject) => {
-      abort = () => reject(signal.reason);
-      signal.addEventListener('abort', abort, { once: true });
-    });
-    try {
-      signal.throwIfAborted();
-      return await Promise.race([value, aborted]);
-    } finally {
-      signal.removeEventListener('abort', abort);
-      aborted.catch(() => {});
-    }
   }
 }
 

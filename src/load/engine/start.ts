@@ -4,7 +4,7 @@ import type { Plan } from '../plan/plan.js';
 import type { Snapshots } from './snapshots.js';
 
 /** How long before the start the engine begins to open connections: less than servers keep idle ones. */
-const SETUP_MS = 2000;
+export const SETUP_MS = 2000;
 
 /** Interval of the snapshots that say how long it is until then. */
 const TURN_MS = 100;

@@ -3,6 +3,7 @@ import type { SetupContext } from '../../scenario/module.js';
 import { findPlace } from '../../scenario/place.js';
 import type { LoadOptions } from '../options.js';
 import { listUrls } from '../requests/url.js';
+import { untilAborted } from '../until-aborted.js';
 import { type ReadScenarios, readScenarios } from './read-scenarios.js';
 import { unlessIdle } from './unless-idle.js';
 
@@ -58,22 +59,12 @@ async function callTeardown(
 }
 
 /** Waits for what a function of the module returned, until the run is aborted. */
-async function settle(returned: unknown, signal: AbortSignal | null): Promise<unknown> {
+function settle(returned: unknown, signal: AbortSignal | null): Promise<unknown> {
   const value = unlessIdle(
     Promise.resolve(returned),
     'it waits for a promise that nothing settles',
   );
-  if (!signal) return value;
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason);
-  });
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([value, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+  return untilAborted(value, signal);
 }
 
 function describe(name: string, error: unknown): Error {
