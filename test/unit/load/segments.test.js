@@ -84,6 +84,19 @@ test('the engine has the schedule of the whole run, the result has the rate of t
   }
 });
 
+test('in an open run each thread of a share has a connection to each server', async () => {
+  const urls = [url, 'http://127.0.0.1:8081/'];
+  const plans = await plansOf(3, { url: urls, rate: 10, connections: 16, threads: 8 });
+  assert.deepEqual(
+    plans.map(({ summary }) => [summary.connections, summary.threads]),
+    [
+      [6, 3],
+      [5, 2],
+      [5, 2],
+    ],
+  );
+});
+
 test('stages of connections and users of scenarios are divided', async () => {
   const connectionStages = [{ duration: '1s', connections: 9 }];
   const plans = await plansOf(2, { connections: 5, connectionStages });
@@ -144,6 +157,10 @@ test('shares that cannot be run are refused in one line', async () => {
     [{ segment: 'third', seed }, /^segment must be a share such as 2\/3/],
     [{ segment: '1/3' }, /^segment needs seed/],
     [{ segment: '1/3', seed, connections: 2 }, /connections of the whole run must be at least 3/],
+    [
+      { segment: '1/3', seed, url: [url, 'http://127.0.0.1:8081/'], rate: 10, connections: 5 },
+      /must be at least 6, one for each of 3 shares and 2 servers \(got 5\)$/,
+    ],
     [{ segment: '1/3', seed, requests: 2, connections: 9 }, /must be at least 3, one for each/],
     [
       { segment: '1/2', seed, url: undefined, command: 'node x.js' },

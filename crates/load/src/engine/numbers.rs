@@ -62,3 +62,39 @@ fn scramble(number: u64) -> u64 {
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// Generators of neighbouring numbers must not draw the same values one after the other, nor those of two purposes.
+    #[test]
+    fn what_is_drawn_for_a_request_is_drawn_for_no_other_and_for_one_purpose() {
+        let mut seen = HashSet::new();
+        for seed in 0..4 {
+            for number in 0..500 {
+                for purpose in [Purpose::Mix, Purpose::Values, Purpose::Arrivals] {
+                    let mut random = random_for(seed, number, purpose);
+                    assert!((0..4).all(|_| seen.insert(random.u64(..))), "{seed} {number}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_dealt_to_shares_and_their_threads() {
+        let threads = [2, 1, 3];
+        let mut dealt = HashSet::new();
+        for (index, workers) in threads.into_iter().enumerate() {
+            for worker in 0..workers {
+                let segment = Segment { index: index as u64, count: 3 };
+                let mut numbers = Numbers::new(segment, worker, workers);
+                let own = std::iter::from_fn(|| Some(numbers.take()));
+                dealt.extend(own.take_while(|number| *number < 60));
+            }
+        }
+        assert_eq!(dealt.len(), 60);
+    }
+}

@@ -17,7 +17,9 @@ interface Divisible {
  */
 export function dividePlan<Plan extends Divisible>(plan: Plan, segment: Segment): Plan {
   const { native, summary } = plan;
-  const divided = divideCounts(summary, segment);
+  // In an open run each server has connections of its own.
+  const servers = native.startRate === undefined ? 1 : native.origins.length;
+  const divided = divideCounts(summary, segment, servers);
   const { connections, initialConnections, connectionStages, threads } = divided;
   const { requests, maxPending, flows } = divided;
   return {
@@ -37,16 +39,17 @@ export function dividePlan<Plan extends Divisible>(plan: Plan, segment: Segment)
   };
 }
 
-function divideCounts(summary: Summary, { index, count }: Segment): Summary {
+function divideCounts(summary: Summary, { index, count }: Segment, servers: number): Summary {
   const part = (total: number) => Math.floor(total / count) + (index <= total % count ? 1 : 0);
-  const atLeastOne = (total: number, what: string) => {
-    if (total >= count) return part(total);
+  const atLeastOne = (total: number, what: string, places = 1) => {
+    if (total >= count * places) return part(total);
+    const each = places === 1 ? 'share' : `of ${count} shares and ${places} servers`;
     throw usageError(
-      `segment ${index}/${count}: ${what} of the whole run must be at least ${count}, one for each share (got ${total})`,
+      `segment ${index}/${count}: ${what} of the whole run must be at least ${count * places}, one for each ${each} (got ${total})`,
     );
   };
   const { rate, stages, requests, maxPending, flows } = summary;
-  const connections = atLeastOne(summary.connections, 'connections');
+  const connections = atLeastOne(summary.connections, 'connections', servers);
   return {
     ...summary,
     connections,
@@ -55,7 +58,7 @@ function divideCounts(summary: Summary, { index, count }: Segment): Summary {
       ...stage,
       connections: part(stage.connections),
     })),
-    threads: Math.min(summary.threads, connections),
+    threads: Math.min(summary.threads, Math.floor(connections / servers)),
     rate: rate === null ? null : rate / count,
     stages: stages.map((stage) => ({ ...stage, rate: stage.rate / count })),
     requests: requests === null ? null : atLeastOne(requests, 'requests'),
