@@ -1,4 +1,4 @@
-import type { LoadResult, NamedResult } from '../load/result.js';
+import type { LoadResult, NamedResult, RequestHistograms } from '../load/result.js';
 import { addCounts } from './counts.js';
 import { DurationSum, type MergedDurations } from './durations.js';
 import { ErrorSum, FailingSum, StatusSum, UnfinishedSum } from './responses.js';
@@ -93,18 +93,26 @@ export class NamedSum {
           errors: sum.errors.finish().map(({ kind, count }) => ({ kind, count })),
           bytes: { ...sum.bytes },
           failingResponse: sum.failing.finish()[0] ?? null,
-          histograms: {
-            unit: 'ns',
-            latency: latency.all,
-            latencyCensored: latency.censored,
-            serviceTime: serviceTime.all,
-            serviceTimeCensored: serviceTime.censored,
-          },
+          histograms: encodeTimes(latency, serviceTime),
           sums: { unit: 'ns', latency: latency.sum, serviceTime: serviceTime.sum },
         };
       })
       .sort(compareNamed);
   }
+}
+
+/** The histograms of the times of requests. */
+export function encodeTimes(
+  latency: MergedDurations,
+  serviceTime: MergedDurations,
+): RequestHistograms {
+  return {
+    unit: 'ns',
+    latency: latency.all,
+    latencyCensored: latency.censored,
+    serviceTime: serviceTime.all,
+    serviceTimeCensored: serviceTime.censored,
+  };
 }
 
 function compareNamed(one: NamedResult, other: NamedResult): number {

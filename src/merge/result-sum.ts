@@ -10,7 +10,7 @@ import {
   listGenerators,
 } from './generators.js';
 import { PlanSum } from './plans.js';
-import { NamedSum, RequestSum } from './requests.js';
+import { encodeTimes, NamedSum, RequestSum } from './requests.js';
 import { ScenarioSum } from './scenarios.js';
 import { computeDeviation, SeriesSum } from './series.js';
 import { addShares, checkShares } from './shares.js';
@@ -157,11 +157,7 @@ export class ResultSum {
       meanInFlight: computeInFlight(generators, durationMs),
       ...series,
       histograms: {
-        unit: 'ns',
-        latency: latency.all,
-        latencyCensored: latency.censored,
-        serviceTime: serviceTime.all,
-        serviceTimeCensored: serviceTime.censored,
+        ...encodeTimes(latency, serviceTime),
         gap: gap.all,
         gapCensored: gap.censored,
         connect: connect.all,
