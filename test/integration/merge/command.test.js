@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { mergeResults } from 'millrace';
+import { formatText } from 'millrace/report';
 import { asShare, runMix, startCountingServer } from '../../fixtures/merge/runs.js';
 import { asJson } from '../../fixtures/schemas.js';
 import { millrace } from '../../fixtures/truth/cli.js';
@@ -38,6 +39,29 @@ before(async () => {
 after(() => rmSync(folder, { recursive: true }));
 
 const all = () => ['share-1.json', 'share-2.json', 'share-3.json'].map(file);
+
+test('shares that were stopped are named with their times, some of them where they are many', () => {
+  const stop = (share, durationMs) => ({
+    ...structuredClone(share),
+    interrupted: true,
+    durationMs,
+  });
+  const stopped = (text) => /^! Stopped early: .*?\.$/m.exec(text.replace(/\n {2}/g, ' '))?.[0];
+  const one = mergeResults([shares[0], stop(shares[1], 982), shares[2]], {
+    names: ['a', 'b', 'c'],
+  });
+  assert.equal(stopped(formatText(one)), '! Stopped early: b after 982 ms.');
+  const many = Array.from({ length: 7 }, (_, index) => {
+    const { segment, ...plan } = shares[0].plan;
+    const start = { startedAtMs: shares[0].startedAtMs + index };
+    return { ...stop(shares[0], 500), ...start, plan };
+  });
+  const names = many.map((_, index) => `m${index}`);
+  assert.match(
+    stopped(formatText(mergeResults(many, { names }))) ?? '',
+    /m0 after 500 ms, .*m4 after 500 ms, and 2 others\.$/,
+  );
+});
 
 describe('millrace merge', { timeout: 60_000 }, () => {
   test('prints and writes the whole, which report reads as any other', async () => {
