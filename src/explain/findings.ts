@@ -2,7 +2,15 @@ import type { MeasuredRatio } from '../statistics/types.js';
 import type { ExperimentName } from './experiment-names.js';
 import type { Evaluation, Hypothesis, RuledOut } from './hypotheses/hypothesis.js';
 import type { Metrics } from './metrics/types.js';
-import type { CapacityPoint, ExperimentResult, ExplainStatus, HotFunction } from './result.js';
+import type {
+  Allocations,
+  CapacityPoint,
+  CpuTimes,
+  ExperimentResult,
+  ExplainStatus,
+  HotFunction,
+  Waits,
+} from './result.js';
 
 /** All that the investigation found. */
 export interface Findings extends Evaluation {
@@ -16,6 +24,10 @@ export interface Findings extends Evaluation {
   dominantCall: HotFunction | null;
   /** The function that causes the limit, if there is one. */
   rootCauseFunction: HotFunction | null;
+  /** Where CPU time, waits and memory go, as far as each was observed. */
+  cpu: CpuTimes | null;
+  waits: Waits | null;
+  allocations: Allocations | null;
   capacityCurve: CapacityPoint[];
   /** Responses per second of a server that does nothing, under the same load; `null` if not measured. */
   referenceThroughput: number | null;

@@ -112,6 +112,90 @@ export interface HotFunction {
   share: number;
 }
 
+/** Whose code a frame is: of the service, a package, Node.js, V8 or another native library, or Millrace's own. */
+export type FrameOrigin =
+  | 'application'
+  | 'dependency'
+  | 'node'
+  | 'native'
+  | 'garbage-collection'
+  | 'millrace'
+  /** No code: what a request waits for, or a part that is not attributed. */
+  | 'none';
+
+/** A frame of a flame graph: a function, or what a request waits for. */
+export interface FlameFrame {
+  name: string;
+  /** `file:line`, resolved by the source map if there is one; empty without. */
+  place: string;
+  origin: FrameOrigin;
+}
+
+/** A tree of calls with weights. A node of the tree is an index of `parents`, `frameOf` and `self`. */
+export interface FlameGraph {
+  /** Unit of the weights: CPU time in ms, mean number of requests, or allocated bytes per request. */
+  unit: 'ms' | 'requests' | 'bytes';
+  frames: FlameFrame[];
+  /** The parent of each node, which comes before it; -1 for outermost frames. */
+  parents: number[];
+  /** The frame of each node, an index of `frames`. */
+  frameOf: number[];
+  /** The weight of each node without its callees. */
+  self: number[];
+}
+
+/** A path through the service's own code. */
+export interface HeavyPath {
+  /** The frames of the application, outermost first. */
+  frames: FlameFrame[];
+  /** What requests wait for there, if the graph is one of waits. */
+  waitsFor?: string;
+  /** Weight of the path, in the unit of its graph, and its share of the graph's total. */
+  weight: number;
+  share: number;
+}
+
+/** The CPU time of the busiest process under the unchanged load, by a profile. */
+export interface CpuTimes {
+  pid: number;
+  graph: FlameGraph;
+  /** The heaviest paths, with the completed requests per second that each costs; `null` if the loop is not the limit. */
+  heaviest: (HeavyPath & { throughputCost: number | null })[];
+}
+
+/** What the requests in flight wait for, and where in the application that began. */
+export interface Waits {
+  /** Outermost is what is waited for, then the code that waits. Sums to the population. */
+  graph: FlameGraph;
+  heaviest: HeavyPath[];
+  /** Share of the requests waiting in handlers whose wait is attributed to code. */
+  attributed: number;
+  /** Throughput with / without the instrumentation; `null` if not measured. */
+  cost: MeasuredRatio | null;
+}
+
+/** What requests allocate, and what stays. */
+export interface Allocations {
+  /** Allocated bytes per request by place. */
+  graph: FlameGraph;
+  heaviest: HeavyPath[];
+  /** The classes that grew most, if the heap grows; `null` if it was not looked for. */
+  growth: GrowingClass[] | null;
+}
+
+/** A class of objects that grew under load. */
+export interface GrowingClass {
+  /** Name of the constructor, or V8's name of the kind of object. */
+  name: string;
+  /** Objects and bytes that were added per request. */
+  objectsPerRequest: number;
+  bytesPerRequest: number;
+  /** What retains them, from the object to the root: `Map.table <- sessions in store.js`. */
+  retainedBy: string[];
+  /** The line that allocated most of them; `null` if unknown. */
+  allocatedAt: FlameFrame | null;
+}
+
 /** Throughput and latency at one number of connections. */
 export interface CapacityPoint {
   connections: number;
@@ -160,6 +244,12 @@ export interface Explanation {
   remedy: Remedy | null;
   /** The most expensive functions, if a profile was taken. */
   hot: HotFunction[];
+  /** Absent without a profile. */
+  cpu?: CpuTimes;
+  /** Absent if they were not observed. */
+  waits?: Waits;
+  /** Absent if neither garbage collection nor growth of memory is a limit, or if they were not observed. */
+  allocations?: Allocations;
   /** Throughput at the measured numbers of connections. */
   capacity: {
     points: CapacityPoint[];

@@ -64,6 +64,9 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
     ruledOut: [...finding.excluded, ...ruledOut].filter(({ limit }) => !named.has(limit)),
     remedy: chosen ? buildRemedy(chosen, finding, found) : null,
     hot: found.hotFunctions,
+    ...(found.cpu && { cpu: found.cpu }),
+    ...(found.waits && { waits: found.waits }),
+    ...(found.allocations && { allocations: found.allocations }),
     capacity: {
       points: found.capacityCurve,
       loopLimit: metrics.connectionRamp?.loopLimit ?? deriveLoopLimit(metrics),

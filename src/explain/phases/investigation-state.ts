@@ -24,7 +24,7 @@ import type { ConnectionRamp, Metrics } from '../metrics/types.js';
 import type { PoolJobs } from '../observe/probe/pool-jobs.js';
 import type { Observation } from '../observe/types.js';
 import type { Profiles } from '../profile/capture.js';
-import type { ExperimentResult, HotFunction } from '../result.js';
+import type { Allocations, CpuTimes, ExperimentResult, HotFunction, Waits } from '../result.js';
 import type { Baseline } from './baseline.js';
 
 /** All that an investigation has measured so far, and what follows from it. */
@@ -43,6 +43,9 @@ export interface InvestigationState {
   dominantCall: HotFunction | null;
   /** The function that causes a limit, and that limit. */
   rootCause: { of: LimitId; is: HotFunction } | null;
+  cpu: CpuTimes | null;
+  waits: Waits | null;
+  allocations: Allocations | null;
   /** What was not measured, each with the reason. */
   skippedExperiments: string[];
   /** Follows from all others. */
@@ -67,6 +70,8 @@ export type InvestigationEvent =
   | { kind: 'derived'; kept: MeasuredRatio | null }
   | { kind: 'ramp'; connectionRamp: ConnectionRamp; block: Observation }
   | { kind: 'profile'; of: LimitId; profiles: Profiles }
+  | { kind: 'waits'; waits: Waits | null }
+  | { kind: 'allocations'; allocations: Allocations | null }
   | { kind: 'repetition'; of: LimitId; experiment: ExperimentName; block: Observation }
   | { kind: 'probe-cost'; probeCost: MeasuredRatio | null }
   | { kind: 'processes-ended'; exhausted: History['exhausted'] }
@@ -88,7 +93,7 @@ export function beginState(
     repeatedRemedy: null,
     hotFunctions: [],
     dominantCall: null,
-    rootCause: null,
+    ...{ rootCause: null, cpu: null, waits: null, allocations: null },
     skippedExperiments: hasEnoughResponses(metrics)
       ? []
       : [
@@ -142,6 +147,10 @@ function reduce(state: InvestigationState, event: InvestigationEvent): Investiga
         rootCause: rootCause && { of: event.of, is: rootCause },
       };
     }
+    case 'waits':
+      return { ...state, waits: event.waits };
+    case 'allocations':
+      return { ...state, allocations: event.allocations };
     case 'repetition':
       return addRepetition(state, event);
     case 'probe-cost':
@@ -262,6 +271,7 @@ export function toFindings(state: InvestigationState): Findings {
     probeCost: state.probeCost,
     hotFunctions: state.hotFunctions,
     dominantCall: state.dominantCall,
+    ...{ cpu: state.cpu, waits: state.waits, allocations: state.allocations },
     rootCauseFunction: rootCause && isOfChosen(rootCause.of) ? rootCause.is : null,
     capacityCurve: buildCapacityCurve(metrics, blocks, rampBlocks),
     referenceThroughput: null,
