@@ -16,8 +16,12 @@ export function explainProbeAbsence(
 ): string[] {
   if (probe) return [];
   const reason = () => {
-    if (subject.isProbeForbidden) {
-      return `Node.js's permission model denies the probe; add --allow-fs-read=${join(dirname(PRELOAD), '*')}`;
+    if (subject.probeObstacle === 'unreadable') {
+      return `its user cannot read ${PRELOAD}: install millrace where that user can, and run millrace as that user`;
+    }
+    if (subject.probeObstacle === 'permission-model') {
+      // The probe shares modules with the rest of the package.
+      return `Node.js's permission model denies the probe; add --allow-fs-read=${join(dirname(PRELOAD), '..', '*')}`;
     }
     if (!subject.hub) {
       return runsNode === false
@@ -28,9 +32,19 @@ export function explainProbeAbsence(
     if (subject.pid !== null && lacksProbeOption(subject.pid)) {
       return 'its NODE_OPTIONS were replaced, often by a script in package.json: use NODE_OPTIONS="$NODE_OPTIONS ..." there, give the command itself, or start the server and explain its URL with --attach';
     }
+    const user = subject.pid === null ? null : findOtherUser(subject.pid);
+    if (user !== null) {
+      return `it runs as another user (uid ${user}), who cannot reach the probe's socket: run millrace as that user`;
+    }
     return `the probe saw no request through ${http2 ? 'node:http2' : 'node:http or node:https'}`;
   };
   return [`inside the server: ${reason()}`];
+}
+
+/** Finds the user of the server if it is neither the one of this process nor root; `null` otherwise. */
+function findOtherUser(pid: number): number | null {
+  const uid = Number(/^Uid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1] ?? 0);
+  return uid === 0 || uid === process.getuid?.() ? null : uid;
 }
 
 /** Whether a Node.js process of the server runs with NODE_OPTIONS that lack the probe. */

@@ -19,6 +19,7 @@ import type { BlockLength } from './block-length.js';
 import type { Change, ProbeCommand } from './change.js';
 import { removeAsideFiles } from './files-aside.js';
 import { applyChange, limitThreads, toClosedLoad, withOrigin } from './load-variants.js';
+import { findProbeObstacle, type ProbeObstacle } from './probe-obstacle.js';
 
 /** A command of the probe failed: nothing was changed, or not in all processes. */
 export class ProbeFailure extends Error {}
@@ -30,14 +31,12 @@ const SERVED_TIMEOUT_MS = 500;
 /** How long to wait for the expected port after the second process has opened its first one. */
 const SECOND_PORT_TIMEOUT_MS = 2000;
 const POLL_MS = 50;
-/** Node.js's error if its permission model denies reading the probe. */
-const PERMISSION_DENIED = /Access to this API has been restricted/;
 
 /** The server under test: how it is started, loaded and observed. */
 export class ServerUnderTest {
   readonly hub: ProbeHub | null;
-  /** Whether the permission model denies reading the probe, so that the command runs without it. */
-  isProbeForbidden = false;
+  /** What denies the command reading the probe, so that it runs without; `null` if nothing does. */
+  probeObstacle: ProbeObstacle | null = null;
   /** Time that the last start took. */
   startMs = 0;
   /** Responses in all blocks since the last start. */
@@ -151,9 +150,9 @@ export class ServerUnderTest {
         adjustEnv: (own) => this.#buildEnvironment(own, environment),
       });
     } catch (error) {
-      const isForbidden = PERMISSION_DENIED.test((error as Error).message);
-      if (!this.hub || this.isProbeForbidden || !isForbidden) throw error;
-      this.isProbeForbidden = true;
+      const obstacle = findProbeObstacle((error as Error).message);
+      if (!this.hub || this.probeObstacle !== null || obstacle === null) throw error;
+      this.probeObstacle = obstacle;
       return this.#startServer({ command, ...settings }, environment);
     }
   }
@@ -162,7 +161,7 @@ export class ServerUnderTest {
     const { NODE_OPTIONS: options, ...others } = added;
     const joined = [own.NODE_OPTIONS, options].filter(Boolean).join(' ');
     const base = { ...own, ...others, ...(joined && { NODE_OPTIONS: joined }) };
-    return this.isProbeForbidden || !this.hub ? base : this.hub.environment(base);
+    return this.probeObstacle !== null || !this.hub ? base : this.hub.environment(base);
   }
 
   /** Observes a process from now on. */

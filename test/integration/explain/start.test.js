@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
-import { openProbeHub } from '#internal/explain/observe/probe/hub.js';
+import { openProbeHub, PRELOAD } from '#internal/explain/observe/probe/hub.js';
 import { explainProbeAbsence } from '#internal/explain/target/probe-absence.js';
 import { ServerUnderTest } from '#internal/explain/target/server-under-test.js';
 
@@ -102,10 +102,38 @@ describe('a command that is explained', { skip: noProcfs, timeout: 60_000 }, () 
     const [line] = explainProbeAbsence(true, subject, noProbe);
     assert.match(
       line,
-      /Node\.js's permission model denies the probe; add --allow-fs-read=.*probe\/\*$/,
+      /Node\.js's permission model denies the probe; add --allow-fs-read=.*\/dist\/\*$/,
     );
     await subject.restart();
     assert.equal(await answerOf(subject), '');
+
+    const advised = line.slice(line.indexOf('--allow-fs-read'));
+    const seen = await started([process.execPath, `--${flag}`, ...allowed, advised, script]);
+    assert.equal(await answerOf(seen), '');
+    assert.equal(await seen.hub.waitUntilServed(10_000), true);
+  });
+
+  const noOtherUser = process.getuid?.() !== 0 && 'needs root';
+  test('a command of another user has no probe', { skip: noOtherUser }, async () => {
+    const listens = `require('http').createServer((q, r) => r.end()).listen(0, '127.0.0.1')`;
+    const asNobody = ['setpriv', '--reuid=65534', '--clear-groups'];
+    const subject = await started([...asNobody, process.execPath, '-e', listens]);
+    assert.deepEqual(explainProbeAbsence(true, subject, noProbe), [
+      "inside the server: it runs as another user (uid 65534), who cannot reach the probe's socket: run millrace as that user",
+    ]);
+  });
+
+  test('a command that cannot read the probe is started without it', async () => {
+    // As if the folder of the package belonged to another user.
+    const unreadable = join(folder, 'unreadable.sh');
+    const error = `echo "Error: Cannot find module '${PRELOAD}'" >&2; exit 1`;
+    writeFileSync(
+      unreadable,
+      `case "$NODE_OPTIONS" in *preload*) ${error};; esac; exec '${process.execPath}' '${script}'`,
+    );
+    const subject = await started(['sh', unreadable]);
+    assert.equal(await answerOf(subject), '');
+    assert.match(explainProbeAbsence(true, subject, noProbe)[0], /its user cannot read .*preload/);
   });
 
   test('a command is loaded by targets that name their host', async () => {
