@@ -99,7 +99,7 @@ export const COMMANDS: readonly Command[] = [
 /** All forms of the command line. */
 export const USAGE: readonly Usage[] = [
   ...COMMANDS.flatMap(({ usage }) => usage),
-  ['millrace', 'load and explain a sample server'],
+  ['millrace', 'load a sample server'],
   ['millrace help FLAG', 'all about one flag'],
 ];
 
