@@ -74,7 +74,7 @@ function refuseMissing({ missing, generators }: MergedResult, allowMissing: bool
   const listed = missing.slice(0, MAX_LISTED).join(', ');
   const rest = missing.length > MAX_LISTED ? ` and ${missing.length - MAX_LISTED} more` : '';
   throw usageError(
-    `${shares} ${listed}${rest} of ${count} missing: give their results, or --allow-missing (allowMissing) merges the others`,
+    `${shares} ${listed}${rest} of ${count} missing: give ${missing.length === 1 ? 'its result' : 'their results'}, or --allow-missing (allowMissing) merges the others`,
   );
 }
 

@@ -69,7 +69,7 @@ function refuseDamaged(file: string, logged: readonly LoggedResult[], allowMissi
     damage === null ? [] : [`'${file}': ${label} ${damage}`],
   );
   if (allowMissing) for (const line of lines) printMessage(line);
-  else if (lines.length > 0) throw usageError(lines.join('\nmillrace: '));
+  else if (lines.length > 0) throw usageError(lines.join('\n'));
 }
 
 /** Whether a file may be a log: it does not begin as a result does, or is a pipe, which can be read once. */

@@ -67,6 +67,12 @@ describe('shares', { timeout: 60_000 }, () => {
     const refused = await millrace(['merge', 'cut.log'], { cwd });
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, cut);
+    const input = logs.map((log) => log.slice(0, -600)).join('');
+    const both = await millrace(['merge', '-'], { cwd, input });
+    assert.match(
+      both.stderr,
+      /^millrace: '-': .* share 1\/2 .*\nmillrace: '-': .* share 2\/2 .*\n$/,
+    );
     const merged = await millrace(['merge', 'cut.log', '--allow-missing', '--json'], { cwd });
     assert.equal(merged.code, 0, merged.stderr);
     assert.match(merged.stderr, cut);

@@ -25,7 +25,7 @@ export function readSegment(options: LoadOptions): Segment | null {
   if (text === undefined) return null;
   const segment = text === 'auto' ? readRank(process.env) : parseSegment(text, 'segment');
   if (seed === undefined) {
-    throw usageError('segment needs seed: the shares of a run are those of one seed');
+    throw usageError('segment needs seed (--seed N), the same for all shares of a run');
   }
   if (command !== undefined) {
     throw usageError(
