@@ -1,6 +1,6 @@
 import { plural } from '../../format/units.js';
 import type { LoadResult } from '../../load/result.js';
-import { cutName } from '../text/cut-name.js';
+import { cutMiddle } from '../text/cut-name.js';
 import type { Sheet } from '../text/sheet.js';
 import { describeGenerators, type GeneratorRow, listGeneratorRows } from './rows.js';
 
@@ -32,7 +32,7 @@ export function formatGenerators(result: LoadResult, sheet: Sheet): string[] {
     sheet.paint('dim', `${'generator'.padEnd(nameWidth)}${head}`),
     ...rows.map((row) => {
       const cells = columns.map(([, width, cell]) => cell(row).padStart(width)).join('');
-      const line = `${cutName(row.name, nameWidth - 1).padEnd(nameWidth)}${cells}`;
+      const line = `${cutMiddle(row.name, nameWidth - 1).padEnd(nameWidth)}${cells}`;
       return row.verdict === '' ? line : sheet.paint('bad', line);
     }),
     ...(rest > 0 ? [sheet.paint('dim', `and ${plural(rest, 'generator')} more`)] : []),
