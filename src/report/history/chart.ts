@@ -16,6 +16,9 @@ import { type FigureWords, formatEnds, formatMinute, namePoint } from './words.j
 /** Maximum number of labels below a chart. */
 const MAX_LABELS = 6;
 
+/** How far beyond the measured values intervals extend the y axis, as a factor. */
+const MAX_EXTENT = 2;
+
 /** Distance of the runs of a point from its interval, in points. */
 const RUN_DISTANCE = 0.12;
 
@@ -34,14 +37,20 @@ export function renderHistoryChart(plan: HistoryPlan, figure: FigureWords): Mark
   if (places.length === 0) return null;
   const x = createXAxis(plan);
   const runs = listRuns(places, figure);
+  const measured = [...places, ...runs].map(({ value }) => value);
+  const [lowest, highest] = [
+    Math.min(...measured) / MAX_EXTENT,
+    Math.max(...measured) * MAX_EXTENT,
+  ];
+  const isCut = places.some(({ low, high }) => low < lowest || high > highest);
   const y = createLinearScaleAround([
-    ...places.flatMap(({ low, high }) => [low, high]),
-    ...runs.map(({ value }) => value),
+    ...measured,
+    ...places.flatMap(({ low, high }) => [Math.max(low, lowest), Math.min(high, highest)]),
   ]);
   const isBound = plan.points.some((point) => point.runs.some(({ clientBound }) => clientBound));
   return renderChart({
     title: figure.name,
-    caption: 'With the 95 % interval. The axis does not begin at zero.',
+    caption: `With the 95 % interval${isCut ? ', cut off where it leaves the plot' : ''}. The axis does not begin at zero.`,
     legend: renderLegend([
       [html`${drawLineSign('line between')}${drawDot('12', 6, {})}`, 'mean of the runs'],
       runs.length > 0 && [drawDot('12', 6, { kind: 'run', small: true }), 'a run of several'],

@@ -86,5 +86,6 @@ function formatRelative(figure: HistoryFigure | null): string {
 
 function formatPercent(share: number): string {
   const percent = share * 100;
+  if (percent >= 999.5) return '>999';
   return percent < 9.95 ? percent.toFixed(1) : String(Math.round(percent));
 }

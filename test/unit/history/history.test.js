@@ -201,6 +201,18 @@ describe('its reports', () => {
     assert.match(report.formatText(history, { width: 80 }), /-\d+(\.\d)? \+\d+(\.\d)? %/);
   });
 
+  test('an interval of a thousand times its value does not set the scale of the plot', () => {
+    for (const [day, p99] of [1, 1000].entries()) {
+      const change = ({ latencyMs }) => Object.assign(latencyMs, { p99 });
+      store(`${day}.json`, run(day + 1, { commit: COMMITS[0], change }));
+    }
+    const history = readHistory(folder);
+    assert.match(report.formatText(history), /-100 \+>999 %/);
+    const page = report.formatHtml(history);
+    assert.match(page, /interval, cut off where it leaves the plot\./);
+    assert.doesNotMatch(page, /<text[^>]*>\d{5,} s</);
+  });
+
   test('the page holds the history, and draws each point with its interval', () => {
     const history = example();
     const page = report.formatHtml(history);
