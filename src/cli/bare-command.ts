@@ -22,6 +22,13 @@ export function refuseJsonFile(operand: string): void {
   throw usageError(`'${operand}' is not a URL; the result goes to a file by -o ${operand}`);
 }
 
+/** Refuses a file of scenarios that is not the first operand, as in `millrace http://localhost checkout.mjs`. */
+export function refuseLateScenario(operand: string): never {
+  throw usageError(
+    `'${operand}' given where a URL is taken; one file of scenarios comes before it: millrace run ${operand} URL`,
+  );
+}
+
 /** Commands of other tools. */
 const FOREIGN_COMMANDS = new Set('attack bench benchmark plot test start'.split(' '));
 

@@ -12,6 +12,7 @@ import { EXPLAIN } from '#internal/cli/flags/explain-flags.js';
 import { dashed, listNames } from '#internal/cli/flags/flag.js';
 import { FOREIGN_FLAGS } from '#internal/cli/flags/foreign-flags.js';
 import { LOAD, LOAD_FLAGS } from '#internal/cli/flags/load/load-flags.js';
+import { checkUrlOperand } from '#internal/cli/flags/load/target.js';
 import { UnknownFlag } from '#internal/cli/flags/parse.js';
 import { commandHelp } from '#internal/cli/help.js';
 import { siblingAdvice } from '#internal/cli/sibling-advice.js';
@@ -120,6 +121,14 @@ describe('a command without -- before it', () => {
       });
     });
   }
+  test('a file of scenarios after the URL is refused with the right order', () => {
+    checkUrlOperand(script, [], true);
+    assert.throws(() => checkUrlOperand(script, [], false), {
+      code: 'ERR_MILLRACE_USAGE',
+      message: new RegExp(`comes before it: millrace run ${script} URL$`),
+    });
+    checkUrlOperand('no-such-file.js', [], false);
+  });
   for (const words of [
     ['node'],
     ['node', '/path'],

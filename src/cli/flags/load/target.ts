@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../../../errors/millrace-error.js';
 import { MODULE_FILE } from '../../../load/flows/load-module.js';
-import { refuseBareCommand, refuseBody, refuseJsonFile } from '../../bare-command.js';
+import {
+  refuseBareCommand,
+  refuseBody,
+  refuseJsonFile,
+  refuseLateScenario,
+} from '../../bare-command.js';
 import { noteUndecoded } from '../../undecoded.js';
 import type { Operands } from '../parse.js';
 import type { Invocation } from './invocation.js';
@@ -15,6 +20,7 @@ export function addUrl({ options }: Invocation, url: string): void {
 export function checkUrlOperand(operand: string, rest: string[], isFirst: boolean): void {
   if (isFirst && isScenarioFile(operand)) return;
   if (isFirst) refuseBareCommand(operand, rest);
+  else if (isScenarioFile(operand)) refuseLateScenario(operand);
   refuseBody(operand);
   refuseJsonFile(operand);
 }
