@@ -52,7 +52,9 @@ export function findClientBoundReasons(run: Measured, plan: Plan): string[] {
   const late = findLateness(run, BOUND_SHARE, MIN_LATENESS_MS);
   if (late === null) return reasons;
   const { percentile, ms, ofMs } = late;
-  const part = `requests were sent late: ${time(ms)} of the ${percentile} of ${time(ofMs)} is lateness`;
+  // Lateness counts requests that have no latency yet, too.
+  const ofAll = ms < ofMs ? `${time(ms)} of the` : 'all of the';
+  const part = `requests were sent late: ${ofAll} ${percentile} of ${time(ofMs)} is lateness`;
   // The cause as far as it was measured, and is not among the reasons.
   const [cause] = reasons.length > 0 ? [] : findCauses(run, MIN_CAUSE);
   return [...reasons, cause === undefined ? part : `${part}, as ${cause}`];

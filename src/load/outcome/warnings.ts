@@ -221,7 +221,7 @@ function checkRateNotReached(result: LoadResult): string | null {
   const perSecond = (requests: number) => `${rate((requests * 1000) / durationMs)}/s`;
   const planned = perSecond(countPlanned(plan, durationMs));
   const completed = perSecond(requests.ok + requests.statusErrors);
-  return `The rate was not reached: planned ${planned}, sent ${perSecond(requests.sent)}, completed ${completed}. Lower it (-R), or allow more connections (-c).`;
+  return `The rate was not reached: planned ${planned}, sent ${perSecond(requests.sent)}, completed ${completed}. Lower it (-R)${usedAllConnections(result) ? ', or allow more connections (-c)' : ''}.`;
 }
 
 function checkNotSent({ requests, plan }: LoadResult): string | null {
@@ -243,7 +243,15 @@ function checkWaitingForConnections(result: LoadResult): string | null {
   if (plan.flows?.ownConnections) return null;
   const [latency, service] = [latencyMs.p99 ?? 0, serviceTimeMs.p99 ?? 0];
   if (latency < 2 * service || latency - service < 1) return null;
-  return `Arrivals waited for a free connection: latency p99 is ${time(latency)}, service time p99 ${time(service)}. Clients that arrive at this rate do wait that long; to measure the server without this wait, raise -c (now ${count(plan.connections)}).`;
+  const advice = usedAllConnections(result)
+    ? `raise -c (now ${count(plan.connections)})`
+    : 'open connections before the start: -c N (each was opened when none was free)';
+  return `Arrivals waited for a free connection: latency p99 is ${time(latency)}, service time p99 ${time(service)}. Clients that arrive at this rate do wait that long; to measure the server without this wait, ${advice}.`;
+}
+
+/** Whether a run opened as many connections as it may. */
+function usedAllConnections({ plan, connections }: LoadResult): boolean {
+  return connections.opened >= plan.connections;
 }
 
 function checkTimeouts({ requests, plan }: LoadResult): string | null {

@@ -548,10 +548,33 @@ test('lateness is the generator’s if it is half of a percentile that has enoug
   assert.equal(bound(late(9, 5), { p50: 5, p99: 90, samples: 20 }), true);
 });
 
+test('more connections are advised only where all have been opened', () => {
+  const messages = (opened) => {
+    const result = resultWith((result) => {
+      open(result);
+      Object.assign(result.requests, { sent: 9000, ok: 9000 });
+      result.latencyMs.p99 = 50;
+      result.connections.opened = opened;
+    });
+    return findWarnings(result, calm)
+      .map(({ message }) => message)
+      .join('\n');
+  };
+  const { connections } = resultWith(() => {}).plan;
+  assert.match(messages(connections), /Lower it \(-R\), or allow more.*raise -c \(now/s);
+  assert.match(
+    messages(connections - 1),
+    /Lower it \(-R\)\.\n.*open connections before the start: -c N/s,
+  );
+});
+
 test('the reason of late requests names the cause if one was measured', () => {
   const late = { latenessMs: { p50: 0, p99: 8, max: 8 } };
   const reason = (generator) => reasonsOf({ ...late, ...generator }, { rate: 1000, p99: 9 }).join();
   assert.equal(reason({}), 'requests were sent late: 8.00 ms of the p99 of 9.00 ms is lateness');
+  // Of requests of which many have not ended.
+  const more = { latenessMs: { p50: 0, p99: 12, max: 12 } };
+  assert.match(reason(more), /late: all of the p99 of 9\.00 ms is lateness$/);
   assert.match(
     reason({ starved: 0.1 }),
     /lateness, as a thread of the generator waited for a core/,
