@@ -12,6 +12,16 @@ export function readNumber(value: unknown): number {
   throw new RangeError('not a number');
 }
 
+/** The last instant that a Date has, in milliseconds of Unix time. */
+const MAX_INSTANT_MS = 8.64e15;
+
+/** Returns an instant in milliseconds of Unix time; throws a RangeError for what is none. */
+export function readInstant(value: unknown): number {
+  const instant = readNumber(value);
+  if (instant >= 0 && instant <= MAX_INSTANT_MS) return instant;
+  throw new RangeError('not an instant');
+}
+
 /** An object of counts, and of objects of counts. */
 type Counts = { [name: string]: number | Counts };
 

@@ -7,7 +7,7 @@ import type {
   PlanSummary,
   Stalled,
 } from '../load/result.js';
-import { readNumber } from './counts.js';
+import { readInstant, readNumber } from './counts.js';
 
 /** Most windows of a generator: the page shows it among others. */
 const MAX_WINDOWS = 600;
@@ -15,9 +15,17 @@ const MAX_WINDOWS = 600;
 /** Most times in which generators stood still, as in a run. */
 const MAX_STALLS = 1000;
 
-/** Returns the generators of a result: those of a merged one, or itself. */
+/** Returns the generators of a result: those of a merged one, or itself. Throws a RangeError if their times are damaged. */
 export function listGenerators(result: LoadResult, name: string | null): GeneratorResult[] {
-  return result.generators ?? [describeGenerator(result, name)];
+  const { generators } = result;
+  if (generators === undefined) return [describeGenerator(result, name)];
+  for (const { startedAtMs, durationMs } of generators) {
+    readInstant(startedAtMs);
+    readNumber(durationMs);
+  }
+  // The windows of the sum lie between the first start and the last end.
+  if (findSpan(generators).first.startedAtMs === result.startedAtMs) return generators;
+  throw new RangeError('its start is not that of its first generator');
 }
 
 function describeGenerator(result: LoadResult, name: string | null): GeneratorResult {
@@ -32,7 +40,7 @@ function describeGenerator(result: LoadResult, name: string | null): GeneratorRe
     share: describeShare(plan),
     seed: plan.seed,
     startedAt: result.startedAt,
-    startedAtMs: readNumber(result.startedAtMs),
+    startedAtMs: readInstant(result.startedAtMs),
     durationMs: readNumber(result.durationMs),
     ...(start && { start }),
     interrupted: result.interrupted,

@@ -60,7 +60,7 @@ function guard<Value>(what: string, use: () => Value): Value {
   try {
     return use();
   } catch (error) {
-    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+    if (![TypeError, RangeError, SyntaxError].some((kind) => error instanceof kind)) throw error;
     // Those of our own checks say what is wrong.
     const fault = error instanceof RangeError ? ` (${error.message})` : '';
     throw usageError(`${what} is missing or damaged${fault}`);

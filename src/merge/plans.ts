@@ -3,6 +3,7 @@ import type { GeneratorResult, LoadResult, PlanDifference, PlanSummary } from '.
 import { nameGenerator } from '../load/segment.js';
 import { describeValue } from '../validation/shape.js';
 import { unite } from './counts.js';
+import { findDifferentPart, formatPart, readPart } from './difference.js';
 import { compareGenerators } from './generators.js';
 
 /** What each run has of its own: where it was, its share, and with which seed it was, unless it is a share. */
@@ -70,7 +71,7 @@ export class PlanSum {
       if (of !== undefined && owner !== undefined && !known.has(value) && !this.#allowDifference) {
         throw new MillraceError(
           'ERR_MILLRACE_DIFFERENT',
-          `the plans differ: ${field} is ${describe(of)} in '${owner}', ${describe(value)} in '${name}'; --allow-difference merges them all the same`,
+          `the plans differ: ${describeDifference(field, of, owner, value, name)}; --allow-difference merges them all the same`,
         );
       }
       if (!known.has(value)) known.set(value, name);
@@ -118,6 +119,12 @@ function listShare({ segment, share, seed }: GeneratorResult): Field[] {
   return segment ? [...fields, ['seed', `${seed}`]] : fields;
 }
 
-function describe(json: string): string {
-  return describeValue(JSON.parse(json));
+function describeDifference(
+  field: string,
+  ...[of, owner, json, name]: [of: string, owner: string, json: string, name: string]
+): string {
+  const [one, other]: unknown[] = [JSON.parse(of), JSON.parse(json)];
+  const path = findDifferentPart(one, other);
+  const [first, second] = [one, other].map((value) => describeValue(readPart(value, path)));
+  return `${formatPart(field, path)} is ${first} in '${owner}', ${second} in '${name}'`;
 }

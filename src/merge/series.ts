@@ -1,6 +1,6 @@
 import type { LoadResult, LoadWindow, WindowHistograms } from '../load/result.js';
 import type { NativeDurations } from '../native/addon.js';
-import { readCount, readNumber } from './counts.js';
+import { readCount, readInstant } from './counts.js';
 import { addTo, createNative } from './durations.js';
 
 /** Length of the shortest windows; others are twice, four times ... as long. */
@@ -131,7 +131,7 @@ function readFactor(windowMs: number): number {
 }
 
 function findCell(startedAtMs: number): number {
-  return Math.floor((readNumber(startedAtMs) + BASE_MS / 2) / BASE_MS);
+  return Math.floor((readInstant(startedAtMs) + BASE_MS / 2) / BASE_MS);
 }
 
 /** Computes the standard deviation of the responses in whole seconds; `null` with fewer than two, or with windows that do not divide a second. */

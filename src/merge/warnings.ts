@@ -2,6 +2,7 @@ import { count, plural, share, time } from '../format/units.js';
 import { findWarnings } from '../load/outcome/warnings.js';
 import type { GeneratorResult, LoadResult, LoadWarning } from '../load/result.js';
 import { nameGenerator } from '../load/segment.js';
+import { findDifferentPart, formatPart, readPart } from './difference.js';
 import { findSpan } from './generators.js';
 
 /** The share of a merged run in which all generators were under way, below which its figures are of several loads. */
@@ -32,9 +33,7 @@ export function findMergedWarnings(
     ['versions-differ', describeVersions(generators)],
   ];
   for (const { field, values } of differences) {
-    const shown = values.slice(0, MAX_NAMED).map((value) => cut(value));
-    const rest = values.length > shown.length ? ', ...' : '';
-    merge.push(['plans-differ', `The plans differ in ${field}: ${shown.join(', ')}${rest}.`]);
+    merge.push(['plans-differ', describeDifference(field, values)]);
   }
   const circumstances = {
     ...{ refusedAddresses: [], serverEnded: null, otherPorts: [], unreachedTargets: [] },
@@ -47,6 +46,15 @@ export function findMergedWarnings(
     ...whole,
     ...own,
   ];
+}
+
+function describeDifference(field: string, values: readonly string[]): string {
+  const all: unknown[] = values.map((value) => JSON.parse(value));
+  const path = findDifferentPart(all[0], all[1]);
+  const parts = [...new Set(all.map((value) => JSON.stringify(readPart(value, path))))];
+  const shown = parts.slice(0, MAX_NAMED).map((part) => cut(part));
+  const rest = parts.length > shown.length ? ', ...' : '';
+  return `The plans differ in ${formatPart(field, path)}: ${shown.join(', ')}${rest}.`;
 }
 
 function describeMissing(

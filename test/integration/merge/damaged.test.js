@@ -48,6 +48,19 @@ describe('a merge refuses', { timeout: 30_000 }, () => {
     refuse([changed((it) => delete it.byName[0].sums)], /an earlier version/);
   });
 
+  test('times that no clock shows, and starts that are not those of the generators', () => {
+    const message = /a part of it is missing or damaged/;
+    for (const time of [1e300, 8.7e15, -1, null, '0']) {
+      refuse([changed((it) => (it.startedAtMs = time))], message);
+    }
+    const merged = mergeResults([run], { allowMissing: true });
+    for (const time of [1e300, 0, undefined]) {
+      const [generator] = merged.generators;
+      refuse([{ ...merged, generators: [{ ...generator, startedAtMs: time }] }], message);
+    }
+    refuse([{ ...merged, generators: [] }], message);
+  });
+
   test('histograms that are cut off, damaged, or not those of the figures', () => {
     const message = /a part of it is missing or damaged/;
     const { latency, latencyCensored } = run.histograms;

@@ -393,6 +393,30 @@ describe('shares of a run', () => {
 });
 
 describe('plans', () => {
+  test('that differ in a part are refused by that part', () => {
+    const [a, b] = structuredClone(runs);
+    const allowDifference = true;
+    const [{ url }] = a.plan.targets;
+    b.plan.targets[0].url = `${url}?other`;
+    assertRefused(
+      () => merge([a, b], [0, 1]),
+      /targets\[0\]\.url is '[^']*' in 'one', '[^']*\?other' in 'two'/,
+      'ERR_MILLRACE_DIFFERENT',
+    );
+    const { warnings } = merge([a, b], [0, 1], { allowDifference });
+    const message = `The plans differ in targets[0].url: "${url}", "${url}?other".`;
+    assert.ok(
+      warnings.some((warning) => warning.message === message),
+      JSON.stringify(warnings),
+    );
+    b.plan.targets = [];
+    assertRefused(
+      () => merge([a, b], [0, 1]),
+      /targets is \[.*\] in 'one', \[\] in 'two'/,
+      'ERR_MILLRACE_DIFFERENT',
+    );
+  });
+
   test('that differ are refused, or their differences are listed', () => {
     const [a, b, c] = structuredClone(runs);
     b.plan.timeoutMs = 70;
