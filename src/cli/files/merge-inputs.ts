@@ -75,15 +75,22 @@ function refuseDamaged(file: string, logged: readonly LoggedResult[], allowMissi
 /** Whether a file may be a log: it does not begin as a result does, or is a pipe, which can be read once. */
 function mayBeLog(file: string): boolean {
   if (isStandardInput(file)) return true;
-  const found = statSync(file, { throwIfNoEntry: false });
-  // Reading says what is wrong.
-  if (!found || found.isDirectory()) return false;
-  if (!found.isFile()) return true;
+  try {
+    const found = statSync(file);
+    if (found.isDirectory()) return false;
+    return !found.isFile() || !beginsAsObject(file);
+  } catch {
+    // Reading says what is wrong.
+    return false;
+  }
+}
+
+function beginsAsObject(file: string): boolean {
   const descriptor = openSync(file, 'r');
   try {
     const start = Buffer.alloc(1);
     readSync(descriptor, start, 0, 1, 0);
-    return start[0] !== '{'.charCodeAt(0);
+    return start[0] === '{'.charCodeAt(0);
   } finally {
     closeSync(descriptor);
   }

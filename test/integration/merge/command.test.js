@@ -119,6 +119,7 @@ describe('millrace merge', { timeout: 60_000 }, () => {
       [[one, file('cut.json')], 2, /cut\.json' is cut off/],
       [[one, file('old.json')], 2, /schemaVersion 1: this version of millrace reads 2/],
       [[one, file('none.json')], 2, /none\.json' cannot be read/],
+      [[join(one, 'in-a-file.json')], 2, /in-a-file\.json' cannot be read: not a directory/],
       [[one, two, three, '-o', two], 2, /would overwrite/],
     ];
     for (const [files, code, message] of refusals) {
