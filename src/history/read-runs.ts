@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRun } from '../compare/figures.js';
 import { checkLoadResult } from '../compare/stored/stored.js';
@@ -45,8 +45,13 @@ function listFiles(folder: string, below: string): string[] {
     if (entry.isDirectory()) {
       return /^\.|^node_modules$/.test(entry.name) ? [] : listFiles(folder, path);
     }
-    return /\.json$/i.test(entry.name) ? [path] : [];
+    return /\.json$/i.test(entry.name) && isFile(join(folder, path)) ? [path] : [];
   });
+}
+
+/** Whether a path is a file or leads to one: a pipe would never end. What leads nowhere is named when it is read. */
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
 }
 
 function readFolder(path: string) {
@@ -66,7 +71,8 @@ function readStoredRun(folder: string, file: string): StoredRun | string {
     if (value.kind === 'comparison') return 'is a comparison, not the result of a load';
     return summarize(file, checkLoadResult(value, `'${path}'`));
   } catch (error) {
-    if (error instanceof MillraceError) return error.message.replace(`'${path}' `, '');
+    if (error instanceof MillraceError)
+      return error.message.replace(/^result /, '').replace(`'${path}' `, '');
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
     return 'is not the whole result of a load: a part of it is missing or damaged';
   }

@@ -4,6 +4,7 @@ import type {
   HistoryPoint,
   HistoryResult,
 } from '../../history/result.js';
+import { replaceControls } from '../encoding.js';
 import type { TextOptions } from '../load/text.js';
 import { describePlan } from '../plan.js';
 import { createSheet, formatList, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
@@ -34,7 +35,9 @@ type Column = readonly [head: string, format: (point: HistoryPoint) => string];
 
 function formatTable(plan: HistoryPlan, sheet: Sheet): string[] {
   const columns = listColumns(plan, sheet.width);
-  const rows = plan.points.map((point) => columns.map(([, format]) => format(point)));
+  const rows = plan.points.map((point) =>
+    columns.map(([, format]) => replaceControls(format(point))),
+  );
   const heads = columns.map(([head]) => head);
   const widths = heads.map((_, at) =>
     Math.max(...[heads, ...rows].map((row) => row[at]?.length ?? 0)),

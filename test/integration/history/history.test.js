@@ -1,6 +1,7 @@
 // `millrace history`, from runs to the page in a real browser.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +47,21 @@ test('a run names its commit, and the command shows it over time', async () => {
   assert.deepEqual(isHistory.errors, null);
   assert.deepEqual(written, { ...asJson(readHistory(folder)), folder: '.' });
   assert.match(readFileSync(join(folder, 'page.html'), 'utf8'), /<h1>History<\/h1>/);
+});
+
+test('what is no file is not waited for, and a link that leads nowhere is named', () => {
+  const own = mkdtempSync(join(tmpdir(), 'millrace-history-'));
+  try {
+    writeFileSync(join(own, 'a.json'), JSON.stringify(fixture('closed')));
+    execFileSync('mkfifo', [join(own, 'pipe.json')]);
+    symlinkSync('nowhere', join(own, 'link.json'));
+    const { plans, skipped } = readHistory(own);
+    assert.equal(plans.length, 1);
+    const reason = 'cannot be read: no such file or directory';
+    assert.deepEqual(skipped, [{ file: 'link.json', reason }]);
+  } finally {
+    rmSync(own, { recursive: true });
+  }
 });
 
 for (const { args, message } of [
