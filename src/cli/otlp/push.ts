@@ -1,5 +1,6 @@
 import { packageVersion } from '../../environment/version.js';
 import type { LoadSnapshot } from '../../index.js';
+import { maskUrl } from '../../masking/text.js';
 import type { RunFollower } from '../run-follower.js';
 import { printMessage } from '../terminal/print.js';
 import type { Exporter } from './data.js';
@@ -89,6 +90,8 @@ class MetricsPush implements RunFollower {
     this.#hasWarned = true;
     const code = typeof error.code === 'number' ? `status ${error.code}` : error.code;
     const reason = [code, error.message].find((text) => typeof text === 'string' && text !== '');
-    printMessage(`warning: --otlp: ${this.#url} did not take the metrics: ${reason ?? error}`);
+    printMessage(
+      `warning: --otlp: ${maskUrl(this.#url)} did not take the metrics: ${reason ?? error}`,
+    );
   }
 }
