@@ -26,7 +26,7 @@ export function renderGenerators(result: LoadResult): Markup | null {
     'Generators',
     html`<p class="note">${describeGenerators(result)}. All plots have the same scales: ${time(result.durationMs)}; ${rate(scales.highestRate)} req/s (area: responses, line: errors); ${scales.highestMs > 0 ? `${roundTime(scales.highestMs)} (line: p99)` : 'no latencies'}.${others}</p>`,
     html`<div class="multiples">${multiples.map((multiple) => drawMultiple(multiple, scales))}</div>`,
-    html`<div class="by-name">${renderRows(listGeneratorRows(result, MAX_ROWS))}</div>`,
+    html`<div class="by-name generators">${renderRows(listGeneratorRows(result, MAX_ROWS))}</div>`,
     generators.length > MAX_ROWS
       ? html`<p class="note">${plural(generators.length - MAX_ROWS, 'generator')} more in the JSON.</p>`
       : null,
