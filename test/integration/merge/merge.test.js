@@ -77,9 +77,10 @@ describe('a merged result', { timeout: 30_000 }, () => {
         key,
       );
     }
-    // All of them have arrived, whether or not their answers came in time.
+    // All of them have arrived; one whose time ended may have been lost with its connection, before a busy server read it.
     const failing = whole.byName.find(({ name }) => name === 'GET /:id');
-    assert.equal(failing.requests.sent, arrived);
+    const { sent, timeouts } = failing.requests;
+    assert.ok(sent - timeouts <= arrived && arrived <= sent, `${arrived} of ${sent} have arrived`);
     const { 503: unavailable, 404: notFound } = whole.statusCodes;
     assert.equal(unavailable + notFound, whole.requests.statusErrors);
     assert.equal(
@@ -445,7 +446,7 @@ describe('plans', () => {
     assertRefused(() => merge([a, b], [0, 1]), /connections is 6/, 'ERR_MILLRACE_DIFFERENT');
     b.plan.connections = 6;
     b.conditions[0].condition = 'errors<80%';
-    assertRefused(() => merge([a, b], [0, 1]), /failOn is/, 'ERR_MILLRACE_DIFFERENT');
+    assertRefused(() => merge([a, b], [0, 1]), /failOn\[0\] is/, 'ERR_MILLRACE_DIFFERENT');
     const failOn = 'errors<100%';
     assert.equal(merge([a, b], [0, 1], { failOn }).conditions.length, 1);
   });
