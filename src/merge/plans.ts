@@ -1,9 +1,9 @@
 import { MillraceError } from '../errors/millrace-error.js';
 import type { GeneratorResult, LoadResult, PlanDifference, PlanSummary } from '../load/result.js';
 import { nameGenerator } from '../load/segment.js';
+import { findDifferentPart, formatPart, readPart } from '../validation/different-part.js';
 import { describeValue } from '../validation/shape.js';
 import { unite } from './counts.js';
-import { findDifferentPart, formatPart, readPart } from './difference.js';
 import { compareGenerators } from './generators.js';
 
 /** What each run has of its own: where it was, its share, and with which seed it was, unless it is a share. */

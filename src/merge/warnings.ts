@@ -2,7 +2,7 @@ import { count, plural, share, time } from '../format/units.js';
 import { findWarnings } from '../load/outcome/warnings.js';
 import type { GeneratorResult, LoadResult, LoadWarning } from '../load/result.js';
 import { nameGenerator } from '../load/segment.js';
-import { findDifferentPart, formatPart, readPart } from './difference.js';
+import { findDifferentPart, formatPart, readPart } from '../validation/different-part.js';
 import { findSpan } from './generators.js';
 
 /** The share of a merged run in which all generators were under way, below which its figures are of several loads. */
