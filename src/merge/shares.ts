@@ -42,7 +42,12 @@ function refuseTwice(
     known.set(key, generator);
     if (!other) continue;
     const what = segment ? describeSegment(generator) : 'the same run';
-    throw usageError(`${name(other)} and ${name(generator)} are both ${what}`);
+    const [one, two] = [name(other), name(generator)];
+    throw usageError(
+      one === two
+        ? `${one} (${what}) is given twice, on its own or in a merged result`
+        : `${one} and ${two} are both ${what}`,
+    );
   }
 }
 

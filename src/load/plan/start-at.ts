@@ -5,12 +5,18 @@ import type { LoadOptions } from '../options.js';
 /** An instant as ISO 8601 writes it, with its offset from UTC. */
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
 
+/** How long ago a planned start may be: what is earlier is a slip, not a late start. */
+const MAX_AGO_MS = 3_600_000;
+
 /** Reads when the load is to begin, in milliseconds of Unix time; `null` if nothing is planned. */
 export function readStartAt(value: LoadOptions['startAt'], name: string): number | null {
   if (value === undefined) return null;
   const ms = typeof value === 'string' ? parseInstant(value.trim(), name) : Number(value);
-  if (Number.isFinite(ms) && Math.abs(ms) <= 8.64e15) return ms;
-  throw invalid(name, String(value));
+  if (!Number.isFinite(ms) || Math.abs(ms) > 8.64e15) throw invalid(name, String(value));
+  if (ms < performance.timeOrigin + performance.now() - MAX_AGO_MS) {
+    throw usageError(`${name} must be at most an hour ago (got '${new Date(ms).toISOString()}')`);
+  }
+  return ms;
 }
 
 function parseInstant(text: string, name: string): number {

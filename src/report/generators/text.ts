@@ -22,7 +22,7 @@ export function formatGenerators(result: LoadResult, sheet: Sheet): string[] {
   if (generators.length === 0) return [];
   const rows = listGeneratorRows(result, MAX_ROWS);
   const hasServer = rows.some(({ generator }) => generator.server !== undefined);
-  const serverCpu = ['CPU', 7, (row: GeneratorRow) => row.serverCpu] as const;
+  const serverCpu = ['server CPU', 12, (row: GeneratorRow) => row.serverCpu] as const;
   const columns = [...COLUMNS, ...(hasServer ? [serverCpu] : [])];
   const nameWidth = sheet.width - columns.reduce((sum, [, width]) => sum + width, 0);
   const head = columns.map(([name, width]) => name.padStart(width)).join('');

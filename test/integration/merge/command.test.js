@@ -115,7 +115,7 @@ describe('millrace merge', { timeout: 60_000 }, () => {
     const refusals = [
       [[], 2, /merge needs results/],
       [[one, three], 2, /share 2 of 3 missing/],
-      [[one, two, two], 2, /are both share 2 of 3/],
+      [[one, two, two], 2, /'.*' \(share 2 of 3\) is given twice/],
       [[one, file('cut.json')], 2, /cut\.json' is cut off/],
       [[one, file('old.json')], 2, /schemaVersion 1: this version of millrace reads 2/],
       [[one, file('none.json')], 2, /none\.json' cannot be read/],

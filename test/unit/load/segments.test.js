@@ -175,8 +175,10 @@ test('shares that cannot be run are refused in one line', async () => {
 test('instants are read', () => {
   assert.equal(readStartAt('2030-01-31T12:00:00Z', 'x'), Date.UTC(2030, 0, 31, 12));
   assert.equal(readStartAt('2030-01-31T13:00:00.5+01:00', 'x'), Date.UTC(2030, 0, 31, 12) + 500);
-  assert.equal(readStartAt(new Date(5), 'x'), 5);
-  assert.equal(readStartAt(7.5, 'x'), 7.5);
+  const ago = Date.now() - 60_000;
+  assert.equal(readStartAt(new Date(ago), 'x'), ago);
+  assert.equal(readStartAt(ago + 0.5, 'x'), ago + 0.5);
+  assert.throws(() => readStartAt('2020-01-01T00:00:00Z', 'x'), /at most an hour ago \(got '2020/);
   assert.equal(readStartAt(undefined, 'x'), null);
   const inTenSeconds = readStartAt('+10s', 'x') - Date.now();
   assert.ok(inTenSeconds > 9_000 && inTenSeconds < 11_000, String(inTenSeconds));
