@@ -7,6 +7,7 @@
   const [CHARACTER, MIN_WIDTH] = [6.7, 0.5];
   /** The whole graph, as if it were a node. */
   const WHOLE = -1;
+  const numbers = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
   const result = JSON.parse(document.getElementById('result').textContent);
 
   for (const figure of document.querySelectorAll('.flame-graph')) show(figure);
@@ -25,10 +26,9 @@
       find,
     );
     const row = matchMedia('(pointer: coarse)').matches ? 30 : 20;
-    const height = (Math.max(...depth) + 2) * row;
     let [zoomed, selected, matches, drawn] = [WHOLE, WHOLE, null, new Map()];
 
-    const tree = create('svg', { class: 'frames', height, role: 'tree', tabindex: 0 });
+    const tree = create('svg', { class: 'frames', role: 'tree', tabindex: 0 });
     tree.setAttribute('aria-label', `${find('h3').textContent}, by caller`);
     picture.replaceChildren(tree);
     for (const hidden of figure.querySelectorAll('[hidden]')) hidden.hidden = false;
@@ -58,6 +58,10 @@
         // A narrow frame has narrower callees.
         node = width >= MIN_WIDTH ? node + 1 : endOf(node);
       }
+      const rows = Math.max(
+        ...[...drawn.keys()].map((node) => (node === WHOLE ? 1 : depth[node] + 2)),
+      );
+      tree.setAttribute('height', rows * row);
       tree.replaceChildren(all);
       mark();
     }
@@ -71,7 +75,9 @@
       frame.id = `${field}-${node}`;
       frame.dataset.node = node;
       frame.setAttribute('aria-label', describe(node));
-      frame.append(create('rect', { x, y: level * row, width, height: row }));
+      // A pixel between frames; narrow ones have none to spare.
+      const inner = width > 2 ? width - 1 : width;
+      frame.append(create('rect', { x, y: level * row, width: inner, height: row - 1 }));
       const room = Math.floor((width - 6) / CHARACTER);
       if (room >= 3) {
         const label = create('text', { x: x + 4, y: level * row + row / 2 + 4 });
@@ -235,6 +241,6 @@
   }
 
   function toText(number) {
-    return Number(number.toPrecision(3)).toLocaleString('en-US', { maximumFractionDigits: 6 });
+    return numbers.format(number);
   }
 })();

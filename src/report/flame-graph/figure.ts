@@ -48,8 +48,8 @@ export function renderFlameGraph({
   return html`<figure class="plot flame-graph" data-field="${field}" data-unit="${UNITS[graph.unit]}">
 <figcaption><h3>${heading}: ${whole}</h3><p>${explanation}</p></figcaption>
 <div class="tools" hidden><label>Search <input type="search" autocomplete="off" spellcheck="false"></label> <button type="button">Whole graph</button> <output></output></div>
+<p class="details" aria-live="polite" hidden>Click a frame or press Enter to zoom in, Escape to zoom out; arrow keys go from frame to frame.</p>
 <div class="picture">${drawPicture(graph, layout, `${heading}: ${whole}; the table below has the heaviest paths`)}</div>
-<p class="details" hidden>Click a frame or press Enter to zoom in, Escape to zoom out; arrow keys go from frame to frame.</p>
 <ul class="legend">${legend.map(([origin, words]) => html`<li><svg class="swatch frame ${origin}" width="12" height="12"><rect width="100%" height="100%"/></svg>${words}</li>`)}</ul>
 ${renderJsonScript(`layout-${field}`, shortened)}
 </figure>`;

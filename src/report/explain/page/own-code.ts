@@ -2,7 +2,7 @@ import type { Explanation } from '../../../explain/result.js';
 import { share } from '../../../format/units.js';
 import { renderFlameGraph } from '../../flame-graph/figure.js';
 import { html, type Markup } from '../../html/markup.js';
-import { renderTextTable } from '../../html/tables.js';
+import { renderTable } from '../../html/tables.js';
 import {
   type DescribedPath,
   describeAllocationPaths,
@@ -58,14 +58,13 @@ export function renderAllocations(explanation: Explanation): Markup | null {
 }
 
 function renderPaths(what: string, weight: string, paths: DescribedPath[]): Markup | null {
-  return renderTextTable(
+  return renderTable(
     `The heaviest paths through your code, by ${what}`,
-    ['path', 'share', weight, 'how'],
+    ['path', 'share', weight],
     paths.map((path) => [
-      html`<code>${path.where}</code>`,
+      html`<code>${path.where}</code>${path.how === '' ? null : html`<small>${path.how}</small>`}`,
       path.share,
       path.weight.replace('costs ', '') || '-',
-      path.how,
     ]),
   );
 }
