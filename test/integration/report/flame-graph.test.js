@@ -58,6 +58,7 @@ describe('flame graphs in a browser', { skip }, () => {
       await details(),
       'hashPassword src/auth.ts:12 · 40 % · 800 ms · 2.5 % itself · your code',
     );
+    await page.mouse.move(0, 0);
     await page.locator('.flame-graph svg.frames').first().focus();
     await page.keyboard.press('Escape');
     equal(await widthOf('hashPassword'), before);
