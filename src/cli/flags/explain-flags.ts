@@ -107,7 +107,7 @@ const OWN: Flag<ExplainInvocation>[] = [
   }),
   invocation.text('profile', 'profile', {
     value: 'DIR',
-    help: 'write the profiles for DevTools, speedscope and pprof',
+    help: 'write profiles for DevTools, speedscope, pprof',
     details:
       "cpu.cpuprofile and heap.heapprofile are V8's own formats, which DevTools and speedscope open; cpu.pb.gz, waits.pb.gz and heap.pb.gz are for pprof, with the names and lines of the sources. Each is written if it was measured. The folder is created.",
   }),

@@ -11,7 +11,11 @@ const files = new Map(
   listProfileFiles(withGraphs(), cpuProfile).map(({ name, content }) => [name, content]),
 );
 
-/** The samples of a pprof file: `[frames from the innermost, value]`, and the type of the values. */
+/**
+ * The samples of a pprof file: `[frames from the innermost, value]`, and the type of the values.
+ *
+ * @returns {{ types: string[], samples: [string[], number][], durationNanos: number }}
+ */
 function decode(name) {
   const profile = Profile.decode(gunzipSync(files.get(name)));
   const text = (index) => profile.stringTable.strings[Number(index)];
