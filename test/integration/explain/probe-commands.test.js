@@ -198,10 +198,10 @@ describe('experiments of the probe', { concurrency: 2 }, () => {
       await drive('/parted', { connections: 1, requests: 20 });
       await retried(
         async () => {
-          const profiling = hub.command('profile', { ms: 1000 });
+          const profiling = hub.command('profile', { ms: 1500 });
           let profile;
           const ended = profiling.then(([answer]) => (profile = answer));
-          while (!profile) await drive('/parted', { connections: 2, requests: 20 });
+          while (!profile) await drive('/parted', { connections: 2, requests: 4 });
           await ended;
           return profile;
         },
