@@ -117,6 +117,7 @@ const OF_CLI = {
   'process/command/shell-quote': 'commands to copy',
   'report/explain/catalogue': 'explain --list',
   'report/lab/list': 'lab --list',
+  'report/profiles/files': 'explain --profile, which alone needs pprof-format',
   // Commands that are not about results.
   'hosts/agent/agent': 'agent: talks to the machine that began a run',
   'hosts/json-lines': 'agent: its messages',

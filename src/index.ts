@@ -41,15 +41,24 @@ export { type ErrorCode, MillraceError } from './errors/millrace-error.js';
 export { type ExplainRun, explain } from './explain/explain.js';
 export type { LimitId } from './explain/limit-ids.js';
 export type { ExplainOptions } from './explain/options.js';
+export type { CpuProfile } from './explain/profile/call-tree.js';
 export type {
+  Allocations,
   CapacityPoint,
+  CpuTimes,
   ExperimentResult,
   ExplainEvidence,
   ExplainProgress,
   ExplainStage,
   ExplainStatus,
   Explanation,
+  FlameFrame,
+  FlameGraph,
+  FrameOrigin,
+  GrowingClass,
+  HeavyPath,
   HotFunction,
+  Waits,
 } from './explain/result.js';
 export { readHistory } from './history/history.js';
 export type {

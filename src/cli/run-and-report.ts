@@ -11,17 +11,20 @@ interface ReportedRun<Progress, Result extends AnyResult> {
   before: string;
   toStep(progress: Progress): Step;
   exitCode(result: Result): number;
+  /** Runs when the result is written. */
+  afterwards?(result: Result): Promise<void>;
 }
 
 /** Runs until the end or the first interrupt, shows the progress, writes the result and resolves with the exit code. */
 export function runAndReport<Progress, Result extends AnyResult>(
   output: OutputOptions & { notes?: string[] },
-  { start, before, toStep, exitCode }: ReportedRun<Progress, Result>,
+  { start, before, toStep, exitCode, afterwards }: ReportedRun<Progress, Result>,
 ): Promise<number> {
   checkOutputs(output);
   return runInterruptible(before, async (signal) => {
     const result = await showSteps(start(signal), output.progress, toStep);
     await writeResult(result, output);
+    await afterwards?.(result);
     return exitCode(result);
   });
 }

@@ -2,10 +2,10 @@ import type { MeasuredRatio } from '../statistics/types.js';
 import type { ExperimentName } from './experiment-names.js';
 import type { Evaluation, Hypothesis, RuledOut } from './hypotheses/hypothesis.js';
 import type { Metrics } from './metrics/types.js';
+import type { ProcessCpu } from './profile/capture.js';
 import type {
   Allocations,
   CapacityPoint,
-  CpuTimes,
   ExperimentResult,
   ExplainStatus,
   HotFunction,
@@ -25,7 +25,7 @@ export interface Findings extends Evaluation {
   /** The function that causes the limit, if there is one. */
   rootCauseFunction: HotFunction | null;
   /** Where CPU time, waits and memory go, as far as each was observed. */
-  cpu: CpuTimes | null;
+  cpu: ProcessCpu | null;
   waits: Waits | null;
   allocations: Allocations | null;
   capacityCurve: CapacityPoint[];

@@ -1,5 +1,5 @@
 import { LOAD_OPTIONS } from '../load/option-schema.js';
-import { duration, flag, number, type Shapes } from '../validation/shape.js';
+import { duration, flag, number, type Shapes, shape } from '../validation/shape.js';
 import type { ExplainOptions } from './options.js';
 
 const {
@@ -21,4 +21,5 @@ export const EXPLAIN_OPTIONS: Shapes<ExplainOptions> = {
   budget: duration,
   attach: flag,
   allowMoreLoad: flag,
+  onCpuProfile: shape('a function', (value) => typeof value === 'function'),
 };

@@ -1,5 +1,6 @@
 import type { LoadOptions } from '../load/options.js';
 import type { Duration } from '../validation/units.js';
+import type { CpuProfile } from './profile/call-tree.js';
 
 /** Options of `explain()`: those of `load()` that describe the load, and how to investigate. */
 export interface ExplainOptions
@@ -27,6 +28,11 @@ export interface ExplainOptions
    * closes it again. Default `false`. A server that is started by `command` always has the probe.
    */
   attach?: boolean;
+  /**
+   * Receives the CPU profile of the busiest process under the unchanged load, in V8's own format (`.cpuprofile`), which
+   * the result does not contain. It is not called without a profile.
+   */
+  onCpuProfile?: (profile: CpuProfile) => void;
   /** Permits more load than configured on a server that is not on this machine. Default `false`. */
   allowMoreLoad?: boolean;
 }

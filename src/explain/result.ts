@@ -158,8 +158,13 @@ export interface HeavyPath {
 /** The CPU time of the busiest process under the unchanged load, by a profile. */
 export interface CpuTimes {
   pid: number;
+  /** Share of the time in which its event loop was busy. */
+  busy: number;
   graph: FlameGraph;
-  /** The heaviest paths, with the completed requests per second that each costs; `null` if the loop is not the limit. */
+  /**
+   * The heaviest paths, with the requests per second that each costs: what throughput would gain without it. `null` if
+   * the loop is not the limit.
+   */
   heaviest: (HeavyPath & { throughputCost: number | null })[];
 }
 

@@ -41,6 +41,7 @@ export async function runExplain(
     budget,
     warmup = 0,
     pid,
+    onCpuProfile,
     ...load
   } = options;
   checkCommand({ command, env, cwd });
@@ -100,6 +101,7 @@ export async function runExplain(
       signal,
       untilMs,
       warmupMs,
+      onCpuProfile,
       onStep,
     });
     const otherPorts = draft.toCommand ? await subject.otherPorts() : [];

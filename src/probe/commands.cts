@@ -57,7 +57,7 @@ const HANDLERS: Handlers = {
   noDelay: ({ observer }, { on }) => observer.exchanges.setNoDelay(on),
   outboundDelay: ({ observer }, { ms }) =>
     observer.clientRequests.setDelay(ms) + observer.fetches.setDelay(ms),
-  profile: (_, { ms }) => takeProfile(ms),
+  profile: async (_, { ms }) => ({ pid: process.pid, profile: await takeProfile(ms) }),
   poolJobs: (_, { ms }) => countPoolJobs(ms),
   writtenFiles: ({ output }) => [...output.files],
   collect: () => collectGarbage(),

@@ -195,7 +195,7 @@ export interface Answers {
   /** Calls that were delayed since the delay was last set. */
   outboundDelay: number;
   /** In V8's own format. */
-  profile: unknown;
+  profile: { pid: number; profile: unknown };
   poolJobs: Record<string, number>;
   /** Absolute paths. */
   writtenFiles: string[];

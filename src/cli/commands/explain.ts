@@ -1,15 +1,16 @@
-import { type Explanation, explain } from '../../index.js';
+import { type CpuProfile, type Explanation, explain } from '../../index.js';
 import { EXIT } from '../exit.js';
+import { checkProfileFolder, writeProfiles } from '../files/profile-folder.js';
 import type { ExplainInvocation } from '../flags/explain-flags.js';
 import { printNotes } from '../output.js';
 import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
 import { askPassphrase } from '../terminal/passphrase.js';
-import { printText } from '../terminal/print.js';
+import { printNote, printText } from '../terminal/print.js';
 
 /** Explains the limit of the server that the command line names. */
 export async function explainCommand(invocation: ExplainInvocation): Promise<number> {
-  const { options, own, list, why } = invocation;
+  const { options, own, list, why, profile } = invocation;
   await askPassphrase(options);
   if (list || why !== undefined) return printCatalogue(why);
   requireTarget(
@@ -19,11 +20,22 @@ export async function explainCommand(invocation: ExplainInvocation): Promise<num
   printNotes(invocation);
   // `--pid` of explain is among its own options.
   const { pid: _, ...load } = options;
+  if (profile !== undefined) checkProfileFolder(profile);
+  let cpuProfile: CpuProfile | null = null;
+  const wanted =
+    profile === undefined ? {} : { onCpuProfile: (it: CpuProfile) => (cpuProfile = it) };
   return runAndReport(invocation, {
-    start: (signal) => explain({ ...load, ...own, signal }),
+    start: (signal) => explain({ ...load, ...own, ...wanted, signal }),
     before: 'the first measurement',
     toStep: (progress) => progress,
     exitCode,
+    ...(profile !== undefined && {
+      afterwards: async (result: Explanation) => {
+        const names = await writeProfiles(profile, result, cpuProfile);
+        const what = names.length > 0 ? names.join(', ') : 'nothing: no profile was taken';
+        printNote(`profiles in ${profile}: ${what}`);
+      },
+    }),
   });
 }
 

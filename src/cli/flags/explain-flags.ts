@@ -16,6 +16,8 @@ export interface ExplainInvocation extends Invocation {
   own: Pick<ExplainOptions, 'budget' | 'warmup' | 'pid' | 'attach' | 'allowMoreLoad'>;
   /** Whether the command only prints the catalogue. */
   list: boolean;
+  /** Folder for the profiles. */
+  profile?: string;
   /** The limit of which the command only prints the entry in the catalogue. */
   why?: string;
 }
@@ -102,6 +104,12 @@ const OWN: Flag<ExplainInvocation>[] = [
     help: 'more load than asked for, on another machine too',
     details:
       'A server on this machine is given up to twice the load that was asked for anyway, and up to 2000 connections where those are too few and it calls nobody elsewhere.',
+  }),
+  invocation.text('profile', 'profile', {
+    value: 'DIR',
+    help: 'write profiles for DevTools, speedscope, pprof',
+    details:
+      "cpu.cpuprofile and heap.heapprofile are V8's own formats, which DevTools and speedscope open; cpu.pb.gz, waits.pb.gz and heap.pb.gz are for pprof, with the names and lines of the sources. Each is written if it was measured. The folder is created.",
   }),
   invocation.toggle('list', 'list', true, { help: 'print the limits that are known, and end' }),
   invocation.text('why', 'why', { value: 'LIMIT', help: 'print all about one limit, and end' }),

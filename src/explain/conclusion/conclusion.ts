@@ -17,6 +17,7 @@ import { describeStarvedGenerator } from '../limits/load/generator-saturated.js'
 import { isStealHypothesis } from '../limits/machine/noisy-machine.js';
 import { computeStealShare } from '../metrics/derive.js';
 import type { ExperimentResult, ExplainEvidence, Explanation } from '../result.js';
+import { buildCpuTimes } from './cpu-times.js';
 import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 import { deriveRequestShares, describeHeaviestRequest } from './request-shares.js';
@@ -64,7 +65,7 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
     ruledOut: [...finding.excluded, ...ruledOut].filter(({ limit }) => !named.has(limit)),
     remedy: chosen ? buildRemedy(chosen, finding, found) : null,
     hot: found.hotFunctions,
-    ...(found.cpu && { cpu: found.cpu }),
+    ...(found.cpu && { cpu: buildCpuTimes(found.cpu, found) }),
     ...(found.waits && { waits: found.waits }),
     ...(found.allocations && { allocations: found.allocations }),
     capacity: {

@@ -48,7 +48,7 @@ export class FlameGraphBuilder {
         const index = graph.parents.length;
         graph.parents.push(parent);
         graph.frameOf.push(this.#renumber(graph, used, node.frame));
-        graph.self.push(node.self + sumTotals(node.children.values(), kept));
+        graph.self.push(round(node.self + sumTotals(node.children.values(), kept)));
         visit(node.children.values(), index);
       }
     };
@@ -80,6 +80,11 @@ export class FlameGraphBuilder {
     this.#nodes.push(node);
     return node;
   }
+}
+
+/** Rounds a weight: sums of fractions have digits that mean nothing, and a result has many of them. */
+function round(weight: number): number {
+  return Number(weight.toPrecision(8));
 }
 
 /** Sums the totals of the nodes that are left out. */

@@ -22,7 +22,7 @@ import type { LimitId } from '../limit-ids.js';
 import { computeCpuMs } from '../metrics/derive.js';
 import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import type { Observation } from '../observe/types.js';
-import { PROFILE_MS, takeProfiles } from '../profile/capture.js';
+import { buildProcessCpu, deriveProfiles, PROFILE_MS, profileLoad } from '../profile/capture.js';
 import { type BlockLength, computeBlockLength } from '../target/block-length.js';
 import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
 import type { Baseline } from './baseline.js';
@@ -52,6 +52,7 @@ export class ExperimentRunner {
   readonly #subject: ServerUnderTest;
   readonly #setting: ExperimentSetting;
   readonly #onStep: (what: string) => void;
+  readonly #onCpuProfile: InvestigationOptions['onCpuProfile'];
   readonly #length: BlockLength;
   readonly #budget: TimeBudget;
   #state: InvestigationState;
@@ -61,6 +62,7 @@ export class ExperimentRunner {
     this.#subject = subject;
     this.#setting = options.setting();
     this.#onStep = options.onStep;
+    this.#onCpuProfile = options.onCpuProfile;
     this.#length = computeBlockLength(metrics.base.load, metrics.responseMs);
     this.#budget = new TimeBudget(options.untilMs, this.#length);
     this.#state = beginState(baseline, this.#computeCost(metrics.base), this.#listExhausted());
@@ -210,11 +212,15 @@ export class ExperimentRunner {
     return applies ? this.#budget.computeRampMs() : 0;
   }
 
-  /** Time for a profile, if one will be taken. */
+  /** Time that is reserved for a profile: where the loop may be the limit, or the caller wants one. */
   #computeProfileMs(): number {
+    const isWanted = this.#isLoopBusy() || this.#onCpuProfile !== undefined;
+    return this.#subject.hub && isWanted ? PROFILE_MS : 0;
+  }
+
+  #isLoopBusy(): boolean {
     const { base, loop } = this.#state.metrics;
-    const busy = base.inside?.utilization ?? loop?.run ?? 0;
-    return this.#subject.hub && busy > 0.5 ? PROFILE_MS : 0;
+    return (base.inside?.utilization ?? loop?.run ?? 0) > 0.5;
   }
 
   /** Runs experiments that need new servers, only for possible verdicts: each takes seconds. */
@@ -266,12 +272,23 @@ export class ExperimentRunner {
     this.#apply({ kind: 'probe-cost', probeCost });
   }
 
-  /** Takes a CPU profile, if the event loop is the limit. */
+  /** Takes a CPU profile of the unchanged load. Where the loop is busy, limits are read from it too. */
   async takeProfile(): Promise<void> {
+    if (!this.#setting.hasProbe) return;
     const { chosen } = this.#decide();
-    if (!this.#subject.hub || this.#computeProfileMs() === 0 || !chosen) return;
+    const isReserved = this.#computeProfileMs() > 0;
+    const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
+    if (!isReserved && !this.#budget.fits(PROFILE_MS, reserveMs)) {
+      this.recordSkipped('the CPU time by function: no time left; give it more time (--budget)');
+      return;
+    }
     this.#onStep('taking a CPU profile');
-    const profiles = await takeProfiles(this.#subject, chosen.limit);
+    const profile = await profileLoad(this.#subject);
+    if (!profile) return;
+    this.#apply({ kind: 'cpu', cpu: buildProcessCpu(profile) });
+    this.#onCpuProfile?.(profile.raw);
+    if (!chosen || !this.#isLoopBusy()) return;
+    const profiles = await deriveProfiles(this.#subject, chosen.limit, profile);
     this.#apply({ kind: 'profile', of: chosen.limit, profiles });
   }
 

@@ -23,8 +23,8 @@ import { computeErrorShare, refineMetrics } from '../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../metrics/types.js';
 import type { PoolJobs } from '../observe/probe/pool-jobs.js';
 import type { Observation } from '../observe/types.js';
-import type { Profiles } from '../profile/capture.js';
-import type { Allocations, CpuTimes, ExperimentResult, HotFunction, Waits } from '../result.js';
+import type { ProcessCpu, Profiles } from '../profile/capture.js';
+import type { Allocations, ExperimentResult, HotFunction, Waits } from '../result.js';
 import type { Baseline } from './baseline.js';
 
 /** All that an investigation has measured so far, and what follows from it. */
@@ -43,7 +43,7 @@ export interface InvestigationState {
   dominantCall: HotFunction | null;
   /** The function that causes a limit, and that limit. */
   rootCause: { of: LimitId; is: HotFunction } | null;
-  cpu: CpuTimes | null;
+  cpu: ProcessCpu | null;
   waits: Waits | null;
   allocations: Allocations | null;
   /** What was not measured, each with the reason. */
@@ -69,6 +69,8 @@ export type InvestigationEvent =
   /** Further results of the rounds; `kept` is the growth of memory per request. */
   | { kind: 'derived'; kept: MeasuredRatio | null }
   | { kind: 'ramp'; connectionRamp: ConnectionRamp; block: Observation }
+  | { kind: 'cpu'; cpu: ProcessCpu }
+  /** What limits need from profiles of a busy loop. */
   | { kind: 'profile'; of: LimitId; profiles: Profiles }
   | { kind: 'waits'; waits: Waits | null }
   | { kind: 'allocations'; allocations: Allocations | null }
@@ -137,6 +139,8 @@ function reduce(state: InvestigationState, event: InvestigationEvent): Investiga
         rampBlocks: [...rampBlocks, block],
       };
     }
+    case 'cpu':
+      return { ...state, cpu: event.cpu };
     case 'profile': {
       const { hotFunctions, dominantCall, loopTime, rootCause } = event.profiles;
       return {

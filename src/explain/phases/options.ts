@@ -1,4 +1,5 @@
 import type { ExperimentSetting } from '../experiments/setting.js';
+import type { CpuProfile } from '../profile/call-tree.js';
 import type { RequestSample } from '../target/sample-request.js';
 
 /** What the phases of an investigation are given. */
@@ -12,6 +13,8 @@ export interface InvestigationOptions {
   warmupMs: number;
   /** Ends the investigation early. */
   signal: AbortSignal;
+  /** Receives the CPU profile of the unchanged load, in V8's own format. */
+  onCpuProfile?: ((profile: CpuProfile) => void) | undefined;
   /** Receives each step as it begins. */
   onStep(what: string): void;
 }

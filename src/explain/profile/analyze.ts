@@ -1,5 +1,3 @@
-import { isAbsolute, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { HotFunction } from '../result.js';
 import { CallTimes, type TimedCall } from './call-times.js';
 import {
@@ -7,10 +5,12 @@ import {
   buildKey,
   type CallFrame,
   type CallNode,
-  type ProfileNode,
+  type CpuProfile,
+  isIdle,
   walkFrames,
 } from './call-tree.js';
-import { findPackage, isApplication, isMillraceCode } from './code-origin.js';
+import { findPackage, isApplication, isMillraceCode, isProfilerFrame } from './code-origin.js';
+import { FrameResolver } from './frame-resolver.js';
 import {
   findOutputFunctions,
   isConsole,
@@ -18,14 +18,6 @@ import {
   sendsResponse,
   writesResponse,
 } from './output-functions.js';
-import { type Place, SourceMaps } from './source-maps.js';
-
-/** V8's CPU profile in the format of the DevTools protocol. Times are in microseconds. */
-export interface CpuProfile {
-  nodes: ProfileNode[];
-  samples?: number[];
-  timeDeltas?: number[];
-}
 
 /** A period in which the loop did not idle. */
 export interface LongTask {
@@ -80,7 +72,7 @@ export function analyzeProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
     // A sample counts for the time until the next one; the last one has no known length.
     const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
     const node = tree.get(id);
-    if (!node || node.frame.functionName === '(idle)') {
+    if (!node || isIdle(node.frame)) {
       idleMs += ms;
       task = null;
       continue;
@@ -130,11 +122,6 @@ export function analyzeProfile({ nodes, samples = [], timeDeltas = [] }: CpuProf
 /** Finds the first function that belongs neither to Node.js nor to Millrace, in a list sorted by share. */
 export function findTopOutsideNode(functions: HotFunction[]): HotFunction | undefined {
   return functions.find(({ place }) => place !== '' && !place.startsWith('node:'));
-}
-
-/** Whether a frame is part of profiling: the debugger receives each printed line only while a profile is taken. */
-function isProfilerFrame(frame: CallFrame): boolean {
-  return frame.functionName === 'consoleCall' && frame.url === '';
 }
 
 type Activity = 'files' | 'printing' | 'printingAtMost' | 'writing' | 'connecting';
@@ -209,8 +196,7 @@ class FunctionTimes {
 }
 
 class FunctionNames {
-  readonly #maps = new SourceMaps();
-  readonly #names = new Map<CallFrame, FunctionKey>();
+  readonly #resolver = new FrameResolver();
 
   /**
    * Names a frame. A function of Node.js or V8, such as `inspect` or `stringify`, is named after the one that was
@@ -245,17 +231,8 @@ class FunctionNames {
   }
 
   nameFrame(frame: CallFrame): FunctionKey {
-    const known = this.#names.get(frame);
-    if (known) return known;
-    const { url, lineNumber, columnNumber } = frame;
-    const place = this.#maps.findOriginal({
-      file: toPath(url),
-      line: lineNumber,
-      column: columnNumber,
-    });
-    const name = `${frame.functionName || '(anonymous)'}\n${formatPlace(place)}`;
-    this.#names.set(frame, name);
-    return name;
+    const { name, place } = this.#resolver.resolve(frame);
+    return `${name}\n${place}`;
   }
 }
 
@@ -285,13 +262,4 @@ function isNodeCode({ url }: CallFrame): boolean {
 /** Whether a name is one of V8's pseudo functions, such as `(garbage collector)` or `(program)`. */
 function isPseudoFunction(name: string): boolean {
   return name.startsWith('(') && name !== '(anonymous)';
-}
-
-function toPath(url: string): string {
-  return url.startsWith('file:') ? fileURLToPath(url) : url;
-}
-
-function formatPlace({ file, line }: Place): string {
-  const near = isAbsolute(file) ? relative(process.cwd(), file) : file;
-  return `${near.startsWith('..') ? file : near}:${line + 1}`;
 }

@@ -1,3 +1,10 @@
+/** V8's CPU profile in the format of the DevTools protocol. Times are in microseconds. */
+export interface CpuProfile {
+  nodes: ProfileNode[];
+  samples?: number[];
+  timeDeltas?: number[];
+}
+
 /** A node of V8's CPU profile in the format of the DevTools protocol. Lines and columns count from 0. */
 export interface ProfileNode {
   id: number;
@@ -31,6 +38,31 @@ export function buildCallTree(nodes: ProfileNode[]): Map<number, CallNode> {
     }
   }
   return tree;
+}
+
+/** Sums the time of each node in ms. A sample counts until the next one; the length of the last one is unknown. */
+export function sumTimes({ samples = [], timeDeltas = [] }: CpuProfile): Map<number, number> {
+  const times = new Map<number, number>();
+  for (const [index, id] of samples.entries()) {
+    const ms = Math.max(0, timeDeltas[index + 1] ?? 0) / 1000;
+    times.set(id, (times.get(id) ?? 0) + ms);
+  }
+  return times;
+}
+
+/** Computes the time in ms in which the loop did not idle. */
+export function computeBusyMs(profile: CpuProfile): number {
+  const idle = new Set(
+    profile.nodes.flatMap(({ id, callFrame }) => (isIdle(callFrame) ? [id] : [])),
+  );
+  let busyMs = 0;
+  for (const [id, ms] of sumTimes(profile)) if (!idle.has(id)) busyMs += ms;
+  return busyMs;
+}
+
+/** Whether a frame stands for a loop that waits for events. */
+export function isIdle({ functionName }: CallFrame): boolean {
+  return functionName === '(idle)';
 }
 
 /** The frames of a call, innermost first. */

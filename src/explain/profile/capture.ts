@@ -4,12 +4,9 @@ import type { LoopTimeBreakdown } from '../metrics/types.js';
 import type { HotFunction } from '../result.js';
 import type { BlockLength } from '../target/block-length.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
-import {
-  analyzeProfile,
-  type CpuProfile,
-  findTopOutsideNode,
-  type ProfileView,
-} from './analyze.js';
+import { analyzeProfile, findTopOutsideNode, type ProfileView } from './analyze.js';
+import { type CpuProfile, computeBusyMs } from './call-tree.js';
+import { buildCpuGraph, type CpuGraph } from './cpu-graph.js';
 
 export const PROFILE_MS = 2000;
 const PROFILE_LENGTH: BlockLength = { settleMs: 0, measureMs: PROFILE_MS };
@@ -29,10 +26,34 @@ export interface Profiles {
   rootCause: HotFunction | null;
 }
 
-/** Takes a profile under load, and a second one under less load if that shows the limit better. */
-export async function takeProfiles(subject: ServerUnderTest, limit: LimitId): Promise<Profiles> {
-  const underLoad = await profileWhile(subject, () => subject.runBlock(PROFILE_LENGTH));
-  if (!underLoad) return { hotFunctions: [], dominantCall: null, loopTime: null, rootCause: null };
+/** The profile of the busiest process. */
+export interface ProcessProfile {
+  pid: number;
+  raw: CpuProfile;
+}
+
+/** CPU time of the busiest process. */
+export interface ProcessCpu extends CpuGraph {
+  pid: number;
+}
+
+/** Takes a profile under the configured load; `null` if the probe yields none. */
+export function profileLoad(subject: ServerUnderTest): Promise<ProcessProfile | null> {
+  return profileWhile(subject, () => subject.runBlock(PROFILE_LENGTH));
+}
+
+/** Builds the graph of the CPU time of a process. */
+export function buildProcessCpu({ pid, raw }: ProcessProfile): ProcessCpu {
+  return { pid, ...buildCpuGraph(raw) };
+}
+
+/** Reads what limits need from the profile under load, and takes a second one under less load if that shows the limit better. */
+export async function deriveProfiles(
+  subject: ServerUnderTest,
+  limit: LimitId,
+  { raw }: ProcessProfile,
+): Promise<Profiles> {
+  const underLoad = analyzeProfile(raw);
   const { self: hotFunctions, files, printing, printingAtMost, writing, connecting } = underLoad;
   const gc = hotFunctions.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
   const { rootCause, background } = await findRootCause(subject, limit, underLoad);
@@ -53,13 +74,13 @@ async function findRootCause(
 ): Promise<{ rootCause: HotFunction | null; background: number | null }> {
   const { causingFunction } = LIMITS[limit];
   if (causingFunction === 'most expensive at rest') {
-    const atRest = await profileWhile(subject, () => subject.waitIdle(PROFILE_MS));
+    const atRest = await viewWhile(subject, () => subject.waitIdle(PROFILE_MS));
     const [rootCause = null] = atRest?.inclusive ?? [];
     return { rootCause, background: computeBackgroundShare(atRest, underLoad) };
   }
   if (causingFunction === 'longest task') {
     // Under full load there is no idle time between two tasks.
-    const alone = await profileWhile(subject, () =>
+    const alone = await viewWhile(subject, () =>
       subject.runBlock(PROFILE_LENGTH, { oneAtATime: true }),
     );
     const longest = alone?.longTasks[0];
@@ -93,13 +114,26 @@ function computeBackgroundShare(atRest: ProfileView | null, underLoad: ProfileVi
   return shares.length === 0 ? 0 : Math.min(...shares);
 }
 
-/** Takes a profile while a function runs. Returns that of the busiest process. */
+/** Analyzes a profile that is taken while a function runs; `null` without one. */
+async function viewWhile(
+  subject: ServerUnderTest,
+  work: () => Promise<unknown>,
+): Promise<ProfileView | null> {
+  const profile = await profileWhile(subject, work);
+  return profile && analyzeProfile(profile.raw);
+}
+
+/** Takes a profile while a function runs. Returns that of the busiest process; `null` without one. */
 async function profileWhile(
   { hub }: ServerUnderTest,
   work: () => Promise<unknown>,
-): Promise<ProfileView | null> {
-  const profile = hub?.command('profile', { ms: PROFILE_MS }).catch(() => []);
+): Promise<ProcessProfile | null> {
+  const answers = hub?.command('profile', { ms: PROFILE_MS }).catch(() => []);
   await work();
-  const views = ((await profile) ?? []).map((it) => analyzeProfile(it as CpuProfile));
-  return views.sort((a, b) => b.busyMs - a.busyMs)[0] ?? null;
+  const profiles = ((await answers) ?? []).map(({ pid, profile }) => {
+    const raw = profile as CpuProfile;
+    return { pid, raw, busyMs: computeBusyMs(raw) };
+  });
+  const [busiest] = profiles.sort((a, b) => b.busyMs - a.busyMs);
+  return busiest ? { pid: busiest.pid, raw: busiest.raw } : null;
 }

@@ -35,6 +35,11 @@ export function isMillraceCode(frame: CallFrame): boolean {
   return isProbeCode(frame) || isStackCode(frame);
 }
 
+/** Whether a frame is part of profiling: the debugger receives each printed line only while a profile is taken. */
+export function isProfilerFrame(frame: CallFrame): boolean {
+  return frame.functionName === 'consoleCall' && frame.url === '';
+}
+
 function isScript(url: string): boolean {
   const isOwn = url.includes(PROBE) || STACK.some((place) => url.includes(place));
   return url !== '' && !url.startsWith('node:') && !isOwn;

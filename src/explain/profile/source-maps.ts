@@ -17,7 +17,14 @@ interface LoadedMap {
   map: SourceMap;
   /** The folder to which sources are relative. */
   folder: string;
+  /** The lines of the generated file. */
+  lines: string[];
 }
+
+/** Sources that bundlers name by a URL of their own: `webpack://name/./src/server.ts`. */
+const BUNDLER_URL = /^(?!file:)[a-z][a-z0-9+.-]*:\/\/[^/]*\/(?:\.\/)?/i;
+/** Maximum distance in characters of a function's name from its parameters. */
+const MAX_NAME_DISTANCE = 200;
 
 /** Source maps of JavaScript files, found by the comment at the end of the file. */
 export class SourceMaps {
@@ -31,10 +38,35 @@ export class SourceMaps {
     // Code added by a bundler has a segment without a source.
     if (!('originalSource' in entry) || !entry.originalSource) return place;
     const { originalSource, originalLine, originalColumn } = entry;
-    const file = originalSource.startsWith('file:')
-      ? fileURLToPath(originalSource)
-      : resolve(loaded.folder, originalSource);
+    const file = locateSource(originalSource, loaded.folder);
     return { file, line: originalLine, column: originalColumn };
+  }
+
+  /**
+   * Returns the original name of a function; `null` if the map has none.
+   *
+   * @param place the start of the function's parameters, which V8 reports
+   * @param generated its name in the generated file, which stands before them
+   */
+  findOriginalName({ file, line, column }: Place, generated: string): string | null {
+    const loaded = this.#find(file);
+    const name = generated.split('.').at(-1) ?? '';
+    if (!loaded || name === '') return null;
+    const before = (loaded.lines[line] ?? '').slice(0, column).slice(-MAX_NAME_DISTANCE);
+    const at = before.lastIndexOf(name);
+    // Between the two there is at most the beginning of a function expression: `a=async(`, `a:function(`.
+    if (
+      at < 0 ||
+      !/^[\s=:]*(?:async)?[\s*]*(?:function)?[\s*]*$/.test(before.slice(at + name.length))
+    )
+      return null;
+    const nameColumn = Math.max(0, column - before.length) + at;
+    // The types of Node.js lack the name.
+    const entry: { generatedColumn?: number; name?: string } = loaded.map.findEntry(
+      line,
+      nameColumn,
+    );
+    return entry.generatedColumn === nameColumn ? (entry.name ?? null) : null;
   }
 
   #find(file: string): LoadedMap | null {
@@ -49,7 +81,8 @@ export class SourceMaps {
 /** Loads the source map of a file; `null` if there is none, or if it is unusable. */
 function loadMap(file: string): LoadedMap | null {
   try {
-    const comment = [...readFileSync(file, 'utf8').matchAll(COMMENT)].at(-1)?.[1];
+    const generated = readFileSync(file, 'utf8');
+    const comment = [...generated.matchAll(COMMENT)].at(-1)?.[1];
     if (!comment) return null;
     const [prefix, encoded] = INLINE.exec(comment) ?? [];
     const path = resolve(dirname(file), comment);
@@ -58,10 +91,21 @@ function loadMap(file: string): LoadedMap | null {
       : readFileSync(path, 'utf8');
     const payload: SourceMapPayload = JSON.parse(text);
     const folder = dirname(prefix ? file : path);
-    return { map: new SourceMap(payload), folder: resolve(folder, payload.sourceRoot ?? '') };
+    return {
+      map: new SourceMap(payload),
+      folder: resolve(folder, payload.sourceRoot ?? ''),
+      lines: generated.split('\n'),
+    };
   } catch {
     return null;
   }
+}
+
+/** Returns the path of a source: absolute, or relative to the project where a bundler has replaced the rest. */
+function locateSource(source: string, folder: string): string {
+  if (source.startsWith('file:')) return fileURLToPath(source);
+  if (BUNDLER_URL.test(source)) return source.replace(BUNDLER_URL, '');
+  return resolve(folder, source);
 }
 
 function decode(text: string, base64: string | undefined): string {

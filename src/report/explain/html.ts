@@ -1,5 +1,6 @@
 import type { Explanation } from '../../explain/result.js';
 import { duration, share } from '../../format/units.js';
+import { FLAME_GRAPH_SCRIPT, FLAME_GRAPH_STYLE } from '../flame-graph/figure.js';
 import { renderDefinitions } from '../html/definitions.js';
 import { renderHeadline } from '../html/headline.js';
 import { html, type Markup } from '../html/markup.js';
@@ -10,24 +11,22 @@ import { renderCapacity } from './page/capacity.js';
 import { EXPLANATION_DEFINITIONS } from './page/definitions.js';
 import { renderForest } from './page/forest.js';
 import { renderLatency } from './page/latency.js';
+import { renderAllocations, renderCpu, renderWaits } from './page/own-code.js';
 import { renderPopulation } from './page/population.js';
-import {
-  renderEvidence,
-  renderHotFunctions,
-  renderRequests,
-  renderRuledOut,
-} from './page/tables.js';
+import { renderEvidence, renderRequests, renderRuledOut } from './page/tables.js';
 import { renderList, renderRemedy, renderVerdict } from './page/verdict.js';
 
-/** Renders an explanation as a self-contained HTML page without scripts. */
+/** Renders an explanation as a self-contained HTML page, with a script if it has flame graphs. */
 export function renderExplanationPage(explanation: Explanation): string {
   const { load, tool, startedAt, durationMs, cannotSee } = explanation;
+  const hasGraphs = [explanation.cpu, explanation.waits, explanation.allocations].some(Boolean);
   const took = duration(Math.round(durationMs / 1000) * 1000);
   return renderPage({
     title: 'Explanation',
     summary: describePlan(load.plan),
     origin: `${formatOrigin(tool, startedAt)} · took ${took}`,
-    styles: ['verdict.css', 'chart.css', 'explain.css'],
+    styles: ['verdict.css', 'chart.css', 'explain.css', ...(hasGraphs ? [FLAME_GRAPH_STYLE] : [])],
+    scripts: hasGraphs ? [FLAME_GRAPH_SCRIPT] : [],
     main: [
       renderVerdict(explanation),
       renderHeadline(load),
@@ -38,7 +37,9 @@ export function renderExplanationPage(explanation: Explanation): string {
       renderPart('Experiments', renderForest(explanation), renderResolution(explanation)),
       renderPart('Capacity', renderCapacity(explanation)),
       renderPart('Response times', renderLatency(explanation)),
-      renderPart('Event loop time by function', renderHotFunctions(explanation)),
+      renderPart('CPU time', renderCpu(explanation)),
+      renderPart('Waits', renderWaits(explanation)),
+      renderPart('Memory', renderAllocations(explanation)),
       renderPart('Evidence and limits ruled out', renderGrounds(explanation)),
       renderPart('Not observed', renderList('unseen', cannotSee)),
       renderSection('Definitions', renderDefinitions(EXPLANATION_DEFINITIONS)),

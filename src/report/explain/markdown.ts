@@ -14,6 +14,13 @@ import {
 } from '../markdown/markup.js';
 import { describePlan } from '../plan.js';
 import { listWarnings } from '../warnings.js';
+import {
+  type DescribedPath,
+  describeAllocationPaths,
+  describeCpuPaths,
+  describeGrowth,
+  describeWaitPaths,
+} from './paths.js';
 import { STATUS } from './status.js';
 
 /** Renders an explanation as Markdown for a pull request. */
@@ -25,6 +32,7 @@ export function renderExplanationMarkdown(explanation: Explanation): string {
     `**${escapeMarkdown(capitalize(sentence))}**`,
     formatItems(arithmetic.map(escapeMarkdown)),
     formatRemedy(explanation),
+    ...formatOwnCode(explanation),
     formatTable(
       ['experiment', 'measured, after / before'],
       experiments.map(({ label, change, metric, measured }) => [
@@ -37,6 +45,25 @@ export function renderExplanationMarkdown(explanation: Explanation): string {
     ),
     formatWarnings(listWarnings(load)),
   ]);
+}
+
+/** Formats where CPU time, waits and memory go in the service's own code: a table each. */
+function formatOwnCode(explanation: Explanation): string[] {
+  const formatPaths = (what: string, weight: string, paths: DescribedPath[]) =>
+    formatTable(
+      [`in your code: ${what}`, 'share', weight],
+      paths.map((path) => [
+        escapeMarkdown([path.where, path.how].filter((part) => part !== '').join(', ')),
+        path.share,
+        path.weight.replace('costs ', '') || '-',
+      ]),
+    );
+  return [
+    formatPaths('CPU time', 'costs', describeCpuPaths(explanation)),
+    formatPaths('waiting requests', 'requests', describeWaitPaths(explanation)),
+    formatPaths('allocated memory', 'memory', describeAllocationPaths(explanation)),
+    formatItems((explanation.allocations?.growth ?? []).map(describeGrowth).map(escapeMarkdown)),
+  ];
 }
 
 function formatRemedy({ remedy }: Explanation): string {

@@ -8,6 +8,7 @@ import type { TextOptions } from '../load/text.js';
 import { describePlan } from '../plan.js';
 import { drawBar } from '../text/bars.js';
 import { createSheet, formatList, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
+import { formatAllocations, formatCpuPaths, formatWaitPaths } from './code.js';
 import { describeShare, MAX_NAMES } from './requests.js';
 import { STATUS } from './status.js';
 
@@ -24,7 +25,10 @@ export function formatExplanationText(explanation: Explanation, options: TextOpt
     formatPopulation(explanation, sheet),
     formatRequests(explanation, sheet),
     formatExperiments(explanation, sheet),
+    formatCpuPaths(explanation, sheet),
     formatHotFunctions(explanation, sheet),
+    formatWaitPaths(explanation, sheet),
+    formatAllocations(explanation, sheet),
     formatRemedy(explanation, sheet),
     formatRuledOut(explanation, sheet),
     formatCannotSee(explanation, sheet),
@@ -114,8 +118,9 @@ function formatExperiments({ experiments, verdict }: Explanation, sheet: Sheet):
 
 const MAX_FUNCTIONS = 5;
 
-function formatHotFunctions({ hot }: Explanation, sheet: Sheet): string[] {
-  if (hot.length === 0) return [];
+/** Formats the functions of a result that has no paths: one of an older version. */
+function formatHotFunctions({ hot, cpu }: Explanation, sheet: Sheet): string[] {
+  if (hot.length === 0 || cpu) return [];
   return [
     sheet.paint('dim', "the loop's time, by function"),
     ...hot.slice(0, MAX_FUNCTIONS).map(({ name, place, share: part }) => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Child, html, type Markup, markTrusted, renderJsonScript } from './markup.js';
 
-/** A self-contained page. It loads nothing, and runs no script. */
+/** A self-contained page. It loads nothing, and runs no script but its own. */
 export interface Page {
   title: string;
   /** Text below the title. */
@@ -12,14 +12,19 @@ export interface Page {
   main: Child;
   /** Style sheets of assets/, in addition to page.css. */
   styles?: string[];
+  /** Scripts of assets/. What the page shows must not depend on them. */
+  scripts?: string[];
   /** The result that the page shows, included as JSON in the element `result`. */
   result: unknown;
 }
 
 /** Renders a page as an HTML document. */
-export function renderPage({ title, summary, origin, main, styles = [], result }: Page): string {
+export function renderPage(page: Page): string {
+  const { title, summary, origin, main, styles = [], scripts = [], result } = page;
   const css = ['page.css', ...styles].map(readAsset).join('\n');
-  const policy = `default-src 'none'; img-src data:; style-src '${hash(css)}'; script-src 'none'`;
+  const codes = scripts.map(readAsset);
+  const allowed = codes.length > 0 ? codes.map((code) => `'${hash(code)}'`).join(' ') : "'none'";
+  const policy = `default-src 'none'; img-src data:; style-src '${hash(css)}'; script-src ${allowed}`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -42,7 +47,10 @@ ${main}
 </main>
 <footer>This page contains the complete result as JSON, in the element <code>#result</code>.</footer>
 ${renderJsonScript('result', result)}
-</body>
+${codes.map(
+  (code) => html`<script>${markTrusted(code)}</script>
+`,
+)}</body>
 </html>
 `.text;
 }

@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
+import { findHeaviestPaths } from '#internal/explain/flame-graph/paths.js';
 import { analyzeProfile } from '#internal/explain/profile/analyze.js';
+import { buildCpuGraph } from '#internal/explain/profile/cpu-graph.js';
 import { near, PATIENCE_MS, served, withDependency } from '../../fixtures/explain/probed.js';
 import { retried } from '../../fixtures/retry.js';
 
@@ -181,13 +183,38 @@ describe('experiments of the probe', { concurrency: 2 }, () => {
     await served({}, async ({ hub, drive }) => {
       await drive('/slow', { connections: 1, requests: 2 });
       const driven = drive('/slow', { connections: 2, requests: 60 });
-      const [profile] = await hub.command('profile', { ms: 1000 });
+      const [{ profile }] = await hub.command('profile', { ms: 1000 });
       await driven;
       const { self, inclusive, busyMs, longTasks } = analyzeProfile(profile);
       assert.ok(busyMs > 300, `${busyMs} ms`);
       assert.match(`${self[0].name} ${self[0].place}`, /\b(hold|slow) .*service\.mjs:\d+$/);
       assert.ok(inclusive.some(({ name, share }) => name === 'slow' && share > 0.5));
       assert.ok(longTasks[0].ms > 30);
+    });
+  });
+
+  test('a function with 40 % of the CPU time has 40 % of the graph of a profile', async () => {
+    await served({}, async ({ hub, drive, child }) => {
+      await drive('/parted', { connections: 1, requests: 20 });
+      await retried(
+        async () => {
+          const profiling = hub.command('profile', { ms: 1500 });
+          let profile;
+          const ended = profiling.then(([answer]) => (profile = answer));
+          while (!profile) await drive('/parted', { connections: 2, requests: 4 });
+          await ended;
+          return profile;
+        },
+        ({ pid, profile }) => {
+          assert.equal(pid, child.pid);
+          const { graph, busy } = buildCpuGraph(profile);
+          assert.ok(busy > 0.5, `${busy}`);
+          const paths = findHeaviestPaths(graph);
+          const [hash] = paths.filter(({ frames }) => frames.at(-1).name === 'hash');
+          assert.match(hash.frames.at(-1).place, /service\.mjs:\d+$/);
+          assert.ok(Math.abs(hash.share - 0.4) < 0.05, `${hash.share}`);
+        },
+      );
     });
   });
 

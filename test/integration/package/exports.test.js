@@ -14,7 +14,7 @@ before(async () => {
   const { tarball } = await pack(root, folder);
   await unpack(tarball, 'millrace', folder);
   linkAddon(folder);
-  link(folder, 'undici', '@types/node', 'undici-types');
+  link(folder, 'undici', 'pprof-format', '@types/node', 'undici-types');
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -12,13 +12,17 @@ describe('explain', { concurrency: 2 }, () => {
       `const { createServer } = require('http');
      for (const _ of [1, 2]) createServer((q, r) => r.end('x')).listen(0);`,
     );
+    const profiles = [];
+    const onCpuProfile = (profile) => profiles.push(profile);
     const found = await retried(
-      () => explain({ command, rate: 50, budget: '15s' }),
+      () => explain({ command, rate: 50, budget: '15s', onCpuProfile }),
       ({ verdict: { status, limit, sentence } }) => {
         assert.deepEqual([status, limit], ['no-limit', null], sentence);
       },
     );
     assertFits(found);
+    // The graph is that of the profile, also where the loop is hardly busy.
+    assert.ok(profiles.at(-1).nodes.length > 0 && found.cpu.graph.parents.length > 0);
     assert.match(
       found.cannotSee.join('\n'),
       /port \d+: the command listens there too; give its URL/,

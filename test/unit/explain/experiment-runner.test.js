@@ -17,6 +17,20 @@ function buildPipelinedMetrics() {
   return metrics;
 }
 
+/** A profile of a loop that works for 1 ms and idles for 3 ms. */
+const PROFILE = {
+  nodes: ['(root)', '(idle)', 'handler'].map((functionName, index) => ({
+    id: index + 1,
+    callFrame: {
+      ...{ functionName, url: index === 2 ? 'file:///app.js' : '' },
+      ...{ lineNumber: 0, columnNumber: 0 },
+    },
+    children: index === 0 ? [2, 3] : [],
+  })),
+  samples: [3, 2, 1],
+  timeDeltas: [0, 1000, 3000],
+};
+
 /**
  * Creates a runner on a server where one request at a time per connection yields four times as much. `repeat` is called
  * for blocks that are repeated for longer, `change` for each block with its load.
@@ -26,12 +40,14 @@ function createRunner({
   repeat = (block) => block,
   change = () => {},
   leftMs = 60_000,
+  onCpuProfile = undefined,
 } = {}) {
   const heard = [];
   const subject = {
     hub: {
       processes: [],
       async command(name, { on }) {
+        if (name === 'profile') return [{ pid: 7, profile: PROFILE }];
         heard.push(`${name} ${on}`);
         return [null];
       },
@@ -60,7 +76,7 @@ function createRunner({
   const runner = new ExperimentRunner(
     subject,
     { metrics, retained: null },
-    { setting: () => setting, untilMs: performance.now() + leftMs, onStep() {} },
+    { setting: () => setting, untilMs: performance.now() + leftMs, onCpuProfile, onStep() {} },
   );
   return { runner, heard };
 }
@@ -213,4 +229,36 @@ test('with few responses only what is sampled is a verdict: what the thread pool
   const found = build({ GetAddrInfoReqWrap: 19 });
   assert.deepEqual([found.status, found.chosen?.limit], ['likely', 'threadpool']);
   assert.equal(build({}).status, 'cannot-tell');
+});
+
+test('the CPU profile of a loop that is not busy has a graph, and nothing for limits of a busy one', async () => {
+  const metrics = buildPipelinedMetrics();
+  metrics.base.inside.utilization = 0.25;
+  const { runner } = createRunner({ metrics });
+  await runner.takeProfile();
+  const { cpu, hotFunctions, metrics: after } = runner.result();
+  assert.deepEqual([cpu.pid, cpu.busy, cpu.graph.self], [7, 0.25, [1]]);
+  assert.deepEqual([hotFunctions, after.loopTime], [[], null]);
+});
+
+test('a CPU profile needs time, which is reserved where the loop is busy or the caller wants one', async () => {
+  for (const [utilization, isWanted, expected] of [
+    [0.25, false, false],
+    [0.25, true, true],
+    [0.9, false, true],
+  ]) {
+    const metrics = buildPipelinedMetrics();
+    metrics.base.inside.utilization = utilization;
+    const profiles = [];
+    const wanted = isWanted ? { onCpuProfile: (profile) => profiles.push(profile) } : {};
+    const { runner } = createRunner({ metrics, leftMs: 500, ...wanted });
+    await runner.takeProfile();
+    const { cpu, skippedExperiments } = runner.result();
+    assert.equal(cpu !== null, expected, `${utilization} ${isWanted}`);
+    assert.equal(
+      /the CPU time by function: no time left/.test(skippedExperiments.join()),
+      !expected,
+    );
+    assert.deepEqual(profiles, isWanted ? [PROFILE] : []);
+  }
 });

@@ -38,7 +38,7 @@ describe('page', () => {
       'Experiments',
       'Capacity',
       'Response times',
-      'Event loop time by function',
+      'CPU time',
       'Evidence and limits ruled out',
       'Definitions',
     ]);

@@ -8,6 +8,7 @@ import { STUDY_NAMES } from '#internal/lab/result.js';
 import { renderLabPage } from '#internal/report/lab/html.js';
 import * as results from '../../fixtures/capacity/results.js';
 import * as explanations from '../../fixtures/explain/explanations.js';
+import { withGraphs } from '../../fixtures/explain/flame-graphs.js';
 import { studied } from '../../fixtures/lab/results.js';
 import * as comparisons from '../../fixtures/report/comparisons.js';
 import {
@@ -35,7 +36,7 @@ function changed(value, change) {
 describe('explanation', () => {
   const { tooFewConnections, cannotTell } = explanations;
 
-  for (const [name, make] of Object.entries(explanations)) {
+  for (const [name, make] of Object.entries({ ...explanations, withGraphs })) {
     test(`the explanation ${name} is valid`, () => {
       isExplanation(asJson(make()));
       assert.deepEqual(isExplanation.errors, null);

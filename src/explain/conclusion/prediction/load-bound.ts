@@ -8,19 +8,24 @@ import { findTriedRemedy, isPartialRemedy } from './remedy-experiment.js';
 /** Minimum wait of a single request, ms: a shorter one is for wake-ups, which a busy loop does not need. */
 const MIN_WAIT_MS = 1;
 
+/** Computes the maximum throughput that the load asks for; `null` also if an experiment measured the result. */
+export function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
+  if (findTriedRemedy(chosen.limit, found) && !isPartialRemedy(chosen.limit)) return null;
+  return computeLoadBound(chosen, found);
+}
+
 /**
  * Computes the maximum throughput that the load asks for once the loop has time: N / (R + Z), where R is the time that
  * a single request waits for something other than the loop (the asymptotic bound of a closed load). `null` if no bound
- * is known, or an experiment measured the result.
+ * is known.
  */
-export function computeMaxDemand(chosen: Hypothesis, found: Findings): number | null {
+export function computeLoadBound(chosen: Hypothesis, found: Findings): number | null {
   const { metrics, baselineThroughput } = found;
   const { single, unloadedLatencyMs, maxConcurrency, model, loop, overload } = metrics;
   const busy = single?.inside?.busyLoops ?? null;
   const isUnbounded = model === 'open' || overload !== null || !LIMITS[chosen.limit].savesLoopTime;
   if (isUnbounded || unloadedLatencyMs === null || busy === null || !loop || loop.busy < SATURATED)
     return null;
-  if (findTriedRemedy(chosen.limit, found) && !isPartialRemedy(chosen.limit)) return null;
   // Synchronous waits become asynchronous ones, off the loop.
   const isHeld = chosen.limit === 'event-loop-sync-wait';
   const heldMs = isHeld

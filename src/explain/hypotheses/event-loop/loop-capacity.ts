@@ -28,15 +28,20 @@ export function estimateWarmLimit(metrics: Metrics): Interval | null {
 /** Estimates the maximum responses per second by the loops, the CPU time on all threads, and bounded socket pools. */
 function estimateServerLimit(metrics: Metrics): number | null {
   const loops = deriveLoopLimit(metrics);
-  const { outside, inside } = metrics.base;
+  const { outside } = metrics.base;
   if (loops === null || !outside) return null;
   const byCores = (outside.cpu.cores * metrics.throughput) / Math.max(0.01, outside.cpu.server);
-  const byPools = (inside?.outbound ?? []).flatMap(({ maxSockets, answerMs, rate: calls }) =>
+  return Math.min(loops, byCores, computePoolLimit(metrics));
+}
+
+/** Computes the maximum responses per second by bounded pools of sockets for outbound calls; infinite without one. */
+export function computePoolLimit({ base, throughput }: Metrics): number {
+  const limits = (base.inside?.outbound ?? []).flatMap(({ maxSockets, answerMs, rate: calls }) =>
     maxSockets && answerMs && calls > 0
-      ? [((maxSockets * 1000) / answerMs) * (metrics.throughput / calls)]
+      ? [((maxSockets * 1000) / answerMs) * (throughput / calls)]
       : [],
   );
-  return Math.min(loops, byCores, ...byPools);
+  return Math.min(...limits, Number.POSITIVE_INFINITY);
 }
 
 /**

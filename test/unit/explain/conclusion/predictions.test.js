@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { findRemedyToRepeat } from '#internal/explain/conclusion/prediction/remedy-experiment.js';
 import { withProbePaused } from '#internal/explain/observe/probe/hub.js';
-import { takeProfiles } from '#internal/explain/profile/capture.js';
+import { deriveProfiles, profileLoad } from '#internal/explain/profile/capture.js';
 import { detect } from '../../../fixtures/explain/evaluation.js';
 import { buildHealthyMetrics } from '../../../fixtures/explain/metrics.js';
 
@@ -33,11 +33,17 @@ function profileOf(stacks) {
 /** A subject whose profiles are these, under load and then at rest. */
 function subjectOf(...profiles) {
   return {
-    hub: { command: async () => [profileOf(profiles.shift())] },
+    hub: { command: async () => [{ pid: 7, profile: profileOf(profiles.shift()) }] },
     runBlock: async () => {},
     waitIdle: async () => {},
   };
 }
+
+/** The profile under load, and what limits need from it. */
+async function takeProfiles(subject, limit) {
+  return deriveProfiles(subject, limit, await profileLoad(subject));
+}
+
 describe('background work', () => {
   const underLoad = [
     [['tick', 'scan'], 30],
@@ -46,10 +52,8 @@ describe('background work', () => {
   ];
 
   test('is what runs at rest, with its share under load, without calls from requests', async () => {
-    const { loopTime, rootCause } = await takeProfiles(
-      subjectOf(underLoad, [[['tick', 'scan'], 10]]),
-      'idle-work',
-    );
+    const subject = subjectOf(underLoad, [[['tick', 'scan'], 10]]);
+    const { loopTime, rootCause } = await takeProfiles(subject, 'idle-work');
     assert.ok(Math.abs(loopTime.background - 0.3) < 0.02, `${loopTime.background}`);
     assert.equal(rootCause.name, 'scan');
   });

@@ -1,0 +1,55 @@
+import { isAbsolute, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FlameFrame, FrameOrigin } from '../result.js';
+import { buildKey, type CallFrame } from './call-tree.js';
+import { findPackage, isMillraceCode } from './code-origin.js';
+import { type Place, SourceMaps } from './source-maps.js';
+
+/** Resolves V8's frames to names, places and origins, by source maps from the folders of the profiled files. */
+export class FrameResolver {
+  readonly #maps = new SourceMaps();
+  readonly #resolved = new Map<string, FlameFrame>();
+
+  /** Resolves a frame. Its place is where the function begins. */
+  resolve(frame: CallFrame): FlameFrame {
+    const key = `${frame.functionName} ${buildKey(frame)}`;
+    const known = this.#resolved.get(key);
+    if (known) return known;
+    const resolved = this.#resolve(frame);
+    this.#resolved.set(key, resolved);
+    return resolved;
+  }
+
+  #resolve(frame: CallFrame): FlameFrame {
+    const { functionName, url, lineNumber: line, columnNumber: column } = frame;
+    const generated = { file: toPath(url), line, column };
+    const original = this.#maps.findOriginal(generated);
+    const name = this.#maps.findOriginalName(generated, functionName) ?? functionName;
+    return {
+      name: name || '(anonymous)',
+      place: url === '' ? '' : formatPlace(original),
+      origin: findOrigin(frame, original),
+    };
+  }
+}
+
+function findOrigin(frame: CallFrame, original: Place): FrameOrigin {
+  const { functionName, url } = frame;
+  if (functionName === '(garbage collector)') return 'garbage-collection';
+  // Built-ins of V8, native functions, and native code that no function called: `(program)`.
+  if (url === '' || url.startsWith('wasm:')) return 'native';
+  if (url.startsWith('node:')) return 'node';
+  if (isMillraceCode(frame)) return 'millrace';
+  // A bundle has packages beside the service's own code.
+  const isPackage = [url, original.file].some((file) => findPackage({ ...frame, url: file }));
+  return isPackage ? 'dependency' : 'application';
+}
+
+function toPath(url: string): string {
+  return url.startsWith('file:') ? fileURLToPath(url) : url;
+}
+
+function formatPlace({ file, line }: Place): string {
+  const near = isAbsolute(file) ? relative(process.cwd(), file) : file;
+  return `${near.startsWith('..') ? file : near}:${line + 1}`;
+}
