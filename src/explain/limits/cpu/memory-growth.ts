@@ -22,6 +22,7 @@ export const MEMORY_GROWTH = {
   },
   detectors: [detectMemoryGrowth],
   mattersAtSustainedRate: true,
+  causedByObjects: 'kept',
 } satisfies Limit;
 
 /** Minimum growth that differs from caches that fill: bytes in total, and per request. */
