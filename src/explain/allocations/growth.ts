@@ -17,18 +17,20 @@ const MAX_SAMPLES = 200;
 /** What is known of a heap before it grew. */
 export interface EarlierHeap {
   classes: Map<string, ClassSize>;
-  /** The largest ids of even and of odd numbers: new objects have larger ones. */
-  lastIds: [number, number];
+  /** The largest id: new objects have larger ones. */
+  lastId: number;
 }
 
 /** Summarizes the heap before it grows, so that its snapshot can be dropped. */
 export function summarizeHeap(snapshot: HeapSnapshot): EarlierHeap {
-  const lastIds: [number, number] = [0, 0];
-  for (const id of snapshot.idOf) {
-    const kind = id % 2 === 0 ? 0 : 1;
-    if (id > lastIds[kind]) lastIds[kind] = id;
-  }
-  return { classes: sumClasses(snapshot), lastIds };
+  let lastId = 0;
+  for (const id of snapshot.idOf) if (isCounted(id) && id > lastId) lastId = id;
+  return { classes: sumClasses(snapshot), lastId };
+}
+
+/** Whether an id is a count: the ids of objects outside V8 are even, and made from their addresses. */
+function isCounted(id: number): boolean {
+  return id % 2 === 1;
 }
 
 /**
@@ -47,7 +49,7 @@ export function compareHeaps(
   if (grown.length === 0) return [];
   const isNew = (node: number) => {
     const id = after.idOf[node] ?? 0;
-    return id > before.lastIds[id % 2 === 0 ? 0 : 1];
+    return isCounted(id) && id > before.lastId;
   };
   const retainers = new Retainers(after, isNew, new Declarations());
   const functions = allocated && new AllocatingFunctions(allocated);

@@ -96,17 +96,13 @@ export class LiveAllocations {
 
   /** Returns what was allocated since the start and is still in use. */
   async read(): Promise<AllocatedObjects | null> {
-    const session = this.#session;
-    if (!session) return null;
-    try {
-      const { head, samples } = await stopSampling(session);
-      const { tree, indexes } = flatten(head);
-      return { tree, interval: LIVE_INTERVAL, objects: groupSamples(samples, indexes) };
-    } finally {
-      this.stop();
-    }
+    if (!this.#session) return null;
+    const { head, samples } = await stopSampling(this.#session);
+    const { tree, indexes } = flatten(head);
+    return { tree, interval: LIVE_INTERVAL, objects: groupSamples(samples, indexes) };
   }
 
+  /** Closes the session. V8 then gives all objects new ids, so that snapshots before and after cannot be compared. */
   stop(): void {
     this.#session?.disconnect();
     this.#session = null;
