@@ -52,7 +52,7 @@ export async function compareNewHeaps(
   subject: ServerUnderTest,
   options: ComparisonOptions,
 ): Promise<HeapComparison | string> {
-  await subject.restart();
+  await subject.restart({ MILLRACE_PROBE_INLINING: 'off' });
   await subject.runBlock({ settleMs: 0, measureMs: chooseLength(options, WARMUP_MS) });
   const pid = subject.hub?.processes.find(({ serving }) => serving)?.pid;
   if (pid === undefined) return 'no process of the new server has the probe';

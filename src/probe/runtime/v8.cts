@@ -29,3 +29,9 @@ export function collectGarbage(): number {
   collect();
   return getHeapStatistics().used_heap_size;
 }
+
+/** Lets V8 compile each function by itself from now on: what an inlined one allocates would count for its caller. */
+export function disableInlining(): void {
+  setFlagsFromString('--no-turbo-inlining');
+  setFlagsFromString('--no-maglev-inlining');
+}

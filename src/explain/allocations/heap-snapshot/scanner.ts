@@ -75,29 +75,32 @@ export class SnapshotScanner {
   }
 
   #read(byte: number): void {
-    if (this.#isInString) return this.#readString(byte);
-    switch (this.#state) {
-      case 'header':
-      case 'skipped':
-        return this.#readNested(byte);
-      case 'strings':
-        return this.#readStrings(byte);
-    }
-    if (isSpace(byte)) return;
+    if (this.#isInString) this.#readString(byte);
+    else if (this.#state === 'header' || this.#state === 'skipped') this.#readNested(byte);
+    else if (this.#state === 'strings') this.#readStrings(byte);
+    else if (!isSpace(byte)) this.#readBetween(byte);
+  }
+
+  /** Reads what separates keys and values. */
+  #readBetween(byte: number): void {
     switch (this.#state) {
       case 'start':
-        return this.#expect(byte, OPEN_BRACE, 'key');
+        this.#expect(byte, OPEN_BRACE, 'key');
+        break;
       case 'key':
         if (byte !== QUOTE) throw unexpected();
-        return this.#beginString();
+        this.#beginString();
+        break;
       case 'colon':
-        return this.#expect(byte, COLON, 'value');
+        this.#expect(byte, COLON, 'value');
+        break;
       case 'value':
-        return this.#beginValue(byte);
+        this.#beginValue(byte);
+        break;
       case 'after value':
         if (byte === CLOSE_BRACE) this.#state = 'end';
         else this.#expect(byte, COMMA, 'key');
-        return;
+        break;
       default:
         throw unexpected();
     }
@@ -113,10 +116,9 @@ export class SnapshotScanner {
       if (byte !== OPEN_BRACE) throw unexpected();
       this.#state = 'header';
       this.#kept.clear();
-      return this.#readNested(byte);
-    }
-    if (byte !== OPEN_BRACKET) throw unexpected();
-    if (NUMBER_ARRAYS.has(this.#key)) this.#state = 'numbers';
+      this.#readNested(byte);
+    } else if (byte !== OPEN_BRACKET) throw unexpected();
+    else if (NUMBER_ARRAYS.has(this.#key)) this.#state = 'numbers';
     else if (this.#key === 'strings') this.#state = 'strings';
     else {
       this.#state = 'skipped';
@@ -132,7 +134,8 @@ export class SnapshotScanner {
   #readString(byte: number): void {
     if (byte === QUOTE && !this.#isEscaped) {
       this.#isInString = false;
-      return this.#endString(byte);
+      this.#endString(byte);
+      return;
     }
     this.#isEscaped = byte === BACKSLASH && !this.#isEscaped;
     if (this.#state === 'header') this.#keepHeader(byte);
@@ -181,7 +184,7 @@ export class SnapshotScanner {
     for (; at < chunk.length; at++) {
       const byte = chunk[at] ?? 0;
       if (byte >= ZERO && byte <= NINE) {
-        number = (number < 0 ? 0 : number) * 10 + byte - ZERO;
+        number = Math.max(0, number) * 10 + byte - ZERO;
         continue;
       }
       if (number >= 0) sink.number(key, number);
