@@ -22,8 +22,6 @@ export interface HeapSnapshot {
   /** Index of `strings`, or the number of an element. */
   edgeNameOf: Uint32Array;
   targetOf: Uint32Array;
-  /** The line, counted from 0, of the functions and objects that V8 has a place for. */
-  lineOf: Map<number, number>;
   strings: StringTable;
 }
 
@@ -53,7 +51,6 @@ interface Header {
   nodeTypes: string[];
   edgeFields: string[];
   edgeTypes: string[];
-  locationFields: string[];
 }
 
 class SnapshotBuilder implements SnapshotSink {
@@ -62,7 +59,6 @@ class SnapshotBuilder implements SnapshotSink {
   #snapshot: HeapSnapshot | null = null;
   #nodes: Records | null = null;
   #edges: Records | null = null;
-  #locations: Records | null = null;
   /** Number of edges of the nodes so far. */
   #edgesOfNodes = 0;
 
@@ -86,20 +82,16 @@ class SnapshotBuilder implements SnapshotSink {
       edgeTypes: header.edgeTypes,
       edgeNameOf: new Uint32Array(kept),
       targetOf: new Uint32Array(kept),
-      lineOf: new Map(),
       strings: this.#strings,
     };
     this.#snapshot = snapshot;
     this.#nodes = this.#collectNodes(header, snapshot);
     this.#edges = collectEdges(header, snapshot);
-    this.#locations = collectLocations(header, snapshot);
   }
 
   number(of: NumberArray, value: number): void {
     if (of === 'nodes') this.#records(this.#nodes).add(value);
-    else if (!this.#readsEdges) return;
-    else if (of === 'edges') this.#records(this.#edges).add(value);
-    else this.#locations?.add(value);
+    else if (this.#readsEdges) this.#records(this.#edges).add(value);
   }
 
   string(bytes: Uint8Array): void {
@@ -156,14 +148,6 @@ function collectEdges({ edgeFields, edgeCount, nodeFields }: Header, snapshot: H
   });
 }
 
-function collectLocations({ locationFields, nodeFields }: Header, snapshot: HeapSnapshot) {
-  if (locationFields.length === 0) return null;
-  const [object, line] = findFields(locationFields, ['object_index', 'line']);
-  return new Records(locationFields.length, Number.POSITIVE_INFINITY, (_, values) => {
-    snapshot.lineOf.set((values[object] ?? 0) / nodeFields.length, values[line] ?? 0);
-  });
-}
-
 /** Groups numbers to records. */
 class Records {
   readonly #values: number[];
@@ -214,16 +198,14 @@ function parseHeader(text: string): Header {
     throw new SnapshotError('the header of the snapshot is damaged');
   }
   const meta = (header.meta ?? {}) as Record<string, unknown>;
-  const parsed: Header = {
+  return {
     nodeCount: readCount(header.node_count, MAX_NODES),
     edgeCount: readCount(header.edge_count, MAX_EDGES),
     nodeFields: readNames(meta.node_fields),
     nodeTypes: readNames(readFirst(meta.node_types)),
     edgeFields: readNames(meta.edge_fields),
     edgeTypes: readNames(readFirst(meta.edge_types)),
-    locationFields: meta.location_fields === undefined ? [] : readNames(meta.location_fields),
   };
-  return parsed;
 }
 
 function readCount(value: unknown, most: number): number {

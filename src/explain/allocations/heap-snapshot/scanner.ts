@@ -14,9 +14,9 @@ export interface SnapshotSink {
 }
 
 /** The arrays of numbers that are read; others are skipped. */
-export type NumberArray = 'nodes' | 'edges' | 'locations';
+export type NumberArray = 'nodes' | 'edges';
 
-const NUMBER_ARRAYS = new Set<string>(['nodes', 'edges', 'locations']);
+const NUMBER_ARRAYS = new Set<string>(['nodes', 'edges']);
 
 /** Maximum length of the header and of a key. */
 const MAX_HEADER_BYTES = 1_000_000;
