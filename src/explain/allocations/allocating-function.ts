@@ -17,11 +17,11 @@ export class AllocatingFunctions {
     this.#functions = listPaths(allocated.tree, new AllocationFrames()).map(findFunction);
   }
 
-  /** Finds the function that allocated most of the objects with these sizes; `null` if unknown. */
-  find(sizes: Iterable<number>): FlameFrame | null {
+  /** Finds the function that allocated most of the objects with a size; `null` if unknown. */
+  find(objectSize: number): FlameFrame | null {
     const { interval, objects } = this.#allocated;
-    const wanted = new Set([...sizes].map((size) => scaleSize(size, interval)));
-    const own = objects.filter(({ size }) => wanted.has(size));
+    const wanted = scaleSize(objectSize, interval);
+    const own = objects.filter(({ size }) => size === wanted);
     const [most] = this.#rank(own);
     if (most) return most.frame;
     const ranked = this.#rank(objects);

@@ -61,7 +61,7 @@ export function compareHeaps(
       objectsPerRequest: objects / requests,
       bytesPerRequest: bytes / requests,
       retainedBy: findTypicalPath(after, nodes, retainers),
-      allocatedAt: functions?.find(nodes.map((node) => after.sizeOf[node] ?? 0)) ?? null,
+      allocatedAt: functions?.find(findTypicalSize(after, nodes)) ?? null,
     };
   });
 }
@@ -128,4 +128,15 @@ function findTypicalPath(
   }
   const [most] = [...paths.values()].sort((a, b) => b.bytes - a.bytes);
   return most?.path ?? [];
+}
+
+/** Finds the size that most of some objects have. */
+function findTypicalSize({ sizeOf }: HeapSnapshot, nodes: readonly number[]): number {
+  const counts = new Map<number, number>();
+  for (const node of nodes) {
+    const size = sizeOf[node] ?? 0;
+    counts.set(size, (counts.get(size) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([, a], [, b]) => b - a);
+  return most?.[0] ?? 0;
 }

@@ -232,12 +232,10 @@ export class ExperimentRunner {
     const causes = this.#state.evaluation.hypotheses.map(({ limit }) => LIMITS[limit]);
     const isPossible = causes.some(({ causedByObjects }) => causedByObjects !== undefined);
     const isKept = causes.some(({ causedByObjects }) => causedByObjects === 'kept');
-    const comparisonMs = isKept && this.#setting.canRestart ? this.#computeComparisonMs() : 0;
-    return (isPossible ? ALLOCATIONS_MS : 0) + comparisonMs;
-  }
-
-  #computeComparisonMs(): number {
-    return estimateComparisonMs(this.#subject);
+    const isCompared = isKept && this.#setting.canRestart;
+    return (
+      (isPossible ? ALLOCATIONS_MS : 0) + (isCompared ? estimateComparisonMs(this.#subject) : 0)
+    );
   }
 
   /** Whether objects cause the limit, or one that is not excluded; with `kept` those that stay in memory. */
@@ -294,7 +292,7 @@ export class ExperimentRunner {
     const tried = new Set<Experiment>();
     const untried = () => this.#rankRestartExperiments().filter((it) => !tried.has(it));
     for (;;) {
-      const laterMs = this.#computeReferenceMs() + this.#computeLaterMs();
+      const laterMs = this.#computeReferenceMs() + this.#computeComparisonMs();
       const leftMs = this.#budget.leftMs - laterMs;
       const [experiment] = orderByServer(
         selectWithinTime(untried(), leftMs, (it) => this.#estimateRestartsMs([it])),
@@ -317,10 +315,15 @@ export class ExperimentRunner {
     return this.#setting.canRestart && isWanted ? REFERENCE_RUN_MS : 0;
   }
 
-  /** Time for the comparison of heaps, which comes last. */
+  /** Time for what needs new servers: experiments, and the comparison of heaps. */
   #computeLaterMs(): number {
+    return this.#estimateRestartsMs(this.#rankRestartExperiments()) + this.#computeComparisonMs();
+  }
+
+  /** Time for the comparison of heaps, which comes last; 0 if there will be none. */
+  #computeComparisonMs(): number {
     const isWanted = this.#setting.canRestart && this.#state.allocations !== null;
-    return isWanted && this.#isCausedByObjects(true) ? this.#computeComparisonMs() : 0;
+    return isWanted && this.#isCausedByObjects(true) ? estimateComparisonMs(this.#subject) : 0;
   }
 
   /** The experiments on new servers that test a possible verdict, most informative first. */
@@ -334,7 +337,7 @@ export class ExperimentRunner {
   async measureProbeCost(): Promise<void> {
     if (!this.#setting.hasProbe || isKeepingUp(this.#state.metrics)) return;
     this.#onStep('measuring the cost of the probe');
-    const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
+    const reserveMs = this.#computeLaterMs();
     const probeCost = await measureProbeCost(
       this.#subject,
       this.#length,
@@ -375,7 +378,7 @@ export class ExperimentRunner {
     const experiment = EXPERIMENTS.find((it) => it.name === name);
     if (!chosen || !experiment || needsServer(experiment, this.#state.metrics)) return;
     const length = computeRepeatLength(this.#length);
-    const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
+    const reserveMs = this.#computeLaterMs();
     if (!this.#budget.fits(length.settleMs + length.measureMs, reserveMs)) return;
     this.#onStep(`repeating for longer: ${EXPERIMENT_LABELS[experiment.name]}`);
     const change = experiment.change(this.#state.metrics, this.#subject.options);
