@@ -199,7 +199,7 @@ export interface GrowingClass {
   bytesPerRequest: number;
   /** What retains them, from the object to the root: `Map.table <- sessions in store.js`. */
   retainedBy: string[];
-  /** The line that allocated most of them; `null` if unknown. */
+  /** The function that allocated most of them; `null` if unknown. */
   allocatedAt: FlameFrame | null;
 }
 

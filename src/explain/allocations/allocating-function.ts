@@ -1,7 +1,6 @@
 import type { AllocatedObjects } from '../../probe/protocol.cjs';
 import type { FlameFrame } from '../result.js';
 import { listPaths } from './allocations.js';
-import { AllocationFrames } from './frames.js';
 
 /** Minimum share of everything that stays, at which what allocates it is blamed for objects without samples of their own. */
 const MIN_DOMINANT_SHARE = 0.5;
@@ -14,7 +13,7 @@ export class AllocatingFunctions {
 
   constructor(allocated: AllocatedObjects) {
     this.#allocated = allocated;
-    this.#functions = listPaths(allocated.tree, new AllocationFrames()).map(findFunction);
+    this.#functions = listPaths(allocated.tree).map(findFunction);
   }
 
   /** Finds the function that allocated most of the objects with a size; `null` if unknown. */

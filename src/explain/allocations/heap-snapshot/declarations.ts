@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMillraceCode } from '../../profile/code-origin.js';
-import { formatPlace } from '../../profile/function-place.js';
+import { formatPlace } from '../../profile/frame-resolver.js';
 import { SourceMaps } from '../../profile/source-maps.js';
 
 /** Files of the service, and where in them variables are declared. */
