@@ -9,7 +9,7 @@ import { scaleSize } from '#internal/explain/allocations/allocating-function.js'
 import { compareHeaps, summarizeHeap } from '#internal/explain/allocations/growth.js';
 import {
   describeService,
-  readText,
+  readWhole,
   writeSnapshot,
 } from '../../../fixtures/explain/heap-snapshots.js';
 
@@ -18,7 +18,7 @@ after(() => rmSync(folder, { recursive: true }));
 const file = join(folder, 'store.js');
 writeFileSync(file, "// Sessions.\nimport { a } from 'b';\nlet x, sessions = new Map();\n");
 
-const read = (described) => readText(writeSnapshot(described));
+const read = (described) => readWhole(writeSnapshot(described));
 
 /** Compares a service with 3 sessions with one that has 103; `change` changes the nodes of the second. */
 async function compare({ change = (nodes) => nodes, allocated = null, name = file } = {}) {

@@ -6,6 +6,7 @@ import { SnapshotError } from '#internal/explain/allocations/heap-snapshot/scann
 import {
   describeService,
   readText,
+  readWhole,
   writeSnapshot,
 } from '../../../fixtures/explain/heap-snapshots.js';
 import { Noise } from '../../../fixtures/noise.js';
@@ -14,11 +15,11 @@ const text = writeSnapshot(describeService('/srv/Größe/"store".js', 5));
 
 describe('a heap snapshot', () => {
   test('is the same however it is split', async () => {
-    const whole = await readText(text, { pieceLength: text.length * 2 });
+    const whole = await readWhole(text, { pieceLength: text.length * 2 });
     assert.equal(whole.nodeCount, 17);
     assert.equal(whole.strings.get(whole.nameOf[8]), '/srv/Größe/"store".js');
     for (const pieceLength of [1, 2, 3, 7, 100]) {
-      const { strings, ...others } = await readText(text, { pieceLength });
+      const { strings, ...others } = await readWhole(text, { pieceLength });
       const { strings: expected, ...rest } = whole;
       assert.deepEqual(others, rest);
       for (let index = 0; index < 30; index++)
@@ -27,11 +28,12 @@ describe('a heap snapshot', () => {
   });
 
   test('is read without its references', async () => {
-    const { nodeCount, targetOf } = await readText(text, { edges: false });
+    const { nodeCount, targetOf } = await readWhole(text, { edges: false });
     assert.deepEqual([nodeCount, targetOf.length], [17, 0]);
   });
 
-  for (const [what, damaged, message] of [
+  /** @type {[string, string, RegExp][]} */
+  const damages = [
     ['is empty', '', /not complete/],
     ['is no object', '[1]', /no heap snapshot/],
     ['ends early', text.slice(0, -40), /not complete/],
@@ -47,7 +49,8 @@ describe('a heap snapshot', () => {
       /nowhere/,
     ],
     ['has negative numbers', text.replace('"nodes":[', '"nodes":[-'), /damaged/],
-  ]) {
+  ];
+  for (const [what, damaged, message] of damages) {
     test(`that ${what} gives an error`, async () => {
       const error = await readText(damaged);
       assert.ok(error instanceof SnapshotError, what);
@@ -69,7 +72,7 @@ describe('a heap snapshot', () => {
   });
 
   test('that is damaged anywhere gives an error or a result, and never throws', async () => {
-    const before = summarizeHeap(await readText(text));
+    const before = summarizeHeap(await readWhole(text));
     const noise = new Noise(52);
     const below = (limit) => Math.floor(noise.uniform() * limit);
     let read = 0;
