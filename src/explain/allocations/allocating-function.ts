@@ -2,54 +2,61 @@ import type { AllocatedObjects } from '../../probe/protocol.cjs';
 import type { FlameFrame } from '../result.js';
 import { listPaths } from './allocations.js';
 
-/** Minimum share of everything that stays, at which what allocates it is blamed for objects without samples of their own. */
-const MIN_DOMINANT_SHARE = 0.5;
+/** Minimum share of the samples of a class that are of a function, with what it calls, if it allocates the class. */
+const MIN_SHARE = 0.7;
+
+/** A function with what it calls, and the bytes of the samples there. */
+interface Call {
+  frame: FlameFrame | null;
+  bytes: number;
+  callees: Map<string, Call>;
+}
 
 /** The functions that allocated what stays in memory. */
 export class AllocatingFunctions {
   readonly #allocated: AllocatedObjects;
-  /** By node: the innermost function of the service, or that of a package if it called none. */
-  readonly #functions: (FlameFrame | null)[];
+  /** By node: the functions of the service that lead there, or those of packages if there are none. */
+  readonly #paths: FlameFrame[][];
 
   constructor(allocated: AllocatedObjects) {
     this.#allocated = allocated;
-    this.#functions = listPaths(allocated.tree).map(findFunction);
+    this.#paths = listPaths(allocated.tree).map(selectFunctions);
   }
 
-  /** Finds the function that allocated most of the objects with a size; `null` if unknown. */
+  /**
+   * Finds the innermost function that allocated most of the objects with a size, by itself or by what it calls; `null` if
+   * unknown. Objects of other classes have that size too.
+   */
   find(objectSize: number): FlameFrame | null {
-    const { interval, objects } = this.#allocated;
-    const wanted = scaleSize(objectSize, interval);
-    const own = objects.filter(({ size }) => size === wanted);
-    const [most] = this.#rank(own);
-    if (most) return most.frame;
-    const ranked = this.#rank(objects);
-    const all = ranked.reduce((sum, { bytes }) => sum + bytes, 0);
-    const [largest] = ranked;
-    return largest && largest.bytes >= MIN_DOMINANT_SHARE * all ? largest.frame : null;
-  }
-
-  /** Sums the bytes by function, largest first. */
-  #rank(objects: AllocatedObjects['objects']): { frame: FlameFrame; bytes: number }[] {
-    const sums = new Map<string, { frame: FlameFrame; bytes: number }>();
-    for (const { node, size, samples } of objects) {
-      const frame = this.#functions[node];
-      if (!frame) continue;
-      const key = `${frame.name}\n${frame.place}`;
-      const known = sums.get(key) ?? { frame, bytes: 0 };
-      known.bytes += size * samples;
-      sums.set(key, known);
+    const wanted = scaleSize(objectSize, this.#allocated.interval);
+    const root: Call = { frame: null, bytes: 0, callees: new Map() };
+    for (const { node, size, samples } of this.#allocated.objects) {
+      if (size === wanted) addPath(root, this.#paths[node] ?? [], size * samples);
     }
-    return [...sums.values()].sort((a, b) => b.bytes - a.bytes);
+    let found = root;
+    for (let next: Call | undefined = root; next; ) {
+      found = next;
+      next = [...next.callees.values()].find(({ bytes }) => bytes >= MIN_SHARE * root.bytes);
+    }
+    return found.frame;
   }
 }
 
-function findFunction(path: FlameFrame[]): FlameFrame | null {
-  return (
-    path.findLast(({ origin }) => origin === 'application') ??
-    path.findLast(({ origin }) => origin === 'dependency') ??
-    null
-  );
+function addPath(root: Call, path: readonly FlameFrame[], bytes: number): void {
+  root.bytes += bytes;
+  let call = root;
+  for (const frame of path) {
+    const key = `${frame.name}\n${frame.place}`;
+    const known = call.callees.get(key) ?? { frame, bytes: 0, callees: new Map() };
+    call.callees.set(key, known);
+    known.bytes += bytes;
+    call = known;
+  }
+}
+
+function selectFunctions(path: FlameFrame[]): FlameFrame[] {
+  const own = path.filter(({ origin }) => origin === 'application');
+  return own.length > 0 ? own : path.filter(({ origin }) => origin === 'dependency');
 }
 
 /**

@@ -26,6 +26,7 @@ function write(name, code) {
 async function started(file, use) {
   const hub = await openProbeHub();
   const { signal } = new AbortController();
+  /** @type {import('#internal/process/listening/trial-request.js').TrialRequest} */
   const trial = { method: 'GET', target: '/' };
   const command = [process.execPath, join(folder, file)];
   const subject = new ServerUnderTest({ connections: 8 }, { command }, hub, signal, [], trial);

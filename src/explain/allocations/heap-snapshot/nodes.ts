@@ -35,3 +35,8 @@ export function findEdge(snapshot: HeapSnapshot, node: number, name: string): nu
   }
   return null;
 }
+
+/** Lists the nodes to which the edges of a node lead. */
+export function listTargets({ firstEdge, targetOf }: HeapSnapshot, node: number): number[] {
+  return [...targetOf.subarray(firstEdge[node], firstEdge[node + 1])];
+}

@@ -1,6 +1,14 @@
 import type { Declarations } from './declarations.js';
 import type { HeapSnapshot } from './heap-snapshot.js';
-import { findEdge, findEdgeType, findName, findType, isNamed, isNumbered } from './nodes.js';
+import {
+  findEdge,
+  findEdgeType,
+  findName,
+  findType,
+  isNamed,
+  isNumbered,
+  listTargets,
+} from './nodes.js';
 import { Scripts } from './scripts.js';
 
 /** Maximum number of steps of a path that is told. */
@@ -11,6 +19,9 @@ const OUTER_LEAD = 3;
 /** V8's names of the objects that hold variables: of a function that is running or kept, and of the whole program. */
 const CONTEXT = 'system / Context';
 const NATIVE_CONTEXT = 'system / NativeContext';
+/** V8's names of an ECMAScript module, and of what holds one of its exported variables. */
+const MODULE = 'system / SourceTextModule';
+const CELL = 'system / Cell';
 
 /** Types of objects through which nothing is retained that a developer would look for: compiled code and its data. */
 const PASSED_OVER = new Set(['code', 'object shape', 'synthetic']);
@@ -30,6 +41,8 @@ export class Retainers {
   readonly #ownerOf: Uint32Array;
   readonly #edgeOf: Uint32Array;
   readonly #globals = new Set<number>();
+  /** ECMAScript modules, each with the context that holds its other variables. */
+  readonly #modules = new Map<number, number>();
 
   constructor(
     snapshot: HeapSnapshot,
@@ -50,9 +63,15 @@ export class Retainers {
     const steps: string[] = [];
     const snapshot = this.#snapshot;
     let at = node;
+    let cell = node;
     while (steps.length < MAX_STEPS) {
       const owner = (this.#ownerOf[at] ?? 0) - 1;
       if (owner < 0) break;
+      if (isNamed(snapshot, owner, CELL)) cell = owner;
+      if (isNamed(snapshot, owner, MODULE)) {
+        steps.push(this.#describeExport(cell));
+        break;
+      }
       const step = this.#describeStep(owner, this.#edgeOf[at] ?? 0);
       if (step !== null && step !== steps.at(-1)) steps.push(step);
       if (this.#isRoot(owner)) break;
@@ -77,7 +96,7 @@ export class Retainers {
     const type = findType(snapshot, owner);
     const edgeType = findEdgeType(snapshot, edge);
     // The memory of a Map or an array, and the parts of a string.
-    if (type === 'array' || type.includes('string')) return null;
+    if (type === 'array' || type.includes('string') || isNamed(snapshot, owner, CELL)) return null;
     if (type === 'synthetic') return findName(snapshot, owner) || null;
     const name = isNumbered(edgeType) ? null : snapshot.strings.get(snapshot.edgeNameOf[edge] ?? 0);
     if (edgeType === 'context') return this.#describeVariable(owner, name ?? '');
@@ -91,6 +110,15 @@ export class Retainers {
   #describeVariable(context: number, name: string): string {
     const file = this.#scripts.findFileOfContext(context);
     return file === null ? name : `${name} in ${this.#declarations.locate(file, name)}`;
+  }
+
+  /** Describes an exported variable of an ECMAScript module; modules that import it have the same cell. */
+  #describeExport(cell: number): string {
+    for (const [module, context] of this.#modules) {
+      const name = findExportName(this.#snapshot, module, cell);
+      if (name !== null) return this.#describeVariable(context, name);
+    }
+    return 'a variable of a module';
   }
 
   /** Describes an object that stands for a module; `null` if it does not. */
@@ -121,6 +149,8 @@ export class Retainers {
       if (snapshot.nameOf[node] !== context || this.#isNew(node)) continue;
       const file = this.#scripts.findFileOfContext(node);
       if (file === null || !this.#declarations.isOutsideNode(file)) continue;
+      const module = findEdge(snapshot, node, 'extension');
+      if (module !== null && isNamed(snapshot, module, MODULE)) this.#modules.set(module, node);
       const outer = findEdge(snapshot, node, 'previous');
       const isModule = outer !== null && !isNamed(snapshot, outer, CONTEXT);
       (isModule ? modules : calls).push(node);
@@ -183,6 +213,18 @@ export class Retainers {
       }
     }
   }
+}
+
+/** Finds the name of an export: in V8's table it comes before the cell of the variable. */
+function findExportName(snapshot: HeapSnapshot, module: number, cell: number): string | null {
+  for (const table of listTargets(snapshot, module)) {
+    if (findType(snapshot, table) !== 'array') continue;
+    const entries = listTargets(snapshot, table);
+    const name = entries[entries.indexOf(cell) - 1];
+    if (name !== undefined && findType(snapshot, name) === 'string')
+      return findName(snapshot, name);
+  }
+  return null;
 }
 
 function nameOwner(snapshot: HeapSnapshot, node: number): string {

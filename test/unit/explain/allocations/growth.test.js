@@ -115,10 +115,10 @@ describe('the growth of a heap', () => {
       ...{ functionName, url, lineNumber, columnNumber: 0 },
     });
     const interval = 2048;
-    const objects = [
-      { node: 3, size: scaleSize(64, interval), samples: 3 },
-      { node: 4, size: scaleSize(4000, interval), samples: 30 },
-    ];
+    const sample = (node, objectSize, samples) => ({
+      ...{ node, size: scaleSize(objectSize, interval), samples },
+    });
+    const objects = [sample(3, 64, 8), sample(4, 64, 2), sample(4, 4000, 30)];
     const allocated = {
       interval,
       objects,
@@ -130,17 +130,24 @@ describe('the growth of a heap', () => {
           frame('add', '/srv/node_modules/cache/index.js', 2),
           frame('other', '/srv/app.js', 20),
         ],
-        parents: [-1, 0, 1, 2, 1],
-        frameOf: [0, 1, 2, 3, 4],
-        bytes: [0, 0, 0, 9000, 90_000],
+        parents: [-1, 0, 1, 2, 1, 2],
+        frameOf: [0, 1, 2, 3, 4, 4],
+        bytes: [0, 0, 0, 9000, 90_000, 0],
       },
     };
     const [session, table] = await compare({ allocated });
     assert.deepEqual(session.allocatedAt, {
       ...{ name: 'answer', place: '/srv/app.js:7', origin: 'application' },
     });
-    // Nothing of the size of the table was sampled: what allocated most of all counts.
-    assert.equal(table.allocatedAt.name, 'other');
+    // Nothing of the size of the table was sampled.
+    assert.equal(table.allocatedAt, null);
+    // Of two functions with half of the samples each, the one that calls both.
+    const halves = { ...allocated, objects: [sample(3, 64, 5), sample(5, 64, 5)] };
+    const [divided] = await compare({ allocated: halves });
+    assert.equal(divided.allocatedAt.name, 'answer');
+    const apart = { ...allocated, objects: [sample(3, 64, 5), sample(4, 64, 5)] };
+    const [unknown] = await compare({ allocated: apart });
+    assert.equal(unknown.allocatedAt, null);
   });
 });
 

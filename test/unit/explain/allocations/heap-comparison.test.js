@@ -6,11 +6,15 @@ import { describe, test } from 'node:test';
 import { compareNewHeaps } from '#internal/explain/phases/heap-comparison.js';
 import { describeService, writeSnapshot } from '../../../fixtures/explain/heap-snapshots.js';
 
-/** A server whose heap grows by 100 sessions in 50 requests; `take` writes its snapshots. */
+/**
+ * A server whose heap grows by 100 sessions in 50 requests; `take` writes its snapshots.
+ * @param {{ heapBytes?: number, serving?: boolean, take?: (file: string, text: string) => void }} how
+ * @returns {any}
+ */
 function createSubject({ heapBytes = 10e6, serving = true, take = writeFileSync } = {}) {
   const done = [];
   const files = [];
-  let allocating = false;
+  let isSampling = false;
   const subject = {
     done,
     files,
@@ -29,12 +33,12 @@ function createSubject({ heapBytes = 10e6, serving = true, take = writeFileSync 
         done.push(name);
         assert.equal(pid, 7);
         if (name === 'liveAllocations') {
-          allocating = on;
+          isSampling = on;
           return [null, null];
         }
         files.push(file);
         take(file, writeSnapshot(describeService('/srv/store.js', files.length === 1 ? 3 : 103)));
-        assert.equal(allocating, false);
+        assert.equal(isSampling, false);
         return [null, { requests: 50 * files.length, pausedMs: 40 }];
       },
     },
@@ -47,7 +51,9 @@ const options = { bytesPerSecond: 1e9, fits: () => true };
 describe('heap snapshots', () => {
   test('are taken before and after some load, and removed', async () => {
     const subject = createSubject();
-    const { growth, pausedMs } = await compareNewHeaps(subject, options);
+    const compared = await compareNewHeaps(subject, options);
+    if (typeof compared === 'string') assert.fail(compared);
+    const { growth, pausedMs } = compared;
     assert.equal(pausedMs, 80);
     const [{ name, objectsPerRequest, retainedBy }] = growth;
     assert.deepEqual([name, objectsPerRequest], ['Session', 2]);
@@ -66,16 +72,18 @@ describe('heap snapshots', () => {
     assert.deepEqual(lengths, ['load 1000', 'load 2000']);
   });
 
-  for (const [what, how, reason] of [
+  /** @type {[string, Parameters<typeof createSubject>[0], RegExp][]} */
+  const obstacles = [
     ['of a large heap', { heapBytes: 300e6 }, /^the heap has 300 MB .*, and .* up to 96\.0 MB$/],
     ['without a probe', { serving: false }, /^no process of the new server has the probe$/],
     ['that cannot be written', { take: fail }, /EROFS/],
     ['that are written elsewhere', { take: () => {} }, /^the process has files of its own$/],
     ['that are damaged', { take: (file) => writeFileSync(file, '{"snapshot"') }, /not complete/],
-  ]) {
+  ];
+  for (const [what, how, reason] of obstacles) {
     test(`${what} are none, with the reason`, async () => {
       const subject = createSubject(how);
-      assert.match(await compareNewHeaps(subject, options), reason);
+      assert.match(String(await compareNewHeaps(subject, options)), reason);
       for (const file of subject.files) assert.ok(!existsSync(dirname(file)));
     });
   }
@@ -83,7 +91,10 @@ describe('heap snapshots', () => {
   test('are not continued if the first one took too long', async () => {
     const subject = createSubject();
     const found = await compareNewHeaps(subject, { ...options, fits: () => false });
-    assert.match(found, /^the first snapshot took 40.*ms, and no time is left for the second/);
+    assert.match(
+      String(found),
+      /^the first snapshot took 40.*ms, and no time is left for the second/,
+    );
   });
 
   test('pass on that the server has ended', async () => {
