@@ -186,6 +186,8 @@ export interface Allocations {
   heaviest: HeavyPath[];
   /** The classes that grew most, if the heap grows; `null` if it was not looked for. */
   growth: GrowingClass[] | null;
+  /** How long the process stood still for the heap snapshots that show the growth; `null` without. */
+  pausedMs: number | null;
 }
 
 /** A class of objects that grew under load. */
@@ -197,7 +199,7 @@ export interface GrowingClass {
   bytesPerRequest: number;
   /** What retains them, from the object to the root: `Map.table <- sessions in store.js`. */
   retainedBy: string[];
-  /** The line that allocated most of them; `null` if unknown. */
+  /** The function that allocated most of them; `null` if unknown. */
   allocatedAt: FlameFrame | null;
 }
 

@@ -5,6 +5,7 @@ import { type InboundMessage, subscribeStart, unsubscribeStart } from './inbound
 import { ProbeObserver } from './observer.cjs';
 import { ListeningWorkers } from './process/listening-workers.cjs';
 import type { CommandMessage } from './protocol.cjs';
+import { LiveAllocations } from './runtime/allocations.cjs';
 import { every, ignoreErrors, nextTick } from './runtime/clock.cjs';
 import { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 
@@ -24,6 +25,7 @@ export const connectProbe = ignoreErrors(
   (path: string, isRunning: boolean, onDisconnect?: OnDisconnect): void => {
     const output = new SynchronousWrites();
     const observer = new ProbeObserver(output);
+    const liveAllocations = new LiveAllocations();
     let timer: NodeJS.Timeout | null = null;
     let isServing = false;
     const sendHello = () => channel.send(buildHello(isServing, workers.all));
@@ -69,6 +71,7 @@ export const connectProbe = ignoreErrors(
       () => observer.fetches.setDelay(0),
       () => observer.undiciPools.restore(),
       () => void observer.exchanges.setNoDelay(false),
+      () => liveAllocations.stop(),
       () => output.uninstall(),
       () => unsubscribeStart(onRequest),
       () => workers.watch(false),
@@ -79,7 +82,9 @@ export const connectProbe = ignoreErrors(
       onDisconnect?.(wasOpen);
     };
 
-    const context: CommandContext = { observe, setPorts, sample, observer, output };
+    const context: CommandContext = {
+      ...{ observe, setPorts, sample, observer, output, liveAllocations },
+    };
     const runAndReply = (message: CommandMessage) => {
       runCommand(context, message).then(
         ignoreErrors((value: unknown) => channel.send({ type: 'answer', id: message.id, value })),

@@ -1,5 +1,7 @@
 import type { ProbeObserver } from './observer.cjs';
 import type { Answers, CommandMessage, CommandName, Commands } from './protocol.cjs';
+import { type LiveAllocations, sampleAllocations } from './runtime/allocations.cjs';
+import { takeHeapSnapshot } from './runtime/heap-snapshot.cjs';
 import { countPoolJobs } from './runtime/pool-jobs.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { collectGarbage, takeProfile } from './runtime/v8.cjs';
@@ -12,6 +14,7 @@ export interface CommandContext {
   sample(): void;
   observer: ProbeObserver;
   output: SynchronousWrites;
+  liveAllocations: LiveAllocations;
 }
 
 type Handler<Name extends CommandName> = (
@@ -61,6 +64,16 @@ const HANDLERS: Handlers = {
   poolJobs: (_, { ms }) => countPoolJobs(ms),
   writtenFiles: ({ output }) => [...output.files],
   collect: () => collectGarbage(),
+  allocations: ({ observer }, { ms }) =>
+    sampleAllocations(ms, () => observer.requests.counters.ended),
+  async liveAllocations({ liveAllocations }, { pid, on }) {
+    if (pid !== process.pid) return null;
+    if (!on) return liveAllocations.read();
+    await liveAllocations.start();
+    return null;
+  },
+  heapSnapshot: ({ observer }, { pid, file }) =>
+    pid === process.pid ? takeHeapSnapshot(file, observer.requests.counters.ended) : null,
 };
 
 /** Runs a command from Millrace. */

@@ -144,6 +144,44 @@ export interface ProbeSample {
   stalls: Record<string, StallCounters>;
 }
 
+/** What was allocated, by call. A node is an index of `parents`, `frameOf` and `bytes`. */
+export interface AllocationTree {
+  /** Functions, as V8 names them. Lines and columns count from 0. */
+  frames: { functionName: string; url: string; lineNumber: number; columnNumber: number }[];
+  /** The caller of each node, which comes before it; -1 for the root. */
+  parents: number[];
+  frameOf: number[];
+  /** Bytes that the function itself allocated, estimated by V8 from its samples. */
+  bytes: number[];
+}
+
+/** What a process allocated in some time, also what it no longer uses. */
+export interface AllocationProfile {
+  pid: number;
+  /** Requests that ended meanwhile. */
+  requests: number;
+  tree: AllocationTree;
+  /** Lower bound of the bytes of ArrayBuffers, which are outside the heap and not in the tree. */
+  outsideBytes: number;
+}
+
+/** What a process allocated in some time and still uses. */
+export interface AllocatedObjects {
+  tree: AllocationTree;
+  /** Mean number of bytes between two samples. */
+  interval: number;
+  /** Number of samples by node and by V8's estimate of the bytes for which one sample stands. */
+  objects: { node: number; size: number; samples: number }[];
+}
+
+/** A heap snapshot that has been written. */
+export interface HeapSnapshotInfo {
+  /** Requests that had ended before it. */
+  requests: number;
+  /** How long the process stood still. */
+  pausedMs: number;
+}
+
 /** Commands to the probe. Each is undone by its counterpart, and when Millrace disconnects. */
 export interface Commands {
   /** Switches observation on or off; the difference in throughput is the probe's cost. */
@@ -177,6 +215,12 @@ export interface Commands {
   writtenFiles: Record<never, never>;
   /** Runs a full garbage collection. */
   collect: Record<never, never>;
+  /** Samples what is allocated, by call site. */
+  allocations: { ms: number };
+  /** Samples what is allocated from now on and stays, in the process with this id. */
+  liveAllocations: { pid: number; on: boolean };
+  /** Writes a heap snapshot to a file, in the process with this id, which stands still for about that time. */
+  heapSnapshot: { pid: number; file: string; ms: number };
 }
 
 /** Answers to the commands. */
@@ -201,6 +245,11 @@ export interface Answers {
   writtenFiles: string[];
   /** Bytes of the heap still in use. */
   collect: number;
+  allocations: AllocationProfile;
+  /** What was allocated since it was switched on; `null` from other processes, and if it was not on. */
+  liveAllocations: AllocatedObjects | null;
+  /** `null` from other processes. */
+  heapSnapshot: HeapSnapshotInfo | null;
 }
 
 export type CommandName = keyof Commands;

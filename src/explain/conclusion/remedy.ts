@@ -3,6 +3,7 @@ import type { Finding, Findings } from '../findings.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import { findTopOutsideNode } from '../profile/analyze.js';
 import type { Explanation, HotFunction, RemedyAlternative } from '../result.js';
+import { formatFunction, nameObjects } from './objects.js';
 import { predictAlternatives } from './prediction/alternatives.js';
 import {
   computeWithoutFunction,
@@ -31,7 +32,7 @@ export function buildRemedy(
   const hot = findHotFunction(chosen, found);
   // What has a prediction of its own is told there.
   const isLessWork = isHotFunctionRemedy(chosen, found);
-  const change = isLessWork ? SAVING : remedy.change;
+  const change = isLessWork ? SAVING : nameObjects(remedy.change, chosen.limit, found.allocations);
   const second = isLessWork ? '' : describeSecondProcess(chosen, found);
   return {
     change: `${addFunction(change, found, hot)}${second}`,
@@ -118,11 +119,6 @@ function describeLargestActivity(
 
 /** Minimum share of the loop's time at which an activity is mentioned. */
 const MIN_ACTIVITY_SHARE = 0.2;
-
-function formatFunction({ name, place }: HotFunction): string {
-  if (place === '') return name;
-  return name === '(anonymous)' ? `the function at ${place}` : `${name} (${place})`;
-}
 
 /** Describes the result of a second process, where it affects the remedy. */
 function describeSecondProcess({ limit, causeOf }: Hypothesis, { experiments }: Findings): string {

@@ -67,6 +67,8 @@ export interface Limit {
   needsFewResponses?: true;
   /** A single function may cause it, which a profile finds: under the load, without it, or with one request at a time. */
   causingFunction?: 'most expensive under load' | 'most expensive at rest' | 'longest task';
+  /** Objects in memory cause it: what allocates them is looked for, and what retains them if they stay. */
+  causedByObjects?: 'collected' | 'kept';
   /** Experiments that distinguish the cost of its connections from that of requests, and the words for that cost. */
   connectionCost?: { experiments: ExperimentName[]; words: string };
 }

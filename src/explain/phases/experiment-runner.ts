@@ -19,16 +19,19 @@ import type { Finding, Findings } from '../findings.js';
 import type { CostOverTime } from '../hypotheses/history.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { LimitId } from '../limit-ids.js';
+import { LIMITS } from '../limits/limits.js';
 import { computeCpuMs } from '../metrics/derive.js';
 import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import type { Observation } from '../observe/types.js';
 import { buildProcessCpu, deriveProfiles, PROFILE_MS, profileLoad } from '../profile/capture.js';
 import { type BlockLength, computeBlockLength } from '../target/block-length.js';
 import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
+import { ALLOCATIONS_MS, sampleAllocations } from './allocations.js';
 import type { Baseline } from './baseline.js';
 import { rampConnections } from './connection-ramp.js';
 import { computeRepeatLength, measureProbeCost, repeatChange } from './follow-up-runs.js';
-import { HeapGrowth } from './heap-growth.js';
+import { compareNewHeaps, estimateComparisonMs } from './heap-comparison.js';
+import { computeGrowthRate, HeapGrowth } from './heap-growth.js';
 import {
   applyEvent,
   beginState,
@@ -200,7 +203,7 @@ export class ExperimentRunner {
       metrics: this.#state.metrics,
       subject: this.#subject,
       canRestart: this.#setting.canRestart,
-      profileMs: this.#computeProfileMs(),
+      profileMs: this.#computeProfileMs() + this.#computeAllocationsMs(),
       rampMs: this.#computeRampMs(),
     });
   }
@@ -223,12 +226,74 @@ export class ExperimentRunner {
     return (base.inside?.utilization ?? loop?.run ?? 0) > 0.5;
   }
 
+  /** Time to observe allocations and the growth of the heap, as far as they may be the limit. */
+  #computeAllocationsMs(): number {
+    if (!this.#subject.hub) return 0;
+    const causes = this.#state.evaluation.hypotheses.map(({ limit }) => LIMITS[limit]);
+    const isPossible = causes.some(({ causedByObjects }) => causedByObjects !== undefined);
+    const isKept = causes.some(({ causedByObjects }) => causedByObjects === 'kept');
+    const isCompared = isKept && this.#setting.canRestart;
+    return (
+      (isPossible ? ALLOCATIONS_MS : 0) + (isCompared ? estimateComparisonMs(this.#subject) : 0)
+    );
+  }
+
+  /** Whether objects cause the limit, or one that is not excluded; with `kept` those that stay in memory. */
+  #isCausedByObjects(kept = false): boolean {
+    const { chosen, also } = this.#decide();
+    return [chosen, ...also].some((hypothesis) => {
+      const cause = hypothesis && LIMITS[hypothesis.limit].causedByObjects;
+      return cause === 'kept' || (cause === 'collected' && !kept);
+    });
+  }
+
+  /** Samples what requests allocate, if that is the limit. */
+  async sampleAllocations(): Promise<void> {
+    if (!this.#setting.hasProbe || !this.#isCausedByObjects()) return;
+    if (!this.#budget.fits(ALLOCATIONS_MS)) {
+      this.recordSkipped('allocations: no time left; give it more time (--budget)');
+      return;
+    }
+    this.#onStep('sampling allocations');
+    const allocations = await sampleAllocations(this.#subject);
+    if (typeof allocations === 'string') this.recordSkipped(`allocations: ${allocations}`);
+    else this.#apply({ kind: 'allocations', allocations });
+  }
+
+  /** Finds what makes the heap grow, if that is the limit: at the end, as it needs a new server that stands still. */
+  async compareHeaps(): Promise<void> {
+    const { allocations } = this.#state;
+    if (!allocations || !this.#isCausedByObjects(true)) return;
+    const why = this.#findComparisonObstacle();
+    if (why !== null) {
+      this.recordSkipped(`what grows: ${why}`);
+      return;
+    }
+    this.#onStep('comparing heap snapshots');
+    const { history, metrics } = this.#state;
+    const compared = await compareNewHeaps(this.#subject, {
+      bytesPerSecond: computeGrowthRate(history.retained, metrics.throughput),
+      fits: (ms) => this.#budget.fits(ms),
+    });
+    if (typeof compared === 'string') this.recordSkipped(`what grows: ${compared}`);
+    else this.#apply({ kind: 'allocations', allocations: { ...allocations, ...compared } });
+  }
+
+  #findComparisonObstacle(): string | null {
+    if (!this.#setting.canRestart)
+      return 'heap snapshots are taken only of servers that millrace starts (-- COMMAND)';
+    return this.#budget.fits(this.#computeComparisonMs())
+      ? null
+      : 'no time left; give it more time (--budget)';
+  }
+
   /** Runs experiments that need new servers, only for possible verdicts: each takes seconds. */
   async runRestartExperiments(): Promise<void> {
     const tried = new Set<Experiment>();
     const untried = () => this.#rankRestartExperiments().filter((it) => !tried.has(it));
     for (;;) {
-      const leftMs = this.#budget.leftMs - this.#computeReferenceMs();
+      const laterMs = this.#computeReferenceMs() + this.#computeComparisonMs();
+      const leftMs = this.#budget.leftMs - laterMs;
       const [experiment] = orderByServer(
         selectWithinTime(untried(), leftMs, (it) => this.#estimateRestartsMs([it])),
       );
@@ -250,6 +315,17 @@ export class ExperimentRunner {
     return this.#setting.canRestart && isWanted ? REFERENCE_RUN_MS : 0;
   }
 
+  /** Time for what needs new servers: experiments, and the comparison of heaps. */
+  #computeLaterMs(): number {
+    return this.#estimateRestartsMs(this.#rankRestartExperiments()) + this.#computeComparisonMs();
+  }
+
+  /** Time for the comparison of heaps, which comes last; 0 if there will be none. */
+  #computeComparisonMs(): number {
+    const isWanted = this.#setting.canRestart && this.#state.allocations !== null;
+    return isWanted && this.#isCausedByObjects(true) ? estimateComparisonMs(this.#subject) : 0;
+  }
+
   /** The experiments on new servers that test a possible verdict, most informative first. */
   #rankRestartExperiments(): Experiment[] {
     const { chosen, also } = this.#decide();
@@ -261,7 +337,7 @@ export class ExperimentRunner {
   async measureProbeCost(): Promise<void> {
     if (!this.#setting.hasProbe || isKeepingUp(this.#state.metrics)) return;
     this.#onStep('measuring the cost of the probe');
-    const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
+    const reserveMs = this.#computeLaterMs();
     const probeCost = await measureProbeCost(
       this.#subject,
       this.#length,
@@ -302,7 +378,7 @@ export class ExperimentRunner {
     const experiment = EXPERIMENTS.find((it) => it.name === name);
     if (!chosen || !experiment || needsServer(experiment, this.#state.metrics)) return;
     const length = computeRepeatLength(this.#length);
-    const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
+    const reserveMs = this.#computeLaterMs();
     if (!this.#budget.fits(length.settleMs + length.measureMs, reserveMs)) return;
     this.#onStep(`repeating for longer: ${EXPERIMENT_LABELS[experiment.name]}`);
     const change = experiment.change(this.#state.metrics, this.#subject.options);

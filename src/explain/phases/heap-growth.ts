@@ -13,6 +13,13 @@ export async function measureHeapBytes({ hub }: ServerUnderTest): Promise<number
   return answers.length === 0 ? null : answers.reduce((sum, bytes) => sum + bytes, 0);
 }
 
+/** Computes the bytes by which the heap grows per second; `null` if unknown. */
+export function computeGrowthRate(retained: Retained | null, throughput: number): number | null {
+  if (!retained) return null;
+  const { requests, beforeBytes, afterBytes } = retained;
+  return Math.max(1, ((afterBytes - beforeBytes) / Math.max(1, requests)) * throughput);
+}
+
 /**
  * Memory retained per request, round by round, relative to the baseline: a leak keeps growing, a cache fills up once.
  */

@@ -3,6 +3,10 @@
 import type { CallFrame } from './call-tree.js';
 
 const PROBE = '/dist/probe/';
+/** Folders of what the probe imports: those of this copy. */
+const OF_PROBE = ['statistics', 'format'].map(
+  (name) => new URL(`../../${name}/`, import.meta.url).pathname,
+);
 /** Folders of the native stack: installed as a package, and the one of this copy. */
 const STACK = ['/millrace/dist/http/', new URL('../../http/', import.meta.url).pathname];
 const PACKAGES = '/node_modules/';
@@ -32,7 +36,7 @@ export function isStackCode({ url }: CallFrame): boolean {
 
 /** Whether a function belongs to the probe or to the native stack, which call on behalf of the application. */
 export function isMillraceCode(frame: CallFrame): boolean {
-  return isProbeCode(frame) || isStackCode(frame);
+  return isProbeCode(frame) || isStackCode(frame) || isOfProbe(frame.url);
 }
 
 /** Whether a frame is part of profiling: the debugger receives each printed line only while a profile is taken. */
@@ -40,7 +44,11 @@ export function isProfilerFrame(frame: CallFrame): boolean {
   return frame.functionName === 'consoleCall' && frame.url === '';
 }
 
+function isOfProbe(url: string): boolean {
+  return OF_PROBE.some((place) => url.includes(place));
+}
+
 function isScript(url: string): boolean {
-  const isOwn = url.includes(PROBE) || STACK.some((place) => url.includes(place));
+  const isOwn = url.includes(PROBE) || isOfProbe(url) || STACK.some((place) => url.includes(place));
   return url !== '' && !url.startsWith('node:') && !isOwn;
 }

@@ -45,11 +45,13 @@ function findOrigin(frame: CallFrame, original: Place): FrameOrigin {
   return isPackage ? 'dependency' : 'application';
 }
 
-function toPath(url: string): string {
+/** Converts the URL of a script to a path, if it is one of a file. */
+export function toPath(url: string): string {
   return url.startsWith('file:') ? fileURLToPath(url) : url;
 }
 
-function formatPlace({ file, line }: Place): string {
+/** Formats a place as `file:line`, with a path from the working directory if the file is below it. */
+export function formatPlace({ file, line }: Place): string {
   const near = isAbsolute(file) ? relative(process.cwd(), file) : file;
   return `${near.startsWith('..') ? file : near}:${line + 1}`;
 }

@@ -13,6 +13,13 @@ export function every(ms: number, callback: () => void): NodeJS.Timeout {
   return timers.setInterval(ignoreErrors(callback), ms).unref();
 }
 
+/** Waits for some time, without keeping the process alive. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    timers.setTimeout(resolve, ms).unref();
+  });
+}
+
 /**
  * Runs the callback at the end of the loop's iteration, if there is one: it neither keeps the loop alive nor wakes it.
  */

@@ -1,5 +1,5 @@
 import { createHook } from 'node:async_hooks';
-import { timers } from './clock.cjs';
+import { pause } from './clock.cjs';
 
 /** Kinds of asynchronous resources whose jobs run in the thread pool, by the names that `async_hooks` gives them. */
 const POOL_RESOURCE =
@@ -15,9 +15,7 @@ export async function countPoolJobs(ms: number): Promise<Record<string, number>>
   });
   hook.enable();
   try {
-    await new Promise<void>((resolve) => {
-      timers.setTimeout(resolve, ms).unref();
-    });
+    await pause(ms);
   } finally {
     hook.disable();
   }

@@ -1,33 +1,19 @@
-import type { Session } from 'node:inspector';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { timers } from './clock.cjs';
+import { pause } from './clock.cjs';
+import { post, withInspector } from './inspector.cjs';
 
 const INTERVAL_US = 1000;
 
 /** Takes a CPU profile at 1 kHz. */
-export async function takeProfile(ms: number): Promise<unknown> {
-  // Imported on demand: some builds of Node.js lack it.
-  const { Session } = await import('node:inspector');
-  const session = new Session();
-  session.connect();
-  try {
+export function takeProfile(ms: number): Promise<unknown> {
+  return withInspector(async (session) => {
     await post(session, 'Profiler.enable');
     await post(session, 'Profiler.setSamplingInterval', { interval: INTERVAL_US });
     await post(session, 'Profiler.start');
-    await new Promise<void>((resolve) => {
-      timers.setTimeout(resolve, ms).unref();
-    });
+    await pause(ms);
     const { profile } = (await post(session, 'Profiler.stop')) as { profile: unknown };
     return profile;
-  } finally {
-    session.disconnect();
-  }
-}
-
-function post(session: Session, method: string, parameters = {}): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    session.post(method, parameters, (error, result) => (error ? reject(error) : resolve(result)));
   });
 }
 
@@ -42,4 +28,10 @@ export function collectGarbage(): number {
   }
   collect();
   return getHeapStatistics().used_heap_size;
+}
+
+/** Lets V8 compile each function by itself from now on: what an inlined one allocates would count for its caller. */
+export function disableInlining(): void {
+  setFlagsFromString('--no-turbo-inlining');
+  setFlagsFromString('--no-maglev-inlining');
 }

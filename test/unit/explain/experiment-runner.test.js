@@ -41,6 +41,8 @@ function createRunner({
   change = () => {},
   leftMs = 60_000,
   onCpuProfile = undefined,
+  retained = null,
+  answer = () => [null],
 } = {}) {
   const heard = [];
   const subject = {
@@ -49,7 +51,7 @@ function createRunner({
       async command(name, { on }) {
         if (name === 'profile') return [{ pid: 7, profile: PROFILE }];
         heard.push(`${name} ${on}`);
-        return [null];
+        return answer();
       },
     },
     options: {},
@@ -75,7 +77,7 @@ function createRunner({
   };
   const runner = new ExperimentRunner(
     subject,
-    { metrics, retained: null },
+    { metrics, retained },
     { setting: () => setting, untilMs: performance.now() + leftMs, onCpuProfile, onStep() {} },
   );
   return { runner, heard };
@@ -209,6 +211,54 @@ describe('a remedy that gained much', () => {
       /no pipelining for longer: the probe failed: the process has gone/,
     );
     assert.equal(heard.at(-1), 'subscribe true');
+  });
+});
+
+describe('what requests allocate', () => {
+  const FRAME = { functionName: 'keep', url: 'file:///srv/app.js', lineNumber: 2, columnNumber: 0 };
+  const tree = { frames: [FRAME, FRAME], parents: [-1, 0], frameOf: [0, 1], bytes: [0, 5000] };
+  const profile = { pid: 1, requests: 5, tree, outsideBytes: 0 };
+
+  /** Creates a runner on a server whose heap grew by so many bytes in 1000 requests. */
+  const createGrowing = (grownBytes, { answer = () => [profile], leftMs } = {}) =>
+    createRunner({
+      metrics: buildHealthyMetrics(),
+      retained: { requests: 1000, beforeBytes: 0, afterBytes: grownBytes },
+      answer,
+      leftMs,
+    }).runner;
+
+  test('is sampled if memory grows, and heaps are not compared of a server that runs already', async () => {
+    const runner = createGrowing(50e6);
+    await runner.sampleAllocations();
+    await runner.compareHeaps();
+    const { allocations } = runner.result();
+    assert.deepEqual([allocations.heaviest[0].weight, allocations.growth], [1000, null]);
+    assert.match(
+      runner.skippedExperiments.join(),
+      /^what grows: heap snapshots are taken only of servers that millrace starts/,
+    );
+  });
+
+  test('is not sampled if memory is no limit', async () => {
+    const runner = createGrowing(0);
+    await runner.sampleAllocations();
+    await runner.compareHeaps();
+    assert.equal(runner.result().allocations, null);
+    assert.deepEqual(runner.skippedExperiments, []);
+  });
+
+  test('is not known without time or an answer, which is reported', async () => {
+    for (const [how, reason] of [
+      [{ leftMs: 1000 }, /^allocations: no time left/],
+      [{ answer: () => [] }, /^allocations: no request ended meanwhile/],
+      [{ answer: () => Promise.reject(new Error('gone')) }, /^allocations: the probe failed: gone/],
+    ]) {
+      const runner = createGrowing(50e6, how);
+      await runner.sampleAllocations();
+      assert.equal(runner.result().allocations, null);
+      assert.match(runner.skippedExperiments.join(), reason);
+    }
   });
 });
 

@@ -29,6 +29,7 @@ export const GC_OLD = {
   detectors: [detectGcOld],
   remedyExperiments: [{ experiment: 'heap-x2', isPartial: true }],
   savesLoopTime: true,
+  causedByObjects: 'collected',
 } satisfies Limit;
 
 function detectGcOld(metrics: Metrics): Detected {

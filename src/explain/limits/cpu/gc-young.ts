@@ -28,6 +28,7 @@ export const GC_YOUNG = {
   detectors: [detectGcYoung],
   remedyExperiments: [{ experiment: 'young-generation-x4' }],
   savesLoopTime: true,
+  causedByObjects: 'collected',
 } satisfies Limit;
 
 function detectGcYoung(metrics: Metrics): Detected {

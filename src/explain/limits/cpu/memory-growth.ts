@@ -16,12 +16,14 @@ export const MEMORY_GROWTH = {
     experiment:
       "'memory after collection' repeats requests and full collections: a leak continues at the same rate, a cache fills once and stops.",
     formula: 'time left = free heap / (bytes left per request x requests per second)',
-    remedy: 'Find the leak: compare two heap snapshots.',
+    remedy:
+      'Remove what is no longer needed: on a server that it started, explain compares two heap snapshots and names what grows.',
     detected: 'by its signature',
     note: 'Needs the probe. The experiment can rule the limit out but not confirm it, as a constant rate is not a change.',
   },
   detectors: [detectMemoryGrowth],
   mattersAtSustainedRate: true,
+  causedByObjects: 'kept',
 } satisfies Limit;
 
 /** Minimum growth that differs from caches that fill: bytes in total, and per request. */
@@ -54,7 +56,8 @@ function describeHeapExhaustion({ heapUsedMb, heapLimitMb, requests }: HeapExhau
   };
 }
 
-const FIND_LEAK = 'find the leak: take two heap snapshots and compare them';
+/** The remedy, as far as it is not known what grows. */
+export const FIND_LEAK = 'find the leak: take two heap snapshots and compare them';
 
 function detectMemoryGrowth(metrics: Metrics, { retained, exhausted }: History): Detected {
   const limit = 'memory-growth';
