@@ -50,7 +50,7 @@ const LAYERS = Object.entries({
     ...['files', 'load'],
   ],
   hosts: [
-    ...['errors', 'native', 'environment', 'validation', 'format'],
+    ...['errors', 'native', 'environment', 'validation', 'format', 'files'],
     ...['process', 'load', 'merge'],
   ],
   history: ['errors', 'environment', 'statistics', 'files', 'load', 'compare'],

@@ -1,8 +1,8 @@
 // Results in logs, as `--log-result` prints them: compressed, in short lines between two that mark them. Each line names its
 // result and its own number, so that logs of several processes may be mixed, and each line may have a prefix.
 import { randomBytes } from 'node:crypto';
-import { deflateSync, inflateSync } from 'node:zlib';
-import { usageError } from '../errors/millrace-error.js';
+import { deflateSync } from 'node:zlib';
+import { inflateResult } from './inflate-result.js';
 
 /** Characters of Base64 in a line; with what stands before them a line has at most 76. */
 const LINE_LENGTH = 60;
@@ -99,14 +99,6 @@ function join({ share, pod, count, lines, hasBegin }: Pieces): LoggedResult {
     damage: isComplete
       ? null
       : `is cut off: the log has ${parts.length} of its ${count} lines${advice}`,
-    read: () => inflate(parts.join(''), label),
+    read: () => inflateResult(parts.join(''), label),
   };
-}
-
-function inflate(text: string, label: string): string {
-  try {
-    return inflateSync(Buffer.from(text, 'base64')).toString('utf8');
-  } catch {
-    throw usageError(`${label} is damaged: its lines cannot be decompressed`);
-  }
 }

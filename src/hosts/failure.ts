@@ -33,9 +33,8 @@ export function formatFailure({ host, message }: HostFailure): string {
   return `${host}: ${message}`;
 }
 
-/** A host that cannot be reached outweighs one that must not be used. */
+/** A host that cannot be reached, or cannot run its share, outweighs one that must not be used. */
 function chooseCode(failures: readonly HostFailure[]): ErrorCode {
-  const codes = failures.map(({ code }) => code);
-  if (codes.includes('ERR_MILLRACE_UNREACHABLE')) return 'ERR_MILLRACE_UNREACHABLE';
-  return codes[0] ?? 'ERR_MILLRACE_UNREACHABLE';
+  const areRefused = failures.every(({ code }) => code === 'ERR_MILLRACE_USAGE');
+  return areRefused ? 'ERR_MILLRACE_USAGE' : 'ERR_MILLRACE_UNREACHABLE';
 }

@@ -1,18 +1,18 @@
 import { packageVersion } from '../environment/version.js';
+import { MillraceError } from '../errors/millrace-error.js';
 import { time } from '../format/units.js';
 import { SETUP_MS, wallClockMs } from '../load/engine/start.js';
+import type { LoadResult } from '../load/result.js';
 import { untilAborted } from '../load/until-aborted.js';
 import { platformName } from '../native/addon.js';
 import type { CollectedRun } from './collect-files.js';
 import { type MeasuredClock, measureClock } from './connection/clock.js';
 import type { Session } from './connection/session.js';
+import { SILENT_HOST_MS, SILENT_PREPARING_MS } from './defaults.js';
 import { encodeOptions } from './encode-options.js';
 import { HostError, type HostFailure, HostsError } from './failure.js';
 import { type HostShare, unpackResult } from './merge-shares.js';
 import type { HostsProgress } from './progress.js';
-
-/** How long a host may take to start millrace: npx may have to fetch it. */
-const HELLO_MS = 60_000;
 
 /** How long a host may take to give the report so far when the run is interrupted. */
 const STOP_MS = 10_000;
@@ -59,7 +59,7 @@ export class HostGroup {
     { options, plan, inputs, tree }: CollectedRun,
     clockSkewMs: number,
   ): Promise<MeasuredClock> {
-    const { version, platform } = await session.expect(['hello'], HELLO_MS);
+    const { version, platform } = await session.expect(['hello']);
     if (version !== packageVersion()) refuseVersion(session, version);
     if (session.isCopied && platform !== platformName()) refusePlatform(session, platform);
     const clock = await measureClock(session);
@@ -67,6 +67,7 @@ export class HostGroup {
       refuseClock(session, clock, clockSkewMs);
     }
     const { failOn, startAt, signal, abortOnFail, ...own } = options;
+    session.allowSilence(SILENT_PREPARING_MS);
     session.send({
       type: 'prepare',
       options: encodeOptions({
@@ -78,6 +79,7 @@ export class HostGroup {
       ...(tree && { tree }),
     });
     await session.expect(['ready']);
+    session.allowSilence(SILENT_HOST_MS);
     this.#progress.mark(session.host.name, 'wait');
     return clock;
   }
@@ -126,7 +128,7 @@ export class HostGroup {
       const message = await session.expect(['result', 'stopped']);
       this.#progress.mark(host, 'done');
       if (message.type === 'stopped' || !clock) return null;
-      return { host, clock, result: unpackResult(message.deflated, clock, atMs) };
+      return { host, clock, result: unpack(session, message.deflated, clock, atMs) };
     } catch (error) {
       this.#progress.mark(host, 'failed', toFailure(error));
       throw error;
@@ -145,6 +147,22 @@ export class HostGroup {
   /** Ends all connections, and what runs at their ends. */
   async end(): Promise<void> {
     await Promise.all(this.#sessions.map((session) => session.end()));
+  }
+}
+
+/** Unpacks a result; one that cannot be read is a failure of its host. */
+function unpack(
+  session: Session,
+  deflated: string,
+  clock: MeasuredClock,
+  atMs: number,
+): LoadResult {
+  try {
+    return unpackResult(deflated, clock, atMs);
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    const { name } = session.host;
+    throw new HostError({ host: name, message: error.message, code: 'ERR_MILLRACE_UNREACHABLE' });
   }
 }
 

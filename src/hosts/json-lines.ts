@@ -1,11 +1,15 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Reads the lines of a stream until it ends; an end by an error is an end. */
-export async function* readLines(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
+/** Reads the lines of a stream until it ends; an end by an error is an end. `onChunk` is called whenever something has come. */
+export async function* readLines(
+  input: AsyncIterable<Buffer | string>,
+  onChunk: () => void = () => {},
+): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   let parts: string[] = [];
   try {
     for await (const chunk of input) {
+      onChunk();
       const text = typeof chunk === 'string' ? chunk : decoder.write(chunk);
       const [first = '', ...others] = text.split('\n');
       parts.push(first);

@@ -1,4 +1,6 @@
-import { inflateRawSync } from 'node:zlib';
+import { usageError } from '../errors/millrace-error.js';
+import { inflateResult } from '../files/inflate-result.js';
+import { parseResult } from '../files/result-file.js';
 import type { LoadResult } from '../load/result.js';
 import { mergeResults } from '../merge/merge.js';
 import type { MeasuredClock } from './connection/clock.js';
@@ -11,14 +13,18 @@ export interface HostShare {
   clock: MeasuredClock;
 }
 
-/** Unpacks the result of a host; its times become those of this machine's clock, by which the load was to begin at `atMs`. */
+/**
+ * Unpacks the result of a host, or throws a usage error of a line; its times become those of this machine's clock, by which
+ * the load was to begin at `atMs`.
+ */
 export function unpackResult(
   deflated: string,
   { offsetMs }: MeasuredClock,
   atMs: number,
 ): LoadResult {
-  const json = inflateRawSync(Buffer.from(deflated, 'base64')).toString('utf8');
-  const result = JSON.parse(json) as LoadResult;
+  const name = 'its result';
+  const result = parseResult(inflateResult(deflated, name), name) as unknown as LoadResult;
+  if (!Number.isFinite(result.startedAtMs)) throw usageError(`${name} is not one of a load`);
   const startedAtMs = result.startedAtMs - offsetMs;
   const { start } = result;
   return {

@@ -35,7 +35,7 @@ export type ToAgent =
   | { type: 'start'; atMs: number }
   | { type: 'stop' };
 
-/** From the agent. */
+/** From the agent; `FIELDS` has what must be there. */
 export type FromAgent =
   /** The first line. */
   | { type: 'hello'; version: string; platform: string }
@@ -44,8 +44,34 @@ export type FromAgent =
   /** All but the connections is prepared. */
   | { type: 'ready' }
   | { type: 'snapshot'; snapshot: LoadSnapshot }
-  /** A `LoadResult` as JSON, deflated, base64. */
+  /** A `LoadResult` as JSON, compressed, base64. */
   | { type: 'result'; deflated: string }
   /** The run was stopped before a request was sent. */
   | { type: 'stopped' }
   | { type: 'error'; code: ErrorCode; message: string };
+
+/** What the messages of an agent have, by their types. Of another version the version alone must be known. */
+const FIELDS: { [Of in FromAgent['type']]: readonly [name: string, type: string][] } = {
+  hello: [['version', 'string']],
+  pong: [
+    ['id', 'number'],
+    ['atMs', 'number'],
+  ],
+  ready: [],
+  snapshot: [['snapshot', 'object']],
+  result: [['deflated', 'string']],
+  stopped: [],
+  error: [
+    ['code', 'string'],
+    ['message', 'string'],
+  ],
+};
+
+/** Whether a message of an agent has all that it must have. */
+export function isWhole(message: FromAgent): boolean {
+  const fields = Object.hasOwn(FIELDS, message.type) ? FIELDS[message.type] : null;
+  const values = message as unknown as Record<string, unknown>;
+  return (
+    fields?.every(([name, type]) => values[name] !== null && typeof values[name] === type) ?? false
+  );
+}

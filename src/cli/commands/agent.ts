@@ -20,6 +20,8 @@ export async function agentCommand(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => stdin.destroy());
   }
+  // Shells may print without a line break, as for the title of a window.
+  write('\n');
   const ended = runAgent({
     input: stdin,
     send: (message) => void write(formatMessage(message)),

@@ -1,25 +1,29 @@
 // The part of a load on many machines that runs on each of them.
+import { type StdioOptions, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { deflateRaw } from 'node:zlib';
+import { deflate } from 'node:zlib';
 import { packageVersion } from '../../environment/version.js';
-import { MillraceError } from '../../errors/millrace-error.js';
+import { fileErrorReason } from '../../errors/file-errors.js';
+import { MillraceError, usageError } from '../../errors/millrace-error.js';
 import { runLoad } from '../../load/engine/run.js';
 import { Snapshots } from '../../load/engine/snapshots.js';
 import { wallClockMs } from '../../load/engine/start.js';
 import { provideInputs } from '../../load/input/provided.js';
 import type { LoadOptions } from '../../load/options.js';
 import { platformName } from '../../native/addon.js';
-import { PING_MS, SILENT_COORDINATOR_MS } from '../defaults.js';
+import { SILENT_COORDINATOR_MS } from '../defaults.js';
 import { decodeOptions } from '../encode-options.js';
 import { parseMessage, readLines } from '../json-lines.js';
-import type { FromAgent, ToAgent } from '../messages.js';
+import type { FromAgent, SentTree, ToAgent } from '../messages.js';
+import { SilenceWatch } from '../silence-watch.js';
 import { placeFiles } from './place-files.js';
 
-const deflate = promisify(deflateRaw);
+const compress = promisify(deflate);
 
 /** What an agent needs of its process. */
 export interface AgentProcess {
@@ -34,16 +38,12 @@ export interface AgentProcess {
 export async function runAgent({ input, send, onRunning }: AgentProcess): Promise<void> {
   const share = new Share(send, onRunning);
   send({ type: 'hello', version: packageVersion(), platform: platformName() });
-  let heardMs = performance.now();
-  const watch = setInterval(() => {
-    if (performance.now() - heardMs > SILENT_COORDINATOR_MS) input.destroy();
-  }, PING_MS);
-  for await (const line of readLines(input)) {
-    heardMs = performance.now();
+  const silence = new SilenceWatch(SILENT_COORDINATOR_MS, () => input.destroy());
+  for await (const line of readLines(input, () => silence.hear())) {
     const message = parseMessage<ToAgent>(line);
     if (message !== null) share.receive(message);
   }
-  clearInterval(watch);
+  silence.stop();
   await share.end();
 }
 
@@ -107,7 +107,7 @@ class Share {
       ([path, content]) => [path, Buffer.from(content, 'base64')] as const,
     );
     provideInputs(new Map(contents));
-    if (tree) placeFiles(tree, makeFolder());
+    if (tree) placeTree(tree);
     return this.#load(decodeOptions(options));
   }
 
@@ -123,7 +123,7 @@ class Share {
       const { result } = await runLoad({ ...options, signal }, { snapshots, awaitStart });
       const startedAtMs = result.startedAtMs + shiftMs();
       const json = JSON.stringify({ ...result, startedAtMs });
-      return (await deflate(json)).toString('base64');
+      return (await compress(json)).toString('base64');
     } finally {
       snapshots.end();
     }
@@ -139,15 +139,40 @@ class Share {
   }
 }
 
-/** Creates a folder that is removed at the end of the process. */
+/** Places files in a folder that is removed at the end of the process. */
+function placeTree(tree: SentTree): void {
+  try {
+    placeFiles(tree, makeFolder());
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    throw usageError(
+      `files cannot be written there: ${fileErrorReason(error)} (${tmpdir()}; TMPDIR names another folder)`,
+    );
+  }
+}
+
+/** Creates a folder that is removed at the end of the process, however that ends. */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-agent-'));
+  removeAfterEnd(folder);
   process.once('exit', () => {
     // Windows removes no working folder.
     process.chdir(tmpdir());
     rmSync(folder, { recursive: true, force: true });
   });
   return folder;
+}
+
+/** Starts a shell that removes a folder when its input ends, with this process: also by SIGKILL. */
+function removeAfterEnd(folder: string): void {
+  if (process.platform === 'win32') return;
+  const stdio: StdioOptions = ['pipe', 'ignore', 'ignore'];
+  const script = 'read -r _; rm -rf "$1"';
+  const child = spawn('sh', ['-c', script, 'sh', folder], { stdio, detached: true, cwd: '/' });
+  child.on('error', () => {});
+  child.stdin?.on('error', () => {});
+  child.unref();
+  (child.stdin as Socket | null)?.unref();
 }
 
 function describeError(error: unknown): FromAgent {

@@ -11,9 +11,13 @@ const FIRST_NODE = 20;
 
 /**
  * What a host's Node runs: it reads the package from standard input, exactly as many bytes as that has, writes its files into
- * the folder of its argument, and becomes the agent.
+ * the folder of its argument, and becomes the agent. What it cannot do it says in a line.
  */
 const RECEIVE = `
+process.on("uncaughtException", (error) => {
+  console.error(error.message);
+  process.exit(1);
+});
 const fs = require("fs"), path = require("path");
 const [folder] = process.argv.slice(-1);
 if (parseInt(process.versions.node) < ${FIRST_NODE}) {
@@ -45,17 +49,21 @@ for (const [name, size] of JSON.parse(all.toString("utf8", 4, start))) {
 }
 const bin = path.join(folder, "bin", "millrace.js");
 process.argv = [process.argv[0], bin, "agent"];
+process.removeAllListeners("uncaughtException");
 import(require("url").pathToFileURL(bin).href);
 `;
 
-/** The command that receives the package on a host and runs its agent. The shell removes the folder, however Node ends. */
+/**
+ * The command that receives the package on a host and runs its agent. The shell removes the folder, however Node ends. It is
+ * one line, as csh, which may be what ssh starts, has no longer texts in quotes.
+ */
 export function receiveCommand(): string {
   const script = [
     'd=$(mktemp -d) || exit 1',
     `trap 'rm -rf "$d"' EXIT`,
     `trap 'exit 129' HUP INT TERM`,
-    `node -e ${shellQuote(RECEIVE)} "$d"`,
-  ].join('\n');
+    `node -e ${shellQuote(RECEIVE.trim().replace(/\n */g, ' '))} "$d"`,
+  ].join('; ');
   return `sh -c ${shellQuote(script)}`;
 }
 

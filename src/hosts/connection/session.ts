@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSnapshot } from '../../load/result.js';
-import { PING_MS, SILENT_HOST_MS } from '../defaults.js';
+import { PING_MS, SILENT_HOST_MS, SILENT_STARTING_MS } from '../defaults.js';
 import { HostError, type HostFailure } from '../failure.js';
 import type { Host } from '../host.js';
 import { formatMessage, parseMessage, readLines } from '../json-lines.js';
-import type { FromAgent, ToAgent } from '../messages.js';
+import { type FromAgent, isWhole, type ToAgent } from '../messages.js';
+import { SilenceWatch } from '../silence-watch.js';
 import { describeEnd } from './ended.js';
 
 /** How the agent of a host is started. */
@@ -24,6 +25,9 @@ type Message<Of extends Type> = Extract<FromAgent, { type: Of }>;
 /** Most lines that are kept of what a process prints. */
 const MAX_LINES = 20;
 
+/** Bytes that are sent at once: that they could be sent shows that the host reads. */
+const PIECE_BYTES = 64 * 1024;
+
 /** How long a process may take to end when its input has ended. */
 const END_MS = 4000;
 
@@ -36,13 +40,14 @@ export class Session {
   readonly #lines: string[] = [];
   readonly #failed: Promise<null>;
   #markFailed: () => void = () => {};
-  readonly #watch: NodeJS.Timeout;
+  readonly #outgoing = new PassThrough();
+  readonly #silence: SilenceWatch;
+  #pinging: NodeJS.Timeout | undefined;
   #messages: FromAgent[] = [];
   #wake: () => void = () => {};
   #pongs = new Map<number, (atMs: number) => void>();
   #pings = 0;
   #failure: HostFailure | null = null;
-  #heardMs: number | null = null;
   /** Receives the running figures. */
   onSnapshot: (snapshot: LoadSnapshot) => void = () => {};
 
@@ -61,10 +66,12 @@ export class Session {
       stderr: Readable;
     };
     stdin.on('error', () => {});
-    if (command.preamble) stdin.write(command.preamble);
+    stdin.on('drain', () => this.#silence.hear());
+    this.#outgoing.pipe(stdin);
+    if (command.preamble) this.#write(command.preamble);
     this.#exited = this.#awaitExit(stderr);
     void this.#receive(stdout);
-    this.#watch = this.#startWatch();
+    this.#silence = new SilenceWatch(SILENT_STARTING_MS, () => this.#giveUp());
     killAtExit(this.#child);
   }
 
@@ -74,25 +81,30 @@ export class Session {
   }
 
   send(message: ToAgent): void {
-    this.#child.stdin?.write(formatMessage(message));
+    this.#write(Buffer.from(formatMessage(message)));
   }
 
-  /** Waits for a message. Rejects with a `HostError` when it cannot come any more, or after a time. */
-  async expect<Of extends Type>(types: readonly Of[], timeoutMs?: number): Promise<Message<Of>> {
-    const endMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
+  #write(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      this.#outgoing.write(bytes.subarray(at, at + PIECE_BYTES));
+    }
+  }
+
+  /** Sets how long nothing may be heard of the host. */
+  allowSilence(ms: number): void {
+    this.#silence.limitMs = ms;
+  }
+
+  /** Waits for a message. Rejects with a `HostError` when it cannot come any more. */
+  async expect<Of extends Type>(types: readonly Of[]): Promise<Message<Of>> {
     for (;;) {
       const index = this.#messages.findIndex(({ type }) => types.includes(type as Of));
       const [message] = index < 0 ? [] : this.#messages.splice(index, 1);
       if (message) return message as Message<Of>;
       if (this.#failure) throw new HostError(this.#failure);
-      const leftMs = endMs - performance.now();
-      if (leftMs <= 0) {
-        const last = this.#lines.at(-1);
-        const said = last === undefined ? '' : ` (${last})`;
-        this.fail(`no answer within ${Math.round((timeoutMs ?? 0) / 1000)} s${said}`);
-        continue;
-      }
-      await this.#change(leftMs);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     }
   }
 
@@ -114,13 +126,20 @@ export class Session {
     this.#failure ??= { host: this.host.name, message, code };
     this.#markFailed();
     this.#wake();
+    this.#endInput();
+  }
+
+  /** Ends the input of the agent, which ends it, without what was to be sent. */
+  #endInput(): void {
+    this.#silence.stop();
+    clearInterval(this.#pinging);
+    this.#outgoing.unpipe();
     this.#child.stdin?.end();
   }
 
   /** Ends the connection, and the agent with it. */
   async end(): Promise<void> {
-    clearInterval(this.#watch);
-    this.#child.stdin?.end();
+    this.#endInput();
     if (!(await this.#exitsWithin(END_MS))) {
       this.#child.kill('SIGTERM');
       if (!(await this.#exitsWithin(END_MS))) this.#child.kill('SIGKILL');
@@ -138,26 +157,41 @@ export class Session {
     return Promise.race([exited, late]).finally(() => stop.abort());
   }
 
-  #change(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = Number.isFinite(ms) ? setTimeout(resolve, ms) : undefined;
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   async #receive(stdout: Readable): Promise<void> {
-    for await (const line of readLines(stdout)) {
+    const onChunk = () => {
+      // What a shell prints is no answer.
+      if (this.#pinging) this.#silence.hear();
+    };
+    for await (const line of readLines(stdout, onChunk)) {
       const message = parseMessage<FromAgent>(line);
       if (message === null) {
         this.#keepLine(line);
         continue;
       }
-      this.#heardMs = performance.now();
-      this.#take(message);
+      if (isWhole(message)) this.#take(message);
+      else this.fail(`sent a message that this version does not understand (${message.type})`);
     }
+  }
+
+  /** Begins to ask whether the host is there. */
+  #startPings(): void {
+    this.allowSilence(SILENT_HOST_MS);
+    this.#pinging ??= setInterval(() => {
+      this.#pings += 1;
+      this.send({ type: 'ping', id: this.#pings });
+    }, PING_MS);
+  }
+
+  #giveUp(): void {
+    const seconds = this.#silence.limitMs / 1000;
+    const last = this.#lines.at(-1);
+    const said = last === undefined ? '' : ` (${last})`;
+    this.fail(
+      this.#pinging
+        ? `nothing was heard for ${seconds} s: the machine or its network stands still, or is gone`
+        : `no answer within ${seconds} s${said}`,
+    );
+    this.#child.kill();
   }
 
   #take(message: FromAgent): void {
@@ -171,6 +205,11 @@ export class Session {
         return;
       case 'error':
         this.fail(message.message, message.code);
+        return;
+      case 'hello':
+        this.#startPings();
+        this.#messages.push(message);
+        this.#wake();
         return;
       default:
         this.#messages.push(message);
@@ -194,7 +233,7 @@ export class Session {
     // A process of its own that a client of ssh leaves may keep the pipe open.
     await Promise.race([read, sleep(GRACE_MS)]);
     const { remoteCommand, copy } = this.#command;
-    const remote = { remoteCommand, copy, hasAnswered: this.#heardMs !== null };
+    const remote = { remoteCommand, copy, hasAnswered: this.#pinging !== undefined };
     const { message, code } = describeEnd({ ...ended, lines: this.#lines }, remote);
     this.fail(message, code);
   }
@@ -204,28 +243,6 @@ export class Session {
     if (text === '') return;
     this.#lines.push(text);
     if (this.#lines.length > MAX_LINES) this.#lines.shift();
-  }
-
-  /** Fails when nothing is heard for long: the machine or its network is gone. */
-  #startWatch(): NodeJS.Timeout {
-    let lastMs = performance.now();
-    return setInterval(() => {
-      const nowMs = performance.now();
-      const stoodStill = nowMs - lastMs > 2 * PING_MS;
-      lastMs = nowMs;
-      if (this.#heardMs === null) return;
-      // This process was stopped, not the host.
-      if (stoodStill) this.#heardMs = nowMs;
-      if (nowMs - this.#heardMs > SILENT_HOST_MS) {
-        this.fail(
-          `nothing was heard for ${SILENT_HOST_MS / 1000} s: the machine or its network stands still, or is gone`,
-        );
-        this.#child.kill();
-        return;
-      }
-      this.#pings += 1;
-      this.send({ type: 'ping', id: this.#pings });
-    }, PING_MS);
   }
 }
 
