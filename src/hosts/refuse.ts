@@ -1,6 +1,7 @@
 import { usageError } from '../errors/millrace-error.js';
 import type { LoadOptions } from '../load/options.js';
 import type { Plan } from '../load/plan/plan.js';
+import { connectionsOfShare } from '../load/plan/segments/divide-plan.js';
 
 /** Options that have no meaning for several machines, and what to do instead. */
 const REFUSED: readonly (readonly [keyof LoadOptions, string])[] = [
@@ -29,13 +30,19 @@ export function refuseForHosts(options: LoadOptions): void {
 }
 
 /** Refuses a plan that cannot be divided among so many hosts. */
-export function refuseTooManyHosts({ summary }: Plan, count: number): void {
+export function refuseTooManyHosts({ native, summary }: Plan, count: number): void {
   const { connections, requests, flows } = summary;
-  const totals = { connections, requests, users: flows?.users ?? null };
-  for (const [what, total] of Object.entries(totals)) {
-    if (total === null || total >= count) continue;
+  const servers = connectionsOfShare(native);
+  const needs: readonly [what: string, total: number | null, perHost: number][] = [
+    ['requests', requests, 1],
+    ['users', flows?.users ?? null, 1],
+    ['connections', connections, servers],
+  ];
+  for (const [what, total, perHost] of needs) {
+    if (total === null || total >= count * perHost) continue;
+    const each = perHost === 1 ? 'each' : `each and each of ${servers} servers`;
     throw usageError(
-      `${count} hosts need at least ${count} ${what}, one for each (got ${total} in all): give more, or fewer hosts`,
+      `${count} hosts need at least ${count * perHost} ${what}, one for ${each} (got ${total} in all): give more, or fewer hosts`,
     );
   }
 }

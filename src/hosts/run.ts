@@ -3,7 +3,7 @@ import { LatestValue } from '../load/engine/latest-value.js';
 import { followRun, type Run } from '../load/engine/run-handle.js';
 import { readStartAt } from '../load/plan/start-at.js';
 import type { LoadResult } from '../load/result.js';
-import { checkOptions } from '../validation/shape.js';
+import { checkOptions, mustBe } from '../validation/shape.js';
 import { parseDuration } from '../validation/units.js';
 import { collectRun } from './collect-files.js';
 import { packPackage, receiveCommand } from './connection/copy.js';
@@ -46,6 +46,9 @@ async function runOnHosts(
   const { copy = HOSTS_DEFAULTS.copy, clockSkew = HOSTS_DEFAULTS.clockSkewMs } = options;
   const { ssh: _, remoteCommand: __, copy: ___, clockSkew: ____, signal, ...load } = options;
   refuseForHosts(load);
+  for (const [name, command] of Object.entries({ ssh, remoteCommand })) {
+    if (command.trim() === '') throw mustBe(name, 'a command', command);
+  }
   if (copy && options.remoteCommand !== undefined) {
     throw usageError('copy cannot be combined with remoteCommand: the copy is what is started');
   }

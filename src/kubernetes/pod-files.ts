@@ -97,11 +97,13 @@ function findCommonFolder(paths: readonly string[]): string {
   return common;
 }
 
+/** Writes a path with slashes, without the root and the drive that it may begin with. */
 function toPosix(path: string): string {
   return path
     .split(sep)
     .join('/')
-    .replace(/^\/+|:/g, '');
+    .replace(/^(root\/)([A-Za-z]):/, '$1$2')
+    .replace(/^\/+/, '');
 }
 
 /** Chooses the key of a file: its name, as far as a ConfigMap permits it, made unique. */

@@ -74,13 +74,15 @@ function describeApart(generators: readonly GeneratorResult[]): string | null {
   const ends = generators.map((generator) => generator.startedAtMs + generator.durationMs);
   const togetherMs = Math.min(...ends) - Math.max(...starts);
   if (togetherMs >= MIN_TOGETHER * durationMs) return null;
-  const advice = 'Begin them at one instant (--start-at).';
+  const [told, ...others] = new Set(generators.map(({ start }) => start?.at));
+  const wereTold = told !== undefined && others.length === 0;
+  const advice = wereTold ? '' : ' Begin them at one instant (--start-at).';
   if (togetherMs > 0) {
-    return `All generators were under way together for ${time(togetherMs)} of ${time(durationMs)} (${share(togetherMs / durationMs)}): the throughput is the mean over all of it. ${advice}`;
+    return `All generators were under way together for ${time(togetherMs)} of ${time(durationMs)} (${share(togetherMs / durationMs)}): the throughput is the mean over all of it.${advice}`;
   }
   const [last, first] = [starts.indexOf(Math.max(...starts)), ends.indexOf(Math.min(...ends))];
   const name = (index: number) => nameGenerator(generators[index] as GeneratorResult, index);
-  return `The runs did not overlap in time: ${name(first)} had ended ${time(-togetherMs)} before ${name(last)} began. The figures are of loads one after the other. ${advice}`;
+  return `The runs did not overlap in time: ${name(first)} had ended ${time(-togetherMs)} before ${name(last)} began. The figures are of loads one after the other.${advice}`;
 }
 
 function describeVersions(generators: readonly GeneratorResult[]): string | null {

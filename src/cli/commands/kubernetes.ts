@@ -25,6 +25,11 @@ export async function kubernetesCommand(invocation: KubernetesInvocation): Promi
       'kubernetes needs --image NAME, an image with millrace: docker build -t NAME . in a folder with its Dockerfile',
     );
   }
+  if (/\.ya?ml$/.test(invocation.output ?? '')) {
+    throw usageError(
+      `-o ${invocation.output} is the file of the merged result, which is JSON: the manifest is on standard output (> ${invocation.output})`,
+    );
+  }
   await askPassphrase(options);
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 32);
   const load = await collectLoad({ ...options, seed, segment: `1/${pods}` }, [

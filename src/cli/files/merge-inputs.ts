@@ -28,7 +28,7 @@ export async function findMergeInputs(
 ): Promise<MergeInput[]> {
   const report = await importReport();
   const names = nameFiles(files);
-  return files.flatMap((file, index) => {
+  const inputs = files.flatMap((file, index): MergeInput[] => {
     const name = names[index] ?? file;
     const text = mayBeLog(file) ? readResultText(file) : null;
     if (text === null) {
@@ -40,11 +40,16 @@ export async function findMergeInputs(
     const logged = findLoggedResults(text);
     refuseDamaged(file, logged, allowMissing);
     const complete = logged.filter(({ damage }) => damage === null);
+    if (logged.length === 0) {
+      throw usageError(`'${file}' has no result: the lines that mark one are cut off`);
+    }
     return complete.map((one, place) => ({
       name: one.pod ?? (one.share === null ? `${name} ${place + 1}` : `share ${one.share}`),
       read: () => parseLoadResult(one.read(), one.label, report),
     }));
   });
+  if (inputs.length === 0) throw usageError('none of the results is complete: nothing is merged');
+  return inputs;
 }
 
 function readJson(text: string, file: string): string {

@@ -47,7 +47,7 @@ function describeNoStart({ code, signal, lines }: Ended, { remoteCommand, copy }
   }
   if (copy && code === NOT_FOUND) return `the shell there cannot run what ssh is given (${last})`;
   if (code === NOT_FOUND || /not found|not recognized/i.test(last)) {
-    return `'${remoteCommand}' was not found there (${last}): install millrace, or --copy brings it, or --remote-command 'npx millrace' names another command`;
+    return `'${remoteCommand}' was not found there (${last}): install millrace or put it into the PATH of commands that ssh runs, or --copy brings it, or --remote-command names another command`;
   }
   const how = signal === null ? `code ${code}` : signal;
   const said = last === '' ? '' : `: ${last}`;

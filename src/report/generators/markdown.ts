@@ -1,7 +1,13 @@
 import { plural } from '../../format/units.js';
 import type { LoadResult } from '../../load/result.js';
-import { formatCodeCell, formatTable, joinParts } from '../markdown/markup.js';
-import { describeGenerators, listGeneratorRows } from './rows.js';
+import {
+  escapeMarkdown,
+  formatCodeCell,
+  formatItems,
+  formatTable,
+  joinParts,
+} from '../markdown/markup.js';
+import { describeClocks, describeGenerators, listGeneratorRows } from './rows.js';
 
 /** Most generators in the table. */
 const MAX_ROWS = 20;
@@ -23,6 +29,7 @@ export function formatGeneratorTable(result: LoadResult): string {
   return joinParts([
     `${describeGenerators(result)}:`,
     formatTable(heads, rows),
+    formatItems(describeClocks(listed).map(escapeMarkdown)),
     more > 0 ? `${plural(more, 'generator')} not shown.` : '',
   ]).trimEnd();
 }

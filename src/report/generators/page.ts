@@ -76,6 +76,7 @@ function findScales(multiples: readonly Multiple[], durationMs: number): Multipl
 function renderRows(rows: readonly GeneratorRow[]): Markup | null {
   const hasServer = rows.some(({ generator }) => generator.server !== undefined);
   const hasMachine = rows.some(({ generator }) => generator.machine !== undefined);
+  const hasClock = rows.some(({ clock }) => clock !== '');
   const hasVerdict = rows.some(({ verdict }) => verdict !== '');
   return renderTable(
     'By generator',
@@ -83,6 +84,7 @@ function renderRows(rows: readonly GeneratorRow[]): Markup | null {
       ...['', 'start', 'sent', 'req/s', 'failed', 'p50', 'p99', 'max', 'busy'],
       ...(hasServer ? ['server CPU'] : []),
       ...(hasMachine ? ['machine CPU'] : []),
+      ...(hasClock ? ['clock'] : []),
       ...(hasVerdict ? ['verdict'] : []),
     ],
     rows.map(({ name, generator, ...row }) => [
@@ -90,6 +92,7 @@ function renderRows(rows: readonly GeneratorRow[]): Markup | null {
       row.busy,
       ...(hasServer ? [row.serverCpu] : []),
       ...(hasMachine ? [generator.machine?.wantedCores.toFixed(2) ?? '–'] : []),
+      ...(hasClock ? [row.clock] : []),
       ...(hasVerdict ? [row.verdict] : []),
     ]),
   );

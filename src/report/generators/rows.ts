@@ -21,6 +21,8 @@ export interface GeneratorRow {
   busy: string;
   /** Mean CPU of the server's processes that it measured; `–` where it knew none. */
   serverCpu: string;
+  /** By how much the clock of its machine differed: `2.00 s behind (within 250 µs)`; empty where that is unknown or little. */
+  clock: string;
   /** CLIENT-BOUND, interrupted, or empty. */
   verdict: string;
 }
@@ -46,6 +48,7 @@ export function listGeneratorRows(
       failed: count(failed),
       busy: share(busy),
       serverCpu: server ? cores(server.cpuMean) : '–',
+      clock: describeClock(generator),
       verdict: describeVerdict(generator),
     };
   });
@@ -54,6 +57,22 @@ export function listGeneratorRows(
     rows.filter(({ generator }) => generator.clientBound === is),
   ) as [GeneratorRow[], GeneratorRow[]];
   return [...bound, ...others].slice(0, most);
+}
+
+/** The least difference of a clock that is worth a word. */
+const MIN_OFFSET_MS = 1;
+
+function describeClock({ clock }: GeneratorResult): string {
+  if (!clock || Math.abs(clock.offsetMs) < MIN_OFFSET_MS) return '';
+  const way = clock.offsetMs > 0 ? 'ahead' : 'behind';
+  return `${time(Math.abs(clock.offsetMs))} ${way} (within ${time(clock.boundMs)})`;
+}
+
+/** Describes the clocks of generators that differed, a line each. */
+export function describeClocks(rows: readonly GeneratorRow[]): string[] {
+  return rows.flatMap(({ name, clock }) =>
+    clock === '' ? [] : [`${name}: its clock was ${clock}; all times are corrected`],
+  );
 }
 
 function describeVerdict({

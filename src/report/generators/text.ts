@@ -1,8 +1,13 @@
 import { plural } from '../../format/units.js';
 import type { LoadResult } from '../../load/result.js';
 import { cutMiddle } from '../text/cut-name.js';
-import type { Sheet } from '../text/sheet.js';
-import { describeGenerators, type GeneratorRow, listGeneratorRows } from './rows.js';
+import { formatParagraph, type Sheet } from '../text/sheet.js';
+import {
+  describeClocks,
+  describeGenerators,
+  type GeneratorRow,
+  listGeneratorRows,
+} from './rows.js';
 
 /** Most generators on a terminal; JSON and page contain all. */
 const MAX_ROWS = 12;
@@ -35,6 +40,7 @@ export function formatGenerators(result: LoadResult, sheet: Sheet): string[] {
       const line = `${cutMiddle(row.name, nameWidth - 1).padEnd(nameWidth)}${cells}`;
       return row.verdict === '' ? line : sheet.paint('bad', line);
     }),
+    ...describeClocks(rows).flatMap((line) => formatParagraph(sheet, line, 2)),
     ...(rest > 0 ? [sheet.paint('dim', `and ${plural(rest, 'generator')} more`)] : []),
   ];
 }

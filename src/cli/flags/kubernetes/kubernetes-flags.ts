@@ -5,7 +5,7 @@ import { storeIn } from '../kinds.js';
 import { HOSTS_FLAGS } from '../load/hosts-flags.js';
 import { type Invocation, newInvocation } from '../load/invocation.js';
 import { shareLoadFlags } from '../load/shared-flags.js';
-import { readCpu, readMemory, readName } from './objects.js';
+import { readCpu, readImage, readMemory, readName } from './objects.js';
 
 /** What the flags and operands of `millrace kubernetes` stand for. */
 export interface KubernetesInvocation extends Invocation {
@@ -26,7 +26,7 @@ export interface KubernetesInvocation extends Invocation {
 /** The largest number of pods: one Job holds no more indexes that may fail one by one. */
 const MAX_PODS = 100_000;
 
-const { duration, list, parsed, text, toggle } = storeIn(
+const { duration, list, parsed, toggle } = storeIn(
   (invocation: KubernetesInvocation) => invocation,
 );
 
@@ -37,7 +37,7 @@ const OWN_FLAGS = [
     help: 'number of pods: each sends a share of the load',
     details: '-c, -n, --users and the rate are those of the whole load, which the pods share.',
   }),
-  text('image', 'image', {
+  parsed('image', 'image', readImage, {
     value: 'NAME',
     common: true,
     help: 'the image of the pods, which has millrace',
@@ -96,11 +96,20 @@ const UNSUPPORTED = {
   cwd: 'pods start no command',
 };
 
+/** Flags of kubectl that one may look for here. */
+const OF_KUBECTL = {
+  namespace:
+    'the manifest names none, and kubectl takes it: add -n NAME to the commands of kubectl',
+  context: 'no cluster is needed here: kubectl takes it',
+  kubeconfig: 'no cluster is needed here: kubectl takes it',
+};
+
 const SHARED = shareLoadFlags(OWN_FLAGS, UNSUPPORTED);
 
 /** The flags of `millrace kubernetes`. */
 export const KUBERNETES: CommandFlags<KubernetesInvocation> = {
   ...SHARED,
+  unsupported: { ...SHARED.unsupported, ...OF_KUBECTL },
   groups: [{ title: 'millrace kubernetes', flags: OWN_FLAGS }],
   create: () => ({
     ...newInvocation(),

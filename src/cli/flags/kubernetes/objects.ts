@@ -7,6 +7,12 @@ export function readName(value: string, flag: string): string {
   throw mustBe(flag, 'at most 48 of a-z, 0-9 and -, such as checkout-load', value);
 }
 
+/** Reads the name of an image. */
+export function readImage(value: string, flag: string): string {
+  if (/^[\w.-]\S*$/.test(value)) return value;
+  throw mustBe(flag, 'the name of an image such as registry.test/load:1', value);
+}
+
 /** Reads a number of cores. */
 export function readCpu(value: string, flag: string): string {
   if (/^(?:\d+(?:\.\d{1,3})?|\d+m)$/.test(value) && Number.parseFloat(value) > 0) return value;

@@ -17,9 +17,7 @@ interface Divisible {
  */
 export function dividePlan<Plan extends Divisible>(plan: Plan, segment: Segment): Plan {
   const { native, summary } = plan;
-  // In an open run each server has connections of its own.
-  const servers = native.startRate === undefined ? 1 : native.origins.length;
-  const divided = divideCounts(summary, segment, servers);
+  const divided = divideCounts(summary, segment, connectionsOfShare(native));
   const { connections, initialConnections, connectionStages, threads } = divided;
   const { requests, maxPending, flows } = divided;
   return {
@@ -37,6 +35,11 @@ export function dividePlan<Plan extends Divisible>(plan: Plan, segment: Segment)
     },
     summary: { ...divided, segment: { ...segment, whole: describeWhole(summary) } },
   };
+}
+
+/** Returns how many connections a share needs at least: in an open run each server has connections of its own. */
+export function connectionsOfShare({ startRate, origins }: NativePlan): number {
+  return startRate === undefined ? 1 : origins.length;
 }
 
 function divideCounts(summary: Summary, { index, count }: Segment, servers: number): Summary {
