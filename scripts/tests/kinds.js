@@ -31,6 +31,7 @@ export const KINDS = {
     also: [
       'documents/commands',
       'load/http2/framing',
+      'merge/damaged',
       'scripts/build',
       'stack/process/soak',
       'stack/process/robust',

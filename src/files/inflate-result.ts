@@ -9,14 +9,14 @@ import { usageError } from '../errors/millrace-error.js';
 const MAX_RESULT_BYTES = 500 * 1024 * 1024;
 
 /** Inflates the JSON of a result, given as Base64; messages begin with its name. */
-export function inflateResult(text: string, name: string): string {
+export function inflateResult(text: string, name: string, maxBytes = MAX_RESULT_BYTES): string {
   try {
-    const limit = { maxOutputLength: MAX_RESULT_BYTES };
-    return inflateSync(Buffer.from(text, 'base64'), limit).toString('utf8');
+    const bytes = Buffer.from(text, 'base64');
+    return inflateSync(bytes, { maxOutputLength: maxBytes }).toString('utf8');
   } catch (error) {
     const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
     const reason = isTooLarge
-      ? `has more than ${MAX_RESULT_BYTES / 1024 / 1024} MiB, which no result has`
+      ? `has more than ${maxBytes / 1024 / 1024} MiB, which no result has`
       : 'is damaged: it cannot be decompressed';
     throw usageError(`${name} ${reason}`);
   }

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { loadOnHosts } from 'millrace';
 import { noSshd, startMachines } from '../fixtures/hosts/sshd.js';
-import { millraceJson, startMillrace } from '../fixtures/truth/cli.js';
+import { millrace, millraceJson, startMillrace } from '../fixtures/truth/cli.js';
 
 const NAMES = ['one', 'two', 'three'];
 
@@ -71,6 +73,63 @@ test('--copy brings millrace to machines that have Node alone, and takes it away
   );
 });
 
+describe('a run on hosts that ends before it began, or with what began it', {
+  timeout: 120_000,
+  skip: noSshd,
+}, () => {
+  let machines;
+  let flags;
+  before(async () => {
+    if (noSshd) return;
+    machines = await startMachines(NAMES);
+    flags = ['--ssh', machines.ssh, '--hosts', NAMES.join(',')];
+  });
+  after(() => machines?.close());
+
+  test('nothing is left when the machine that began is gone', async (t) => {
+    let resolve;
+    const isUnderWay = new Promise((done) => {
+      resolve = done;
+    });
+    const url = await startServer(t, machines.address, resolve);
+    const run = startMillrace(['load', ...flags, '-R', '150', '-d', '60s', url]);
+    await isUnderWay;
+    run.child.kill('SIGKILL');
+    await run.ended;
+    await assertNothingLeft(machines);
+  });
+
+  test('where no host is left there is a line for each', async () => {
+    const args = ['load', ...flags, '-n', '30', `http://${machines.address}:1/`];
+    const { code, stdout, stderr } = await millrace(args);
+    assert.equal(code, 3);
+    assert.equal(stdout, '');
+    const lines = stderr.trim().split('\n');
+    assert.equal(lines.length, NAMES.length, stderr);
+    for (const [index, name] of NAMES.entries()) {
+      const start = `millrace: ${name}: cannot connect to ${machines.address}:1: `;
+      assert.ok(lines[index].startsWith(start), lines[index]);
+    }
+  });
+});
+
+test('a host that a file reaches slowly, or that reads it long, is waited for', {
+  timeout: 120_000,
+}, async (t) => {
+  const url = await startServer(t, '127.0.0.1');
+  const agents = fileURLToPath(new URL('../fixtures/hosts/agents.js', import.meta.url));
+  const result = await loadOnHosts(['slow', 'busy'], {
+    ssh: `'${process.execPath}' '${agents}'`,
+    // 27 s of the connection, while each side says nothing else.
+    ...{ url, method: 'POST', body: Buffer.alloc(2_000_000), connections: 2, requests: 4 },
+  });
+  assert.equal(result.requests.ok, 2);
+  assert.deepEqual(
+    result.warnings.filter(({ id }) => id === 'host-failed'),
+    [],
+  );
+});
+
 describe('hosts that are silent', { timeout: 120_000, skip: noSshd }, () => {
   test('a machine that stands still is given up', async (t) => {
     let stopped;
@@ -99,5 +158,14 @@ async function assertEnded({ byName }) {
   const list = () => NAMES.flatMap((name) => byName[name].agents());
   const deadline = performance.now() + 30_000;
   while (list().length > 0 && performance.now() < deadline) await sleep(100);
+  assert.deepEqual(list(), []);
+}
+
+/** Asserts that neither processes nor files are left. */
+async function assertNothingLeft({ byName }) {
+  const list = () =>
+    NAMES.flatMap((name) => [...byName[name].processes(), ...byName[name].files()]);
+  const deadline = performance.now() + 10_000;
+  while (list().length > 0 && performance.now() < deadline) await sleep(20);
   assert.deepEqual(list(), []);
 }

@@ -5,9 +5,11 @@ import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { decodeDurations } from '#internal/statistics/durations.js';
+import { inOneProcess } from '../../fixtures/cli/one-process.js';
 import { startCollector } from '../../fixtures/otlp/collector.js';
 
 const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
+const inFolder = inOneProcess();
 let server;
 let url;
 
@@ -86,7 +88,8 @@ describe('--otlp', { timeout: 60_000, concurrency: 3 }, () => {
       ({ metrics }) => metrics['http.client.request.duration'].points[0].startTimeUnixNano,
     );
     assert.equal(new Set(starts).size, 1);
-    assert.ok(Math.abs(starts[0] / 1e6 - result.startedAtMs) < 200);
+    // A busy machine may come late to it.
+    assert.ok(Math.abs(starts[0] / 1e6 - result.startedAtMs) < 1000);
 
     const { metrics } = exports.at(-1);
     for (const { name, requests, statusCodes, errors, histograms } of result.byName) {
@@ -172,7 +175,7 @@ describe('--otlp', { timeout: 60_000, concurrency: 3 }, () => {
 
   test('a URL that is none is refused', async () => {
     for (const value of ['localhost:4318', 'grpc://localhost', '4318']) {
-      const { code, stderr } = await millrace([`${url}/`, '--otlp', value]);
+      const { code, stderr } = await inFolder(`${url}/`, '--otlp', value);
       const line = `millrace: --otlp must be a URL such as http://localhost:4318 (got ${value})\n`;
       assert.deepEqual({ code, stderr }, { code: 2, stderr: line });
     }

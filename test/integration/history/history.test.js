@@ -1,17 +1,13 @@
-// `millrace history`, from runs to the page in a real browser.
+// `millrace history`, from runs to what it prints and writes.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, test } from 'node:test';
 import { load, readHistory } from 'millrace';
-import { formatHtml } from 'millrace/report';
 import { inOneProcess } from '../../fixtures/cli/one-process.js';
-import { skip, startBrowser } from '../../fixtures/report/browser.js';
-import { testFits } from '../../fixtures/report/fits.js';
-import { clientBound, fixture } from '../../fixtures/report/results.js';
 import { asJson, isHistory, isResult } from '../../fixtures/schemas.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-history-'));
@@ -84,25 +80,3 @@ for (const { args, message } of [
     assert.doesNotMatch(stderr.trimEnd(), /\n/);
   });
 }
-
-describe('the page in a browser', { skip }, () => {
-  let browser;
-  const results = mkdtempSync(join(tmpdir(), 'millrace-history-'));
-  before(async () => {
-    browser = await startBrowser();
-    for (let day = 1; day <= 28; day += 1) {
-      const result = day % 9 === 0 ? clientBound(fixture('closed'), 'no core') : fixture('closed');
-      result.startedAt = new Date(Date.UTC(2026, 1, day)).toISOString();
-      result.throughput.mean *= 1 + Math.sin(day) / 20;
-      if (day > 4) result.commit = String(day >> 1).padStart(40, 'a');
-      writeFileSync(join(results, `${day}.json`), JSON.stringify(result));
-    }
-    writeFileSync(join(results, 'open.json'), JSON.stringify(fixture('open-freeze')));
-    writeFileSync(join(results, `${'long-name-'.repeat(20)}.json`), '{}');
-  });
-  after(async () => {
-    await browser?.close();
-    rmSync(results, { recursive: true });
-  });
-  testFits([['history', () => formatHtml(readHistory(results))]], () => browser);
-});

@@ -1,6 +1,5 @@
 // `millrace load --hosts` on machines that ssh reaches.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,12 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { noSshd, startMachines } from '../../fixtures/hosts/sshd.js';
 import { isResult } from '../../fixtures/schemas.js';
 import { millrace, millraceJson, startMillrace } from '../../fixtures/truth/cli.js';
 
-const BIN = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 const NAMES = ['one', 'two', 'three'];
 const folder = mkdtempSync(join(tmpdir(), 'millrace-hosts-'));
 let machines;
@@ -149,9 +146,16 @@ describe('millrace load --hosts', { timeout: 120_000, skip: noSshd }, () => {
     await assertNothingLeft();
   });
 
-  test('a host that dies is named, and the others have a result', async () => {
+  test('a host that dies is named and keeps no files, and the others have a result', async () => {
     server.reset();
-    const run = startMillrace(['load', '--json', ...flags('-R', '150', '-d', '2s', server.url)]);
+    const file = join(folder, 'dies.mjs');
+    writeFileSync(
+      file,
+      `import { request, scenario } from 'millrace/scenario';
+       export default scenario('dies', [request('home', 'GET /')]);`,
+    );
+    const rate = ['-R', '150', '-d', '2s', '--users', '30'];
+    const run = startMillrace(['run', '--json', file, server.url, ...flags(...rate)]);
     await server.first(3);
     const [pid] = one('two').agents();
     process.kill(pid, 'SIGKILL');
@@ -179,31 +183,6 @@ describe('millrace load --hosts', { timeout: 120_000, skip: noSshd }, () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, /3 generators, all 3 shares/);
     await assertNothingLeft();
-  });
-
-  test('nothing is left when the machine that began is gone', async () => {
-    server.reset();
-    const args = [BIN, 'load', ...flags('-R', '150', '-d', '60s', server.url)];
-    const child = spawn(process.execPath, args, { stdio: 'ignore' });
-    await server.first(30);
-    child.kill('SIGKILL');
-    await assertNothingLeft();
-  });
-
-  test('where no host is left there is a line for each', async () => {
-    const args = ['load', ...flags('-n', '30', `http://${machines.address}:1/`)];
-    const { code, stdout, stderr } = await millrace(args);
-    assert.equal(code, 3);
-    assert.equal(stdout, '');
-    const lines = NAMES.map((name) => `millrace: ${name}: `);
-    assert.match(stderr, /^millrace: one: cannot connect to .*: connection refused$/m);
-    assert.deepEqual(
-      stderr
-        .trim()
-        .split('\n')
-        .map((line, index) => line.slice(0, lines[index]?.length)),
-      lines,
-    );
   });
 });
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { findLoggedResults } from '#internal/files/logged-results.js';
+import { inOneProcess } from '../../fixtures/cli/one-process.js';
 import { mountFiles, parseManifest, runPods } from '../../fixtures/kubernetes/pods.js';
 import { millrace } from '../../fixtures/truth/cli.js';
 import { ok } from '../../fixtures/truth/scripts.js';
@@ -23,11 +24,15 @@ function writeFiles(files) {
   return into;
 }
 
+/** Runs commands that read no standard input, in `folder`. */
+const inFolder = inOneProcess({ cwd: folder });
+
 const POD = ['--pods', '3', '--image', 'registry.test/load:1'];
 
-/** Writes a manifest; the parsed one, and what stderr said. */
-async function write(args, options = {}) {
-  const run = await millrace(['kubernetes', ...POD, ...args], options);
+/** Writes a manifest, in a folder of its own or in `folder`; the parsed one, and what stderr said. */
+async function write(args, options) {
+  const words = ['kubernetes', ...POD, ...args];
+  const run = await (options ? millrace(words, options) : inFolder(...words));
   assert.equal(run.code, 0, run.stderr);
   return { yaml: run.stdout, notes: run.stderr, ...parseManifest(run.stdout) };
 }
@@ -153,14 +158,12 @@ describe('the manifest', { timeout: 60_000 }, () => {
   });
 
   test('has keys, passwords and tokens in a Secret alone', async () => {
-    const cwd = writeFiles({ 'users.csv': 'user,password\nann,hunter2\n', 'body.txt': 'plain' });
-    const { yaml, secret, configMap, container } = await write(
-      [
-        ...['http://web/{{csv:users.csv:user}}?token=s3cr3t-in-url', '-b', '@body.txt'],
-        ...['-H', 'Authorization: Bearer s3cr3t', '--insecure'],
-      ],
-      { cwd },
-    );
+    writeFileSync(join(folder, 'users.csv'), 'user,password\nann,hunter2\n');
+    writeFileSync(join(folder, 'body.txt'), 'plain');
+    const { yaml, secret, configMap, container } = await write([
+      ...['http://web/{{csv:users.csv:user}}?token=s3cr3t-in-url', '-b', '@body.txt'],
+      ...['-H', 'Authorization: Bearer s3cr3t', '--insecure'],
+    ]);
     for (const text of ['s3cr3t', 'hunter2']) assert.ok(!yaml.includes(text), text);
     assert.deepEqual(Object.keys(configMap.data), ['body.txt']);
     assert.equal(Object.keys(secret.data).length, 3);
@@ -184,10 +187,13 @@ describe('the manifest', { timeout: 60_000 }, () => {
       'binary.bin': Buffer.from([0, 255, 10, 128]),
       'control.txt': 'a\u{7f}\u{1b}\n\n  \n',
       'last.txt': 'a\n  ',
+      'odd: $(x) "näme".txt': 'a',
     };
-    const cwd = writeFiles(bodies);
+    for (const [name, content] of Object.entries(bodies)) {
+      writeFileSync(join(folder, name), content);
+    }
     const include = Object.keys(bodies).flatMap((name) => ['--include', name]);
-    const manifest = await write(['http://web/', ...include], { cwd });
+    const manifest = await write(['http://web/', ...include]);
     const root = mkdtempSync(join(folder, 'root-'));
     mountFiles(manifest, root);
     for (const [name, content] of Object.entries(bodies)) {
@@ -195,13 +201,15 @@ describe('the manifest', { timeout: 60_000 }, () => {
     }
   });
 
-  test('puts absolute paths of arguments into the folder of the pods', async () => {
-    const cwd = writeFiles({ 'body.txt': 'x' });
-    const elsewhere = join(writeFiles({ 'deep/users.csv': 'a\n1\n' }), 'deep', 'users.csv');
-    const { container, job } = await write(
-      [`http://web/{{csv:${elsewhere}:a}}`, '-b', `@${join(cwd, 'body.txt')}`],
-      { cwd },
-    );
+  test('puts absolute paths of arguments into the folder of the pods', async (t) => {
+    writeFileSync(join(folder, 'body.txt'), 'x');
+    const other = mkdtempSync(join(tmpdir(), 'millrace-elsewhere-'));
+    t.after(() => rmSync(other, { recursive: true }));
+    const elsewhere = join(other, 'users.csv');
+    writeFileSync(elsewhere, 'a\n1\n');
+    const { container, job } = await write([
+      ...[`http://web/{{csv:${elsewhere}:a}}`, '-b', `@${join(folder, 'body.txt')}`],
+    ]);
     assert.ok(container.args.includes('@/load/body.txt'), container.args.join(' '));
     assert.ok(container.args.includes(`http://web/{{csv:/load/root${elsewhere}:a}}`));
     const [{ configMap }] = job.spec.template.spec.volumes[0].projected.sources;
@@ -225,13 +233,15 @@ describe('what is refused, in one line', { timeout: 60_000 }, () => {
     [[...POD, 'http://web/', '--memory', '512MB'], /--memory must be a quantity .*512Mi/],
     [[...POD, 'http://web/', '--cpu', 'two'], /--cpu must be cores such as 2/],
     [[...POD, 'http://web/', '--job-name', 'My_Job'], /--job-name must be at most 48 of a-z/],
-    [[...POD, 'http://web/', '-b', '@-'], /pods have no standard input/],
     [[...POD, 'http://web/', '--include', 'no-such-file'], /'no-such-file' cannot be read/],
     [['http://web/', '--pods', '0', '--image', 'i'], /--pods/],
+    [['http://web/', '--pods', '3', '--image', ''], /--image must be the name of an image/],
+    [[...POD, 'http://web/', '--namespace', 'n'], /--namespace is not supported: .*kubectl/],
+    [[...POD, 'http://web/', '-o', 'job.yaml'], /-o job\.yaml .* \(> job\.yaml\)/],
   ];
   for (const [args, expected] of cases) {
     test(args.join(' '), async () => {
-      const { code, stdout, stderr } = await millrace(['kubernetes', ...args], { input: '' });
+      const { code, stdout, stderr } = await inFolder('kubernetes', ...args);
       assert.equal(code, 2, stderr);
       assert.equal(stdout, '');
       assert.match(stderr, expected);
@@ -239,25 +249,32 @@ describe('what is refused, in one line', { timeout: 60_000 }, () => {
     });
   }
 
+  test('standard input', async () => {
+    const args = ['kubernetes', ...POD, 'http://web/', '-b', '@-'];
+    const { code, stderr } = await millrace(args, { input: '' });
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /^millrace: pods have no standard input.*\n$/);
+  });
+
   test('files of more than a ConfigMap holds, unless the image has them', async () => {
-    const cwd = writeFiles({ 'large.csv': `a\n${'value\n'.repeat(200_000)}` });
+    writeFileSync(join(folder, 'large.csv'), `a\n${'value\n'.repeat(200_000)}`);
     const args = ['kubernetes', ...POD, 'http://web/{{csv:large.csv:a}}'];
-    const { code, stderr } = await millrace(args, { cwd });
+    const { code, stderr } = await inFolder(...args);
     assert.equal(code, 2);
     assert.match(
       stderr,
       /1\.14 MiB \(large\.csv: 1\.14\), and a ConfigMap holds 1: .*--files-in-image/,
     );
-    const { job } = parseManifest((await millrace([...args, '--files-in-image'], { cwd })).stdout);
+    const { job } = parseManifest((await inFolder(...args, '--files-in-image')).stdout);
     assert.equal(job.spec.template.spec.volumes, undefined);
   });
 
   test('an absolute path inside of a file', async () => {
-    const cwd = writeFiles({ 'body.json': '{}' });
-    writeFileSync(join(cwd, 'targets.txt'), `POST http://web/\n@${join(cwd, 'body.json')}\n`);
-    const { code, stderr } = await millrace(['kubernetes', ...POD, '--targets', 'targets.txt'], {
-      cwd,
-    });
+    writeFileSync(join(folder, 'body.json'), '{}');
+    const targets = `POST http://web/\n@${join(folder, 'body.json')}\n`;
+    writeFileSync(join(folder, 'targets.txt'), targets);
+    const args = ['kubernetes', ...POD, '--targets', 'targets.txt'];
+    const { code, stderr } = await inFolder(...args);
     assert.equal(code, 2);
     assert.match(stderr, /targets\.txt' names .*body\.json' by its absolute path/);
   });

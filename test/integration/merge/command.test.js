@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { mergeResults } from 'millrace';
-import { formatText } from 'millrace/report';
+import { formatHtml, formatMarkdown, formatText } from 'millrace/report';
+import { inOneProcess } from '../../fixtures/cli/one-process.js';
 import { asShare, runMix, startCountingServer } from '../../fixtures/merge/runs.js';
 import { asJson } from '../../fixtures/schemas.js';
-import { millrace } from '../../fixtures/truth/cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-merge-'));
 const file = (name) => join(folder, name);
+const millrace = inOneProcess({ cwd: folder });
 let shares;
 
 before(async () => {
@@ -40,6 +41,20 @@ after(() => rmSync(folder, { recursive: true }));
 
 const all = () => ['share-1.json', 'share-2.json', 'share-3.json'].map(file);
 
+test('clocks that differed are named in every report', () => {
+  const copies = structuredClone(shares);
+  const clocks = [-2000, 0.4, 12.5].map((offsetMs) => ({ offsetMs, boundMs: 0.25 }));
+  const merged = mergeResults(copies, { names: ['a', 'b', 'c'] });
+  for (const [index, clock] of clocks.entries()) merged.generators[index].clock = clock;
+  const text = formatText(merged);
+  assert.deepEqual(text.match(/^.*its clock.*$/gm), [
+    'a: its clock was 2.00 s behind (within 250 µs); all times are corrected',
+    'c: its clock was 12.5 ms ahead (within 250 µs); all times are corrected',
+  ]);
+  assert.match(formatMarkdown(merged), /^- c: its clock was 12\.5 ms ahead/m);
+  assert.match(formatHtml(merged), /12\.5 ms ahead \(within 250 µs\)/);
+});
+
 test('shares that were stopped are named with their times, some of them where they are many', () => {
   const stop = (share, durationMs) => ({
     ...structuredClone(share),
@@ -66,7 +81,7 @@ test('shares that were stopped are named with their times, some of them where th
 describe('millrace merge', { timeout: 60_000 }, () => {
   test('prints and writes the whole, which report reads as any other', async () => {
     const merged = file('merged.json');
-    const run = await millrace(['merge', ...all(), '-o', merged]);
+    const run = await millrace('merge', ...all(), '-o', merged);
     assert.equal(run.code, 0, run.stderr);
     assert.match(run.stdout, /3 generators, all 3 shares of one run/);
     assert.match(run.stdout, /^share-2 /m);
@@ -76,14 +91,14 @@ describe('millrace merge', { timeout: 60_000 }, () => {
     const page = file('merged.html');
     const outputs = ['--html', page, '--csv', file('merged.csv'), '--series', file('series.csv')];
     const more = ['--markdown', file('merged.md'), '--junit', file('merged.xml')];
-    const report = await millrace(['report', merged, ...outputs, ...more]);
+    const report = await millrace('report', merged, ...outputs, ...more);
     assert.equal(report.code, 0, report.stderr);
     const markup = readFileSync(page, 'utf8');
     assert.equal(markup.match(/class="multiple"/g).length, 3);
     assert.match(readFileSync(file('merged.md'), 'utf8'), /\| `share-3` \|/);
     assert.match(readFileSync(file('merged.xml'), 'utf8'), /tests="1" failures="0"/);
     assert.match(readFileSync(file('merged.csv'), 'utf8'), /started_at/);
-    const again = await millrace(['report', merged]);
+    const again = await millrace('report', merged);
     assert.equal(again.stdout, run.stdout);
   });
 
@@ -99,12 +114,12 @@ describe('millrace merge', { timeout: 60_000 }, () => {
       [['--strict'], 0, /^$/],
     ];
     for (const [flags, code, message] of outcomes) {
-      const run = await millrace(['merge', ...all(), ...flags]);
+      const run = await millrace('merge', ...all(), ...flags);
       assert.equal(run.code, code, run.stderr);
       assert.match(run.stderr, message);
     }
     const bound = ['share-1.json', 'bound.json', 'share-3.json'].map(file);
-    const run = await millrace(['merge', ...bound, '--strict']);
+    const run = await millrace('merge', ...bound, '--strict');
     assert.equal(run.code, 4, run.stderr);
     assert.match(run.stdout, /CLIENT-BOUND[\s\S]*bound: a thread was busy/);
   });
@@ -123,7 +138,7 @@ describe('millrace merge', { timeout: 60_000 }, () => {
       [[one, two, three, '-o', two], 2, /would overwrite/],
     ];
     for (const [files, code, message] of refusals) {
-      const run = await millrace(['merge', ...files]);
+      const run = await millrace('merge', ...files);
       assert.equal(run.code, code, run.stderr);
       assert.match(run.stderr, message);
       assert.equal(run.stderr.trim().split('\n').length, 1, run.stderr);
@@ -133,13 +148,13 @@ describe('millrace merge', { timeout: 60_000 }, () => {
     other.plan.timeoutMs = 1;
     writeFileSync(file('other.json'), JSON.stringify(other));
     const files = [one, file('other.json'), three];
-    const refused = await millrace(['merge', ...files]);
+    const refused = await millrace('merge', ...files);
     assert.equal(refused.code, 5, refused.stderr);
     assert.match(refused.stderr, /timeoutMs is 200 in 'share-1', 1 in 'other'/);
-    const allowed = await millrace(['merge', ...files, '--allow-difference']);
+    const allowed = await millrace('merge', ...files, '--allow-difference');
     assert.equal(allowed.code, 0, allowed.stderr);
     assert.match(allowed.stdout, /The plans differ in timeoutMs: 1, 200\./);
-    const without = await millrace(['merge', one, three, '--allow-missing']);
+    const without = await millrace('merge', one, three, '--allow-missing');
     assert.equal(without.code, 0, without.stderr);
     assert.match(without.stdout, /2 generators of 3 shares of one run/);
     assert.match(without.stdout, /1 of 3 shares missing: share 2\./);

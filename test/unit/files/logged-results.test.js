@@ -1,6 +1,8 @@
 // Results in logs: found whatever stands before and between their lines, and named where a part is missing.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { deflateSync } from 'node:zlib';
+import { inflateResult } from '#internal/files/inflate-result.js';
 import {
   findLoggedResults,
   formatLoggedResult,
@@ -94,4 +96,13 @@ describe('results in logs', () => {
     assert.equal(damage, null);
     assert.throws(readOne, /^MillraceError: the result of share 1\/3 is damaged/);
   });
+});
+
+test('what a result inflates to is bounded', () => {
+  const text = deflateSync(Buffer.alloc(3 * 1024 * 1024, 32)).toString('base64');
+  assert.throws(() => inflateResult(text, 'the result', 2 * 1024 * 1024), {
+    code: 'ERR_MILLRACE_USAGE',
+    message: 'the result has more than 2 MiB, which no result has',
+  });
+  assert.equal(inflateResult(text, 'the result').length, 3 * 1024 * 1024);
 });

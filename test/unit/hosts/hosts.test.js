@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
-import { loadOnHosts } from 'millrace';
+import { Script } from 'node:vm';
+import { HostsError, loadOnHosts } from 'millrace';
 import { measureClock } from '#internal/hosts/connection/clock.js';
+import { receiveCommand } from '#internal/hosts/connection/copy.js';
 import { describeEnd } from '#internal/hosts/connection/ended.js';
 import { splitWords, sshWords } from '#internal/hosts/connection/ssh.js';
 import { decodeOptions, encodeOptions } from '#internal/hosts/encode-options.js';
@@ -70,8 +72,10 @@ test('options are sent with bytes, headers and URLs', () => {
 test('messages are lines, however they are cut; other lines are none', async () => {
   const bytes = Buffer.from('{"type":"hello","version":"ü"}\nwelcome\n{"no":1}\n{broken\n');
   const lines = [];
+  let chunks = 0;
   const pieces = Readable.from(Array.from(bytes, (byte) => Buffer.from([byte])));
-  for await (const line of readLines(pieces)) lines.push(parseMessage(line));
+  for await (const line of readLines(pieces, () => chunks++)) lines.push(parseMessage(line));
+  assert.equal(chunks, bytes.length);
   assert.deepEqual(lines, [{ type: 'hello', version: 'ü' }, null, null, null]);
 });
 
@@ -90,6 +94,23 @@ test('the shortest round trip tells the offset of a clock', async () => {
   assert.deepEqual(delays, []);
   assert.equal(boundMs, 1);
   assert.ok(Math.abs(offsetMs - 5000) <= boundMs + 1, String(offsetMs));
+});
+
+test('what brings the package is one line, which csh takes as a shell of Unix does', () => {
+  const command = receiveCommand();
+  assert.doesNotMatch(command, /[\n!]/);
+  const program = /node -e '\\''(.*)'\\'' "\$d"/.exec(command)?.[1];
+  // Comments would end with the line.
+  assert.doesNotMatch(program ?? '//', /\/\//);
+  assert.doesNotThrow(() => new Script(String(program)));
+});
+
+test('hosts that only must not be used are a usage error, all others are out of reach', () => {
+  const fail = (...codes) =>
+    new HostsError(codes.map((code) => ({ host: 'a', message: 'm', code }))).code;
+  assert.equal(fail('ERR_MILLRACE_USAGE', 'ERR_MILLRACE_USAGE'), 'ERR_MILLRACE_USAGE');
+  assert.equal(fail('ERR_MILLRACE_ENGINE'), 'ERR_MILLRACE_UNREACHABLE');
+  assert.equal(fail('ERR_MILLRACE_USAGE', 'ERR_MILLRACE_NATIVE'), 'ERR_MILLRACE_UNREACHABLE');
 });
 
 describe('a connection that ends', () => {
@@ -112,7 +133,7 @@ describe('a connection that ends', () => {
     [
       { code: 127, lines: ['bash: line 1: millrace: command not found'] },
       {},
-      /^'millrace' was not found there \(bash.*\): install millrace, or --copy brings it/,
+      /^'millrace' was not found there \(bash.*\): install millrace or .*, or --copy brings it/,
     ],
     [
       { code: 127, lines: ["/usr/bin/env: 'node': No such file or directory"] },
@@ -143,7 +164,13 @@ describe('a load that cannot run on hosts', () => {
     [{ url, failOn: 'errors<1', abortOnFail: true }, /^abortOnFail cannot be combined with hosts/],
     [{ url, pid: 1 }, /^pid cannot be combined with hosts: it is the process of one machine/],
     [{ url, connections: 2 }, /^3 hosts need at least 3 connections, .*\(got 2 in all\)/],
-    [{ url, requests: 2 }, /^3 hosts need at least 3/],
+    [{ url, requests: 2 }, /^3 hosts need at least 3 requests, one for each \(got 2 in all\)/],
+    [
+      { url: [url, 'http://b/'], rate: 9, connections: 5 },
+      /^3 hosts need at least 6 connections, one for each and each of 2 servers \(got 5 in all\)/,
+    ],
+    [{ url, ssh: ' ' }, /^ssh must be a command \(got ' '\)$/],
+    [{ url, remoteCommand: '' }, /^remoteCommand must be a command \(got ''\)$/],
     [{ url, copy: true, remoteCommand: 'x' }, /^copy cannot be combined with remoteCommand/],
     [{ url, cloxSkew: 3 }, /^unknown option 'cloxSkew'; did you mean 'clockSkew'\?/],
     [{ url, bodyFile: '/nowhere' }, /^body file '\/nowhere' cannot be read: no such file/],
