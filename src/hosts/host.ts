@@ -28,7 +28,7 @@ export function readHosts(value: string | readonly string[], name: string): Host
 
 function parseHost(text: string, name: string): Host {
   // What begins with a dash would be a flag of ssh.
-  if (!/^[^\s-]\S*$/.test(text) || text.includes('@-')) throw mustBe(name, ACCEPTED, text);
+  if (!/^[^\s@-]\S*$/.test(text) || text.includes('@-')) throw mustBe(name, ACCEPTED, text);
   const [, address, digits] = /^((?:[^@]*@)?(?:\[[^\]]+\]|[^:]+)):(\d+)$/.exec(text) ?? [];
   if (address === undefined) return { name: text, destination: unwrap(text) };
   const port = Number(digits);

@@ -90,7 +90,7 @@ export function describeGenerators({ generators = [], missing = [] }: LoadResult
   const number = generators.length;
   const noun = number === 1 ? '1 generator' : `${count(number)} generators`;
   const shares = generators[0]?.segment?.count;
-  if (shares === undefined) return noun;
+  if (shares === undefined || shares === 1) return noun;
   return missing.length === 0
     ? `${noun}, all ${count(shares)} shares of one run`
     : `${noun} of ${count(shares)} shares of one run`;

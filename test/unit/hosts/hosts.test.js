@@ -28,6 +28,7 @@ describe('hosts', () => {
     ['', /^hosts must be hosts such as a, user@b:2222 .*\(got ''\)$/],
     ['-oProxyCommand=x', /^hosts must be hosts such as/],
     ['a b', /^hosts must be hosts such as/],
+    ['@hosts.txt', /^hosts must be hosts such as .*\(got '@hosts\.txt'\)$/],
     ['a,b,a', /^hosts: 'a' is named twice/],
     ['a:0', /^hosts: 0 is not a port \(in 'a:0'\)$/],
   ];
