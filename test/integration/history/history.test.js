@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { load, readHistory } from 'millrace';
 import { inOneProcess } from '../../fixtures/cli/one-process.js';
+import { fixture } from '../../fixtures/report/results.js';
 import { asJson, isHistory, isResult } from '../../fixtures/schemas.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-history-'));
