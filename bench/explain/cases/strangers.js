@@ -1,0 +1,255 @@
+// Services whose limit is built in, and the place in their code where its time is spent, by an author who had not read explain.
+const env = { FIX: '1' };
+const closed = ['-c', '20'];
+
+const orders = Array.from({ length: 900 }, (_, id) => ({
+  ...{ id, article: `A-${id * 37}`, pieces: id % 9, price: 199 + id, gift: false },
+  ...{ street: `Main Street ${id}`, city: 'Springfield' },
+}));
+const ordersOfDay = JSON.stringify({ partner: 'north', orders });
+
+export const strangers = [
+  {
+    name: 'tariff-zones',
+    typescript: true,
+    flags: closed,
+    expected: ['event-loop-cpu', 'single-core'],
+    because:
+      'two parcels a request, each with a scan of 10 000 of 20 000 ranges on average, whose codes are parsed: some 1 ms of CPU',
+    remedy: { change: 'binary search', env, of: [] },
+    where: { cpu: { place: 'zones.ts:21-24', share: 0.85 } },
+  },
+  {
+    name: 'seat-lock',
+    database: 'postgres',
+    flags: [...closed, '-m', 'POST'],
+    paths: ['/reservations'],
+    expected: ['serialized'],
+    partly: ['saturated-dependency'],
+    because:
+      'the row of the show is locked for 4 ms and three round trips, 5 to 6 ms: X = 1 / 5.5 ms = 180/s, whatever the pool of 32; 19 of 20 requests wait for the lock',
+    remedy: { change: 'the row of the seat is locked', env },
+    where: { waits: { place: 'lockShow', share: 0.95 } },
+  },
+  {
+    name: 'posts-authors',
+    database: 'mariadb',
+    flags: ['-c', '8'],
+    expected: ['too-few-connections'],
+    partly: ['slow-dependency'],
+    because:
+      '16 queries one after the other, 4 ms away and some 0.5 ms: 8 / 70 ms = 115/s, while the loop, the pool of 40 and the database are idle',
+    remedy: { change: 'one query for all authors: 8 / 9 ms', env, of: [] },
+    where: { waits: { place: 'findAuthor', share: 15 / 16 } },
+  },
+  {
+    name: 'members-email',
+    database: 'postgres',
+    flags: closed,
+    paths: ['/members'],
+    expected: ['saturated-dependency'],
+    partly: ['outbound-pool', 'noisy-machine', 'shared-cores'],
+    because:
+      'the index is of the address, not of its lower case: a query goes through 60 000 rows, 20 ms or more of CPU, and PostgreSQL has the two cores for itself: 2 / 25 ms = 80/s',
+    remedy: { change: 'an index of the lower case', env, of: [] },
+    where: { waits: { place: 'findByEmail', share: 0.98 } },
+  },
+  {
+    name: 'stock-recount',
+    database: 'redis',
+    flags: closed,
+    paths: ['/stock'],
+    expected: ['saturated-dependency', 'serialized'],
+    because:
+      'the script adds 12 000 fields up, some 2 to 3 ms, and Redis runs one at a time: X = 1 / 2.5 ms = 400/s with its core full and the loop idle',
+    remedy: { change: 'the total is kept', env, of: [] },
+    where: { waits: { place: 'countStock', share: 0.97 } },
+  },
+  {
+    name: 'jobs-blpop',
+    database: 'redis',
+    flags: closed,
+    expected: ['too-few-connections'],
+    partly: ['slow-dependency', 'outbound-pool'],
+    because:
+      'all that is sent waits until BLPOP on the same connection has waited its 100 ms, then all is answered at once: X = 20 / 101 ms = 200/s, and twice that with 40 connections',
+    remedy: { change: 'jobs have a connection of their own', env, of: [] },
+    where: { waits: { place: 'readProfile', share: 0.98 } },
+  },
+  {
+    name: 'checkout-hold',
+    database: 'mariadb',
+    flags: ['-c', '24', '-m', 'POST'],
+    paths: ['/checkout'],
+    expected: ['outbound-pool'],
+    partly: ['serialized'],
+    because:
+      'each order holds one of six connections while the provider takes 30 ms: X = 6 / 32 to 34 ms = 180/s, and 18 of 24 requests wait for a connection; MariaDB is idle',
+    remedy: { change: 'paid before the connection is taken: 24 / 33 ms = 720/s', env },
+    where: {
+      waits: [
+        { place: 'takeConnection', share: 18 / 24 },
+        { place: 'pay', share: 0.23 },
+      ],
+    },
+  },
+  {
+    name: 'devices-pool',
+    flags: ['-c', '24'],
+    paths: ['/devices/7'],
+    expected: ['outbound-pool'],
+    because: 'three connections to MongoDB / 10.5 to 11 ms = 280/s; 21 of 24 requests wait for one',
+    remedy: { change: '40 connections', env },
+    where: { waits: { place: 'findDevice', share: 0.98 } },
+  },
+  {
+    name: 'rates-mutex',
+    flags: closed,
+    expected: ['serialized'],
+    partly: ['slow-dependency'],
+    because:
+      'one mutex around all rates while one comes from the provider, 8.5 to 9 ms: X = 1 / 8.8 ms = 115/s, 19 of 20 requests wait for the mutex; a rate is too old before it is asked for again',
+    remedy: { change: 'a mutex for each pair: 20 / 9 ms', env },
+    where: {
+      waits: [
+        { place: 'enter', share: 19 / 20 },
+        { place: 'askProvider', share: 1 / 20 },
+      ],
+    },
+  },
+  {
+    name: 'geocode-limit',
+    flags: ['-c', '24'],
+    expected: ['serialized'],
+    partly: ['outbound-pool'],
+    because:
+      'p-limit admits three calls of 26 ms at a time: X = 3 / 26 ms = 115/s, 21 of 24 requests wait in its queue',
+    remedy: { change: '60 at a time: 24 / 27 ms', env },
+    where: {
+      waits: [
+        { place: 'locate', share: 0.98 },
+        { place: 'askApi', share: 3 / 24 },
+      ],
+    },
+  },
+  {
+    name: 'sessions-map',
+    flags: closed,
+    expected: ['memory-growth'],
+    partly: ['too-few-connections'],
+    because:
+      'each request leaves a session of 60 places in a Map, 2.8 kB or more (60 x (40 + 8) bytes); a request takes 10 ms, so that 20 connections give 1800/s and 5 MB/s',
+    remedy: { change: 'the oldest sessions are forgotten', env, of: [] },
+    where: {
+      growth: { place: 'startSession', retainer: 'sessions' },
+    },
+  },
+  {
+    name: 'bulk-orders',
+    flags: [...closed, '-m', 'POST', '-b', ordersOfDay],
+    paths: ['/orders'],
+    expected: ['event-loop-cpu', 'single-core'],
+    partly: ['gc-young'],
+    because: `JSON.parse of ${Math.round(ordersOfDay.length / 1000)} kB takes some 0.6 ms of CPU, more than to read them: X = 1 / 0.9 ms = 1100/s`,
+    remedy: { change: 'the head comes in headers', env, of: [] },
+    where: { cpu: { place: 'parseOrders', share: 0.65 } },
+  },
+  {
+    name: 'basic-auth',
+    flags: [
+      ...closed,
+      '-H',
+      `authorization: Basic ${Buffer.from('ci:correct horse').toString('base64')}`,
+    ],
+    expected: ['event-loop-cpu', 'event-loop-blocked', 'single-core'],
+    because:
+      'bcrypt of cost 7 in JavaScript, 2^7 rounds or some 8 ms on the loop, for each request: X = 1 / 8 ms = 120/s',
+    remedy: { change: 'a password is compared once', env, of: [] },
+    where: { cpu: { place: 'checkPassword', share: 0.98 } },
+  },
+  {
+    name: 'price-format',
+    flags: closed,
+    paths: ['/prices'],
+    expected: ['event-loop-cpu', 'single-core'],
+    partly: ['gc-young', 'gc-old'],
+    because: '60 formatters of Intl a request, some 25 µs each: X = 1 / 1.6 ms = 600/s',
+    remedy: { change: 'a formatter for each locale', env, of: [] },
+    where: { cpu: { place: 'createFormat', share: 0.85 } },
+  },
+  {
+    name: 'photo-folder',
+    flags: closed,
+    paths: ['/album'],
+    expected: ['event-loop-cpu', 'single-core'],
+    partly: ['event-loop-sync-wait'],
+    because:
+      '400 synchronous stats a request, 3 to 4 µs each, on files that the system has in memory: X = 1 / 2 ms = 500/s',
+    remedy: { change: 'the folder is read once', env, of: [] },
+    where: { cpu: { place: 'listPhotos', share: 0.85 } },
+  },
+  {
+    name: 'chatty-log',
+    output: 'file',
+    flags: closed,
+    paths: ['/orders/7'],
+    expected: ['logging', 'event-loop-cpu', 'single-core'],
+    because:
+      'four objects are formatted and written for each request, some 40 µs each, beside some 80 µs for the answer',
+    remedy: { change: 'no log', env, of: ['logging'] },
+    where: { cpu: { place: 'logRequest', share: 0.6 } },
+  },
+  {
+    name: 'client-each',
+    database: 'postgres',
+    flags: closed,
+    expected: ['connection-churn', 'saturated-dependency'],
+    partly: ['noisy-machine', 'shared-cores', 'slow-dependency'],
+    because:
+      'PostgreSQL starts a process for each connection, 4 ms or more of CPU, for a query of 0.2 ms: X = 2 cores / 5 ms = 300 to 400/s, while the service is idle',
+    remedy: { change: 'a pool', env, of: [] },
+    where: { waits: { place: 'openClient', share: 0.85 } },
+  },
+  {
+    name: 'snapshot-job',
+    flags: closed,
+    expected: ['idle-work', 'event-loop-blocked', 'event-loop-cpu'],
+    because:
+      'a job computes 90 ms, then pauses 60 ms, in which requests are served: the loop has 40 % of its time for them, X = 0.4 / CPU time per request',
+    remedy: { change: 'the job pauses 10 s: 1 / 0.4 = 2.5 times as many', env, of: ['idle-work'] },
+    where: { cpu: { place: 'buildIndex', share: 0.6 } },
+  },
+  {
+    name: 'settings-clone',
+    flags: closed,
+    paths: ['/feature'],
+    expected: ['event-loop-cpu', 'gc-young', 'single-core'],
+    because:
+      'a package copies 400 features, 1600 objects, for each request: some 1 to 2 ms of CPU, of which little is left for the answer',
+    remedy: { change: 'merged once', env, of: [] },
+    where: {
+      cpu: { place: 'settingsOf', share: 0.9 },
+      allocations: { place: 'settingsOf', share: 0.95 },
+    },
+  },
+  {
+    name: 'badge-worker',
+    flags: closed,
+    expected: ['serialized', 'single-core'],
+    partly: ['shared-cores'],
+    because:
+      'one worker draws 256 000 pixels a badge, some 6 ms of CPU: X = 1 / 6 ms = 160/s, with the main loop idle; 19 of 20 requests wait for it',
+    remedy: { change: 'two workers; on two cores less than twice', env, of: ['single-core'] },
+    where: { waits: { place: 'drawBadge', share: 0.97 } },
+  },
+  {
+    name: 'drain-ticks',
+    flags: closed,
+    expected: ['event-loop-cpu', 'event-loop-blocked', 'single-core'],
+    partly: ['gc-young'],
+    because:
+      '20 000 steps by process.nextTick, 0.2 to 0.3 µs each: 5 ms in which nothing else runs, X = 1 / 5 ms = 200/s',
+    remedy: { change: '200 steps', env, of: [] },
+    where: { cpu: { place: 'drain', share: 0.7 } },
+  },
+];
