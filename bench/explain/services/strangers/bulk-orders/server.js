@@ -20,8 +20,13 @@ const readHead = (request) => ({
 });
 
 createServer(async (request, response) => {
-  const text = await readText(request);
-  const { partner, count } = process.env.FIX === '1' ? readHead(request) : parseOrders(text);
-  response.statusCode = 202;
-  response.end(JSON.stringify({ partner, accepted: count }));
+  try {
+    const text = await readText(request);
+    const { partner, count } = process.env.FIX === '1' ? readHead(request) : parseOrders(text);
+    response.statusCode = 202;
+    response.end(JSON.stringify({ partner, accepted: count }));
+  } catch ({ message }) {
+    response.statusCode = 400;
+    response.end(JSON.stringify({ message }));
+  }
 }).listen(process.env.PORT ?? 0, '127.0.0.1');

@@ -1,4 +1,4 @@
-// A service whose log has each request as an object, written for a bug of last summer.
+// A service that logs each request as an object, at each of eight steps, since a bug of last summer.
 'use strict';
 const express = require('express');
 
@@ -15,7 +15,7 @@ function logRequest(request) {
 
 const app = express();
 app.get('/orders/:id', (request, response) => {
-  if (process.env.FIX !== '1') for (let step = 0; step < 4; step++) logRequest(request);
+  if (process.env.FIX !== '1') for (let step = 0; step < 8; step++) logRequest(request);
   response.json({ id: request.params.id, state: 'sent' });
 });
 app.listen(Number(process.env.PORT ?? 0), '127.0.0.1');

@@ -1,5 +1,5 @@
-// Profiles in Redis. The same connection takes jobs from a list, for each of which it waits up to 100 ms in Redis: what is
-// sent meanwhile waits behind it.
+// Profiles in Redis. The same connection takes jobs from a list, for which it waits up to 50 ms in Redis, or 100 ms, as Redis
+// ends such waits ten times a second: what is sent meanwhile waits behind it.
 import { createServer } from 'node:http';
 import Redis from 'ioredis';
 
@@ -14,7 +14,7 @@ await filling.exec();
 
 async function work() {
   for (;;) {
-    const found = await jobs.blpop('jobs', 0.1);
+    const found = await jobs.blpop('jobs', 0.05);
     if (found) await jobs.incr(`done:${found[1]}`);
   }
 }
