@@ -14,6 +14,9 @@ const listOf = (places) => (places === undefined ? [] : [places].flat());
  * `found` is `null` if the explanation lacks the graph. Shares are of the graph's total, and `distance` is in points. Where
  * `bytes` are known they are per request, and `distance` is relative. In `growth` without `bytes` they are 1 or 0: whether
  * the class that is retained by the retainer is listed with its place.
+ *
+ * @typedef {{ place: string, share?: number, bytes?: number, retainer?: string }} Place
+ * @param {{ where?: Record<string, Place | Place[]> }} bench
  */
 export function evaluatePlaces({ where = {} }, explanation) {
   const ofGraphs = GRAPHS.flatMap((graph) =>
