@@ -30,7 +30,7 @@ function evaluatePlace(graph, { place, share, bytes }, flameGraph) {
   const expected = share ?? bytes;
   if (!flameGraph) return { graph, place, ...compare(expected, null, bytes !== undefined) };
   const weight = sumWeight(flameGraph, place);
-  const found = bytes === undefined ? weight / sumAll(flameGraph) : weight;
+  const found = bytes === undefined ? weight / (sumAll(flameGraph) || 1) : weight;
   return { graph, place, ...compare(expected, found, bytes !== undefined) };
 }
 
