@@ -16,6 +16,7 @@ import { buildNative } from '../native/bare.js';
 import { readPackageVersions } from '../stack/runtimes.js';
 import { notMade, tables } from './cases.js';
 import { nameFolder, selectCases } from './choice.js';
+import { compileService } from './compile.js';
 import { findMissingDatabase, withDatabase } from './databases.js';
 import { ownCli } from './millrace.js';
 import { formatCase, formatResultTable, formatSummary } from './summary.js';
@@ -97,6 +98,7 @@ function readEarlierRun(folder) {
 async function runCase(bench, context) {
   const skipped = findMissing(bench.surroundings ?? {}) ?? findMissingDatabase(bench.database);
   if (skipped) return { bench, skipped };
+  if (context.repeat > 0) compileService(bench);
   const trials = context.earlier.flatMap(({ cases }) => cases[bench.name]?.trials ?? []);
   for (let number = 1; number <= context.repeat; number++) {
     context.progress(`${bench.name} ${number}/${context.repeat}`);

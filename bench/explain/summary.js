@@ -13,6 +13,7 @@ const HEAD = [
   'measured/s',
   'drift',
   'error',
+  'places',
   'time',
   'doctor',
 ];
@@ -33,6 +34,7 @@ function formatRow({ bench, trials, skipped }) {
     countTexts(trials.map(formatVerdict)),
     countTexts(trials.map(({ judged }) => judged.outcome)),
     ...formatPredictions(predictions),
+    formatPlaces(trials.map(({ places }) => places ?? [])),
     `${computeMedian(trials.map(({ seconds }) => seconds)).toFixed(0)} s`,
     countTexts(
       trials
@@ -64,6 +66,25 @@ function formatPredictions(predictions) {
   ];
 }
 
+/** Formats what was found at each place, the median over the trials, of what is known to be there. */
+function formatPlaces(trials) {
+  const [first = []] = trials;
+  return first
+    .map(({ graph, place, expected, relative }, index) => {
+      const found = trials.map((places) => places[index]?.found ?? null).filter(isKnown);
+      if (found.length === 0) return `${graph} of ${place}: none`;
+      const middle = computeMedian(found);
+      const [is, of] = [middle, expected].map(relative ? formatCount : formatShare);
+      const far = relative
+        ? formatShare(Math.abs(middle / expected - 1))
+        : `${(Math.abs(middle - expected) * 100).toFixed(0)} points`;
+      return `${graph} of ${place}: ${is} of ${of} (${far})`;
+    })
+    .join('; ');
+}
+
+const isKnown = (value) => value !== null;
+
 /** Lists each text once, with its number of occurrences. */
 function countTexts(texts) {
   const times = new Map();
@@ -88,6 +109,7 @@ export function formatSummary(results) {
     formatPredictionSummary('predictions', predictions),
     ...formatDrift(predictions),
     ...formatUndisturbed(trials),
+    ...formatPlaceSummary(trials.flatMap(({ places = [] }) => places)),
     ...formatDoctor(trials.filter(({ doctor }) => doctor)),
   ];
 }
@@ -109,6 +131,18 @@ function formatUndisturbed(trials) {
       'predictions in the others',
       others.map(({ judged }) => judged.prediction).filter(Boolean),
     ),
+  ];
+}
+
+/** Formats how many places were found, and how far off: shares within 5 points, bytes within 10 %. */
+function formatPlaceSummary(places) {
+  if (places.length === 0) return [];
+  const found = places.filter((one) => one.found !== null);
+  const within = places.filter((one) => one.within).length;
+  const points = found.filter(({ relative }) => !relative).map(({ distance }) => distance);
+  const median = points.length > 0 ? `, shares ${computeMedian(points).toFixed(0)} points off` : '';
+  return [
+    `- places: ${places.length} known, ${found.length} in a graph that was drawn, ${within} within 5 points or 10 % of bytes${median}`,
   ];
 }
 

@@ -4,6 +4,7 @@ import { measureSteal } from '../harness/proc.js';
 import { fits, watch } from './doctor/watch.js';
 import { evaluateTrial, findPrediction, removedLimits } from './judge.js';
 import { runMillrace } from './millrace.js';
+import { evaluatePlaces } from './places.js';
 
 /** Long enough for the slowest responses (3 s) to occur with their true frequency. */
 const MEASURE_S = 8;
@@ -13,7 +14,7 @@ const WARMUP_S = 2;
 const MAX_CONNECTIONS = 5000;
 
 /**
- * Runs a trial; resolves with `{ judged, explanation, failure, seconds, levels, stolen, doctor }`. `context` is
+ * Runs a trial; resolves with `{ judged, places, explanation, failure, seconds, levels, stolen, doctor }`. `context` is
  * `{ cli, budgetSeconds, directory, doctor }`. The explanation is stored without its load result. `levels` is the throughput of
  * the unchanged service in requests per second: before and after the explanation and after the remedy, each `null` if it is not
  * compared with a prediction. `stolen` is the share of the wanted CPU time that the machine's host took, during the explanation
@@ -38,6 +39,7 @@ export async function runTrial(bench, context) {
       drift: computeDrift(levels),
       stolen: explaining,
     }),
+    places: evaluatePlaces(bench, explanation),
     explanation,
     failure,
     seconds,

@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { cases, notMade } from '../../../bench/explain/cases.js';
 import { nameFolder, selectCases } from '../../../bench/explain/choice.js';
 
-const services = readdirSync(new URL('../../../bench/explain/services/blind', import.meta.url), {
-  withFileTypes: true,
-})
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
+const foldersOf = (kind) =>
+  readdirSync(new URL(`../../../bench/explain/services/${kind}`, import.meta.url), {
+    withFileTypes: true,
+  })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+const services = foldersOf('blind');
 const namesOf = (benches) => benches.map(({ name }) => name);
 
 const bench = (...words) =>
@@ -41,6 +43,16 @@ test('the blind cases are those of the services in services/blind, and no others
     blind,
   );
   assert.equal(nameFolder({ blind: true }), 'explain-blind');
+});
+
+test('each service of strangers and of graphs has a case', () => {
+  for (const kind of ['strangers', 'graphs']) {
+    const used = cases.filter(({ service }) => service.startsWith(`${kind}/`));
+    assert.deepEqual(
+      used.map(({ service }) => service.split('/')[1]).toSorted(),
+      foldersOf(kind).toSorted(),
+    );
+  }
 });
 
 test('--blind chooses them on the command line', () => {

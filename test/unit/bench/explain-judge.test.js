@@ -118,8 +118,9 @@ test('the cases are complete', async () => {
   const ids = [...LIMIT_IDS, 'no-limit'];
   const names = cases.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
-  for (const { name, service, expected, partly, because, remedy } of cases) {
-    const file = new URL(`../../../bench/explain/services/${service}.js`, import.meta.url);
+  for (const { name, service, typescript, expected, partly, because, remedy } of cases) {
+    const source = typescript ? `${service.replace('dist/', 'src/')}.ts` : `${service}.js`;
+    const file = new URL(`../../../bench/explain/services/${source}`, import.meta.url);
     assert.ok(service === 'bare' || existsSync(file), `${name}: ${file}`);
     const used = [...expected, ...partly, ...(remedy?.of ?? [])];
     assert.deepEqual(

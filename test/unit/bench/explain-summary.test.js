@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatSummary } from '../../../bench/explain/summary.js';
+import { formatResultTable, formatSummary } from '../../../bench/explain/summary.js';
 
 /** A trial whose prediction was off by `error`, while the machine's host took a share of the CPU time; `null`: not measured. */
 const trial = (error, inAll) => ({
@@ -40,4 +40,28 @@ test('changes of the service itself are reported in the same way for both sides'
   });
   const [line] = formatSummary([{ trials }]).filter((text) => text.includes('meanwhile'));
   assert.match(line, /changed by 10 % in the median, 25 % at most/);
+});
+
+test('places are shown with what is known of them, and counted', () => {
+  const place = (found, distance) => ({
+    ...{ graph: 'waits', place: 'lock', expected: 0.6, relative: false },
+    ...{ found, distance, within: distance !== null && distance <= 5 },
+  });
+  const bytes = {
+    ...{ graph: 'allocations', place: 'a.js:3', expected: 1024, relative: true },
+    ...{ found: 1126.4, distance: 0.1, within: true },
+  };
+  const verdict = { alsoLimiting: [] };
+  const trials = [place(0.62, 2), place(0.68, 8), place(null, null)].map((one) => ({
+    judged: { outcome: 'right', prediction: null },
+    ...{ places: [one, bytes], explanation: { verdict }, seconds: 1 },
+  }));
+  const bench = { name: 'lock', expected: ['serialized'] };
+  const row = formatResultTable([{ bench, trials }]).at(-1);
+  assert.match(row, /waits of lock: 65 % of 60 % \(5 points\); allocations of a\.js:3: 1.126 of/);
+  assert.ok(
+    formatSummary([{ bench, trials }]).includes(
+      '- places: 6 known, 5 in a graph that was drawn, 4 within 5 points or 10 % of bytes, shares 5 points off',
+    ),
+  );
 });
