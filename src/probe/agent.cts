@@ -8,6 +8,7 @@ import type { CommandMessage } from './protocol.cjs';
 import { LiveAllocations } from './runtime/allocations.cjs';
 import { every, ignoreErrors, nextTick } from './runtime/clock.cjs';
 import { SynchronousWrites } from './runtime/synchronous-writes.cjs';
+import { stopWaits } from './waits/take-waits.cjs';
 
 const SAMPLE_MS = 100;
 
@@ -64,6 +65,7 @@ export const connectProbe = ignoreErrors(
     };
     // Each step is independent, so a failure does not affect the others or the application.
     const undoSteps = [
+      stopWaits,
       () => observer.requests.setSpin(0),
       () => observer.cork.setEnabled(false),
       () => observer.http2Streams.uninstall(),

@@ -5,6 +5,7 @@ import { takeHeapSnapshot } from './runtime/heap-snapshot.cjs';
 import { countPoolJobs } from './runtime/pool-jobs.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { collectGarbage, takeProfile } from './runtime/v8.cjs';
+import { takeWaits } from './waits/take-waits.cjs';
 
 /** The objects on which commands operate. */
 export interface CommandContext {
@@ -62,6 +63,7 @@ const HANDLERS: Handlers = {
     observer.clientRequests.setDelay(ms) + observer.fetches.setDelay(ms),
   profile: async (_, { ms }) => ({ pid: process.pid, profile: await takeProfile(ms) }),
   poolJobs: (_, { ms }) => countPoolJobs(ms),
+  waits: ({ observer }, { ms, depth }) => takeWaits(observer, ms, depth),
   writtenFiles: ({ output }) => [...output.files],
   collect: () => collectGarbage(),
   allocations: ({ observer }, { ms }) =>

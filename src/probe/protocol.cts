@@ -1,5 +1,6 @@
 import type { Buckets } from '../statistics/histogram.cjs';
 import type { ListeningWorker } from './process/listening-workers.cjs';
+import type { WaitSamples } from './waits/wait-samples.cjs';
 
 /** Messages between the probe and Millrace: JSON, one per line. Times are in milliseconds, memory in bytes. */
 
@@ -211,6 +212,8 @@ export interface Commands {
   profile: { ms: number };
   /** Counts the jobs that begin in the thread pool, by the kind of their resource. */
   poolJobs: { ms: number };
+  /** Observes what requests wait for, with stacks of that many frames. */
+  waits: { ms: number; depth: number };
   /** Lists the files that were opened for writing synchronously. */
   writtenFiles: Record<never, never>;
   /** Runs a full garbage collection. */
@@ -241,6 +244,7 @@ export interface Answers {
   /** In V8's own format. */
   profile: { pid: number; profile: unknown };
   poolJobs: Record<string, number>;
+  waits: WaitSamples;
   /** Absolute paths. */
   writtenFiles: string[];
   /** Bytes of the heap still in use. */

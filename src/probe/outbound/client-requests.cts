@@ -34,6 +34,8 @@ const prototype = Agent.prototype as Agent & { addRequest: AddRequest };
  */
 export class ClientRequests {
   readonly agentLimits = new AgentLimits();
+  /** Called with each call before it asks for a socket. */
+  onCall: ((request: ClientRequest, origin: string) => void) | null = null;
   readonly #calls: Calls;
   readonly #open = new Map<ClientRequest, { call: Call; origin: string }>();
   /** Connections that have carried a request. */
@@ -107,6 +109,7 @@ export class ClientRequests {
     if (!this.#isObserving) return add;
     const maxSockets = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
     const origin = formatOrigin(request, options);
+    this.onCall?.(request, origin);
     this.#open.set(request, { call: this.#calls.begin(origin, maxSockets), origin });
     const later = () => addLate(request, add);
     const delayMs = this.#delayMs;

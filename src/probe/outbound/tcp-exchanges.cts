@@ -34,6 +34,8 @@ export class TcpExchanges {
   /** Connections with Nagle's algorithm whose TCP_NODELAY is forced on, with the function that restores it. */
   readonly #restoreNoDelay = new Map<Socket, () => void>();
   #noDelayCount = 0;
+  /** Called with each write to a connection that the process has opened, and `host:port`; empty if unknown. */
+  onWrite: ((socket: Socket, name: string) => void) | null = null;
   #isObserving = false;
   #restore: (() => void) | null = null;
 
@@ -132,9 +134,11 @@ export class TcpExchanges {
     if (this.#restore === null) return;
     if (this.#forcesNoDelay && this.#findName(socket) !== '' && usesNagle(socket))
       this.#forceNoDelay(socket);
-    if (!this.#isObserving || this.#open.has(socket)) return;
+    if (!this.#isObserving || (this.#open.has(socket) && !this.onWrite)) return;
     const name = this.#findName(socket);
-    if (name === '' || this.#calls.isHttp(name)) return;
+    if (this.#calls.isHttp(name)) return;
+    this.onWrite?.(socket, name);
+    if (name === '' || this.#open.has(socket)) return;
     const origin = `tcp://${name}`;
     if (!this.#opened.has(socket)) {
       this.#opened.add(socket);

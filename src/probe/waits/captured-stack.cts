@@ -1,0 +1,70 @@
+/** A function on a stack. Line and column count from 1; both are `null` in built-in functions. */
+export interface StackFrame {
+  name: string | null;
+  /** Path, or URL of a module; `null` for built-in functions. */
+  file: string | null;
+  line: number | null;
+  column: number | null;
+}
+
+/** A stack that V8 has captured; it becomes text, or a list of frames, when it is first read. */
+export interface CapturedStack {
+  readonly stack?: unknown;
+}
+
+/**
+ * Captures the stack of a function's caller, as deep as told, whatever limit the application has set. This costs 2 to 4 µs;
+ * reading costs more.
+ */
+export function captureStack(depth: number, calledFrom: (...args: never[]) => void): CapturedStack {
+  const captured: CapturedStack = {};
+  const limit: unknown = Error.stackTraceLimit;
+  setLimit(depth);
+  Error.captureStackTrace(captured, calledFrom);
+  setLimit(limit);
+  return captured;
+}
+
+function setLimit(limit: unknown): void {
+  if (limit === undefined) Reflect.deleteProperty(Error, 'stackTraceLimit');
+  else Reflect.set(Error, 'stackTraceLimit', limit);
+}
+
+type Formatter = (error: unknown, frames: NodeJS.CallSite[]) => unknown;
+
+/**
+ * Reads captured stacks, innermost frame first. The application's own formatter (`Error.prepareStackTrace`) is not
+ * called, and applies again afterwards. Nothing of the application runs meanwhile.
+ */
+export function readStacks(captured: readonly CapturedStack[]): StackFrame[][] {
+  const own = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
+  const format: Formatter = (_, frames) => frames.map(readFrame);
+  try {
+    const property = { value: format, configurable: true, writable: true, enumerable: false };
+    Object.defineProperty(Error, 'prepareStackTrace', property);
+    return captured.map(({ stack }) => (Array.isArray(stack) ? stack : []));
+  } catch {
+    // Intrinsic objects are frozen.
+    return captured.map(() => []);
+  } finally {
+    restore(own);
+  }
+}
+
+function restore(property: PropertyDescriptor | undefined): void {
+  try {
+    if (property) Object.defineProperty(Error, 'prepareStackTrace', property);
+    else Reflect.deleteProperty(Error, 'prepareStackTrace');
+  } catch {
+    // It could not be replaced either.
+  }
+}
+
+function readFrame(site: NodeJS.CallSite): StackFrame {
+  return {
+    name: site.getFunctionName(),
+    file: site.getFileName() ?? null,
+    line: site.getLineNumber(),
+    column: site.getColumnNumber(),
+  };
+}

@@ -1,0 +1,127 @@
+import { now } from '../runtime/clock.cjs';
+import type { CapturedStack } from './captured-stack.cjs';
+import type { Operation } from './operation.cjs';
+import { source, type WaitSource } from './wait-source.cjs';
+
+/** An outbound request of `node:http`: its origin, and where it began. */
+export interface OutboundCall {
+  origin: string;
+  stack: CapturedStack;
+}
+
+/** A thing that continues a request's code when it happens. */
+export interface Wait {
+  readonly request: TrackedRequest;
+  source: WaitSource;
+  /** Where it began; without stacks if that was not captured. The first counts that has code outside Node.js. */
+  readonly stacks: readonly CapturedStack[];
+  /** For a reaction to a promise: that promise, if the same request has created it. */
+  readonly of: Wait | null;
+  /** Whether it is a reaction to a promise: an `await`, or a callback of `then`. */
+  readonly isReaction: boolean;
+  isOver: boolean;
+  /**
+   * The handle by which bytes arrive; for a promise the one whose callback has settled it, without another promise in
+   * between.
+   */
+  handle: object | null;
+}
+
+/** Receives what a request waited for between two times. */
+export type OnWaited = (wait: Wait, from: number, to: number) => void;
+
+/** A request that arrived while waits were observed: its code runs, waits, and runs again. */
+export class TrackedRequest {
+  readonly response: { readonly destroyed: boolean };
+  readonly route: string;
+  /** Numbers of its resources in `async_hooks`. */
+  readonly resources: number[] = [];
+  /** Outbound exchanges that report their phases. */
+  readonly operations = new Set<Operation>();
+  /** The outbound request of `node:http` that its code began last. */
+  call: OutboundCall | null = null;
+  isEnded = false;
+  /** What its last run of code was continued by; `null` in the first. */
+  cause: Wait | null = null;
+  #isRunning = true;
+  #idleSince = 0;
+  readonly #waits: Wait[] = [];
+  /** Index of the first wait of the last run. */
+  #firstOfRun = 0;
+
+  constructor(response: TrackedRequest['response'], route: string) {
+    this.response = response;
+    this.route = route;
+  }
+
+  get waitCount(): number {
+    return this.#waits.length;
+  }
+
+  add(wait: Pick<Wait, 'source'> & Partial<Wait>): Wait {
+    const added: Wait = {
+      ...{ request: this, stacks: [], of: null, isReaction: false, isOver: false, handle: null },
+      ...wait,
+    };
+    this.#waits.push(added);
+    return added;
+  }
+
+  /** Its code runs again, as something has happened. */
+  resume(wait: Wait, onWaited: OnWaited): void {
+    wait.isOver = true;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.cause = wait;
+    this.#firstOfRun = this.#waits.length;
+    const at = now();
+    if (at > this.#idleSince) onWaited(wait, this.#idleSince, at);
+  }
+
+  /** Its code has returned. */
+  pause(): void {
+    this.#isRunning = false;
+    this.#idleSince = now();
+  }
+
+  /** Takes the exchange whose phase changed last since a time; `null` if none did. */
+  takeOperation(since: number): Operation | null {
+    let last: Operation | null = null;
+    for (const operation of this.operations)
+      if (operation.changedAt >= Math.max(since, last?.changedAt ?? 0)) last = operation;
+    if (last?.isEnded) this.operations.delete(last);
+    return last;
+  }
+
+  /** Ends it; if its own code is not running, it has waited since that returned. */
+  end(waitsFor: Wait | null, onWaited: OnWaited): void {
+    this.isEnded = true;
+    if (waitsFor && !this.#isRunning) onWaited(waitsFor, this.#idleSince, now());
+  }
+
+  /**
+   * Guesses what it waits for now: what its last run of code began first, since that is what the others wait for. Input
+   * and output precede promises, and those timers.
+   */
+  guessWait(): Wait {
+    const open = this.#waits.filter(isOpen);
+    const ofRun = this.#waits.slice(this.#firstOfRun).filter(isOpen);
+    const find = (waits: Wait[]) =>
+      waits.find(({ isReaction, source: { kind } }) => !isReaction && kind !== 'timer') ??
+      waits.find(({ isReaction }) => isReaction) ??
+      waits[0];
+    return find(ofRun) ?? find(open) ?? this.unseen();
+  }
+
+  /** A wait of which nothing was seen. */
+  unseen(): Wait {
+    return this.add({ source: source('unseen') });
+  }
+}
+
+/** A promise by itself continues nothing, only the reactions to it do. */
+function isOpen({ isOver, isReaction, source: { kind }, of }: Wait): boolean {
+  return (
+    !isOver && (isReaction ? !of?.isOver : kind !== 'promise' && kind !== 'loop' && kind !== 'body')
+  );
+}

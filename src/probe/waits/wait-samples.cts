@@ -1,0 +1,109 @@
+import { dirname } from 'node:path';
+import { timers } from '../runtime/clock.cjs';
+import { type CapturedStack, readStacks, type StackFrame } from './captured-stack.cjs';
+import type { WaitSource } from './wait-source.cjs';
+
+/** Time for which requests waited for one thing at one place. */
+export interface WaitSample {
+  source: WaitSource;
+  /** Route of the requests: method and path, with ids replaced. */
+  route: string;
+  /** Indexes of `WaitSamples.frames`, innermost first. */
+  stack: number[];
+  ms: number;
+}
+
+/** What the observed requests of a process waited for. */
+export interface WaitSamples {
+  frames: StackFrame[];
+  samples: WaitSample[];
+  /** Requests that were observed. */
+  requests: number;
+}
+
+interface Kept {
+  source: WaitSource;
+  stacks: readonly CapturedStack[];
+  route: string;
+  ms: number;
+}
+
+/** Maximum number of waits that are kept. */
+const MAX_KEPT = 4000;
+/** Waits whose length is first raised to when there are too many. */
+const FIRST_LENGTH_MS = 0.05;
+/** Stacks that are read in one turn of the loop. */
+const READ_AT_ONCE = 100;
+
+/**
+ * A bounded sample of waits. A wait shorter than a length is kept with the probability that its own length has of it,
+ * and counts as that long: sums stay the same on average, and long waits are all kept.
+ */
+export class WaitReservoir {
+  #kept: Kept[] = [];
+  #lengthMs = 0;
+
+  /** Adds a wait. Of its stacks the first counts that has code outside Node.js. */
+  add(source: WaitSource, stacks: readonly CapturedStack[], route: string, ms: number): void {
+    const wait = this.#select({ source, stacks, route, ms });
+    if (!wait) return;
+    this.#kept.push(wait);
+    if (this.#kept.length <= MAX_KEPT) return;
+    this.#lengthMs = Math.max(FIRST_LENGTH_MS, 2 * this.#lengthMs);
+    this.#kept = this.#kept.flatMap((one) => this.#select(one) ?? []);
+  }
+
+  #select(wait: Kept): Kept | null {
+    const length = this.#lengthMs;
+    if (wait.ms >= length) return wait;
+    return Math.random() * length < wait.ms ? { ...wait, ms: length } : null;
+  }
+
+  /** Reads the stacks, a few at a time, and merges equal waits. */
+  async read(): Promise<Pick<WaitSamples, 'frames' | 'samples'>> {
+    const frames = new Numbered<StackFrame>();
+    const merged = new Map<string, WaitSample>();
+    const kept = this.#kept;
+    this.#kept = [];
+    for (let from = 0; from < kept.length; from += READ_AT_ONCE) {
+      const some = kept.slice(from, from + READ_AT_ONCE);
+      for (const { source, stacks, route, ms } of some) {
+        const stack = readFirst(stacks).map((frame) => frames.number(frame));
+        const key = JSON.stringify([source, route, stack]);
+        const known = merged.get(key);
+        if (known) known.ms += ms;
+        else merged.set(key, { source, route, stack, ms });
+      }
+      await new Promise<void>((resolve) => {
+        timers.setTimeout(resolve, 1).unref();
+      });
+    }
+    return { frames: frames.all, samples: [...merged.values()] };
+  }
+}
+
+function readFirst(stacks: readonly CapturedStack[]): StackFrame[] {
+  const read = readStacks(stacks);
+  return read.find((frames) => frames.some(isOutsideNode)) ?? read[0] ?? [];
+}
+
+/** Whether a frame is neither of Node.js nor of the probe. */
+function isOutsideNode({ file }: StackFrame): boolean {
+  return file !== null && !file.startsWith('node:') && !file.startsWith(PROBE);
+}
+
+const PROBE = dirname(__dirname);
+
+/** Numbers equal values alike. */
+class Numbered<Value> {
+  readonly all: Value[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  number(value: Value): number {
+    const key = JSON.stringify(value);
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    this.#numbers.set(key, this.all.length);
+    return this.all.push(value) - 1;
+  }
+}

@@ -1,0 +1,299 @@
+import { createHook, executionAsyncId, executionAsyncResource } from 'node:async_hooks';
+import { promiseHooks } from 'node:v8';
+import {
+  type InboundMessage,
+  subscribeFinish,
+  subscribeStart,
+  unsubscribeFinish,
+  unsubscribeStart,
+} from '../inbound/channels.cjs';
+import type { PortFilter } from '../inbound/port-filter.cjs';
+import type { Routes } from '../inbound/routes.cjs';
+import { every, ignoreErrors, now } from '../runtime/clock.cjs';
+import { type CapturedStack, captureStack } from './captured-stack.cjs';
+import type { Asked } from './outbound-waits.cjs';
+import { type OutboundCall, TrackedRequest, type Wait } from './tracked-request.cjs';
+import { WaitReservoir } from './wait-samples.cjs';
+import { source, toWaitSource, type WaitSource } from './wait-source.cjs';
+
+const SWEEP_MS = 20;
+/** Stacks that are captured per second: 1% of a core. */
+const CAPTURES_PER_SECOND = 3000;
+/** Maximum number of requests that are tracked at a time, and of waits of one. */
+const MAX_OPEN = 500;
+const MAX_WAITS = 2000;
+/** Frames of Node.js between its hook and its caller. */
+const HOOK_DEPTH = 5;
+
+type HookFunction = (...args: never[]) => void;
+
+/**
+ * Tracks what requests wait for. From a request's arrival on, the context of its code is known by the hooks of Node.js
+ * (callbacks) and V8 (promises). Between two runs of its code, a request waits for what continues the second one.
+ * Only a sample of the requests is tracked, chosen on arrival, each from then on until its end.
+ *
+ * `AsyncLocalStorage` would cost more before Node.js 24, and does not tell when code runs.
+ */
+export class WaitTracker {
+  requests = 0;
+  readonly reservoir = new WaitReservoir();
+  readonly #portFilter: PortFilter;
+  readonly #routes: Routes;
+  readonly #depth: number;
+  readonly #open = new Map<InboundMessage['response'], TrackedRequest>();
+  readonly #byResource = new Map<number, Wait>();
+  readonly #byPromise = new WeakMap<object, Wait>();
+  /** The request whose code runs; the contexts around it. */
+  #current: TrackedRequest | null = null;
+  #outer: (TrackedRequest | null)[] = [];
+  /** Number of promise reactions that are running; one, but for nested scopes. */
+  #reactions = 0;
+  #captures = 0;
+  #startedAt = now();
+  #isAdmitting = true;
+  readonly #undoSteps: (() => void)[] = [];
+
+  constructor(portFilter: PortFilter, routes: Routes, depth: number) {
+    this.#routes = routes;
+    this.#portFilter = portFilter;
+    this.#depth = depth;
+  }
+
+  /** The request whose code runs now; `null` if it is none that is tracked. */
+  get current(): TrackedRequest | null {
+    const request = this.#current;
+    return request === null || request.isEnded ? null : request;
+  }
+
+  start(): void {
+    const { promise, resource } = this.#hooks();
+    const hook = createHook({ ...resource, ...({ trackPromises: false } as object) });
+    hook.enable();
+    const stopPromiseHooks = promiseHooks.createHook(promise);
+    const timer = every(SWEEP_MS, () => this.#sweep());
+    subscribeStart(this.#onStart);
+    subscribeFinish(this.#onFinish);
+    this.#undoSteps.push(
+      () => unsubscribeStart(this.#onStart),
+      () => unsubscribeFinish(this.#onFinish),
+      () => clearInterval(timer),
+      () => void stopPromiseHooks(),
+      () => hook.disable(),
+    );
+  }
+
+  /** Tracks no further requests. */
+  stopAdmitting(): void {
+    this.#isAdmitting = false;
+  }
+
+  /** Ends the observation; what requests wait for now is guessed. */
+  stop(): void {
+    for (const undo of this.#undoSteps.splice(0)) ignoreErrors(undo)();
+    for (const request of this.#open.values()) request.end(request.guessWait(), this.#onWaited);
+    this.#open.clear();
+    this.#byResource.clear();
+    this.#current = null;
+    this.#outer = [];
+  }
+
+  /** Registers what an existing resource will continue: the code that runs now, or nobody's. */
+  expect(resource: number, target: string): void {
+    const request = this.current;
+    if (!request) {
+      if (this.#byResource.size > 0) this.#byResource.delete(resource);
+      return;
+    }
+    const stacks = [this.capture(this.expect)];
+    this.#register(resource, request.add({ source: source('socket', target, 'answer'), stacks }));
+  }
+
+  /** Captures the stack of a function's caller. */
+  capture(calledFrom: HookFunction): CapturedStack {
+    this.#captures++;
+    return captureStack(this.#depth + HOOK_DEPTH, calledFrom);
+  }
+
+  /** Finds the outbound request of `node:http` that has a connection, by its handle. */
+  findCall: (handle: object) => OutboundCall | undefined = () => undefined;
+  /** Finds what was last written to a connection, by its handle. */
+  findAsked: (handle: object) => Asked | undefined = () => undefined;
+
+  /** The hooks. They run for all code of the process, so they do little, and what they throw would end the process. */
+  #hooks() {
+    const tracker = this;
+    return {
+      promise: {
+        init: function onInit(promise: object, parent?: object) {
+          if (tracker.#current === null) return;
+          try {
+            tracker.#addPromise(promise, parent, onInit);
+          } catch {
+            // It is not tracked.
+          }
+        },
+        before(promise: object) {
+          tracker.#reactions++;
+          tracker.#enter(tracker.#open.size === 0 ? undefined : tracker.#byPromise.get(promise));
+        },
+        after() {
+          if (tracker.#reactions > 0) tracker.#reactions--;
+          tracker.#leave();
+        },
+        settled(promise: object) {
+          if (tracker.#open.size > 0) tracker.#settle(promise);
+        },
+      },
+      resource: {
+        init: function onInit(id: number, type: string, _trigger: number, resource: object) {
+          if (tracker.#current === null || type === 'PROMISE') return;
+          try {
+            tracker.#addResource(id, type, resource, onInit);
+          } catch {
+            // As above.
+          }
+        },
+        before(id: number) {
+          tracker.#enter(tracker.#byResource.get(id));
+        },
+        after() {
+          tracker.#leave();
+        },
+      },
+    };
+  }
+
+  /** Code begins to run: that of a request, if it was continued by something that is known. */
+  #enter(wait: Wait | undefined): void {
+    this.#outer.push(this.#current);
+    const request = wait && !wait.request.isEnded ? wait.request : null;
+    this.#current = request;
+    if (request) request.resume(wait as Wait, this.#onWaited);
+  }
+
+  #leave(): void {
+    const left = this.#current;
+    const outer = this.#outer.pop() ?? null;
+    this.#current = outer;
+    if (left !== null && left !== outer) left.pause();
+  }
+
+  #addPromise(promise: object, parent: object | undefined, calledFrom: HookFunction): void {
+    const request = this.current;
+    if (!request || request.waitCount >= MAX_WAITS) return;
+    const awaited = parent && this.#byPromise.get(parent);
+    const of = awaited?.request === request ? awaited : null;
+    // What waits for a promise of its own began where that was created.
+    const stacks = of && of.stacks.length > 0 ? of.stacks : [this.capture(calledFrom)];
+    const isReaction = parent !== undefined;
+    this.#byPromise.set(promise, request.add({ source: PROMISE, stacks, of, isReaction }));
+  }
+
+  #settle(promise: object): void {
+    const wait = this.#byPromise.get(promise);
+    if (!wait) return;
+    if (!wait.isReaction) wait.isOver = true;
+    if (this.#reactions === 0) wait.handle = executionAsyncResource();
+  }
+
+  #addResource(id: number, type: string, resource: object, calledFrom: HookFunction): void {
+    const request = this.current;
+    if (!request || request.waitCount >= MAX_WAITS) return;
+    const { call, cause } = request;
+    const from = toWaitSource(type, resource, call?.origin ?? '');
+    const stacks = from.kind === 'loop' ? [] : [this.capture(calledFrom)];
+    // A connection is opened, or used again, after the code has returned that asked for it.
+    if (call && OUTBOUND.has(from.kind)) stacks.push(call.stack);
+    // Node.js goes on by itself, as with the parts of a file.
+    if (cause) stacks.push(...cause.stacks.slice(0, 2));
+    // Of a connection that is used again, `async_hooks` has the handle by another object.
+    const { handle: reused } = resource as { handle?: object };
+    const handle = from.kind === 'socket' ? (reused ?? resource) : null;
+    this.#register(id, request.add({ source: from, stacks, handle }));
+  }
+
+  #register(id: number, wait: Wait): void {
+    this.#byResource.set(id, wait);
+    wait.request.resources.push(id);
+  }
+
+  readonly #onStart = ignoreErrors((message: unknown) => {
+    const { request, response } = message as InboundMessage;
+    const id = executionAsyncId();
+    this.#byResource.delete(id);
+    // The request before it on a connection, or in a batch of the native stack, has returned.
+    this.#current?.pause();
+    this.#current = null;
+    const isMeant = this.#portFilter.matches(message as InboundMessage);
+    if (!isMeant || !this.#isAdmitting || this.#captures >= this.#allowance()) return;
+    if (this.#open.size >= MAX_OPEN) return;
+    const { name } = this.#routes.find(request.method ?? '', request.url ?? '');
+    const tracked = new TrackedRequest(response, name);
+    this.requests++;
+    this.#open.set(response, tracked);
+    this.#register(id, tracked.add({ source: source('body') }));
+    this.#current = tracked;
+  });
+
+  /** Number of stacks that may have been captured by now. */
+  #allowance(): number {
+    return (CAPTURES_PER_SECOND * (now() - this.#startedAt + SWEEP_MS)) / 1000;
+  }
+
+  readonly #onFinish = ignoreErrors((message: unknown) => {
+    const { response } = message as InboundMessage;
+    const request = this.#open.get(response);
+    if (request) this.#end(request, request.unseen());
+  });
+
+  #end(request: TrackedRequest, waitsFor: Wait | null): void {
+    request.end(waitsFor, this.#onWaited);
+    this.#open.delete(request.response as InboundMessage['response']);
+    for (const id of request.resources) {
+      if (this.#byResource.get(id)?.request === request) this.#byResource.delete(id);
+    }
+  }
+
+  /** Ends requests that were aborted. */
+  #sweep(): void {
+    for (const request of this.#open.values())
+      if (request.response.destroyed) this.#end(request, null);
+    // Scopes are not left when an exception is caught by nobody: here is none but the timer's own.
+    if (this.#outer.length <= 2) return;
+    this.#outer = [];
+    this.#reactions = 0;
+  }
+
+  /** Adds to the sample what a request waited for. */
+  readonly #onWaited = ignoreErrors((wait: Wait, from: number, to: number): void => {
+    const { request, of } = wait;
+    const handle = wait.handle ?? of?.handle ?? null;
+    const add = (from: WaitSource, ms: number) =>
+      this.reservoir.add(from, wait.stacks, request.route, ms);
+    const call = handle && this.findCall(handle);
+    if (wait.source.kind === 'socket' && call)
+      wait.source = { kind: 'http', target: call.origin, phase: 'answer' };
+    if (wait.source.kind !== 'promise') {
+      add(wait.source, to - from);
+      // The rest of the answer comes by the same resource.
+      if (wait.source.kind === 'http') wait.source = { ...wait.source, phase: 'body' };
+      return;
+    }
+    const operation = request.takeOperation(from);
+    if (operation) {
+      operation.split(from, to, add);
+      return;
+    }
+    const answer = handle && this.findAsked(handle);
+    if (!answer) {
+      add(PROMISE, to - from);
+      return;
+    }
+    const asked = Math.min(to, Math.max(from, answer.askedAt));
+    add(source('promise', answer.target, 'connection'), asked - from);
+    add(source('promise', answer.target, 'answer'), to - asked);
+  });
+}
+
+const PROMISE = source('promise');
+const OUTBOUND = new Set<WaitSource['kind']>(['http', 'socket', 'connect', 'dns']);
