@@ -5,7 +5,12 @@ export const EXPLAIN_DEFAULTS = {
   warmupMs: [1500, 5000],
   attach: false,
   allowMoreLoad: false,
+  /** Frames of the stack of a wait: enough for the service's own code under a framework. */
+  waitStacks: 16,
 } as const;
+
+/** Range of `waitStacks`. */
+export const WAIT_STACKS = [1, 200] as const;
 
 /** Minimum budget: a shorter one leaves no time for experiments. */
 export const MIN_BUDGET_MS = 15_000;

@@ -9,8 +9,8 @@ import type {
   ExperimentResult,
   ExplainStatus,
   HotFunction,
-  Waits,
 } from './result.js';
+import type { ObservedWaits } from './waits/waits-graph.js';
 
 /** All that the investigation found. */
 export interface Findings extends Evaluation {
@@ -26,7 +26,7 @@ export interface Findings extends Evaluation {
   rootCauseFunction: HotFunction | null;
   /** Where CPU time, waits and memory go, as far as each was observed. */
   cpu: ProcessCpu | null;
-  waits: Waits | null;
+  waits: ObservedWaits | null;
   allocations: Allocations | null;
   capacityCurve: CapacityPoint[];
   /** Responses per second of a server that does nothing, under the same load; `null` if not measured. */

@@ -23,6 +23,7 @@ export async function investigate(
     await runner.rampConnections();
     await runner.takeProfile();
     await runner.sampleAllocations();
+    await runner.observeWaits();
     await runner.repeatRemedy();
     await runner.measureProbeCost();
     await runner.runRestartExperiments();

@@ -21,5 +21,6 @@ export const EXPLAIN_OPTIONS: Shapes<ExplainOptions> = {
   budget: duration,
   attach: flag,
   allowMoreLoad: flag,
+  waitStacks: number,
   onCpuProfile: shape('a function', (value) => typeof value === 'function'),
 };

@@ -33,6 +33,8 @@ export interface ExplainOptions
    * the result does not contain. It is not called without a profile.
    */
   onCpuProfile?: (profile: CpuProfile) => void;
+  /** Number of frames of the stacks that tell where waits began; more cost more. Default 16. */
+  waitStacks?: number;
   /** Permits more load than configured on a server that is not on this machine. Default `false`. */
   allowMoreLoad?: boolean;
 }

@@ -11,7 +11,7 @@ import { findListeningPaths } from '../process/listening/unix-listeners.js';
 import { checkOptions } from '../validation/shape.js';
 import { parseDuration } from '../validation/units.js';
 import { conclude } from './conclusion/conclusion.js';
-import { EXPLAIN_DEFAULTS, MIN_BUDGET_MS } from './defaults.js';
+import { EXPLAIN_DEFAULTS, MIN_BUDGET_MS, WAIT_STACKS } from './defaults.js';
 import { investigate } from './investigation.js';
 import { findCapabilities } from './observe/capabilities.js';
 import { attachProbes } from './observe/probe/attach.js';
@@ -42,6 +42,7 @@ export async function runExplain(
     warmup = 0,
     pid,
     onCpuProfile,
+    waitStacks = EXPLAIN_DEFAULTS.waitStacks,
     ...load
   } = options;
   checkCommand({ command, env, cwd });
@@ -50,6 +51,12 @@ export async function runExplain(
   const warmupMs = parseDuration(warmup, 'warmup');
   if (budgetMs < MIN_BUDGET_MS) {
     throw usageError(`budget must be at least ${MIN_BUDGET_MS / 1000}s (got ${budgetMs / 1000}s)`);
+  }
+  const [minStacks, maxStacks] = WAIT_STACKS;
+  if (!Number.isInteger(waitStacks) || waitStacks < minStacks || waitStacks > maxStacks) {
+    throw usageError(
+      `waitStacks must be an integer from ${minStacks} to ${maxStacks} (got ${waitStacks})`,
+    );
   }
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
@@ -102,6 +109,7 @@ export async function runExplain(
       untilMs,
       warmupMs,
       onCpuProfile,
+      waitStacks,
       onStep,
     });
     const otherPorts = draft.toCommand ? await subject.otherPorts() : [];

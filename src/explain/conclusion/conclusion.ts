@@ -22,6 +22,7 @@ import { buildRemedy } from './remedy.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 import { deriveRequestShares, describeHeaviestRequest } from './request-shares.js';
 import { findTellingExperiments } from './rivals.js';
+import { concludeWaits } from './waits.js';
 
 type Conclusion = Omit<
   Explanation,
@@ -32,6 +33,7 @@ type Conclusion = Omit<
 export function conclude(found: Findings, notObserved: string[]): Conclusion {
   const { metrics, finding, ruledOut, noise } = found;
   const { chosen } = finding;
+  const waits = concludeWaits(found);
   const singleMs = metrics.unloadedLatencyMs;
   const maxThroughput = estimateMaxThroughput(metrics);
   const named = new Set([chosen, ...finding.also].map((hypothesis) => hypothesis?.limit));
@@ -66,7 +68,7 @@ export function conclude(found: Findings, notObserved: string[]): Conclusion {
     remedy: chosen ? buildRemedy(chosen, finding, found) : null,
     hot: found.hotFunctions,
     ...(found.cpu && { cpu: buildCpuTimes(found.cpu, found) }),
-    ...(found.waits && { waits: found.waits }),
+    ...(waits && { waits }),
     ...(found.allocations && { allocations: found.allocations }),
     capacity: {
       points: found.capacityCurve,

@@ -2,6 +2,7 @@ import { time } from '../../format/units.js';
 import { findRemedyToRepeat } from '../conclusion/prediction/remedy-experiment.js';
 import { exceedsReference } from '../conclusion/prediction/remedy-prediction.js';
 import { isKeepingUp } from '../conclusion/verdict.js';
+import { isWaitingInHandlers } from '../conclusion/waits.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { canTryMore } from '../experiments/connection-ramp.js';
 import { EXPERIMENTS, type Experiment } from '../experiments/definitions.js';
@@ -46,6 +47,7 @@ import { countPoolJobs } from './pool-jobs.js';
 import { REFERENCE_RUN_MS } from './reference-server.js';
 import { isAfterRestart, runOnNewServers } from './restarts.js';
 import { TimeBudget } from './time-budget.js';
+import { computeObservationMs, observeWaits } from './waits.js';
 
 /** Maximum number of rounds of live experiments. */
 const MAX_ROUNDS = 5;
@@ -56,6 +58,7 @@ export class ExperimentRunner {
   readonly #setting: ExperimentSetting;
   readonly #onStep: (what: string) => void;
   readonly #onCpuProfile: InvestigationOptions['onCpuProfile'];
+  readonly #waitStacks: number;
   readonly #length: BlockLength;
   readonly #budget: TimeBudget;
   #state: InvestigationState;
@@ -66,6 +69,7 @@ export class ExperimentRunner {
     this.#setting = options.setting();
     this.#onStep = options.onStep;
     this.#onCpuProfile = options.onCpuProfile;
+    this.#waitStacks = options.waitStacks;
     this.#length = computeBlockLength(metrics.base.load, metrics.responseMs);
     this.#budget = new TimeBudget(options.untilMs, this.#length);
     this.#state = beginState(baseline, this.#computeCost(metrics.base), this.#listExhausted());
@@ -346,6 +350,26 @@ export class ExperimentRunner {
       (error) => this.#recordProbeFailure('cost of the probe', error),
     );
     this.#apply({ kind: 'probe-cost', probeCost });
+  }
+
+  /** Observes what the requests wait for that wait in handlers. */
+  async observeWaits(): Promise<void> {
+    const { metrics } = this.#state;
+    if (!this.#setting.hasProbe || !isWaitingInHandlers(metrics)) return;
+    const observeMs = computeObservationMs(metrics.responseMs);
+    const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
+    if (!this.#budget.fits(observeMs, reserveMs)) {
+      this.recordSkipped(
+        'what requests wait for, by code: no time left; give it more time (--budget)',
+      );
+      return;
+    }
+    this.#onStep('observing what requests wait for');
+    const waits = await observeWaits(this.#subject, {
+      ...{ observeMs, depth: this.#waitStacks, length: this.#length, budget: this.#budget },
+      reserveMs,
+    });
+    this.#apply({ kind: 'waits', waits });
   }
 
   /** Takes a CPU profile of the unchanged load. Where the loop is busy, limits are read from it too. */

@@ -24,7 +24,8 @@ import type { ConnectionRamp, Metrics } from '../metrics/types.js';
 import type { PoolJobs } from '../observe/probe/pool-jobs.js';
 import type { Observation } from '../observe/types.js';
 import type { ProcessCpu, Profiles } from '../profile/capture.js';
-import type { Allocations, ExperimentResult, HotFunction, Waits } from '../result.js';
+import type { Allocations, ExperimentResult, HotFunction } from '../result.js';
+import type { ObservedWaits } from '../waits/waits-graph.js';
 import type { Baseline } from './baseline.js';
 
 /** All that an investigation has measured so far, and what follows from it. */
@@ -44,7 +45,7 @@ export interface InvestigationState {
   /** The function that causes a limit, and that limit. */
   rootCause: { of: LimitId; is: HotFunction } | null;
   cpu: ProcessCpu | null;
-  waits: Waits | null;
+  waits: ObservedWaits | null;
   allocations: Allocations | null;
   /** What was not measured, each with the reason. */
   skippedExperiments: string[];
@@ -72,7 +73,7 @@ export type InvestigationEvent =
   | { kind: 'cpu'; cpu: ProcessCpu }
   /** What limits need from profiles of a busy loop. */
   | { kind: 'profile'; of: LimitId; profiles: Profiles }
-  | { kind: 'waits'; waits: Waits | null }
+  | { kind: 'waits'; waits: ObservedWaits | null }
   | { kind: 'allocations'; allocations: Allocations | null }
   | { kind: 'repetition'; of: LimitId; experiment: ExperimentName; block: Observation }
   | { kind: 'probe-cost'; probeCost: MeasuredRatio | null }

@@ -15,6 +15,8 @@ export interface InvestigationOptions {
   signal: AbortSignal;
   /** Receives the CPU profile of the unchanged load, in V8's own format. */
   onCpuProfile?: ((profile: CpuProfile) => void) | undefined;
+  /** Number of frames of each stack of a wait. */
+  waitStacks: number;
   /** Receives each step as it begins. */
   onStep(what: string): void;
 }

@@ -33,19 +33,19 @@ function setLimit(limit: unknown): void {
 type Formatter = (error: unknown, frames: NodeJS.CallSite[]) => unknown;
 
 /**
- * Reads captured stacks, innermost frame first. The application's own formatter (`Error.prepareStackTrace`) is not
+ * Reads a captured stack, innermost frame first. The application's own formatter (`Error.prepareStackTrace`) is not
  * called, and applies again afterwards. Nothing of the application runs meanwhile.
  */
-export function readStacks(captured: readonly CapturedStack[]): StackFrame[][] {
+export function readStack(captured: CapturedStack): StackFrame[] {
   const own = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
   const format: Formatter = (_, frames) => frames.map(readFrame);
   try {
     const property = { value: format, configurable: true, writable: true, enumerable: false };
     Object.defineProperty(Error, 'prepareStackTrace', property);
-    return captured.map(({ stack }) => (Array.isArray(stack) ? stack : []));
+    return Array.isArray(captured.stack) ? captured.stack : [];
   } catch {
     // Intrinsic objects are frozen.
-    return captured.map(() => []);
+    return [];
   } finally {
     restore(own);
   }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { timers } from '../runtime/clock.cjs';
-import { type CapturedStack, readStacks, type StackFrame } from './captured-stack.cjs';
+import { type CapturedStack, readStack, type StackFrame } from './captured-stack.cjs';
 import type { WaitSource } from './wait-source.cjs';
 
 /** Time for which requests waited for one thing at one place. */
@@ -83,8 +83,13 @@ export class WaitReservoir {
 }
 
 function readFirst(stacks: readonly CapturedStack[]): StackFrame[] {
-  const read = readStacks(stacks);
-  return read.find((frames) => frames.some(isOutsideNode)) ?? read[0] ?? [];
+  let first: StackFrame[] = [];
+  for (const captured of stacks) {
+    const frames = readStack(captured);
+    if (frames.some(isOutsideNode)) return frames;
+    if (first.length === 0) first = frames;
+  }
+  return first;
 }
 
 /** Whether a frame is neither of Node.js nor of the probe. */

@@ -19,9 +19,13 @@ import { source, toWaitSource, type WaitSource } from './wait-source.cjs';
 const SWEEP_MS = 20;
 /** Stacks that are captured per second: 1% of a core. */
 const CAPTURES_PER_SECOND = 3000;
+/** Stacks that are captured at once, when the load begins. */
+const FIRST_CAPTURES = 300;
 /** Maximum number of requests that are tracked at a time, and of waits of one. */
 const MAX_OPEN = 500;
 const MAX_WAITS = 2000;
+/** Maximum number of stacks of one wait that may tell where it began. */
+const MAX_STACKS = 5;
 /** Frames of Node.js between its hook and its caller. */
 const HOOK_DEPTH = 5;
 
@@ -205,7 +209,7 @@ export class WaitTracker {
     // A connection is opened, or used again, after the code has returned that asked for it.
     if (call && OUTBOUND.has(from.kind)) stacks.push(call.stack);
     // Node.js goes on by itself, as with the parts of a file.
-    if (cause) stacks.push(...cause.stacks.slice(0, 2));
+    if (cause) stacks.push(...cause.stacks.slice(0, MAX_STACKS));
     // Of a connection that is used again, `async_hooks` has the handle by another object.
     const { handle: reused } = resource as { handle?: object };
     const handle = from.kind === 'socket' ? (reused ?? resource) : null;
@@ -237,7 +241,7 @@ export class WaitTracker {
 
   /** Number of stacks that may have been captured by now. */
   #allowance(): number {
-    return (CAPTURES_PER_SECOND * (now() - this.#startedAt + SWEEP_MS)) / 1000;
+    return FIRST_CAPTURES + (CAPTURES_PER_SECOND * (now() - this.#startedAt)) / 1000;
   }
 
   readonly #onFinish = ignoreErrors((message: unknown) => {

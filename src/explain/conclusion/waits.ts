@@ -1,0 +1,56 @@
+import type { Findings } from '../findings.js';
+import type { LimitId } from '../limit-ids.js';
+import type { Waits } from '../result.js';
+import type { WaitPath } from '../waits/wait-paths.js';
+import { buildWaits, countInHandlers } from '../waits/waits-graph.js';
+import { deriveRequestBreakdown } from './request-breakdown.js';
+
+/** Builds the graph of waits for the population that is reported; `null` if no waits were observed. */
+export function concludeWaits({ metrics, waits }: Findings): Waits | null {
+  const routes = metrics.base.inside?.routes ?? [];
+  return waits && buildWaits(waits, deriveRequestBreakdown(metrics), routes);
+}
+
+/** Minimum share of the requests in flight that wait in handlers at which these waits are worth observing. */
+const MIN_WAITING_SHARE = 0.02;
+
+/** Whether requests wait in handlers. */
+export function isWaitingInHandlers(metrics: Findings['metrics']): boolean {
+  const waiting = countInHandlers(deriveRequestBreakdown(metrics));
+  return waiting > MIN_WAITING_SHARE * metrics.maxConcurrency;
+}
+
+type IsWaitOfLimit = (path: WaitPath) => boolean;
+
+const isForAnswer: IsWaitOfLimit = ({ source: { kind, phase } }) =>
+  phase === 'answer' && (kind === 'http' || kind === 'socket' || kind === 'promise');
+
+/** What requests wait for where these are the limit. */
+const WAITS_OF: Partial<Record<LimitId, IsWaitOfLimit>> = {
+  serialized: ({ source: { kind, phase } }) => kind === 'promise' && phase !== 'answer',
+  'outbound-pool': ({ source: { kind, phase } }) =>
+    phase === 'connection' || (kind === 'promise' && phase === ''),
+  'saturated-dependency': isForAnswer,
+  'slow-dependency': isForAnswer,
+};
+
+/** Minimum share of the waiting requests at which a line is named. */
+const MIN_SHARE = 0.3;
+
+/** Describes where in the service's code the requests wait that a limit lets wait: `in takeLock (store.js:12)`. */
+export function describeWaitPlace(limit: LimitId, { waits }: Findings): string | null {
+  const isMeant = WAITS_OF[limit];
+  if (!waits || !isMeant) return null;
+  const places = new Map<string, number>();
+  let total = 0;
+  for (const path of waits.paths) {
+    total += path.ms;
+    const inner = path.frames.findLast(({ origin }) => origin === 'application');
+    if (!inner || !isMeant(path)) continue;
+    const place =
+      inner.name === '(anonymous)' ? `at ${inner.place}` : `in ${inner.name} (${inner.place})`;
+    places.set(place, (places.get(place) ?? 0) + path.ms);
+  }
+  const [heaviest] = [...places].sort(([, a], [, b]) => b - a);
+  return heaviest && heaviest[1] >= MIN_SHARE * total ? heaviest[0] : null;
+}
