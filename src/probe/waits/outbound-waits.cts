@@ -10,9 +10,14 @@ interface UndiciMessage {
   request: { origin?: unknown };
 }
 
-interface Handle {
-  getAsyncId(): number;
+interface SocketInternals {
+  _handle?: { getAsyncId(): number } | null;
+  /** The request of `node:http` that is sent on it. */
+  _httpMessage?: unknown;
 }
+
+/** Functions of `fetch` and undici that may be between the service's own call and the request. */
+const UNDICI_DEPTH = 30;
 
 /** The last time at which bytes were written to a connection, and its peer. */
 export interface Asked {
@@ -49,20 +54,20 @@ export class OutboundWaits {
       return request && this.#calls.get(request);
     };
     this.#tracker.findAsked = (handle) => this.#asked.get(handle);
-    const onCall: ClientRequests['onCall'] = (request, origin) => {
+    this.#clientRequests.onCall = (request, origin) => {
       const { current } = this.#tracker;
       if (!current) return;
-      current.call = { origin, stack: this.#tracker.capture(onCall as () => void) };
+      current.call = { origin, stack: this.#tracker.capture() };
       this.#calls.set(request, current.call);
     };
-    this.#clientRequests.onCall = onCall;
     this.#exchanges.onWrite = (socket, target) => {
-      const { _handle: handle } = socket as unknown as { _handle?: Handle | null };
-      if (!handle) return;
-      this.#tracker.expect(handle.getAsyncId(), target);
+      const { _handle: handle, _httpMessage: call } = socket as unknown as SocketInternals;
+      if (!handle || call) return;
+      const peer = target === '' && handle.constructor.name === 'Pipe' ? 'a Unix socket' : target;
+      this.#tracker.expect(handle.getAsyncId(), peer);
       const asked = this.#asked.get(handle);
       if (asked) asked.askedAt = now();
-      else this.#asked.set(handle, { target, askedAt: now() });
+      else this.#asked.set(handle, { target: peer, askedAt: now() });
     };
   }
 
@@ -84,7 +89,9 @@ export class OutboundWaits {
   #begin({ request }: UndiciMessage): void {
     const { current } = this.#tracker;
     if (!current) return;
-    const operation = new Operation(String(request.origin), now());
+    const origin = String(request.origin);
+    const operation = new Operation(origin, now());
+    current.call = { origin, stack: this.#tracker.capture(UNDICI_DEPTH) };
     current.operations.add(operation);
     this.#operations.set(request, operation);
   }

@@ -41,8 +41,9 @@ export class TrackedRequest {
   /** The outbound request of `node:http` that its code began last. */
   call: OutboundCall | null = null;
   isEnded = false;
-  /** What its last run of code was continued by; `null` in the first. */
-  cause: Wait | null = null;
+  /** Where the run of its code began that continues now, and where what it began last; for what Node.js begins by itself. */
+  cause: readonly CapturedStack[] = [];
+  lastStacks: readonly CapturedStack[] = [];
   #isRunning = true;
   #idleSince = 0;
   readonly #waits: Wait[] = [];
@@ -72,7 +73,8 @@ export class TrackedRequest {
     wait.isOver = true;
     if (this.#isRunning) return;
     this.#isRunning = true;
-    this.cause = wait;
+    this.cause = wait.stacks;
+    this.lastStacks = wait.stacks;
     this.#firstOfRun = this.#waits.length;
     const at = now();
     if (at > this.#idleSince) onWaited(wait, this.#idleSince, at);
@@ -82,6 +84,12 @@ export class TrackedRequest {
   pause(): void {
     this.#isRunning = false;
     this.#idleSince = now();
+  }
+
+  /** Finds an exchange that is open; `null` without one. */
+  findOperation(): Operation | null {
+    for (const operation of this.operations) if (!operation.isEnded) return operation;
+    return null;
   }
 
   /** Takes the exchange whose phase changed last since a time; `null` if none did. */

@@ -17,8 +17,8 @@ import { WaitReservoir } from './wait-samples.cjs';
 import { source, toWaitSource, type WaitSource } from './wait-source.cjs';
 
 const SWEEP_MS = 20;
-/** Stacks that are captured per second: 1% of a core. */
-const CAPTURES_PER_SECOND = 3000;
+/** Stacks that are captured per second: 2% of a core. */
+const CAPTURES_PER_SECOND = 6000;
 /** Stacks that are captured at once, when the load begins. */
 const FIRST_CAPTURES = 300;
 /** Maximum number of requests that are tracked at a time, and of waits of one. */
@@ -52,6 +52,8 @@ export class WaitTracker {
   #outer: (TrackedRequest | null)[] = [];
   /** Number of promise reactions that are running; one, but for nested scopes. */
   #reactions = 0;
+  /** Whether `async_hooks` tells of promises too: older versions of Node.js cannot leave them out. */
+  #seesPromises = false;
   #captures = 0;
   #startedAt = now();
   #isAdmitting = true;
@@ -108,14 +110,14 @@ export class WaitTracker {
       if (this.#byResource.size > 0) this.#byResource.delete(resource);
       return;
     }
-    const stacks = [this.capture(this.expect)];
+    const stacks = this.#captureAll(request, true, this.expect);
     this.#register(resource, request.add({ source: source('socket', target, 'answer'), stacks }));
   }
 
-  /** Captures the stack of a function's caller. */
-  capture(calledFrom: HookFunction): CapturedStack {
+  /** Captures the stack of the caller. */
+  capture(added = HOOK_DEPTH, calledFrom: HookFunction = this.capture): CapturedStack {
     this.#captures++;
-    return captureStack(this.#depth + HOOK_DEPTH, calledFrom);
+    return captureStack(this.#depth + added, calledFrom);
   }
 
   /** Finds the outbound request of `node:http` that has a connection, by its handle. */
@@ -150,6 +152,7 @@ export class WaitTracker {
       },
       resource: {
         init: function onInit(id: number, type: string, _trigger: number, resource: object) {
+          if (type === 'PROMISE') tracker.#seesPromises = true;
           if (tracker.#current === null || type === 'PROMISE') return;
           try {
             tracker.#addResource(id, type, resource, onInit);
@@ -158,13 +161,18 @@ export class WaitTracker {
           }
         },
         before(id: number) {
-          tracker.#enter(tracker.#byResource.get(id));
+          if (!tracker.#isReaction()) tracker.#enter(tracker.#byResource.get(id));
         },
         after() {
-          tracker.#leave();
+          if (!tracker.#isReaction()) tracker.#leave();
         },
       },
     };
+  }
+
+  /** Whether a reaction to a promise begins or ends, which the other hooks tell, in any order. */
+  #isReaction(): boolean {
+    return this.#seesPromises && executionAsyncResource() instanceof Promise;
   }
 
   /** Code begins to run: that of a request, if it was continued by something that is known. */
@@ -188,7 +196,8 @@ export class WaitTracker {
     const awaited = parent && this.#byPromise.get(parent);
     const of = awaited?.request === request ? awaited : null;
     // What waits for a promise of its own began where that was created.
-    const stacks = of && of.stacks.length > 0 ? of.stacks : [this.capture(calledFrom)];
+    const isKnown = of !== null && of.stacks.length > 0;
+    const stacks = isKnown ? of.stacks : this.#captureAll(request, false, calledFrom);
     const isReaction = parent !== undefined;
     this.#byPromise.set(promise, request.add({ source: PROMISE, stacks, of, isReaction }));
   }
@@ -203,17 +212,30 @@ export class WaitTracker {
   #addResource(id: number, type: string, resource: object, calledFrom: HookFunction): void {
     const request = this.current;
     if (!request || request.waitCount >= MAX_WAITS) return;
-    const { call, cause } = request;
-    const from = toWaitSource(type, resource, call?.origin ?? '');
-    const stacks = from.kind === 'loop' ? [] : [this.capture(calledFrom)];
-    // A connection is opened, or used again, after the code has returned that asked for it.
-    if (call && OUTBOUND.has(from.kind)) stacks.push(call.stack);
-    // Node.js goes on by itself, as with the parts of a file.
-    if (cause) stacks.push(...cause.stacks.slice(0, MAX_STACKS));
+    const from = toWaitSource(type, resource, request.call?.origin ?? '');
+    const isOutbound = OUTBOUND.has(from.kind);
+    const stacks =
+      from.kind === 'loop' ? request.lastStacks : this.#captureAll(request, isOutbound, calledFrom);
     // Of a connection that is used again, `async_hooks` has the handle by another object.
     const { handle: reused } = resource as { handle?: object };
     const handle = from.kind === 'socket' ? (reused ?? resource) : null;
     this.#register(id, request.add({ source: from, stacks, handle }));
+  }
+
+  /** Captures where something begins, with other stacks for the case that Node.js begins it by itself. */
+  #captureAll(
+    request: TrackedRequest,
+    isOutbound: boolean,
+    calledFrom: HookFunction,
+  ): readonly CapturedStack[] {
+    const { call, cause } = request;
+    const stacks = [this.capture(HOOK_DEPTH, calledFrom)];
+    // A connection is opened, or used again, after the code has returned that asked for it.
+    if (call && isOutbound) stacks.push(call.stack);
+    // Node.js goes on, as with the parts of a file.
+    stacks.push(...cause.slice(0, MAX_STACKS));
+    request.lastStacks = stacks;
+    return stacks;
   }
 
   #register(id: number, wait: Wait): void {
@@ -277,15 +299,18 @@ export class WaitTracker {
     const call = handle && this.findCall(handle);
     if (wait.source.kind === 'socket' && call)
       wait.source = { kind: 'http', target: call.origin, phase: 'answer' };
-    if (wait.source.kind !== 'promise') {
-      add(wait.source, to - from);
-      // The rest of the answer comes by the same resource.
-      if (wait.source.kind === 'http') wait.source = { ...wait.source, phase: 'body' };
-      return;
-    }
-    const operation = request.takeOperation(from);
+    const { kind, target } = wait.source;
+    const isOfOperation = kind === 'connect' || (kind === 'socket' && target === '');
+    const operation =
+      kind === 'promise' ? request.takeOperation(from) : isOfOperation && request.findOperation();
     if (operation) {
       operation.split(from, to, add);
+      return;
+    }
+    if (kind !== 'promise') {
+      add(wait.source, to - from);
+      // The rest of the answer comes by the same resource.
+      if (kind === 'http') wait.source = { ...wait.source, phase: 'body' };
       return;
     }
     const answer = handle && this.findAsked(handle);
