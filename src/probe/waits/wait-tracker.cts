@@ -17,10 +17,12 @@ import { WaitReservoir } from './wait-samples.cjs';
 import { source, toWaitSource, type WaitSource } from './wait-source.cjs';
 
 const SWEEP_MS = 20;
-/** Stacks that are captured per second: 2% of a core. */
-const CAPTURES_PER_SECOND = 6000;
-/** Stacks that are captured at once, when the load begins. */
-const FIRST_CAPTURES = 300;
+/** Share of the time that may be spent on requests that are tracked, and what may be spent at once when it begins. */
+const MAX_SPENT_SHARE = 0.01;
+const FIRST_SPENT_MS = 2;
+/** What a request costs without its stacks, and what a stack costs at most: the system may let another program run. */
+const REQUEST_MS = 0.005;
+const MAX_CAPTURE_MS = 0.05;
 /** Maximum number of requests that are tracked at a time, and of waits of one. */
 const MAX_OPEN = 500;
 const MAX_WAITS = 2000;
@@ -54,7 +56,7 @@ export class WaitTracker {
   #reactions = 0;
   /** Whether `async_hooks` tells of promises too: older versions of Node.js cannot leave them out. */
   #seesPromises = false;
-  #captures = 0;
+  #spentMs = 0;
   #startedAt = now();
   #isAdmitting = true;
   readonly #undoSteps: (() => void)[] = [];
@@ -71,7 +73,13 @@ export class WaitTracker {
     return request === null || request.isEnded ? null : request;
   }
 
+  /** Number of requests that are tracked now. */
+  get openCount(): number {
+    return this.#open.size;
+  }
+
   start(): void {
+    this.#isAdmitting = true;
     const { promise, resource } = this.#hooks();
     const hook = createHook({ ...resource, ...({ trackPromises: false } as object) });
     hook.enable();
@@ -88,12 +96,12 @@ export class WaitTracker {
     );
   }
 
-  /** Tracks no further requests. */
+  /** Tracks no further requests until it starts again. */
   stopAdmitting(): void {
     this.#isAdmitting = false;
   }
 
-  /** Ends the observation; what requests wait for now is guessed. */
+  /** Ends the observation until it starts again; what requests wait for now is guessed. */
   stop(): void {
     for (const undo of this.#undoSteps.splice(0)) ignoreErrors(undo)();
     for (const request of this.#open.values()) request.end(request.guessWait(), this.#onWaited);
@@ -116,8 +124,10 @@ export class WaitTracker {
 
   /** Captures the stack of the caller. */
   capture(added = HOOK_DEPTH, calledFrom: HookFunction = this.capture): CapturedStack {
-    this.#captures++;
-    return captureStack(this.#depth + added, calledFrom);
+    const from = now();
+    const captured = captureStack(this.#depth + added, calledFrom);
+    this.#spentMs += Math.min(MAX_CAPTURE_MS, now() - from);
+    return captured;
   }
 
   /** Finds the outbound request of `node:http` that has a connection, by its handle. */
@@ -251,19 +261,20 @@ export class WaitTracker {
     this.#current?.pause();
     this.#current = null;
     const isMeant = this.#portFilter.matches(message as InboundMessage);
-    if (!isMeant || !this.#isAdmitting || this.#captures >= this.#allowance()) return;
-    if (this.#open.size >= MAX_OPEN) return;
+    if (!isMeant || !this.#isAdmitting || !this.#isAffordable()) return;
     const { name } = this.#routes.find(request.method ?? '', request.url ?? '');
     const tracked = new TrackedRequest(response, name);
     this.requests++;
+    this.#spentMs += REQUEST_MS;
     this.#open.set(response, tracked);
     this.#register(id, tracked.add({ source: source('body') }));
     this.#current = tracked;
   });
 
-  /** Number of stacks that may have been captured by now. */
-  #allowance(): number {
-    return FIRST_CAPTURES + (CAPTURES_PER_SECOND * (now() - this.#startedAt)) / 1000;
+  /** Whether a request more can be afforded. Which requests come then does not depend on what they wait for. */
+  #isAffordable(): boolean {
+    const allowedMs = FIRST_SPENT_MS + MAX_SPENT_SHARE * (now() - this.#startedAt);
+    return this.#spentMs < allowedMs && this.#open.size < MAX_OPEN;
   }
 
   readonly #onFinish = ignoreErrors((message: unknown) => {
