@@ -1,6 +1,5 @@
 import type { Buckets } from '../statistics/histogram.cjs';
 import type { ListeningWorker } from './process/listening-workers.cjs';
-import type { WaitSamples } from './waits/wait-samples.cjs';
 
 /** Messages between the probe and Millrace: JSON, one per line. Times are in milliseconds, memory in bytes. */
 
@@ -181,6 +180,61 @@ export interface HeapSnapshotInfo {
   requests: number;
   /** How long the process stood still. */
   pausedMs: number;
+}
+
+/** A function on a stack. Line and column count from 1; both are `null` in built-in functions. */
+export interface StackFrame {
+  name: string | null;
+  /** Path, or URL of a module; `null` for built-in functions. */
+  file: string | null;
+  line: number | null;
+  column: number | null;
+}
+
+/** What a request may wait for, as far as the probe knows. */
+export interface WaitSource {
+  kind: /** Another part of the program settles a promise, or calls back. */
+    | 'promise'
+    | 'http'
+    /** Bytes on another connection that the process has opened. */
+    | 'socket'
+    | 'connect'
+    | 'dns'
+    | 'file'
+    | 'timer'
+    /** The next turn of the event loop. */
+    | 'loop'
+    /** The body of the request. */
+    | 'body'
+    | 'worker'
+    /** A resource of Node.js, by its name in `async_hooks`. */
+    | 'resource'
+    /** No code of the request was seen to wait. */
+    | 'unseen';
+  /** Origin, address, host name or resource; empty if unknown. */
+  target: string;
+  phase: WaitPhase;
+}
+
+/** What is missing of an exchange: a connection for it, the answer's beginning, or the rest of it. */
+export type WaitPhase = '' | 'connection' | 'answer' | 'body';
+
+/** Time for which requests waited for one thing at one place. */
+export interface WaitSample {
+  source: WaitSource;
+  /** Route of the requests: method and path, with ids replaced. */
+  route: string;
+  /** Indexes of `WaitSamples.frames`, innermost first. */
+  stack: number[];
+  ms: number;
+}
+
+/** What the observed requests of a process waited for. */
+export interface WaitSamples {
+  frames: StackFrame[];
+  samples: WaitSample[];
+  /** Requests that were observed. */
+  requests: number;
 }
 
 /** Commands to the probe. Each is undone by its counterpart, and when Millrace disconnects. */

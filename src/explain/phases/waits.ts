@@ -1,4 +1,4 @@
-import type { WaitSamples } from '../../probe/waits/wait-samples.cjs';
+import type { WaitSamples } from '../../probe/protocol.cjs';
 import { measureRatio } from '../experiments/interleaved-rounds.js';
 import type { Observation } from '../observe/types.js';
 import type { BlockLength } from '../target/block-length.js';

@@ -1,4 +1,4 @@
-import type { WaitSource } from '../../probe/waits/wait-source.cjs';
+import type { WaitSource } from '../../probe/protocol.cjs';
 
 /** Drivers of databases, with what they speak to. */
 const DRIVERS: Record<string, string> = {

@@ -1,6 +1,4 @@
-import type { StackFrame } from '../../probe/waits/captured-stack.cjs';
-import type { WaitSample, WaitSamples } from '../../probe/waits/wait-samples.cjs';
-import type { WaitSource } from '../../probe/waits/wait-source.cjs';
+import type { StackFrame, WaitSample, WaitSamples, WaitSource } from '../../probe/protocol.cjs';
 import type { CallFrame } from '../profile/call-tree.js';
 import { findPackage } from '../profile/code-origin.js';
 import { FrameResolver } from '../profile/frame-resolver.js';

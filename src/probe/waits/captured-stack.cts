@@ -1,11 +1,4 @@
-/** A function on a stack. Line and column count from 1; both are `null` in built-in functions. */
-export interface StackFrame {
-  name: string | null;
-  /** Path, or URL of a module; `null` for built-in functions. */
-  file: string | null;
-  line: number | null;
-  column: number | null;
-}
+import type { StackFrame } from '../protocol.cjs';
 
 /** A stack that V8 has captured; it becomes text, or a list of frames, when it is first read. */
 export interface CapturedStack {

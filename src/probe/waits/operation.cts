@@ -1,4 +1,4 @@
-import type { WaitPhase, WaitSource } from './wait-source.cjs';
+import type { WaitPhase, WaitSource } from '../protocol.cjs';
 
 /** An outbound exchange that reports in which phase it is. */
 export class Operation {

@@ -3,7 +3,7 @@ import type { ClientRequests } from '../outbound/client-requests.cjs';
 import type { TcpExchanges } from '../outbound/tcp-exchanges.cjs';
 import { ignoreErrors, now } from '../runtime/clock.cjs';
 import { Operation } from './operation.cjs';
-import type { OutboundCall } from './tracked-request.cjs';
+import type { Asked, OutboundCall } from './tracked-request.cjs';
 import type { WaitTracker } from './wait-tracker.cjs';
 
 interface UndiciMessage {
@@ -18,12 +18,6 @@ interface SocketInternals {
 
 /** Functions of `fetch` and undici that may be between the service's own call and the request. */
 const UNDICI_DEPTH = 30;
-
-/** The last time at which bytes were written to a connection, and its peer. */
-export interface Asked {
-  target: string;
-  askedAt: number;
-}
 
 /** Tells a tracker which requests make outbound calls, and in which phase these are. */
 export class OutboundWaits {

@@ -1,8 +1,8 @@
 import type { ProbeObserver } from '../observer.cjs';
+import type { WaitSamples } from '../protocol.cjs';
 import { now, timers } from '../runtime/clock.cjs';
 import { readLoopTimes } from '../runtime/event-loop.cjs';
 import { OutboundWaits } from './outbound-waits.cjs';
-import type { WaitSamples } from './wait-samples.cjs';
 import { WaitTracker } from './wait-tracker.cjs';
 
 /** Share of the time in which requests that arrive are tracked; in the rest they have time to end. */
@@ -10,7 +10,7 @@ const ADMITTING_SHARE = 0.7;
 /** Share of busy time up to which the hooks, which run in the rest, cost nearly no throughput. */
 const MAX_FREE_SHARE = 0.75;
 /** A busy loop is observed for short times: requests are tracked for so long, and followed to their end. */
-const SLICE_MS = 40;
+const SLICE_MS = 100;
 /** Length of the pauses between them, in relation to them: the hooks may double the time of a request. */
 const PAUSES = 9;
 const FIRST_PAUSE_MS = 30;

@@ -1,12 +1,19 @@
+import type { WaitSource } from '../protocol.cjs';
 import { now } from '../runtime/clock.cjs';
 import type { CapturedStack } from './captured-stack.cjs';
 import type { Operation } from './operation.cjs';
-import { source, type WaitSource } from './wait-source.cjs';
+import { source } from './wait-source.cjs';
 
 /** An outbound request of `node:http`: its origin, and where it began. */
 export interface OutboundCall {
   origin: string;
   stack: CapturedStack;
+}
+
+/** The last time at which bytes were written to a connection, and its peer. */
+export interface Asked {
+  target: string;
+  askedAt: number;
 }
 
 /** A thing that continues a request's code when it happens. */

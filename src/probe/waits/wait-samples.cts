@@ -1,25 +1,7 @@
 import { dirname } from 'node:path';
+import type { StackFrame, WaitSample, WaitSamples, WaitSource } from '../protocol.cjs';
 import { timers } from '../runtime/clock.cjs';
-import { type CapturedStack, readStack, type StackFrame } from './captured-stack.cjs';
-import type { WaitSource } from './wait-source.cjs';
-
-/** Time for which requests waited for one thing at one place. */
-export interface WaitSample {
-  source: WaitSource;
-  /** Route of the requests: method and path, with ids replaced. */
-  route: string;
-  /** Indexes of `WaitSamples.frames`, innermost first. */
-  stack: number[];
-  ms: number;
-}
-
-/** What the observed requests of a process waited for. */
-export interface WaitSamples {
-  frames: StackFrame[];
-  samples: WaitSample[];
-  /** Requests that were observed. */
-  requests: number;
-}
+import { type CapturedStack, readStack } from './captured-stack.cjs';
 
 interface Kept {
   source: WaitSource;

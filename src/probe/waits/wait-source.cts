@@ -1,30 +1,4 @@
-/** What a request may wait for, as far as the probe knows. */
-export interface WaitSource {
-  kind: /** Another part of the program settles a promise, or calls back. */
-    | 'promise'
-    | 'http'
-    /** Bytes on another connection that the process has opened. */
-    | 'socket'
-    | 'connect'
-    | 'dns'
-    | 'file'
-    | 'timer'
-    /** The next turn of the event loop. */
-    | 'loop'
-    /** The body of the request. */
-    | 'body'
-    | 'worker'
-    /** A resource of Node.js, by its name in `async_hooks`. */
-    | 'resource'
-    /** No code of the request was seen to wait. */
-    | 'unseen';
-  /** Origin, address, host name or resource; empty if unknown. */
-  target: string;
-  phase: WaitPhase;
-}
-
-/** What is missing of an exchange: a connection for it, the answer's beginning, or the rest of it. */
-export type WaitPhase = '' | 'connection' | 'answer' | 'body';
+import type { WaitPhase, WaitSource } from '../protocol.cjs';
 
 interface Resource {
   hostname?: unknown;

@@ -9,12 +9,12 @@ import {
 } from '../inbound/channels.cjs';
 import type { PortFilter } from '../inbound/port-filter.cjs';
 import type { Routes } from '../inbound/routes.cjs';
+import type { WaitSource } from '../protocol.cjs';
 import { every, ignoreErrors, now } from '../runtime/clock.cjs';
 import { type CapturedStack, captureStack } from './captured-stack.cjs';
-import type { Asked } from './outbound-waits.cjs';
-import { type OutboundCall, TrackedRequest, type Wait } from './tracked-request.cjs';
+import { type Asked, type OutboundCall, TrackedRequest, type Wait } from './tracked-request.cjs';
 import { WaitReservoir } from './wait-samples.cjs';
-import { source, toWaitSource, type WaitSource } from './wait-source.cjs';
+import { source, toWaitSource } from './wait-source.cjs';
 
 const SWEEP_MS = 20;
 /** Share of the time that may be spent on requests that are tracked, and what may be spent at once when it begins. */
