@@ -1,4 +1,4 @@
-import { EXPLAIN_DEFAULTS, MIN_BUDGET_MS } from '../../explain/defaults.js';
+import { EXPLAIN_DEFAULTS, MIN_BUDGET_MS, WAIT_STACKS } from '../../explain/defaults.js';
 import type { ExplainOptions } from '../../index.js';
 import { parseFlagDuration } from '../../validation/units.js';
 import type { CommandFlags } from './command-flags.js';
@@ -13,7 +13,10 @@ import type { UnsupportedFlags } from './parse.js';
 
 /** A parsed command line of `millrace explain`. */
 export interface ExplainInvocation extends Invocation {
-  own: Pick<ExplainOptions, 'budget' | 'warmup' | 'pid' | 'attach' | 'allowMoreLoad'>;
+  own: Pick<
+    ExplainOptions,
+    'budget' | 'warmup' | 'pid' | 'attach' | 'allowMoreLoad' | 'waitStacks'
+  >;
   /** Whether the command only prints the catalogue. */
   list: boolean;
   /** Folder for the profiles. */
@@ -47,6 +50,7 @@ const UNSUPPORTED: UnsupportedFlags = {
 const { count, duration, toggle } = storeIn(({ own }: ExplainInvocation) => own);
 const invocation = storeIn((invocation: ExplainInvocation) => invocation);
 
+const [minStacks, maxStacks] = WAIT_STACKS;
 const [shortestMs, longestMs] = EXPLAIN_DEFAULTS.warmupMs;
 
 const OWN: Flag<ExplainInvocation>[] = [
@@ -105,6 +109,17 @@ const OWN: Flag<ExplainInvocation>[] = [
     details:
       'A server on this machine is given up to twice the load that was asked for anyway, and up to 2000 connections where those are too few and it calls nobody elsewhere.',
   }),
+  count(
+    'wait-stacks',
+    'waitStacks',
+    { min: minStacks, max: maxStacks },
+    {
+      fallback: String(EXPLAIN_DEFAULTS.waitStacks),
+      help: 'frames of the stacks that tell where requests wait',
+      details:
+        'More show callers that are further away, and cost the server more; the report prints what the observation costs.',
+    },
+  ),
   invocation.text('profile', 'profile', {
     value: 'DIR',
     help: 'write profiles for DevTools, speedscope, pprof',

@@ -9,6 +9,7 @@ import {
   describeGrowth,
   describeOutside,
   describeWaitPaths,
+  describeWaits,
 } from './paths.js';
 
 /** Formats where the CPU time goes: the heaviest paths through the service's own code, and the rest. */
@@ -32,7 +33,7 @@ export function formatWaitPaths(explanation: Explanation, sheet: Sheet): string[
   const paths = describeWaitPaths(explanation);
   if (!waits || paths.length === 0) return [];
   return [
-    sheet.paint('dim', `in your code, by waiting requests (${share(waits.attributed)} attributed)`),
+    sheet.paint('dim', `in your code, by waiting requests (${describeWaits(waits)})`),
     ...formatPaths(paths, sheet),
   ];
 }

@@ -1,6 +1,12 @@
 // What the reports say of the paths of flame graphs, in words.
 import { findMainCallee, sumOutside } from '../../explain/flame-graph/paths.js';
-import type { Explanation, FlameGraph, GrowingClass, HeavyPath } from '../../explain/result.js';
+import type {
+  Explanation,
+  FlameGraph,
+  GrowingClass,
+  HeavyPath,
+  Waits,
+} from '../../explain/result.js';
 import { amount } from '../../format/ratios.js';
 import { bytes, rate, share } from '../../format/units.js';
 import { ORIGINS } from '../flame-graph/origins.js';
@@ -26,6 +32,12 @@ export function describeCpuPaths({ cpu }: Explanation): DescribedPath[] {
     ...describePath(path, cpu?.graph ?? null),
     weight: path.throughputCost === null ? '' : `costs ${rate(path.throughputCost)} req/s`,
   }));
+}
+
+/** Describes how much of the waits is attributed, and what observing them costs. */
+export function describeWaits({ attributed, cost }: Waits): string {
+  const lost = cost && share(Math.max(0, 1 - cost.ratio));
+  return `${share(attributed)} attributed${lost ? `; observing them costs ${lost} of throughput` : ''}`;
 }
 
 /** Describes the heaviest paths of waits: `where` begins with what is waited for. */

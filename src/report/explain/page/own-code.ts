@@ -9,6 +9,7 @@ import {
   describeCpuPaths,
   describeGrowth,
   describeWaitPaths,
+  describeWaits,
 } from '../paths.js';
 import { renderHotFunctions } from './tables.js';
 import { renderList } from './verdict.js';
@@ -36,7 +37,7 @@ export function renderWaits(explanation: Explanation): Markup | null {
     field: 'waits',
     graph: waits.graph,
     heading: 'Requests in flight by what they wait for',
-    explanation: `At the top is what is waited for, below it the code that waits, outermost first; ${share(waits.attributed)} of the requests that wait in handlers are attributed to code.`,
+    explanation: `At the top is what is waited for, below it the code that waits, outermost first; of the requests that wait in handlers ${describeWaits(waits)}.`,
   });
   const paths = renderPaths('waiting requests', 'requests', describeWaitPaths(explanation));
   return graph && html`${graph}${paths}`;
