@@ -61,8 +61,8 @@ export const RUST = 'rust';
 /** Stands for the integration tests that depend on the version of Node.js: of what stands in for its code, and of modules. */
 export const OF_VERSION = 'of-version';
 const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client', 'scenario'];
-/** Of other folders, files whose servers are modules of Node.js. */
-const OF_MODULES = ['load/http2/servers'].map((name) => integrationTest(name));
+/** Of other folders, files whose servers are modules of Node.js, or whose subject its hooks are. */
+const OF_MODULES = ['load/http2/servers', 'explain/waits'].map((name) => integrationTest(name));
 /**
  * Of these folders, files that run on one version: what the addon does alone, to processes, users, waiting requests and a busy
  * event loop, and what it keeps of answers, is the same on each, as are variables that are read; what is left of many requests

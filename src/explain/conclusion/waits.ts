@@ -1,5 +1,6 @@
 import type { Findings } from '../findings.js';
 import type { LimitId } from '../limit-ids.js';
+import type { Metrics } from '../metrics/types.js';
 import type { Waits } from '../result.js';
 import type { WaitPath } from '../waits/wait-paths.js';
 import { buildWaits, countInHandlers } from '../waits/waits-graph.js';
@@ -15,9 +16,18 @@ export function concludeWaits({ metrics, waits }: Findings): Waits | null {
 const MIN_WAITING_SHARE = 0.02;
 
 /** Whether requests wait in handlers. */
-export function isWaitingInHandlers(metrics: Findings['metrics']): boolean {
+export function isWaitingInHandlers(metrics: Metrics): boolean {
+  return computeWaitingShare(metrics) > MIN_WAITING_SHARE;
+}
+
+/** Whether more requests wait in handlers than are elsewhere. */
+export function isMostlyWaitingInHandlers(metrics: Metrics): boolean {
+  return computeWaitingShare(metrics) > 0.5;
+}
+
+function computeWaitingShare(metrics: Metrics): number {
   const waiting = countInHandlers(deriveRequestBreakdown(metrics));
-  return waiting > MIN_WAITING_SHARE * metrics.maxConcurrency;
+  return waiting / Math.max(1, metrics.maxConcurrency);
 }
 
 type IsWaitOfLimit = (path: WaitPath) => boolean;

@@ -2,7 +2,7 @@ import { time } from '../../format/units.js';
 import { findRemedyToRepeat } from '../conclusion/prediction/remedy-experiment.js';
 import { exceedsReference } from '../conclusion/prediction/remedy-prediction.js';
 import { isKeepingUp } from '../conclusion/verdict.js';
-import { isWaitingInHandlers } from '../conclusion/waits.js';
+import { isMostlyWaitingInHandlers, isWaitingInHandlers } from '../conclusion/waits.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { canTryMore } from '../experiments/connection-ramp.js';
 import { EXPERIMENTS, type Experiment } from '../experiments/definitions.js';
@@ -207,7 +207,7 @@ export class ExperimentRunner {
       metrics: this.#state.metrics,
       subject: this.#subject,
       canRestart: this.#setting.canRestart,
-      profileMs: this.#computeProfileMs() + this.#computeAllocationsMs(),
+      profileMs: this.#computeProfileMs() + this.#computeAllocationsMs() + this.#computeWaitsMs(),
       rampMs: this.#computeRampMs(),
     });
   }
@@ -223,6 +223,13 @@ export class ExperimentRunner {
   #computeProfileMs(): number {
     const isWanted = this.#isLoopBusy() || this.#onCpuProfile !== undefined;
     return this.#subject.hub && isWanted ? PROFILE_MS : 0;
+  }
+
+  /** Time that is reserved for observing waits: where most requests wait in handlers. */
+  #computeWaitsMs(): number {
+    const { metrics } = this.#state;
+    const isWanted = this.#setting.hasProbe && isMostlyWaitingInHandlers(metrics);
+    return isWanted ? computeObservationMs(metrics.responseMs) : 0;
   }
 
   #isLoopBusy(): boolean {
@@ -358,7 +365,7 @@ export class ExperimentRunner {
     if (!this.#setting.hasProbe || !isWaitingInHandlers(metrics)) return;
     const observeMs = computeObservationMs(metrics.responseMs);
     const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
-    if (!this.#budget.fits(observeMs, reserveMs)) {
+    if (!this.#budget.fits(observeMs, this.#computeWaitsMs() > 0 ? 0 : reserveMs)) {
       this.recordSkipped(
         'what requests wait for, by code: no time left; give it more time (--budget)',
       );
