@@ -88,7 +88,7 @@ describe('waits', { concurrency: 1 }, () => {
     await waiting({}, async (service) => {
       const some = { fetch: 4, bounded: 8, callbacks: 8, all: 4, scrypt: 2 };
       await retried(
-        () => observeWaits(service, some, { ms: 2500 }),
+        () => observeWaits(service, some, { ms: 2000 }),
         ({ parts }) => checkKinds(parts, service.to),
       );
     });
