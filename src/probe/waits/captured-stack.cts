@@ -1,5 +1,8 @@
 import type { StackFrame } from '../protocol.cjs';
 
+// Stored before the application can replace it.
+const { captureStackTrace } = Error;
+
 /** A stack that V8 has captured; it becomes text, or a list of frames, when it is first read. */
 export interface CapturedStack {
   readonly stack?: unknown;
@@ -13,7 +16,7 @@ export function captureStack(depth: number, calledFrom: (...args: never[]) => vo
   const captured: CapturedStack = {};
   const limit: unknown = Error.stackTraceLimit;
   setLimit(depth);
-  Error.captureStackTrace(captured, calledFrom);
+  captureStackTrace(captured, calledFrom);
   setLimit(limit);
   return captured;
 }
