@@ -97,7 +97,12 @@ function findDriver({ packages }: WaitingCode): string | undefined {
 function nameAnswer(target: string, code: WaitingCode): string {
   const driver = findDriver(code);
   const peer = target || 'a socket';
-  return driver ? `${DRIVERS[driver]} ${peer} (${driver}): answer` : `${peer}: answer`;
+  return driver ? `${DRIVERS[driver]} ${peer} (${nameDriver(driver)}): answer` : `${peer}: answer`;
+}
+
+/** The driver that a pool is a part of. */
+function nameDriver(name: string): string {
+  return name === 'pg-pool' ? 'pg' : name;
 }
 
 /** Names what a promise stands for. */
@@ -105,7 +110,7 @@ function namePromise(target: string, phase: WaitSource['phase'], code: WaitingCo
   const driver = findDriver(code);
   if (driver && phase === 'answer') return nameAnswer(target, code);
   const pool = code.packages.find((name) => POOLS.has(name)) ?? driver;
-  if (pool) return `pool of ${pool === 'pg-pool' ? 'pg' : pool}: a connection`;
+  if (pool) return `pool of ${nameDriver(pool)}: a connection`;
   const lock = code.packages.find((name) => LOCKS.has(name));
   if (lock) return `lock (${lock})`;
   const [innermost] = code.packages;

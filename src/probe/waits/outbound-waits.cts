@@ -16,6 +16,12 @@ interface SocketInternals {
   _httpMessage?: unknown;
 }
 
+/** The last question on a connection, the callback that wrote it, and when the one before was written. */
+interface LastAsked extends Asked {
+  callback: number;
+  askedBefore: number;
+}
+
 /** Functions of `fetch` and undici that may be between the service's own call and the request. */
 const UNDICI_DEPTH = 30;
 
@@ -26,7 +32,7 @@ export class OutboundWaits {
   readonly #exchanges: TcpExchanges;
   readonly #operations = new WeakMap<object, Operation>();
   readonly #calls = new WeakMap<object, OutboundCall>();
-  readonly #asked = new WeakMap<object, Asked>();
+  readonly #asked = new WeakMap<object, LastAsked>();
   readonly #listeners: [channel: string, listener: (message: unknown) => void][] = [
     ['undici:request:create', ignoreErrors((message) => this.#begin(message as UndiciMessage))],
     this.#on('undici:client:sendHeaders', 'answer'),
@@ -47,7 +53,12 @@ export class OutboundWaits {
       const request = findClientRequest(handle);
       return request && this.#calls.get(request);
     };
-    this.#tracker.findAsked = (handle) => this.#asked.get(handle);
+    this.#tracker.findAsked = (handle) => {
+      const asked = this.#asked.get(handle);
+      // The callback that takes an answer may have written the next question already.
+      const isNext = asked?.callback === this.#tracker.callbacks;
+      return asked && isNext ? { ...asked, askedAt: asked.askedBefore } : asked;
+    };
     this.#clientRequests.onCall = (request, origin) => {
       const { current } = this.#tracker;
       if (!current) return;
@@ -60,8 +71,15 @@ export class OutboundWaits {
       const peer = target === '' && handle.constructor.name === 'Pipe' ? 'a Unix socket' : target;
       this.#tracker.expect(handle.getAsyncId(), peer);
       const asked = this.#asked.get(handle);
-      if (asked) asked.askedAt = now();
-      else this.#asked.set(handle, { target: peer, askedAt: now() });
+      const askedAt = now();
+      const { callbacks: callback } = this.#tracker;
+      const askedBefore = asked?.callback === callback ? asked.askedBefore : asked?.askedAt;
+      this.#asked.set(handle, {
+        target: peer,
+        askedAt,
+        callback,
+        askedBefore: askedBefore ?? askedAt,
+      });
     };
   }
 

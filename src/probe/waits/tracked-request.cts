@@ -10,7 +10,7 @@ export interface OutboundCall {
   stack: CapturedStack;
 }
 
-/** The last time at which bytes were written to a connection, and its peer. */
+/** A question on a connection: its peer, and when it was written. */
 export interface Asked {
   target: string;
   askedAt: number;
@@ -27,11 +27,10 @@ export interface Wait {
   /** Whether it is a reaction to a promise: an `await`, or a callback of `then`. */
   readonly isReaction: boolean;
   isOver: boolean;
-  /**
-   * The handle by which bytes arrive; for a promise the one whose callback has settled it, without another promise in
-   * between.
-   */
-  handle: object | null;
+  /** The handle by which bytes arrive. */
+  readonly handle: object | null;
+  /** For a promise that bytes have settled, without another promise in between: the question that they answer. */
+  answered: Asked | null;
 }
 
 /** Receives what a request waited for between two times. */
@@ -68,7 +67,15 @@ export class TrackedRequest {
 
   add(wait: Pick<Wait, 'source'> & Partial<Wait>): Wait {
     const added: Wait = {
-      ...{ request: this, stacks: [], of: null, isReaction: false, isOver: false, handle: null },
+      ...{
+        request: this,
+        stacks: [],
+        of: null,
+        isReaction: false,
+        isOver: false,
+        handle: null,
+        answered: null,
+      },
       ...wait,
     };
     this.#waits.push(added);

@@ -80,6 +80,7 @@ export class WaitTracker {
 
   start(): void {
     this.#isAdmitting = true;
+    this.#reactions = 0;
     const { promise, resource } = this.#hooks();
     const hook = createHook({ ...resource, ...({ trackPromises: false } as object) });
     hook.enable();
@@ -132,7 +133,10 @@ export class WaitTracker {
 
   /** Finds the outbound request of `node:http` that has a connection, by its handle. */
   findCall: (handle: object) => OutboundCall | undefined = () => undefined;
-  /** Finds what was last written to a connection, by its handle. */
+  /** Number of callbacks that have begun. */
+  callbacks = 0;
+
+  /** Finds the question that the bytes answer which a connection receives now, by its handle. */
   findAsked: (handle: object) => Asked | undefined = () => undefined;
 
   /** The hooks. They run for all code of the process, so they do little, and what they throw would end the process. */
@@ -171,6 +175,7 @@ export class WaitTracker {
           }
         },
         before(id: number) {
+          tracker.callbacks++;
           if (!tracker.#isReaction()) tracker.#enter(tracker.#byResource.get(id));
         },
         after() {
@@ -216,7 +221,7 @@ export class WaitTracker {
     const wait = this.#byPromise.get(promise);
     if (!wait) return;
     if (!wait.isReaction) wait.isOver = true;
-    if (this.#reactions === 0) wait.handle = executionAsyncResource();
+    if (this.#reactions === 0) wait.answered = this.findAsked(executionAsyncResource()) ?? null;
   }
 
   #addResource(id: number, type: string, resource: object, calledFrom: HookFunction): void {
@@ -304,7 +309,7 @@ export class WaitTracker {
   /** Adds to the sample what a request waited for. */
   readonly #onWaited = ignoreErrors((wait: Wait, from: number, to: number): void => {
     const { request, of } = wait;
-    const handle = wait.handle ?? of?.handle ?? null;
+    const { handle } = wait;
     const add = (from: WaitSource, ms: number) =>
       this.reservoir.add(from, wait.stacks, request.route, ms);
     const call = handle && this.findCall(handle);
@@ -324,7 +329,7 @@ export class WaitTracker {
       if (kind === 'http') wait.source = { ...wait.source, phase: 'body' };
       return;
     }
-    const answer = handle && this.findAsked(handle);
+    const answer = wait.answered ?? of?.answered;
     if (!answer) {
       add(PROMISE, to - from);
       return;
